@@ -1,0 +1,10 @@
+# What the library itself is built on. The same list, for users, is in weftConfig.cmake.in and weft.pc.in.
+find_package(Threads REQUIRED)
+find_package(PkgConfig REQUIRED)
+pkg_check_modules(HWLOC REQUIRED IMPORTED_TARGET GLOBAL "hwloc>=2.9")
+find_package(Boost 1.74 CONFIG REQUIRED COMPONENTS context)
+find_package(fmt 9 REQUIRED)
+
+# Header only, so that users of weft need no TOML library: the headers alone, not the package's
+# target, which asks for a shared library.
+find_path(WEFT_TOMLPLUSPLUS_INCLUDE_DIR toml++/toml.h REQUIRED)

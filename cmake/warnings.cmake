@@ -1,0 +1,14 @@
+# Warnings for everything in this project, and for nothing around it (directory scope).
+add_compile_options(-Wall -Wextra -Wpedantic -Wshadow -Wconversion)
+if(WEFT_WERROR)
+  add_compile_options(-Werror)
+endif()
+
+if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
+  # False alarm of GCC 12 for "literal" + std::string (GCC bug 105651).
+  add_compile_options(-Wno-restrict)
+  # The instrumentation hides initialisations from this one.
+  if(WEFT_SANITIZER)
+    add_compile_options(-Wno-maybe-uninitialized)
+  endif()
+endif()

@@ -1,0 +1,166 @@
+// What every example shares: its options, its report and its exit status.
+//
+//   0  the answer was checked and is right
+//   1  the answer is wrong, or the run failed
+//   2  usage: an unknown option, a value that is not allowed, a missing file
+#pragma once
+
+#include <weft/weft.hpp>
+
+#include <CLI/CLI.hpp>
+#include <fmt/format.h>
+
+#include <cmath>
+#include <cstdint>
+#include <cstdio>
+#include <exception>
+#include <optional>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+namespace examples {
+
+// A mistake of whoever called the program: exit status 2.
+struct usage_error : std::runtime_error {
+    using std::runtime_error::runtime_error;
+};
+
+inline std::string json_string(std::string_view text) {
+    std::string quoted = "\"";
+    for (char c : text) {
+        if (c == '"' || c == '\\') {
+            quoted += '\\';
+            quoted += c;
+        } else if (static_cast<unsigned char>(c) < 0x20) {
+            quoted += fmt::format("\\u{:04x}", static_cast<unsigned>(c));
+        } else {
+            quoted += c;
+        }
+    }
+    return quoted + '"';
+}
+
+// Named values in the order they were added, printed as lines or as one JSON object.
+class report {
+public:
+    template <class Value>
+    void add(std::string name, const Value& value) {
+        if constexpr (std::is_same_v<Value, bool>) {
+            entries_.push_back({std::move(name), value ? "yes" : "no", value ? "true" : "false"});
+        } else if constexpr (std::is_floating_point_v<Value>) {
+            auto text = fmt::format("{:.6g}", value);
+            entries_.push_back({std::move(name), text, std::isfinite(value) ? text : "null"});
+        } else if constexpr (std::is_arithmetic_v<Value>) {
+            auto text = fmt::format("{}", value);
+            entries_.push_back({std::move(name), text, text});
+        } else {
+            auto text = fmt::format("{}", value);
+            entries_.push_back({std::move(name), text, json_string(text)});
+        }
+    }
+
+    void add_stats(const weft::run_stats& stats) {
+        add("seconds", stats.seconds);
+        add("tasks", stats.tasks);
+        add("steals", stats.steals);
+    }
+
+    void print(bool json) const {
+        std::string out;
+        for (const auto& e : entries_) {
+            if (json) {
+                out += fmt::format("{}{}: {}", out.empty() ? "{" : ", ", json_string(e.name), e.json);
+            } else {
+                out += fmt::format("{:<14} {}\n", e.name, e.text);
+            }
+        }
+        fmt::print("{}{}", out, json ? "}\n" : "");
+    }
+
+private:
+    struct entry {
+        std::string name, text, json;
+    };
+    std::vector<entry> entries_;
+};
+
+// How many workers a run had, as text: asked from the runtime where it tells, else as it was asked for.
+template <class Runtime>
+std::string worker_count(const Runtime& rt, const weft::runtime_options& options) {
+    if constexpr (requires { rt.workers(); }) {
+        return fmt::format("{}", rt.workers());
+    } else {
+        return options.workers == 0 ? "default" : fmt::format("{}", options.workers);
+    }
+}
+
+// Options, runtime and exit status of one example:
+//
+//   program p("what it does", "a call worth trying");
+//   p.options().add_option("--n", n, "size")->capture_default_str();
+//   return p.main(argc, argv, [&] { ... return answer_is_right; });
+class program {
+public:
+    program(const std::string& description, const std::string& example_call) : app_(description) {
+        app_.add_option("--workers", workers_, "number of workers (default: the runtime's own choice)")
+            ->check(CLI::Range(1U, 65536U));
+        app_.add_option("--policy", policy_, "scheduling policy, as in WEFT_POLICY");
+        app_.add_option("--seed", seed_, "seed of the input, where it is random, and of the scheduler");
+        app_.add_flag("--json", json_, "print one JSON object");
+        app_.footer("Example: " + example_call);
+    }
+
+    CLI::App& options() { return app_; }
+    bool json() const { return json_; }
+    std::uint64_t seed() const { return seed_.value_or(1); }
+    std::optional<unsigned> workers() const { return workers_; }
+    const std::string& policy() const { return policy_; }
+
+    // Only what the caller named is set: the rest is left to the environment.
+    weft::runtime_options runtime_options() const {
+        weft::runtime_options chosen;
+        if (workers_) chosen.workers = static_cast<decltype(chosen.workers)>(*workers_);
+        if (!policy_.empty()) chosen.policy = policy_;
+        if (seed_) chosen.seed = static_cast<decltype(chosen.seed)>(*seed_);
+        return chosen;
+    }
+
+    template <class Body>
+    int main(int argc, char** argv, Body&& body) {
+        try {
+            app_.parse(argc, argv);
+        } catch (const CLI::ParseError& e) { return app_.exit(e) == 0 ? 0 : 2; }
+        try {
+            bool right = body();
+            if (!right) fmt::print(stderr, "the answer is wrong\n");
+            return right ? 0 : 1;
+        } catch (const usage_error& e) {
+            fmt::print(stderr, "error: {}\n", e.what());
+            return 2;
+        } catch (const std::exception& e) {
+            fmt::print(stderr, "error: {}\n", e.what());
+            return 1;
+        }
+    }
+
+    // A runtime as asked for; a policy or worker count that it refuses is a usage error.
+    weft::runtime make_runtime() const { return make_runtime(runtime_options()); }
+    static weft::runtime make_runtime(const weft::runtime_options& chosen) {
+        try {
+            return weft::runtime(chosen);
+        } catch (const weft::error& e) { throw usage_error(e.what()); }
+    }
+
+private:
+    CLI::App app_;
+    std::optional<unsigned> workers_;
+    std::string policy_;
+    std::optional<std::uint64_t> seed_;
+    bool json_ = false;
+};
+
+} // namespace examples

@@ -1,0 +1,20 @@
+// Seeded random numbers (SplitMix64's output function): the same on every platform.
+#pragma once
+
+#include <cstdint>
+
+namespace examples {
+
+constexpr std::uint64_t mix(std::uint64_t x) {
+    x += 0x9e3779b97f4a7c15;
+    x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9;
+    x = (x ^ (x >> 27)) * 0x94d049bb133111eb;
+    return x ^ (x >> 31);
+}
+
+// The i-th number of the stream `seed`.
+constexpr std::uint64_t random_at(std::uint64_t seed, std::uint64_t i) {
+    return mix(mix(seed) + i * 0x9e3779b97f4a7c15);
+}
+
+} // namespace examples

@@ -1,0 +1,152 @@
+// Heat on a plate: 5-point Jacobi sweeps over two copies of a grid whose border is held at 0.
+//
+// Every sweep halves the rows until a strip is small. The strips are the same in every sweep, and the
+// initial values are written by the same recursion, so a scheduler that sends a strip where it ran before
+// finds its rows in that core's cache, or in that socket's memory.
+#pragma once
+
+#include <weft/weft.hpp>
+
+#include <cmath>
+#include <cstddef>
+#include <memory>
+#include <numbers>
+
+namespace examples {
+
+// rows x cols inner points with a border of one point around them. The values are not initialised, so
+// that a page belongs to the worker that first writes it.
+class grid {
+public:
+    grid(std::size_t rows, std::size_t cols)
+        : rows_(rows)
+        , cols_(cols)
+        , values_(std::make_unique_for_overwrite<double[]>((rows + 2) * (cols + 2))) {}
+
+    std::size_t rows() const { return rows_; }
+    std::size_t cols() const { return cols_; }
+    std::size_t stride() const { return cols_ + 2; }
+    // Row 0 and row rows() + 1 are border, and so are column 0 and column cols() + 1.
+    double* row(std::size_t i) { return values_.get() + i * stride(); }
+    const double* row(std::size_t i) const { return values_.get() + i * stride(); }
+
+private:
+    std::size_t rows_, cols_;
+    std::unique_ptr<double[]> values_;
+};
+
+// One wave of p half-periods down and q half-periods across. A sweep multiplies it by a constant.
+struct heat_mode {
+    std::size_t p = 1, q = 1;
+
+    double value(const grid& g, std::size_t i, std::size_t j) const {
+        return std::sin(angle(p, g.rows()) * static_cast<double>(i)) *
+               std::sin(angle(q, g.cols()) * static_cast<double>(j));
+    }
+    double factor(const grid& g) const {
+        return (std::cos(angle(p, g.rows())) + std::cos(angle(q, g.cols()))) / 2;
+    }
+
+private:
+    static double angle(std::size_t half_periods, std::size_t points) {
+        return std::numbers::pi * static_cast<double>(half_periods) / static_cast<double>(points + 1);
+    }
+};
+
+// Rows [first, last) of `next` from `now`: each point becomes the mean of its four neighbours.
+inline void heat_strip(const grid& now, grid& next, std::size_t first, std::size_t last) {
+    for (std::size_t i = first; i < last; ++i) {
+        const double* above = now.row(i - 1);
+        const double* here = now.row(i);
+        const double* below = now.row(i + 1);
+        double* out = next.row(i);
+        for (std::size_t j = 1; j <= now.cols(); ++j) {
+            out[j] = 0.25 * ((above[j] + below[j]) + (here[j - 1] + here[j + 1]));
+        }
+    }
+}
+
+// BEGIN-EXAMPLE heat2d
+inline void heat_sweep(const grid& now, grid& next, std::size_t first, std::size_t last,
+                       std::size_t leaf_rows) {
+    if (last - first <= leaf_rows) {
+        std::size_t row_bytes = now.stride() * sizeof(double);
+        weft::touch(now.row(first - 1), (last - first + 2) * row_bytes, weft::access::read);
+        weft::touch(next.row(first), (last - first) * row_bytes, weft::access::write);
+        heat_strip(now, next, first, last);
+        return;
+    }
+    std::size_t middle = first + (last - first) / 2;
+    weft::join([&] { heat_sweep(now, next, first, middle, leaf_rows); },
+               [&] { heat_sweep(now, next, middle, last, leaf_rows); });
+}
+// END-EXAMPLE heat2d
+
+// Writes the mode into `now` and 0 into `next` and both borders, by the recursion of the sweeps.
+inline void heat_start(grid& now, grid& next, const heat_mode& mode, std::size_t first, std::size_t last,
+                       std::size_t leaf_rows) {
+    if (last - first > leaf_rows) {
+        std::size_t middle = first + (last - first) / 2;
+        weft::join([&] { heat_start(now, next, mode, first, middle, leaf_rows); },
+                   [&] { heat_start(now, next, mode, middle, last, leaf_rows); });
+        return;
+    }
+    std::size_t begin = first == 1 ? 0 : first;
+    std::size_t end = last == now.rows() + 1 ? last + 1 : last;
+    for (std::size_t i = begin; i < end; ++i) {
+        for (std::size_t j = 0; j < now.stride(); ++j) {
+            bool border = i == 0 || i == now.rows() + 1 || j == 0 || j == now.cols() + 1;
+            now.row(i)[j] = border ? 0 : mode.value(now, i, j);
+            next.row(i)[j] = 0;
+        }
+    }
+}
+
+inline void heat_start(grid& now, grid& next, const heat_mode& mode, std::size_t leaf_rows) {
+    heat_start(now, next, mode, 1, now.rows() + 1, leaf_rows);
+}
+
+// After an even number of sweeps the result is in `a`, after an odd number in `b`.
+inline void heat(grid& a, grid& b, std::size_t sweeps, std::size_t leaf_rows) {
+    for (std::size_t k = 0; k < sweeps; ++k) {
+        weft::iteration(static_cast<int>(k));
+        if (k % 2 == 0) {
+            heat_sweep(a, b, 1, a.rows() + 1, leaf_rows);
+        } else {
+            heat_sweep(b, a, 1, a.rows() + 1, leaf_rows);
+        }
+    }
+}
+
+inline void heat_serial(grid& a, grid& b, std::size_t sweeps) {
+    for (std::size_t k = 0; k < sweeps; ++k) {
+        if (k % 2 == 0) {
+            heat_strip(a, b, 1, a.rows() + 1);
+        } else {
+            heat_strip(b, a, 1, a.rows() + 1);
+        }
+    }
+}
+
+inline bool same_values(const grid& x, const grid& y) {
+    for (std::size_t i = 0; i <= x.rows() + 1; ++i) {
+        for (std::size_t j = 0; j < x.stride(); ++j) {
+            if (x.row(i)[j] != y.row(i)[j]) return false;
+        }
+    }
+    return true;
+}
+
+// Largest distance from the exact solution: the mode times its factor, once for every sweep.
+inline double heat_error(const grid& g, const heat_mode& mode, std::size_t sweeps) {
+    double decay = std::pow(mode.factor(g), static_cast<double>(sweeps));
+    double worst = 0;
+    for (std::size_t i = 1; i <= g.rows(); ++i) {
+        for (std::size_t j = 1; j <= g.cols(); ++j) {
+            worst = std::fmax(worst, std::fabs(g.row(i)[j] - decay * mode.value(g, i, j)));
+        }
+    }
+    return worst;
+}
+
+} // namespace examples

@@ -1,0 +1,143 @@
+// C += A * B, cache-oblivious: halve the largest of the three dimensions until the blocks are small.
+// (Frigo, Leiserson, Prokop, Ramachandran: Cache-oblivious algorithms, FOCS 1999.)
+//
+// Halving the rows or the columns of C gives two independent products, which run in parallel. Halving the
+// inner dimension gives two products that add to the same C: they run one after the other, so the order of
+// every sum is fixed by the sizes alone and the result has the same bits whatever the schedule.
+#pragma once
+
+#include "../common/hint.hpp"
+#include "../common/random.hpp"
+
+#include <weft/weft.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+namespace examples {
+
+struct matrix {
+    matrix(std::size_t row_count, std::size_t col_count)
+        : rows(row_count)
+        , cols(col_count)
+        , values(row_count * col_count) {}
+    double* at(std::size_t i, std::size_t j) { return values.data() + i * cols + j; }
+    const double* at(std::size_t i, std::size_t j) const { return values.data() + i * cols + j; }
+
+    std::size_t rows, cols;
+    std::vector<double> values;
+};
+
+// Corners of three blocks and the sizes m x n += m x k * k x n.
+struct product {
+    const double* a;
+    const double* b;
+    double* c;
+    std::size_t m, n, k;
+    std::size_t a_stride, b_stride, c_stride;
+
+    std::size_t work() const { return m * n * k; }
+    std::size_t bytes() const { return (m * n + m * k + k * n) * sizeof(double); }
+};
+
+// Four rows of B at a time, so that a row of C is loaded and stored once for four products.
+inline void multiply_leaf(const product& p) {
+    for (std::size_t i = 0; i < p.m; ++i) {
+        const double* a = p.a + i * p.a_stride;
+        double* __restrict c = p.c + i * p.c_stride;
+        std::size_t l = 0;
+        for (; l + 4 <= p.k; l += 4) {
+            const double* __restrict b0 = p.b + l * p.b_stride;
+            const double* __restrict b1 = b0 + p.b_stride;
+            const double* __restrict b2 = b1 + p.b_stride;
+            const double* __restrict b3 = b2 + p.b_stride;
+            double a0 = a[l], a1 = a[l + 1], a2 = a[l + 2], a3 = a[l + 3];
+            for (std::size_t j = 0; j < p.n; ++j) {
+                c[j] += (a0 * b0[j] + a1 * b1[j]) + (a2 * b2[j] + a3 * b3[j]);
+            }
+        }
+        for (; l < p.k; ++l) {
+            const double* __restrict b0 = p.b + l * p.b_stride;
+            for (std::size_t j = 0; j < p.n; ++j) c[j] += a[l] * b0[j];
+        }
+    }
+}
+
+// BEGIN-EXAMPLE matmul
+inline void multiply(const product& p, std::size_t leaf) {
+    if (p.m <= leaf && p.n <= leaf && p.k <= leaf) return multiply_leaf(p);
+
+    product x = p, y = p;
+    if (p.k > p.m && p.k > p.n) {
+        x.k = p.k / 2;
+        y.k = p.k - x.k;
+        y.a += x.k;
+        y.b += x.k * p.b_stride;
+        multiply(x, leaf);
+        multiply(y, leaf);
+        return;
+    }
+    if (p.m >= p.n) {
+        x.m = p.m / 2;
+        y.m = p.m - x.m;
+        y.a += x.m * p.a_stride;
+        y.c += x.m * p.c_stride;
+    } else {
+        x.n = p.n / 2;
+        y.n = p.n - x.n;
+        y.b += x.n;
+        y.c += x.n;
+    }
+    weft::task_group halves(hint(p.work(), p.bytes()));
+    halves.run([&x, leaf] { multiply(x, leaf); }, hint(x.work(), x.bytes()));
+    halves.run([&y, leaf] { multiply(y, leaf); }, hint(y.work(), y.bytes()));
+    halves.wait();
+}
+// END-EXAMPLE matmul
+
+// c += a * b
+inline void multiply(const matrix& a, const matrix& b, matrix& c, std::size_t leaf = 64) {
+    multiply(product{a.at(0, 0), b.at(0, 0), c.at(0, 0), a.rows, b.cols, a.cols, a.cols, b.cols, c.cols},
+             leaf);
+}
+
+// Whole numbers from -8 to 8: all sums of a product are then exact, and checks need no tolerance.
+inline void fill(matrix& x, std::uint64_t seed) {
+    for (std::size_t i = 0; i < x.values.size(); ++i) {
+        x.values[i] = static_cast<double>(random_at(seed, i) % 17) - 8;
+    }
+}
+
+inline std::vector<double> times(const matrix& a, const std::vector<double>& x) {
+    std::vector<double> y(a.rows);
+    for (std::size_t i = 0; i < a.rows; ++i) {
+        for (std::size_t j = 0; j < a.cols; ++j) y[i] += *a.at(i, j) * x[j];
+    }
+    return y;
+}
+
+// Freivalds' check, A(Bx) = Cx for random x. With entries as fill() makes them and x below 2^20 it is exact
+// up to a size of 2^13, and a wrong C passes one round with a probability of at most 2^-20.
+inline bool freivalds(const matrix& a, const matrix& b, const matrix& c, std::uint64_t seed, int rounds = 3) {
+    for (int round = 0; round < rounds; ++round) {
+        std::vector<double> x(b.cols);
+        for (std::size_t i = 0; i < x.size(); ++i) {
+            x[i] = static_cast<double>(random_at(seed + static_cast<std::uint64_t>(round), i) >> 44);
+        }
+        if (times(a, times(b, x)) != times(c, x)) return false;
+    }
+    return true;
+}
+
+inline matrix multiply_serial(const matrix& a, const matrix& b) {
+    matrix c(a.rows, b.cols);
+    for (std::size_t i = 0; i < a.rows; ++i) {
+        for (std::size_t l = 0; l < a.cols; ++l) {
+            for (std::size_t j = 0; j < b.cols; ++j) *c.at(i, j) += *a.at(i, l) * *b.at(l, j);
+        }
+    }
+    return c;
+}
+
+} // namespace examples

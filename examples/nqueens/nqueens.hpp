@@ -1,0 +1,59 @@
+// In how many ways do n queens stand on an n x n board without attacking each other?
+//
+// One task for every square that is still free in the next row, a whole subtree each; subtrees differ much
+// in size. Below `task_rows` rows the count goes on serially.
+#pragma once
+
+#include <weft/weft.hpp>
+
+#include <array>
+#include <bit>
+#include <cstddef>
+#include <cstdint>
+#include <numeric>
+
+namespace examples {
+
+// Number of solutions for n = 0 ... 16.
+inline constexpr std::array<std::uint64_t, 17> nqueens_solutions = {
+    1, 1, 0, 0, 2, 10, 4, 40, 92, 352, 724, 2680, 14200, 73712, 365596, 2279184, 14772512};
+
+// Attacked squares of the next row, one bit a column: by columns and by both diagonals.
+struct board {
+    unsigned n;
+    unsigned columns = 0, falling = 0, rising = 0;
+
+    unsigned free() const { return ~(columns | falling | rising) & ((1U << n) - 1); }
+    board with(unsigned queen) const {
+        return {n, columns | queen, (falling | queen) << 1, (rising | queen) >> 1};
+    }
+    int rows_left() const { return static_cast<int>(n) - std::popcount(columns); }
+};
+
+inline std::uint64_t nqueens_serial(board b) {
+    if (b.rows_left() == 0) return 1;
+    std::uint64_t solutions = 0;
+    for (unsigned free = b.free(); free != 0; free &= free - 1) {
+        solutions += nqueens_serial(b.with(free & -free));
+    }
+    return solutions;
+}
+
+// BEGIN-EXAMPLE nqueens
+inline std::uint64_t nqueens(board b, int task_rows) {
+    if (task_rows == 0 || b.rows_left() == 0) return nqueens_serial(b);
+
+    std::array<std::uint64_t, 32> solutions{};
+    weft::task_group squares;
+    std::size_t i = 0;
+    for (unsigned free = b.free(); free != 0; free &= free - 1) {
+        board next = b.with(free & -free);
+        std::uint64_t& result = solutions[i++];
+        squares.run([&result, next, task_rows] { result = nqueens(next, task_rows - 1); });
+    }
+    squares.wait();
+    return std::accumulate(solutions.begin(), solutions.end(), std::uint64_t{0});
+}
+// END-EXAMPLE nqueens
+
+} // namespace examples

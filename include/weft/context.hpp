@@ -1,0 +1,38 @@
+#pragma once
+
+#include <weft/impl/hot.hpp>
+
+#include <functional>
+#include <utility>
+
+namespace weft {
+
+/// Where in the nesting of joins a function is. Passed down as an argument it spares a join two accesses to
+/// thread-local memory: `weft::join(ctx, f, g)` calls f and g with contexts of their own. A function that was given a
+/// context gives join that one; code below that knows no contexts is reached by a closure without parameter, or by
+/// enter(). A context is valid in the function that it was given to.
+class context {
+public:
+    explicit context(impl::frame* at) noexcept : at_(at) {}
+
+    /// The context of code that was given none: on a worker, that of the innermost join of the plain form.
+    static context current() noexcept { return context(impl::hot_head()); }
+
+    /// Calls `f()`; joins of the plain form, groups and loops inside are linked below this context.
+    template <class F>
+    decltype(auto) enter(F&& f) const {
+        struct restore {
+            impl::frame* before = impl::hot_head();
+            ~restore() { impl::set_hot_head(before); }
+        } const restored;
+        impl::set_hot_head(at_);
+        return std::invoke(std::forward<F>(f));
+    }
+
+    impl::frame* at() const noexcept { return at_; }
+
+private:
+    impl::frame* at_;
+};
+
+} // namespace weft

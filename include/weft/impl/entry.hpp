@@ -1,0 +1,86 @@
+#pragma once
+
+#include <weft/hints.hpp>
+#include <weft/impl/group.hpp>
+#include <weft/impl/hot.hpp>
+
+#include <cstddef>
+
+/// The doors from the templates of the public headers into the runtime.
+namespace weft::impl {
+
+/// What a fork finds where its fast path ends.
+enum class zone : std::uint8_t {
+    silent,   ///< go on as if nothing had been (an idle worker was served on the way)
+    reported, ///< the policy wants to see the spawns: use fork_tasks
+    outside,  ///< this thread is no worker
+};
+[[gnu::cold]] zone slow_push(frame* parent, frame* f) noexcept;
+
+enum class outcome : std::uint8_t { not_run, value, failed };
+/// The way back from the first closure, the frame being unlinked already: not_run leaves the second closure to the
+/// caller; otherwise somebody else ran it, to its end.
+[[gnu::cold]] outcome slow_pop(frame* parent, frame* f) noexcept;
+
+/// The first closure threw: unlinks the frame; if somebody has it, waits for its end and drops its outcome. True if it
+/// was run.
+[[gnu::cold]] outcome abandon(frame* parent, frame* f) noexcept;
+
+/// Both closures of a join as tasks of the reported zone. False if the policy wants this fork silent: nothing was run,
+/// and the caller forks again inside a silent_scope. Rethrows the first exception.
+struct body {
+    void (*run)(void*);
+    void* closure;
+};
+[[gnu::cold]] bool fork_tasks(body a, const hints& ha, body b, const hints& hb);
+
+/// The current task's forks are silent while one lives.
+class silent_scope {
+public:
+    silent_scope() noexcept;
+    ~silent_scope();
+    silent_scope(const silent_scope&) = delete;
+    silent_scope& operator=(const silent_scope&) = delete;
+
+private:
+    task* of_;
+};
+
+/// A child of a group in the silent zone; false, and nothing done, elsewhere. Runs `body(source)` at once on a stack of its
+/// own. The body first moves the closure from `*source` to its own stack, then calls child_started(); from then on
+/// the caller may go on elsewhere. What it throws before that is rethrown here, what it throws later is the group's.
+bool run_silently(group&, void (*body)(void* source), void* source);
+void child_started() noexcept;
+
+/// A child of a group in the reported zone, or of a thread that is no worker: its record, with room for the closure at
+/// `storage`. The caller moves the closure there, then commits or gives up.
+struct child_record {
+    task* record;
+    void* storage;
+};
+child_record begin_child(std::size_t bytes, std::size_t align);
+void give_up_child(child_record) noexcept;
+/// `run` calls and destroys the closure, `drop` destroys it only.
+void commit_child(group&, child_record, const hints&, void (*run)(void*), void (*drop)(void*) noexcept);
+
+/// Returns when all children are done; rethrows the first exception and makes the group ready for reuse.
+void wait_group(group&);
+/// What the destructor of a group does: waits; an exception that no wait ever took ends the program, unless
+/// another one is already under way.
+void end_group(group&) noexcept;
+
+/// How a loop is to be cut, as the current task's zone and policy want it.
+struct loop_shape {
+    bool fixed;  ///< reported zone: the tree may depend on the range, the grain and `workers` only
+    int pieces;  ///< > 0: the policy wants that many equal tasks
+    int workers; ///< of the runtime at hand
+};
+loop_shape shape_of_loop() noexcept;
+
+/// See weft::iteration.
+void mark_iteration(int k);
+
+/// Runs `b` as a root of the default runtime and waits.
+void run_in_default(body b);
+
+} // namespace weft::impl

@@ -1,0 +1,65 @@
+#pragma once
+
+#include <weft/hints.hpp>
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <exception>
+
+namespace weft {
+
+struct task;
+
+namespace impl {
+/// Who waits for a group or a frame: a suspended task, or a thread that is no worker (tagged).
+using waiter_word = std::uintptr_t;
+} // namespace impl
+
+/// The children that one wait collects. A policy sees it in the reported zone; `task_group` and a reported join
+/// contain one.
+///
+/// Protocol of `open_`: it holds 1 for the wait still to come plus 1 for each child that somebody else may finish.
+/// Whoever brings it to 0 owns the duty to wake the waiter, and may touch the group until it has done so:
+///   G1  open_ >= 1 while no wait is suspended in it;
+///   G2  a waiter stores itself in waiter_, then takes back its own 1 (release), so whoever sees 0 sees it;
+///   G3  a child's writes precede its decrement (release), the wait's return follows the last one (acquire).
+struct group {
+    group() noexcept = default;
+    explicit group(const hints* h) noexcept : hint_(h) {}
+    group(const group&) = delete;
+    group& operator=(const group&) = delete;
+
+    // ---- what a policy may ask
+    task* owner() const noexcept { return owner_; } ///< null for a group made by a thread that is no worker
+    std::uint64_t id() const noexcept { return id_; }
+    const hints& hint() const noexcept { return hint_ ? *hint_ : no_hints; }
+    template <class T>
+    T& data() noexcept { ///< needs::group_bytes, zero at group_begin
+        return *static_cast<T*>(data_);
+    }
+
+    // ---- what the engine keeps
+    const hints* hint_ = nullptr; ///< null: none were given
+    std::atomic<std::int64_t> open_{1};
+    std::atomic<impl::waiter_word> waiter_{0};
+    std::atomic<void*> waiter_home_{nullptr}; ///< the engine of a waiting task; written before waiter_
+    std::atomic<std::uint32_t> flags_{0};
+    std::uint32_t spawned_ = 0; ///< children so far, by the spawning task; the index of the next one
+    std::exception_ptr error_{}; ///< written by the winner of flag_failed before its decrement
+    task* owner_ = nullptr;
+    void* data_ = nullptr;
+    std::uint64_t id_ = 0;
+
+    /// No child is open and there is nothing to tell: a wait has nothing to do.
+    bool is_settled() const noexcept {
+        return open_.load(std::memory_order_acquire) == 1 && // pairs with the last child's decrement (G3)
+               flags_.load(std::memory_order_relaxed) == 0;
+    }
+
+    static constexpr std::uint32_t flag_failed = 1;    ///< some child threw; the first one has error_
+    static constexpr std::uint32_t flag_cancelled = 2; ///< children not yet started are dropped
+    static constexpr std::uint32_t flag_begun = 4;     ///< the policy was told of it by group_begin
+};
+
+} // namespace weft

@@ -1,0 +1,108 @@
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+
+/// The words that the fast path of a fork touches, and the frame that a fork links.
+///
+/// A *frame* is an entry of the chain of its fiber: the second closure of a join, or the continuation of a
+/// `task_group::run`. The chain runs from the oldest entry to the youngest by `next`, so the oldest
+/// unexposed entry is found in one step from the fiber's `split`. Only the thread that runs the fiber (its own
+/// code or its own signal handler) touches the chain; thieves see an entry only after it was handed to them.
+namespace weft {
+struct task;
+}
+
+namespace weft::impl {
+
+struct worker;
+
+struct frame {
+    frame* next;         ///< younger entry; written by the owner, null for the youngest
+    bool (*run)(frame*); ///< runs the closure on the thief's stack, false if it threw; null for a continuation
+
+    // The fields below are not initialised by a fork. The owner writes them when it exposes the entry, before
+    // the release that hands it over; afterwards only `done` is shared.
+    task* of;           ///< the silent task that the entry belongs to
+    std::uintptr_t done; ///< raw storage of the completion word, see engine/core/completion.hpp
+    std::int32_t thief; ///< worker to which it was handed, or not_returnable
+};
+
+/// One per thread. `limit` decides in one comparison whether a fork may take its fast path:
+/// an entry at address f is ordinary iff f < limit. The entries of a fiber lie at falling addresses, so
+/// - limit == address of the youngest exposed entry: exactly the exposed entries are not ordinary;
+/// - limit == 0: nothing is ordinary, every fork and every return from one takes the slow path. This is the
+///   attention word of the thread: idle workers, reported zones and threads that are not workers have it at 0.
+/// Writers: the thread itself, its signal handler, and thieves, which store 0 only (relaxed; an overwritten
+/// request is found again by the check that follows each store of the owner, see engine/threads/README.md).
+struct hot_words {
+    std::atomic<std::uintptr_t> limit; ///< offset 0, used by name in assembly
+    frame* head;                       ///< offset 8: youngest entry of the plain form
+    worker* self;                      ///< offset 16: null on threads that are not workers
+    std::atomic<bool> in_runtime;      ///< the thread runs scheduler code: the exposure handler must not act
+};
+
+#if defined(__x86_64__)
+#define WEFT_TLS_BY_OFFSET 1
+// A fiber may go on, on another thread, after any call. The *offset* of a thread-local word may be kept in a register,
+// its *address* may not, and compilers do keep addresses. Hence the accesses spelled out.
+extern "C" {
+extern thread_local constinit hot_words weft_hot __attribute__((tls_model("initial-exec")));
+}
+#if defined(WEFT_SHARED) || (defined(__PIC__) && !defined(__PIE__))
+#define WEFT_TLS_LOAD_OFFSET "movq weft_hot@gottpoff(%%rip), %[offset]\n\t"
+#define WEFT_TLS_WORD(n) "%%fs:" #n "(%[offset])"
+#else
+#define WEFT_TLS_LOAD_OFFSET
+#define WEFT_TLS_WORD(n) "%%fs:weft_hot@tpoff+" #n
+#endif
+
+/// True when the entry at `f` is not ordinary. Ordered by a compiler barrier on both sides.
+[[gnu::always_inline]] inline bool at_limit(const void* f) noexcept {
+    bool slow;
+    [[maybe_unused]] std::uintptr_t offset;
+    asm volatile(WEFT_TLS_LOAD_OFFSET "cmpq " WEFT_TLS_WORD(0) ", %[f]"
+                 : "=@ccae"(slow), [offset] "=&r"(offset)
+                 : [f] "r"(f)
+                 : "memory");
+    return slow;
+}
+
+[[gnu::always_inline]] inline frame* hot_head() noexcept {
+    frame* head;
+    [[maybe_unused]] std::uintptr_t offset;
+    asm volatile(WEFT_TLS_LOAD_OFFSET "movq " WEFT_TLS_WORD(8) ", %[head]"
+                 : [head] "=r"(head), [offset] "=&r"(offset));
+    return head;
+}
+
+[[gnu::always_inline]] inline void set_hot_head(frame* head) noexcept {
+    [[maybe_unused]] std::uintptr_t offset;
+    asm volatile(WEFT_TLS_LOAD_OFFSET "movq %[head], " WEFT_TLS_WORD(8)
+                 : [offset] "=&r"(offset)
+                 : [head] "r"(head)
+                 : "memory");
+}
+
+[[gnu::always_inline]] inline worker* hot_self() noexcept {
+    worker* self;
+    [[maybe_unused]] std::uintptr_t offset;
+    asm volatile(WEFT_TLS_LOAD_OFFSET "movq " WEFT_TLS_WORD(16) ", %[self]"
+                 : [self] "=r"(self), [offset] "=&r"(offset));
+    return self;
+}
+
+#undef WEFT_TLS_LOAD_OFFSET
+#undef WEFT_TLS_WORD
+#else
+// Elsewhere the same accesses are calls that the compiler cannot see through.
+bool at_limit(const void* f) noexcept;
+frame* hot_head() noexcept;
+void set_hot_head(frame* head) noexcept;
+worker* hot_self() noexcept;
+#endif
+
+/// Orders the stores of the owner against its own signal handler; no instruction.
+[[gnu::always_inline]] inline void handler_fence() noexcept { std::atomic_signal_fence(std::memory_order_seq_cst); }
+
+} // namespace weft::impl

@@ -1,0 +1,153 @@
+#pragma once
+
+#include <weft/context.hpp>
+#include <weft/hints.hpp>
+#include <weft/impl/entry.hpp>
+#include <weft/impl/join_frame.hpp>
+
+#include <optional>
+#include <tuple>
+#include <type_traits>
+#include <utility>
+
+namespace weft {
+
+/// What a join returns: a pair of results, std::monostate for a void one, nothing if both are void.
+template <class F, class G>
+using join_result = std::conditional_t<std::is_void_v<impl::raw_result<F>> && std::is_void_v<impl::raw_result<G>>, void,
+                                       std::pair<impl::result<F>, impl::result<G>>>;
+
+/// Hints for the two closures of a join.
+struct join_hints {
+    hints first{}, second{};
+};
+
+namespace impl {
+
+template <class Result, class A, class B>
+[[gnu::always_inline]] inline Result joined(A&& a, B&& b) {
+    if constexpr (std::is_void_v<Result>)
+        return static_cast<void>(a), static_cast<void>(b);
+    else
+        return Result(std::forward<A>(a), std::forward<B>(b));
+}
+
+template <bool Plain, class F, class G>
+join_result<F, G> fork(frame* parent, F& f, G&& g, const join_hints* h);
+
+/// The rare ways through a fork: the policy sees its closures as tasks, or this thread is no worker.
+template <bool Plain, class F, class G>
+[[gnu::noinline, gnu::cold]] join_result<F, G> fork_slowly(zone where, frame* parent, F& f, G& g, const join_hints* h) {
+    using R = join_result<F, G>;
+    if (where == zone::outside) {
+        if constexpr (std::is_void_v<R>) {
+            auto root = [&] { fork<true, F, G&>(hot_head(), f, g, h); };
+            run_in_default({[](void* c) { (*static_cast<decltype(root)*>(c))(); }, &root});
+            return;
+        } else {
+            std::optional<R> r;
+            auto root = [&] { r.emplace(fork<true, F, G&>(hot_head(), f, g, h)); };
+            run_in_default({[](void* c) { (*static_cast<decltype(root)*>(c))(); }, &root});
+            return std::move(*r);
+        }
+    }
+    std::optional<result<F>> a;
+    std::optional<result<G>> b;
+    // A task of the reported zone starts on an empty chain: hot_head() is right for both forms.
+    auto run_f = [&] { a.emplace(call_closure<true>(f, hot_head())); };
+    auto run_g = [&] { b.emplace(call_closure<true>(g, hot_head())); };
+    const bool reported = fork_tasks({[](void* c) { (*static_cast<decltype(run_f)*>(c))(); }, &run_f}, h ? h->first : hints{},
+                                     {[](void* c) { (*static_cast<decltype(run_g)*>(c))(); }, &run_g}, h ? h->second : hints{});
+    if (!reported) {
+        const silent_scope lazily;
+        return fork<Plain, F, G&>(parent, f, g, h);
+    }
+    return joined<R>(std::move(*a), std::move(*b));
+}
+
+/// The fork itself. On its fast path: fill the frame, compare, link, run f, unlink, compare, run g; no atomic operation and
+/// no fence. The unlinking comes before the comparison, since the exposure handler may come between any two
+/// instructions: what it finds linked it may hand out, and then the comparison sees it.
+/// src/engine/core/README.md has the budget in instructions and the argument.
+template <bool Plain, class F, class G>
+[[gnu::always_inline]] inline join_result<F, G> fork(frame* parent, F& f, G&& g, const join_hints* h) {
+    using R = join_result<F, G>;
+    join_frame<G> second(std::forward<G>(g));
+    if (at_limit(&second)) [[unlikely]]
+        if (const zone where = slow_push(parent, &second); where != zone::silent)
+            return fork_slowly<Plain, F, std::remove_reference_t<G>>(where, parent, f, second.g, h);
+    second.next = nullptr;
+    handler_fence();
+    parent->next = &second;
+    if constexpr (Plain) set_hot_head(&second);
+    handler_fence();
+
+    result<F> a = [&]() -> result<F> {
+        try {
+            return call_closure<Plain>(f, &second);
+        } catch (...) {
+            if constexpr (Plain) set_hot_head(parent);
+            switch (abandon(parent, &second)) {
+            case outcome::value: second.drop_value(); break;
+            case outcome::failed: second.drop_error(); break;
+            case outcome::not_run: break;
+            }
+            throw;
+        }
+    }();
+
+    parent->next = nullptr;
+    if constexpr (Plain) set_hot_head(parent);
+    if (at_limit(&second)) [[unlikely]]
+        switch (slow_pop(parent, &second)) {
+        case outcome::value: return joined<R>(std::move(a), second.take_value());
+        case outcome::failed: second.rethrow();
+        case outcome::not_run: break;
+        }
+    return joined<R>(std::move(a), call_closure<Plain>(second.g, parent));
+}
+
+} // namespace impl
+
+/// Runs `f()` and `g()`, possibly at the same time, and returns when both are done: their results as a pair, std::monostate
+/// for a void one, nothing if both are void; references are returned as values. `f` runs on the calling thread, at
+/// once; `g` after it, or on an idle worker meanwhile. In a thread that is no worker both run in the default runtime.
+///
+/// If one throws, the exception is rethrown here after the other has ended; if `f` throws, `g` may not have run at all; if
+/// both throw, that of `f` is taken. The stack needed is that of the plain nested calls plus one frame (about 64
+/// bytes and the captures of `g`) a level. The fiber may go on, on another thread: no lock of a thread and no
+/// address of a thread-local variable may be kept across.
+/// Frigo, Leiserson, Randall 1998 (work-first); lazily exposed as in lazy task creation, Mohr, Kranz, Halstead 1991.
+template <class F, class G>
+    requires(!std::same_as<std::remove_cvref_t<F>, context>)
+[[gnu::always_inline]] inline join_result<F, G> join(F&& f, G&& g) {
+    return impl::fork<true, std::remove_reference_t<F>, G>(impl::hot_head(), f, std::forward<G>(g), nullptr);
+}
+template <class F, class G>
+    requires(!std::same_as<std::remove_cvref_t<F>, context>)
+inline join_result<F, G> join(F&& f, G&& g, const join_hints& h) {
+    return impl::fork<true, std::remove_reference_t<F>, G>(impl::hot_head(), f, std::forward<G>(g), &h);
+}
+
+/// The same with the context passed down: `f` and `g` take a weft::context, or nothing (then the plain forms below them
+/// work as usual).
+template <class F, class G>
+[[gnu::always_inline]] inline join_result<F, G> join(context ctx, F&& f, G&& g) {
+    return impl::fork<false, std::remove_reference_t<F>, G>(ctx.at(), f, std::forward<G>(g), nullptr);
+}
+template <class F, class G>
+inline join_result<F, G> join(context ctx, F&& f, G&& g, const join_hints& h) {
+    return impl::fork<false, std::remove_reference_t<F>, G>(ctx.at(), f, std::forward<G>(g), &h);
+}
+
+/// Runs all of them, possibly at the same time: nested joins in the order of the arguments. Results are not returned.
+template <class F, class... Rest>
+inline void parallel_invoke(F&& f, Rest&&... rest) {
+    if constexpr (sizeof...(Rest) == 0)
+        static_cast<void>(impl::call_closure<true>(f, impl::hot_head()));
+    else
+        static_cast<void>(join([&f] { static_cast<void>(impl::call_closure<true>(f, impl::hot_head())); },
+                               [&] { parallel_invoke(std::forward<Rest>(rest)...); }));
+}
+
+} // namespace weft

@@ -1,0 +1,164 @@
+#pragma once
+
+#include <weft/impl/entry.hpp>
+#include <weft/join.hpp>
+#include <weft/task_group.hpp>
+
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <type_traits>
+#include <utility>
+
+namespace weft {
+
+/// What a loop may be told. Nothing is needed: without a grain the loop measures its own body.
+struct loop_options {
+    std::size_t grain = 0; ///< at most so many iterations run as one piece; 0: the library chooses
+    double work = 0;       ///< of the whole loop, relative (hints::work)
+    std::size_t bytes = 0; ///< touched by the whole loop
+};
+
+namespace impl {
+
+/// A clock for grains, about 8 ns a reading on x86: its unit only has to be of the order of half a nanosecond.
+inline std::uint64_t ticks() noexcept {
+#if defined(__x86_64__)
+    return __builtin_ia32_rdtsc();
+#else
+    using clock = std::chrono::steady_clock;
+    return 2 * static_cast<std::uint64_t>(clock::now().time_since_epoch() / std::chrono::nanoseconds(1));
+#endif
+}
+
+/// A piece should take about this long, 3 to 6 microseconds: a thousand times the cost of a fork, and still so short that
+/// the last pieces of a loop end together.
+inline constexpr std::uint64_t piece_ticks = 12'288;
+
+/// The grain of one loop, learnt while it runs. The range is halved by lazy joins down to it, first to single iterations at
+/// the left end; each piece that was too quick allows one twice as long, which is just what the next subtree to the right
+/// has. Written by all who run pieces; relaxed: a stale value costs a little time only.
+class learnt_grain {
+public:
+    explicit learnt_grain(std::ptrdiff_t given) noexcept : grain_(given > 0 ? given : 1), learns_(given <= 0) {}
+
+    std::ptrdiff_t get() const noexcept { return grain_.load(std::memory_order_relaxed); }
+
+    template <class Piece>
+    void timed(std::ptrdiff_t iterations, Piece&& piece) {
+        if (!learns_) return piece();
+        const std::uint64_t began = ticks();
+        piece();
+        const std::uint64_t took = ticks() - began;
+        if (took < piece_ticks) {
+            if (iterations >= get()) grain_.store(2 * iterations, std::memory_order_relaxed);
+        } else if (took > 4 * piece_ticks && iterations > 1) { // the bodies have become longer
+            grain_.store(iterations / 2, std::memory_order_relaxed);
+        }
+    }
+
+private:
+    std::atomic<std::ptrdiff_t> grain_;
+    const bool learns_;
+};
+
+template <class I, class Range>
+void loop_over(I first, std::ptrdiff_t from, std::ptrdiff_t to, learnt_grain& grain, Range& range) {
+    const std::ptrdiff_t n = to - from;
+    if (n <= grain.get()) {
+        grain.timed(n, [&] { range(static_cast<I>(first + from), static_cast<I>(first + to)); });
+        return;
+    }
+    const std::ptrdiff_t mid = from + n / 2;
+    join([&] { loop_over(first, from, mid, grain, range); }, [&] { loop_over(first, mid, to, grain, range); });
+}
+
+/// The same program has the same tree of tasks in every run: what a policy that sees them learns stays valid.
+template <class I, class Range>
+void loop_fixed(I first, std::ptrdiff_t n, const loop_options& o, loop_shape shape, Range& range) {
+    if (shape.pieces > 0) {
+        task_group pieces(hints{.work = o.work, .bytes = o.bytes});
+        const std::ptrdiff_t count = std::min<std::ptrdiff_t>(shape.pieces, n);
+        for (std::ptrdiff_t i = 0; i < count; ++i)
+            pieces.run([&range, first, a = n * i / count,
+                        b = n * (i + 1) / count] { range(static_cast<I>(first + a), static_cast<I>(first + b)); },
+                       hints{.work = o.work / static_cast<double>(count), .bytes = o.bytes / static_cast<std::size_t>(count)});
+        return pieces.wait();
+    }
+    constexpr std::ptrdiff_t pieces_a_worker = 16;
+    learnt_grain grain(o.grain ? static_cast<std::ptrdiff_t>(o.grain)
+                               : std::max<std::ptrdiff_t>(1, n / (pieces_a_worker * shape.workers)));
+    loop_over(first, 0, n, grain, range);
+}
+
+/// Runs `f` on a worker: here, or in the default runtime if this thread is none.
+template <class F>
+void on_worker(F&& f) {
+    if (hot_self()) return f();
+    run_in_default({[](void* c) { (*static_cast<std::remove_reference_t<F>*>(c))(); }, &f});
+}
+
+} // namespace impl
+
+/// Calls `range(begin, end)` for pieces that make up [first, last); `I` is an integer or a random access iterator. Pieces may
+/// run at the same time, in any order; the first exception is rethrown and later pieces may then be left out.
+template <class I, class Range>
+void parallel_for_range(I first, I last, Range&& range, const loop_options& o = {}) {
+    if (!(first < last)) return;
+    const auto n = static_cast<std::ptrdiff_t>(last - first);
+    impl::on_worker([&] {
+        const impl::loop_shape shape = impl::shape_of_loop();
+        if (shape.fixed) return impl::loop_fixed(first, n, o, shape, range);
+        impl::learnt_grain grain(static_cast<std::ptrdiff_t>(o.grain));
+        impl::loop_over(first, 0, n, grain, range);
+    });
+}
+
+/// Calls `body(i)` for each i of [first, last): with the index for integers, with the iterator for iterators. Otherwise as
+/// parallel_for_range. Lazy binary splitting after Tzannes, Caragea, Barua, Vishkin 2010, by lazy joins.
+template <class I, class Body>
+void parallel_for(I first, I last, Body&& body, const loop_options& o = {}) {
+    parallel_for_range(
+        first, last,
+        [&body](I begin, I end) {
+            for (I i = begin; i != end; ++i) body(i);
+        },
+        o);
+}
+
+/// combine(...combine(identity, map(first))..., map(last - 1)) over a fixed tree: the shape depends on the number of
+/// iterations and the grain only, so the result is the same for every number of workers, every policy and every run, also
+/// where `combine` is not associative to the last bit. Without a grain there are at most 1024 leaves. `identity` starts
+/// every leaf, so it must not change what it is combined with.
+template <class I, class T, class Map, class Combine>
+T parallel_reduce(I first, I last, T identity, Map&& map, Combine&& combine, const loop_options& o = {}) {
+    if (!(first < last)) return identity;
+    constexpr std::ptrdiff_t leaves = 1024;
+    const auto n = static_cast<std::ptrdiff_t>(last - first);
+    const std::ptrdiff_t grain = o.grain ? static_cast<std::ptrdiff_t>(o.grain) : (n + leaves - 1) / leaves;
+    struct reduction {
+        I first;
+        std::ptrdiff_t grain;
+        const T& identity;
+        Map& map;
+        Combine& combine;
+        T over(std::ptrdiff_t from, std::ptrdiff_t to) {
+            if (to - from <= grain) {
+                T sum = identity;
+                for (std::ptrdiff_t i = from; i < to; ++i)
+                    sum = combine(std::move(sum), map(static_cast<I>(first + i)));
+                return sum;
+            }
+            const std::ptrdiff_t mid = from + (to - from) / 2;
+            auto [left, right] = join([&] { return over(from, mid); }, [&] { return over(mid, to); });
+            return combine(std::move(left), std::move(right));
+        }
+    } r{first, grain, identity, map, combine};
+    T result = identity;
+    impl::on_worker([&] { result = r.over(0, n); });
+    return result;
+}
+
+} // namespace weft

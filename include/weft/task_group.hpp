@@ -1,0 +1,100 @@
+#pragma once
+
+#include <weft/hints.hpp>
+#include <weft/impl/entry.hpp>
+#include <weft/impl/group.hpp>
+
+#include <memory>
+#include <new>
+#include <type_traits>
+#include <utility>
+
+namespace weft {
+
+/// Children that one wait collects.
+///
+///     weft::task_group g;
+///     for (auto& part : parts) g.run([&] { work(part); });
+///     g.wait();
+///
+/// On a worker under a depth-first policy, run() starts the child at once and the rest of the caller can be stolen
+/// meanwhile, so a million runs in a loop hold no memory; under a breadth-first one the child is queued. Any task may
+/// add children while the group is open, children included; one task at a time may wait. After wait() the group may
+/// be used again.
+class task_group {
+public:
+    task_group() noexcept {}
+    /// Hints for the whole: `work` the sum over the children to come, `bytes` all their data.
+    explicit task_group(const hints& h) noexcept : hint_(h), state_(&hint_) {}
+    task_group(const task_group&) = delete;
+    task_group& operator=(const task_group&) = delete;
+
+    /// Waits for the children. An exception that no wait() took ends the program (std::terminate), as with std::thread; if
+    /// the destructor runs because of another exception, that one wins and the group's is counted in the run's stats.
+    ~task_group() {
+        if (!state_.is_settled()) impl::end_group(state_);
+    }
+
+    /// Adds a child. `f` is moved (or copied) into it. Throws what that move throws, and weft::error when there is no
+    /// stack for the child; the group is then as before.
+    template <class F>
+    void run(F&& f) {
+        spawn(std::forward<F>(f), no_hints);
+    }
+    template <class F>
+    void run(F&& f, const hints& h) {
+        spawn(std::forward<F>(f), h);
+    }
+
+    /// Returns when every child is done, and rethrows the first exception of any of them; the others still run to their
+    /// end. Waiting suspends the calling task, not its worker; a second wait() returns at once. Throws weft::error if
+    /// another task waits already.
+    void wait() {
+        if (!state_.is_settled()) impl::wait_group(state_);
+    }
+
+    /// Children that have not started are dropped; those that have started run on and may ask is_cancelled(). wait()
+    /// still waits, and ends the cancellation.
+    void cancel() noexcept { state_.flags_.fetch_or(group::flag_cancelled, std::memory_order_relaxed); }
+    bool is_cancelled() const noexcept { return state_.flags_.load(std::memory_order_relaxed) & group::flag_cancelled; }
+
+private:
+    template <class F>
+    void spawn(F&& f, const hints& h) {
+        using closure = std::decay_t<F>;
+        const auto silent_body = [](void* source) {
+            closure own(static_cast<F&&>(*static_cast<std::remove_reference_t<F>*>(source)));
+            impl::child_started();
+            own();
+        };
+        if (impl::run_silently(state_, silent_body, const_cast<void*>(static_cast<const void*>(std::addressof(f)))))
+            return;
+        const impl::child_record child = impl::begin_child(sizeof(closure), alignof(closure));
+        try {
+            ::new (child.storage) closure(std::forward<F>(f));
+        } catch (...) {
+            impl::give_up_child(child);
+            throw;
+        }
+        impl::commit_child(
+            state_, child, h,
+            [](void* at) {
+                const std::unique_ptr<closure, destroy> own(static_cast<closure*>(at));
+                (*own)();
+            },
+            [](void* at) noexcept { std::destroy_at(static_cast<closure*>(at)); });
+    }
+
+    struct destroy {
+        template <class T>
+        void operator()(T* at) const noexcept {
+            std::destroy_at(at);
+        }
+    };
+    union {
+        hints hint_; ///< alive if given
+    };
+    group state_{};
+};
+
+} // namespace weft

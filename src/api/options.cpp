@@ -1,0 +1,152 @@
+#include "api/options.hpp"
+
+#include "machine/load.hpp"
+#include "machine/workers.hpp"
+#include "task/stack.hpp"
+
+#include <weft/error.hpp>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <cstdlib>
+#include <limits>
+#include <optional>
+#include <string_view>
+
+#include <unistd.h>
+
+namespace weft::api {
+
+namespace {
+
+constexpr int max_workers = 1024;
+
+constexpr std::array known = {std::string_view("WEFT_WORKERS"), std::string_view("WEFT_POLICY"),
+                              std::string_view("WEFT_ENGINE"),  std::string_view("WEFT_MACHINE"),
+                              std::string_view("WEFT_SEED"),    std::string_view("WEFT_STACK"),
+                              std::string_view("WEFT_PIN")};
+
+/// An empty value counts as none.
+std::optional<std::string> variable(const char* name) {
+    const char* v = std::getenv(name);
+    return v && *v ? std::optional<std::string>(v) : std::nullopt;
+}
+
+template <class Number>
+std::optional<Number> parse(std::string_view text) {
+    Number n{};
+    const auto [end, bad] = std::from_chars(text.data(), text.data() + text.size(), n);
+    return bad == std::errc{} && end == text.data() + text.size() ? std::optional(n) : std::nullopt;
+}
+
+/// Names that are nobody's are typing errors more often than not.
+void refuse_unknown_variables() {
+    for (char** v = environ; v && *v; ++v) {
+        const std::string_view entry(*v);
+        const std::string_view name = entry.substr(0, entry.find('='));
+        if (!name.starts_with("WEFT_") || entry.size() == name.size() + 1) continue;
+        if (std::ranges::find(known, name) == known.end())
+            throw error("unknown environment variable", std::string(entry), fmt::format("{}", fmt::join(known, ", ")));
+    }
+}
+
+int workers_of(const runtime_options& o, const machine& m) {
+    const std::string allowed = fmt::format("1 to {}", max_workers);
+    if (o.workers) {
+        if (*o.workers < 1 || *o.workers > max_workers)
+            throw error("the number of workers is out of range", fmt::format("runtime_options::workers = {}", *o.workers), allowed);
+        return *o.workers;
+    }
+    if (const auto text = variable("WEFT_WORKERS")) {
+        const auto n = parse<int>(*text);
+        if (!n || *n < 1 || *n > max_workers)
+            throw error("the number of workers is out of range", "WEFT_WORKERS=" + *text, allowed);
+        return *n;
+    }
+    return std::min(default_workers(m), max_workers);
+}
+
+std::optional<std::size_t> parse_bytes(std::string_view text) {
+    std::size_t unit = 1;
+    if (!text.empty())
+        switch (text.back()) {
+        case 'K': case 'k': unit = std::size_t{1} << 10; break;
+        case 'M': case 'm': unit = std::size_t{1} << 20; break;
+        case 'G': case 'g': unit = std::size_t{1} << 30; break;
+        default: break;
+        }
+    if (unit > 1) text.remove_suffix(1);
+    const auto n = parse<std::size_t>(text);
+    if (!n || *n > std::numeric_limits<std::size_t>::max() / unit) return std::nullopt;
+    return *n * unit;
+}
+
+std::size_t stack_of(const runtime_options& o) {
+    constexpr std::size_t most = std::size_t{64} << 30;
+    const std::string allowed = fmt::format("{} bytes to 64G, as bytes or with K, M or G", min_stack_bytes());
+    if (o.stack_bytes) {
+        if (*o.stack_bytes < min_stack_bytes() || *o.stack_bytes > most)
+            throw error("the stack of a task is too small or too large",
+                        fmt::format("runtime_options::stack_bytes = {}", *o.stack_bytes), allowed);
+        return *o.stack_bytes;
+    }
+    if (const auto text = variable("WEFT_STACK")) {
+        const auto n = parse_bytes(*text);
+        if (!n || *n < min_stack_bytes() || *n > most)
+            throw error("the stack of a task is too small or too large", "WEFT_STACK=" + *text, allowed);
+        return *n;
+    }
+    return engine::thread_engine_options{}.stack_bytes;
+}
+
+std::uint64_t seed_of(const runtime_options& o) {
+    if (o.seed) return *o.seed;
+    if (const auto text = variable("WEFT_SEED")) {
+        if (const auto n = parse<std::uint64_t>(*text)) return *n;
+        throw error("the seed is no number", "WEFT_SEED=" + *text, "0 to 18446744073709551615");
+    }
+    return engine::thread_engine_options{}.seed;
+}
+
+/// Where the workers are, or nothing for "nowhere in particular".
+std::optional<placement> placement_of(const runtime_options& o, const machine& m, int workers) {
+    const auto text = o.pin ? o.pin : variable("WEFT_PIN");
+    const std::string given = (o.pin ? "runtime_options::pin = " : "WEFT_PIN=") + text.value_or("");
+    if (!text) // alone on a part of the cores, several programs would all sit on the same ones
+        return !m.is_modelled() && workers == m.size() ? std::optional(placement::compact) : std::nullopt;
+    if (*text == "off") return std::nullopt;
+    if (*text != "compact" && *text != "scatter")
+        throw error("unknown way to pin workers", given, "compact, scatter, off");
+    if (m.is_modelled()) throw error("workers cannot be pinned to the cores of a described machine", given, "off");
+    return *text == "compact" ? placement::compact : placement::scatter;
+}
+
+} // namespace
+
+settings settle(const runtime_options& o) {
+    refuse_unknown_variables();
+    if (const auto name = variable("WEFT_ENGINE"); name && *name != "threads")
+        throw error("unknown engine", "WEFT_ENGINE=" + *name, "threads");
+
+    settings s;
+    const auto machine_name = o.machine ? o.machine : variable("WEFT_MACHINE");
+    machine whole = load_machine(machine_name.value_or(""));
+    s.threads.workers = o.workers || variable("WEFT_WORKERS") || !whole.is_modelled() ? workers_of(o, whole)
+                                                                                       : std::min(whole.size(), max_workers);
+    s.threads.seed = seed_of(o);
+    s.threads.stack_bytes = stack_of(o);
+    const auto where = placement_of(o, whole, s.threads.workers);
+    s.threads.pin = where.has_value();
+    // The policy's machine has a rank for each worker; with more workers than cores, they start over.
+    s.on = s.threads.workers < whole.size()
+               ? restrict_to(whole, ranks_for(whole, s.threads.workers, where.value_or(placement::compact)))
+               : std::move(whole);
+    s.policy = o.policy ? *o.policy : variable("WEFT_POLICY").value_or("steal");
+    return s;
+}
+
+} // namespace weft::api

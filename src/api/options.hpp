@@ -1,0 +1,22 @@
+#pragma once
+
+#include "engine/threads/thread_engine.hpp"
+#include "machine/machine.hpp"
+
+#include <weft/runtime.hpp>
+
+#include <string>
+
+namespace weft::api {
+
+/// Options with the environment's and the default values filled in, checked.
+struct settings {
+    std::string policy;
+    machine on;
+    engine::thread_engine_options threads;
+};
+
+/// Throws weft::error, naming the option or variable, what was given and what is allowed.
+settings settle(const runtime_options&);
+
+} // namespace weft::api

@@ -1,0 +1,89 @@
+#pragma once
+
+#include "engine/core/worker.hpp"
+#include "machine/machine.hpp"
+#include "policy/policy.hpp"
+#include "task/fiber_pool.hpp"
+
+#include <weft/impl/entry.hpp>
+
+#include <atomic>
+#include <memory>
+
+namespace weft::engine {
+
+/// What every engine offers to the code shared between them: the carrying out of spawns, joins, waits and completions is
+/// in this folder, how workers get work and how they are told is the engine's.
+struct engine {
+    engine(std::unique_ptr<policy> p, machine m, std::size_t stack_bytes, std::size_t keep_fibers);
+    virtual ~engine() = default;
+
+    /// The scheduler on the current fiber: takes tasks and runs them. Returns when the fiber has been given a child to run.
+    virtual void schedule() = 0;
+    /// `p` says where a task was just put and who could run it; wakes somebody if needed.
+    virtual void announce(worker&, const placed& p) = 0;
+    /// Hands out hidden entries to those who ask. Called in the runtime or in the exposure handler.
+    virtual void answer(worker&) noexcept = 0;
+    /// Gets an exposed entry back if its thief has not taken it yet.
+    virtual bool take_back(worker&, impl::frame&) noexcept = 0;
+    virtual time_ns now() const noexcept = 0;
+    /// From any thread: some worker offers the task to the policy.
+    virtual void submit(task&, why) = 0;
+    virtual int worker_count() const noexcept = 0;
+
+    std::unique_ptr<policy> scheduler;
+    machine on;
+    needs need;
+    fiber_pool fibers;
+    std::atomic<std::int32_t> roots{0};
+};
+
+/// frame::thief of an entry that its owner gave to the policy by itself.
+inline constexpr std::int32_t not_returnable = -1;
+
+// switch.hpp
+/// Keeps the exposure handler away from the chain while the runtime works on it. The way out answers the asks that came
+/// meanwhile; control may be on another thread by then.
+worker& enter_runtime() noexcept;
+void leave_runtime() noexcept;
+fiber& take_fiber(worker&); ///< throws weft::error when there is no stack
+void free_fiber(worker&, fiber&) noexcept;
+
+// switch.cpp
+/// Saves the current fiber with its innermost task, and schedules on another one. The action runs when the task may be
+/// made ready by others. Returns when it was resumed, in the runtime. Ends the program, with the knob to turn, when
+/// there is no stack to schedule on: others hold addresses in this one, so it cannot be unwound.
+void suspend(worker&, why reason, void (*action)(worker&, void*, void*), void* a, void* b) noexcept;
+/// Scheduler: goes on with a suspended task; the current fiber becomes free.
+void resume(worker&, task&) noexcept;
+void fiber_entry(boost::context::detail::transfer_t) noexcept;
+
+// tasks.cpp
+/// A record with the policy's bytes (zeroed) and room for a closure behind them.
+task& make_task(worker*, engine&, std::size_t closure_bytes, std::size_t closure_align);
+void free_task(worker*, task&) noexcept;
+/// Scheduler: runs a fresh task to its end on the current fiber. Returns on whatever worker the fiber is by then.
+void start(worker&, task&);
+/// Runs a fresh task on the current stack, below its parent.
+void call(worker&, task&, bool silent);
+/// Tells the policy that the task is over and frees it; finish() also counts its group down.
+void retire(worker&, task&, bool cancelled) noexcept;
+void finish(worker&, task&, bool cancelled) noexcept;
+/// Makes `child` the next child of `parent` (null: a root) in `in`.
+void adopt(task& child, task* parent, group* in, const hints&) noexcept;
+/// The task that an exposed entry becomes: a new record for a frame, the parent's own for a continuation.
+task& task_of_frame(worker& thief, impl::frame&);
+void offer(worker&, task&, why) noexcept;
+/// Makes a waiter ready, from whatever runtime it is.
+void wake_waiter(worker*, group&) noexcept;
+void child_done(worker*, group&) noexcept;
+void fail(worker*, group&, std::exception_ptr) noexcept;
+/// Numbers a root and hands it in.
+void submit_root(engine&, task&);
+/// Runs `b` as a root of `e` and waits for it, from whatever thread; in place if this is a worker of `e`.
+void run_root(engine& e, impl::body b);
+/// Gives every hidden entry of the running chain to the policy: done before a fiber blocks on anything but its own
+/// youngest frame, so that nothing is hidden with it. Each entry is exposed once in its life: O(1) a fork.
+void expose_all(worker&);
+
+} // namespace weft::engine

@@ -1,0 +1,120 @@
+#include "engine/core/switch.hpp"
+
+#include <cstddef>
+#include <cstdio>
+#include <cstdlib>
+#include <new>
+
+namespace weft::impl {
+extern "C" {
+thread_local constinit hot_words weft_hot{};
+}
+
+#ifndef WEFT_TLS_BY_OFFSET
+[[gnu::noinline]] bool at_limit(const void* f) noexcept {
+    return reinterpret_cast<std::uintptr_t>(f) >= weft_hot.limit.load(std::memory_order_relaxed);
+}
+[[gnu::noinline]] frame* hot_head() noexcept { return weft_hot.head; }
+[[gnu::noinline]] void set_hot_head(frame* head) noexcept { weft_hot.head = head; }
+[[gnu::noinline]] worker* hot_self() noexcept { return weft_hot.self; }
+#endif
+
+static_assert(offsetof(hot_words, limit) == 0 && offsetof(hot_words, head) == 8 && offsetof(hot_words, self) == 16);
+
+} // namespace weft::impl
+
+namespace weft::engine {
+
+engine::engine(std::unique_ptr<policy> p, machine m, std::size_t stack_bytes, std::size_t keep_fibers)
+    : scheduler(std::move(p)), on(std::move(m)), fibers(stack_bytes, keep_fibers, fiber_entry) {}
+
+namespace {
+
+fiber& take_fiber_or_die(worker& w) noexcept {
+    try {
+        return take_fiber(w);
+    } catch (const std::exception& e) {
+        std::fprintf(stderr, "weft: a waiting task cannot be suspended: %s\n", e.what());
+        std::abort();
+    }
+}
+
+/// Inlined into the fiber's base, so that it leaves and arrives at the same depth of calls.
+[[gnu::always_inline]] inline void run_child(fiber& self) {
+    group& in = *self.parent_goes_on.in;
+    std::exception_ptr error;
+    if (!(in.flags_.load(std::memory_order_relaxed) & group::flag_cancelled)) [[likely]] {
+        try {
+            self.child_body(self.child_source);
+        } catch (...) {
+            error = std::current_exception();
+        }
+    } else if (task* t = self.running; t != &self.own.record && t->drop_) {
+        t->drop_(t->closure_);
+    }
+    worker& w = enter_runtime();
+    if (error) [[unlikely]] {
+        if (self.child_has_started)
+            fail(&w, in, std::move(error));
+        else
+            *self.child_refused = std::move(error);
+    }
+    self.has_child = false;
+    if (self.running != &self.own.record) [[unlikely]]
+        retire(w, *self.running, !self.child_has_started);
+    self.running = nullptr;
+
+    continuation& k = self.parent_goes_on;
+    fiber& parent = *k.parent;
+    bool mine = k.thief == continuation::unexposed;
+    if (!mine && k.thief >= 0 && w.eng.take_back(w, k)) {
+        // The parent is below this fiber again, with all its older entries exposed.
+        in.open_.fetch_sub(1, std::memory_order_relaxed); // the count was taken by this worker, for this entry
+        w.oldest = &parent;
+        mine = true;
+    }
+    if (mine) {
+        self.reset_chain();
+        parent.running->state_ = task_state::running;
+        switch_to(w, parent, {free_left, &self, nullptr});
+        return;
+    }
+    child_done(&w, in);
+}
+
+} // namespace
+
+void fiber_entry(boost::context::detail::transfer_t from) noexcept {
+    // The first arrival: whoever switched here has made this fiber the current one.
+    fiber* self = impl::hot_self()->current;
+    arrived(*self, from);
+    for (;;) {
+        if (self->has_child)
+            run_child(*self);
+        else
+            impl::hot_self()->eng.schedule();
+    }
+}
+
+void suspend(worker& w0, why reason, void (*action)(worker&, void*, void*), void* a, void* b) noexcept {
+    fiber& self = *w0.current;
+    fiber& next = take_fiber_or_die(w0);
+    task& t = *self.running;
+    t.fiber_ = &self;
+    t.state_ = task_state::suspended;
+    w0.count.suspensions.add();
+    w0.eng.scheduler->blocked(w0.id, t, reason);
+    next.reset_chain();
+    switch_to(w0, next, {action, a, b});
+    t.state_ = task_state::running;
+}
+
+void resume(worker& w, task& t) noexcept {
+    fiber& self = *w.current;
+    fiber& to = *t.fiber_;
+    t.state_ = task_state::running;
+    w.oldest = &to;
+    switch_to(w, to, {free_left, &self, nullptr});
+}
+
+} // namespace weft::engine

@@ -1,0 +1,223 @@
+#include "engine/core/completion.hpp"
+#include "engine/core/switch.hpp"
+#include "engine/core/thread_waiter.hpp"
+
+#include <algorithm>
+#include <cstring>
+#include <new>
+
+namespace weft::engine {
+
+namespace {
+
+std::size_t round_up(std::size_t n, std::size_t unit) noexcept { return (n + unit - 1) / unit * unit; }
+
+/// Identity of the n-th child: the same in every run of the same program. splitmix64 of the path.
+std::uint64_t child_id(std::uint64_t parent, std::uint32_t n) noexcept {
+    std::uint64_t z = parent + 0x9e3779b97f4a7c15u * (std::uint64_t{n} + 1);
+    z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
+    z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
+    return (z ^ (z >> 31)) | 1; // 0 means unknown
+}
+
+void run_body(task& t, bool cancelled, std::exception_ptr& error) {
+    if (cancelled) {
+        if (t.drop_) t.drop_(t.closure_);
+        return;
+    }
+    try {
+        t.call_(t.closure_);
+    } catch (...) {
+        error = std::current_exception();
+    }
+}
+
+bool is_cancelled(const task& t) noexcept {
+    return t.group_ && (t.group_->flags_.load(std::memory_order_relaxed) & group::flag_cancelled);
+}
+
+} // namespace
+
+task& make_task(worker* w, engine& e, std::size_t closure_bytes, std::size_t closure_align) {
+    const std::size_t closure_at = round_up(sizeof(task) + e.need.task_bytes, std::max<std::size_t>(closure_align, 1));
+    std::size_t bytes = closure_at + closure_bytes;
+    std::size_t slack = closure_align > block_cache::unit / 4 ? closure_align : 0; // blocks are aligned to 16
+    bytes += slack;
+    void* block;
+    if (w) {
+        block = w->blocks.take(bytes);
+    } else {
+        bytes = round_up(bytes, block_cache::unit);
+        block = ::operator new(bytes);
+    }
+    auto* t = ::new (block) task;
+    std::memset(static_cast<void*>(t + 1), 0, e.need.task_bytes);
+    t->block_bytes_ = static_cast<std::uint32_t>(bytes);
+    if (closure_bytes) {
+        auto at = reinterpret_cast<std::uintptr_t>(block) + closure_at;
+        if (slack) at = round_up(at, closure_align);
+        t->closure_ = reinterpret_cast<void*>(at);
+    }
+    return *t;
+}
+
+void free_task(worker* w, task& t) noexcept {
+    const std::size_t bytes = t.block_bytes_;
+    t.~task();
+    if (w)
+        w->blocks.give(&t, bytes);
+    else
+        ::operator delete(&t);
+}
+
+void adopt(task& child, task* parent, group* in, const hints& h) noexcept {
+    child.parent_ = parent;
+    child.group_ = in;
+    child.hint_ = h;
+    if (in) child.index_ = static_cast<std::int32_t>(in->spawned_++);
+    if (parent) {
+        child.level_ = parent->level_ + 1;
+        child.root_ = parent->root_;
+        child.id_ = child_id(parent->id_, parent->children_++);
+    }
+}
+
+void start(worker& w0, task& t) {
+    fiber& self = *w0.current;
+    self.reset_chain();
+    w0.oldest = &self;
+    impl::set_hot_head(&self.root);
+    self.running = &t;
+    t.state_ = task_state::running;
+    w0.count.tasks.add();
+
+    if (t.frame_) {
+        impl::frame& f = *t.frame_;
+        w0.eng.scheduler->started(w0.id, t);
+        leave_runtime();
+        const bool ok = f.run(&f);
+        worker& w = enter_runtime();
+        self.running = nullptr;
+        w.eng.scheduler->finished(w.id, t, {});
+        free_task(&w, t);
+        if (const auto waiter = completion_of(f).finish(!ok)) // `f` is dead from here on
+            offer(w, *reinterpret_cast<task*>(waiter), why::joined);
+        return;
+    }
+
+    const bool cancelled = is_cancelled(t);
+    if (!cancelled) w0.eng.scheduler->started(w0.id, t);
+    if (w0.eng.need.own_usage) t.birth_ns_ = w0.eng.now();
+    leave_runtime();
+    std::exception_ptr error;
+    run_body(t, cancelled, error);
+    worker& w = enter_runtime();
+    self.running = nullptr;
+    if (error) fail(&w, *t.group_, std::move(error));
+    finish(w, t, cancelled);
+}
+
+void call(worker& w0, task& t, bool silent) {
+    fiber& self = *w0.current;
+    task* parent = self.running;
+    self.running = &t;
+    t.state_ = task_state::running;
+    t.silent_ = silent;
+    w0.count.tasks.add();
+    const bool cancelled = is_cancelled(t);
+    if (!cancelled) w0.eng.scheduler->started(w0.id, t);
+    if (w0.eng.need.own_usage) t.birth_ns_ = w0.eng.now();
+    leave_runtime();
+    std::exception_ptr error;
+    run_body(t, cancelled, error);
+    worker& w = enter_runtime();
+    self.running = parent;
+    if (error) fail(&w, *t.group_, std::move(error));
+    finish(w, t, cancelled);
+}
+
+void retire(worker& w, task& t, bool cancelled) noexcept {
+    usage used;
+    used.cancelled = cancelled;
+    if (w.eng.need.own_usage) used.wall = w.eng.now() - t.birth_ns_;
+    w.eng.scheduler->finished(w.id, t, used);
+    free_task(&w, t);
+}
+
+void finish(worker& w, task& t, bool cancelled) noexcept {
+    group* in = t.group_;
+    retire(w, t, cancelled);
+    if (in) child_done(&w, *in);
+}
+
+void offer(worker& w, task& t, why reason) noexcept {
+    const placed p = w.eng.scheduler->ready(w.id, t, reason);
+    w.eng.announce(w, p);
+}
+
+task& task_of_frame(worker& thief, impl::frame& f) {
+    if (!f.run) { // a continuation: the parent's own task goes on
+        task& t = *static_cast<continuation&>(f).parent->running;
+        t.fiber_ = static_cast<continuation&>(f).parent;
+        t.state_ = task_state::suspended;
+        return t;
+    }
+    const task& of = *f.of;
+    task& t = make_task(&thief, thief.eng, 0, 1);
+    std::memcpy(static_cast<void*>(&t + 1), static_cast<const void*>(&of + 1), thief.eng.need.task_bytes);
+    t.frame_ = &f;
+    t.parent_ = of.parent_;
+    t.level_ = of.level_;
+    t.root_ = of.root_;
+    t.silent_ = true;
+    return t;
+}
+
+void wake_waiter(worker* w, group& g) noexcept {
+    const auto word = g.waiter_.load(std::memory_order_relaxed); // ordered by the decrement that found 0 (G2)
+    if (word & 1) return thread_waiter_of(word).wake();
+    task& t = *reinterpret_cast<task*>(word);
+    engine& home = *static_cast<engine*>(g.waiter_home_.load(std::memory_order_relaxed)); // as waiter_
+    if (w && &w->eng == &home)
+        offer(*w, t, why::joined);
+    else
+        home.submit(t, why::unblocked);
+}
+
+void child_done(worker* w, group& g) noexcept {
+    // release: what the child did, for the waiter. acquire: G2 if this is the last one.
+    if (g.open_.fetch_sub(1, std::memory_order_acq_rel) == 1) wake_waiter(w, g);
+}
+
+void fail(worker* w, group& g, std::exception_ptr error) noexcept {
+    // relaxed: error_ is published by the decrement of the child that wrote it (G3)
+    if (g.flags_.fetch_or(group::flag_failed, std::memory_order_relaxed) & group::flag_failed) {
+        if (w) w->count.suppressed.add();
+        return;
+    }
+    g.error_ = std::move(error);
+}
+
+void expose_all(worker& w) {
+    fiber* const top = w.current;
+    for (fiber* x = w.oldest;; x = w.oldest) {
+        while (impl::frame* f = x->split->next) {
+            f->of = x->running;
+            f->thief = not_returnable;
+            begin_completion(*f);
+            task& t = task_of_frame(w, *f);
+            x->split = f;
+            w.count.exposures.add();
+            offer(w, t, why::exposed);
+        }
+        if (x == top) return;
+        continuation& k = x->above->parent_goes_on;
+        k.thief = not_returnable;
+        k.in->open_.fetch_add(1, std::memory_order_relaxed); // the child above counts from now on
+        w.oldest = x->above;
+        w.count.exposures.add();
+        offer(w, task_of_frame(w, k), why::continuation);
+    }
+}
+
+} // namespace weft::engine

@@ -1,0 +1,34 @@
+#pragma once
+
+#include <condition_variable>
+#include <cstdint>
+#include <mutex>
+
+namespace weft::engine {
+
+/// A thread that is no worker, waiting for a group. Its address, tagged, is the group's waiter.
+class thread_waiter {
+public:
+    std::uintptr_t word() const noexcept { return reinterpret_cast<std::uintptr_t>(this) | 1; }
+    void wait() {
+        std::unique_lock lock(mutex_);
+        woken_.wait(lock, [&] { return done_; });
+    }
+    /// Under the lock, so that the waiter cannot leave, and destroy this, before it is through.
+    void wake() noexcept {
+        std::lock_guard lock(mutex_);
+        done_ = true;
+        woken_.notify_one();
+    }
+
+private:
+    std::mutex mutex_;
+    std::condition_variable woken_;
+    bool done_ = false;
+};
+
+inline thread_waiter& thread_waiter_of(std::uintptr_t word) noexcept {
+    return *reinterpret_cast<thread_waiter*>(word & ~std::uintptr_t{1});
+}
+
+} // namespace weft::engine

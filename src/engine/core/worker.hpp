@@ -1,0 +1,90 @@
+#pragma once
+
+#include "engine/core/block_cache.hpp"
+#include "queue/worker_set.hpp"
+#include "task/fiber.hpp"
+#include "task/task.hpp"
+
+#include <weft/impl/hot.hpp>
+
+#include <atomic>
+#include <cstdint>
+
+namespace weft::engine {
+struct engine;
+
+/// Counted by the worker alone, read by others for reports: relaxed.
+struct counter {
+    std::atomic<std::uint64_t> value{0};
+    void add(std::uint64_t n = 1) noexcept {
+        value.store(value.load(std::memory_order_relaxed) + n, std::memory_order_relaxed);
+    }
+    std::uint64_t get() const noexcept { return value.load(std::memory_order_relaxed); }
+};
+
+struct worker_counters {
+    counter tasks;      ///< tasks started
+    counter steals;     ///< tasks and frames got from another worker
+    counter exposures;  ///< entries handed out
+    counter returned;   ///< entries handed out and taken back before the thief had them
+    counter suspensions;
+    counter idle_ns;    ///< looking for work or asleep, ended stretches
+    std::atomic<std::int64_t> idle_since{0}; ///< engine time at which the present stretch began; 0: it is working
+    counter suppressed; ///< exceptions that lost to an earlier one of their group
+    counter parks;
+
+    /// Idle time up to `now`, the present stretch included. From other threads: off by one stretch at most.
+    std::uint64_t idle_until(std::int64_t now) const noexcept {
+        const auto since = idle_since.load(std::memory_order_relaxed);
+        return idle_ns.get() + (since && since < now ? static_cast<std::uint64_t>(now - since) : 0);
+    }
+    void begin_idle(std::int64_t now) noexcept { idle_since.store(now, std::memory_order_relaxed); }
+    void end_idle(std::int64_t now) noexcept {
+        idle_ns.add(static_cast<std::uint64_t>(now - idle_since.load(std::memory_order_relaxed)));
+        idle_since.store(0, std::memory_order_relaxed);
+    }
+};
+
+/// What the code that arrives after a switch does for the code that left: it runs when the latter is fully saved.
+struct switch_action {
+    void (*run)(impl::worker&, void* a, void* b) = nullptr;
+    void *a = nullptr, *b = nullptr;
+};
+
+} // namespace weft::engine
+
+namespace weft::impl {
+
+/// A place of execution: an OS thread in one engine, a virtual worker in the other. The fields belong to the thread that
+/// runs it, except where said. Which worker runs the code at hand changes with every switch of fibers: fetch it
+/// anew by `hot_self()` after each.
+struct worker {
+    explicit worker(worker_id rank, engine::engine& of, std::size_t workers) : id(rank), eng(of), askers(workers) {}
+    virtual ~worker() = default;
+
+    const worker_id id;
+    engine::engine& eng;
+    hot_words* hot = nullptr;
+    fiber* current = nullptr; ///< whose code is running
+    fiber* oldest = nullptr;  ///< of the fibers below `current` (itself included), the oldest with unexposed entries
+    exception_globals* exceptions = nullptr; ///< the ABI's, of the thread
+    engine::switch_action after_switch;
+    task* resume_first = nullptr; ///< a waiter whose event came before it slept
+    fiber* free_fibers = nullptr;
+    int free_fiber_count = 0;
+    engine::block_cache blocks;
+
+    /// Set by the exposure handler while in_runtime; the way out of the runtime looks at it.
+    std::atomic<bool> signalled{false};
+    /// Workers that want a frame of this one. Inserted by them, erased by this worker when it answers. A hint: the
+    /// asker's slot decides.
+    queue::worker_set<> askers;
+
+    engine::worker_counters count;
+};
+
+} // namespace weft::impl
+
+namespace weft::engine {
+using impl::worker;
+} // namespace weft::engine

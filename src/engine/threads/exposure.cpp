@@ -1,0 +1,115 @@
+#include "engine/core/completion.hpp"
+#include "engine/threads/thread_engine.hpp"
+
+#include <cerrno>
+#include <csignal>
+
+namespace weft::engine {
+
+namespace {
+
+constexpr int exposure_signal = SIGURG;
+struct sigaction action_before;
+
+/// The oldest entry of the running chain that nobody was offered, or null. `of` is the fiber it belongs to.
+impl::frame* oldest_hidden(const worker& w, fiber*& of) noexcept {
+    of = w.oldest;
+    if (!of) return nullptr;
+    if (impl::frame* f = of->split->next) return f;
+    return of == w.current ? nullptr : &of->above->parent_goes_on;
+}
+
+void handle(int, siginfo_t* info, void* context) {
+    const int kept = errno;
+    if (worker* w = impl::hot_self()) {
+        auto& self = static_cast<thread_worker&>(*w);
+        static_cast<thread_engine&>(w->eng).on_signal(self);
+    } else if (action_before.sa_flags & SA_SIGINFO) {
+        action_before.sa_sigaction(exposure_signal, info, context);
+    } else if (action_before.sa_handler != SIG_DFL && action_before.sa_handler != SIG_IGN) {
+        action_before.sa_handler(exposure_signal);
+    }
+    errno = kept;
+}
+
+} // namespace
+
+void install_exposure_handler() {
+    static const bool once = [] {
+        struct sigaction action {};
+        action.sa_sigaction = handle;
+        action.sa_flags = SA_SIGINFO | SA_RESTART | SA_ONSTACK;
+        sigemptyset(&action.sa_mask);
+        sigaction(exposure_signal, &action, &action_before);
+        return true;
+    }();
+    static_cast<void>(once);
+}
+
+void thread_engine::on_signal(thread_worker& w) noexcept {
+    w.signal_out.store(false, std::memory_order_release); // pairs with the exchange in signal(): it may send again
+    if (w.hot->in_runtime.load(std::memory_order_relaxed)) {
+        w.signalled.store(true, std::memory_order_relaxed); // same thread: leave_runtime() answers
+        return;
+    }
+    answer(w);
+    w.hot->limit.store(w.current->running->silent_ && w.askers.empty() ? reinterpret_cast<std::uintptr_t>(w.current->split) : 0,
+                       std::memory_order_relaxed);
+    if (!w.askers.empty()) w.refusals.fetch_add(1, std::memory_order_release); // pairs with the load in ask_and_wait
+}
+
+void thread_engine::answer(worker& w) noexcept {
+    fiber* of = nullptr;
+    while (impl::frame* entry = oldest_hidden(w, of)) {
+        const auto id = w.askers.take_one_in(0, rank(worker_count()), rank(w.id));
+        if (!id) return;
+        thread_worker& asker = *crew[*id];
+        // All that the asker will read is written before its slot is.
+        entry->thief = asker.id;
+        group* counted = nullptr;
+        if (entry->run) {
+            entry->of = of->running;
+            begin_completion(*entry);
+        } else {
+            counted = static_cast<continuation*>(entry)->in;
+            counted->open_.fetch_add(1, std::memory_order_relaxed); // the child above counts from now on
+        }
+        // The owner's view is changed first: from the exchange on, the entry may be running elsewhere.
+        fiber* const oldest_before = w.oldest;
+        impl::frame* const split_before = of->split;
+        if (entry->run)
+            of->split = entry;
+        else
+            w.oldest = of->above;
+        if (!asker.slot.answer(w.id, entry)) { // it asks no more, or somebody else
+            of->split = split_before;
+            w.oldest = oldest_before;
+            if (counted) {
+                counted->open_.fetch_sub(1, std::memory_order_relaxed); // the owner's own 1 keeps it above 0 (G1)
+                static_cast<continuation*>(entry)->thief = continuation::unexposed;
+            }
+            continue;
+        }
+        w.count.exposures.add();
+        asker.bed.wake();
+    }
+}
+
+bool thread_engine::take_back(worker& w, impl::frame& f) noexcept {
+    if (!crew[static_cast<std::size_t>(f.thief)]->slot.take_back(&f)) return false;
+    w.count.returned.add();
+    return true;
+}
+
+void thread_engine::ask(thread_worker& asker, thread_worker& victim) noexcept {
+    asker.slot.ask(victim.id);
+    victim.askers.insert(rank(asker.id));
+    victim.hot->limit.store(0, std::memory_order_relaxed); // may be overwritten by the owner: repeated, then signalled
+}
+
+void thread_engine::signal(thread_worker& victim) noexcept {
+    if (victim.signal_out.exchange(true, std::memory_order_acq_rel)) return; // pairs with the store in on_signal
+    if (pthread_kill(victim.thread, exposure_signal) != 0) victim.signal_out.store(false, std::memory_order_release);
+}
+
+} // namespace weft::engine

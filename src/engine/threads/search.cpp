@@ -1,0 +1,204 @@
+#include "engine/threads/thread_engine.hpp"
+
+#include "engine/core/switch.hpp"
+
+#include <chrono>
+#include <utility>
+
+namespace weft::engine {
+
+namespace {
+
+using clock = std::chrono::steady_clock;
+constexpr int looks_a_clock = 16; ///< looks between two readings of the clock
+
+/// Places up to the last rank are the workers' own; a root, say, is not stolen.
+void count_steal(thread_worker& w, const pick& p) noexcept {
+    if (p.from != w.id && p.from < w.eng.worker_count()) w.count.steals.add();
+}
+
+thread_worker& here() noexcept { return static_cast<thread_worker&>(*impl::hot_self()); }
+
+} // namespace
+
+void thread_engine::schedule() {
+    fiber& self = *here().current;
+    if (task* first = std::exchange(self.first, nullptr)) {
+        // Spawned child-first by a parent that was working: the worker never stopped.
+        start(here(), *first);
+    }
+    for (;;) {
+        thread_worker& w = here();
+        task* t = w.resume_first ? std::exchange(w.resume_first, nullptr) : find_work(w);
+        if (!t) { // stopping: the thread ends on its own stack
+            switch_to(w, w.native, {free_left, &self, nullptr});
+        } else if (t->fresh()) {
+            start(w, *t);
+            continue;
+        } else {
+            resume(w, *t);
+        }
+        // This fiber was free and is in use again.
+        if (self.has_child) return;
+        if (task* first = std::exchange(self.first, nullptr)) start(here(), *first);
+    }
+}
+
+task* thread_engine::find_work(thread_worker& w) {
+    // Fast: what the worker has at hand.
+    if (!inbox.empty()) take_submitted(w);
+    pick p = scheduler->next(w.id, false);
+    if (p.t) {
+        count_steal(w, p);
+        return p.t;
+    }
+
+    w.working.store(false, std::memory_order_seq_cst);
+    w.refusals.fetch_add(1, std::memory_order_release); // pairs with the load in ask_and_wait: nothing from here
+    w.count.begin_idle(now());
+    searching.insert(rank(w.id));
+    task* t = nullptr;
+    for (auto since = clock::now(); !t && !stopping.load(std::memory_order_acquire);) { // pairs with stop()
+        for (int look = 0; look < looks_a_clock && !t; ++look) {
+            if (!inbox.empty()) take_submitted(w);
+            if (!p.t && p.ask) {
+                auto& victim = *crew[static_cast<std::size_t>(p.from)];
+                if (&victim != &w && victim.working.load(std::memory_order_relaxed)) t = ask_and_wait(w, victim);
+                if (t) break;
+            }
+            p = scheduler->next(w.id, false);
+            if (p.t) {
+                t = p.t;
+                count_steal(w, p);
+                break;
+            }
+            queue::std_sync::pause();
+        }
+        if (!t && clock::now() - since >= options.patience) {
+            searching.erase(rank(w.id));
+            t = park(w);
+            searching.insert(rank(w.id));
+            since = clock::now();
+            p = {};
+        }
+    }
+    searching.erase(rank(w.id));
+    w.count.end_idle(now());
+    if (!t) return nullptr;
+    // Announcements were left to this worker while it searched: pass the watch on before it gets busy.
+    if (!searching.any_in(0, rank(worker_count()))) wake_one(all(), w.id);
+    // seq_cst, then the way out of the runtime reads askers: pairs with park(), which inserts and then reads `working`.
+    w.working.store(true, std::memory_order_seq_cst);
+    queue::std_sync::fence(std::memory_order_seq_cst);
+    return t;
+}
+
+task* thread_engine::receive(thread_worker& w, impl::frame* entry) {
+    if (!entry) return nullptr;
+    w.count.steals.add();
+    offer(w, task_of_frame(w, *entry), why::exposed);
+    return scheduler->next(w.id, false).t;
+}
+
+task* thread_engine::ask_and_wait(thread_worker& w, thread_worker& victim) {
+    const auto refused = victim.refusals.load(std::memory_order_acquire); // pairs with the adds of the victim
+    ask(w, victim);
+    const auto began = clock::now();
+    bool signalled = false;
+    for (int spins = 0;; ++spins) {
+        if (w.slot.has_answer())
+            if (impl::frame* f = w.slot.take()) return receive(w, f);
+        if (w.slot.is_idle()) break; // answered, and taken back by its owner
+        if (victim.refusals.load(std::memory_order_acquire) != refused || !inbox.empty() ||
+            stopping.load(std::memory_order_relaxed))
+            break;
+        queue::std_sync::pause();
+        if (spins % looks_a_clock == looks_a_clock - 1) {
+            const auto waited = clock::now() - began;
+            if (!signalled && waited >= options.exposure_bound) {
+                signal(victim);
+                signalled = true;
+            } else if (waited >= options.exposure_bound + options.patience) {
+                break; // its thread does not run: the other victims are not to wait for that
+            } else if (!signalled) {
+                victim.hot->limit.store(0, std::memory_order_relaxed); // the owner may have overwritten the request
+            }
+        }
+    }
+    return receive(w, w.slot.withdraw());
+}
+
+task* thread_engine::park(thread_worker& w) {
+    // README, "sleep": 1 arm, 2 show, 3 ask, 4 look once more, 5 sleep.
+    w.bed.arm();
+    parked.insert(rank(w.id));
+    const workers victims = scheduler->victims(w.id);
+    if (!victims.empty()) {
+        w.slot.ask_anybody();
+        for (worker_id v = victims.first; v < victims.last; ++v) {
+            if (v == w.id) continue;
+            thread_worker& victim = *crew[static_cast<std::size_t>(v)];
+            victim.askers.insert(rank(w.id)); // seq_cst, before `working` is read
+            if (!victim.working.load(std::memory_order_seq_cst)) continue; // it will see the ask when it starts to work
+            victim.hot->limit.store(0, std::memory_order_relaxed);
+            signal(victim);
+        }
+    }
+    task* t = nullptr;
+    if (!inbox.empty()) take_submitted(w);
+    if (pick p = scheduler->next(w.id, true); p.t) {
+        t = p.t;
+        count_steal(w, p);
+    } else if (!stopping.load(std::memory_order_seq_cst) && inbox.empty()) {
+        w.count.parks.add();
+        w.bed.sleep();
+    }
+    w.bed.disarm();
+    parked.erase(rank(w.id));
+    if (impl::frame* f = w.slot.withdraw()) {
+        // With a task in hand already, the frame is offered to the policy like any other.
+        task* got = receive(w, f);
+        if (!t) return got;
+        if (got) offer(w, *got, why::exposed);
+    }
+    return t;
+}
+
+bool thread_engine::take_submitted(thread_worker& w) {
+    auto handed_in = inbox.take_all();
+    bool any = false;
+    while (task* t = handed_in.pop_front()) {
+        offer(w, *t, static_cast<why>(t->arrives_as_));
+        any = true;
+    }
+    return any;
+}
+
+void thread_engine::announce(worker& w, const placed& p) {
+    // The place was written before; a worker that parks inserts itself before its last look (seq_cst on both sides).
+    queue::std_sync::fence(std::memory_order_seq_cst);
+    const auto first = rank(p.who.first), last = rank(p.who.last);
+    if (p.who.empty() || searching.any_in(first, last)) return; // who searches will look again before it sleeps
+    wake_one(p.who, w.id);
+}
+
+void thread_engine::wake_one(workers who, worker_id near) noexcept {
+    const auto id = parked.take_one_in(rank(who.first), rank(who.last),
+                                       rank(near));
+    if (id) crew[*id]->bed.wake();
+}
+
+void thread_engine::wake(workers who) {
+    queue::std_sync::fence(std::memory_order_seq_cst); // as in announce()
+    for (worker_id w = who.first; w < who.last; ++w)
+        if (parked.erase(rank(w))) crew[rank(w)]->bed.wake();
+}
+
+void thread_engine::submit(task& t, why reason) {
+    t.arrives_as_ = static_cast<std::uint8_t>(reason);
+    inbox.push(&t);
+    queue::std_sync::fence(std::memory_order_seq_cst); // as in announce()
+    if (!searching.any_in(0, rank(worker_count()))) wake_one(all(), 0);
+}
+
+} // namespace weft::engine

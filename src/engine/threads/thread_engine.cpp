@@ -1,0 +1,152 @@
+#include "engine/threads/thread_engine.hpp"
+
+#include "engine/core/switch.hpp"
+
+#include <weft/error.hpp>
+
+#include <fmt/format.h>
+
+#include <cstring>
+#include <latch>
+#include <cstdlib>
+#include <utility>
+
+#include <cxxabi.h>
+#include <sched.h>
+
+namespace weft::engine {
+
+namespace {
+
+/// Needs that this engine cannot meet, by name.
+void refuse(const needs& n) {
+    const std::pair<bool, const char*> unmet[] = {{n.preempts, "preemption"},
+                                                  {n.molds, "molding"},
+                                                  {n.exchanges, "the exchange of cores"},
+                                                  {n.snapshots, "snapshots of running tasks"},
+                                                  {n.posts, "messages between workers"},
+                                                  {n.tick > 0, "a tick"}};
+    for (auto [asked, what] : unmet)
+        if (asked)
+            throw error("the policy needs something that the engine 'threads' does not offer", what,
+                        "policies that do without it");
+    if (n.task_bytes > max_task_bytes || n.group_bytes > max_group_bytes)
+        throw error("the policy asks for too many bytes in each task or group",
+                    fmt::format("{} and {}", n.task_bytes, n.group_bytes),
+                    fmt::format("at most {} and {}", max_task_bytes, max_group_bytes));
+}
+
+[[noreturn]] void not_offered() { std::abort(); } // refuse() keeps policies that would call it out
+
+} // namespace
+
+thread_engine::thread_engine(std::unique_ptr<policy> p, machine m, const thread_engine_options& o)
+    : engine(std::move(p), std::move(m), o.stack_bytes, o.keep_fibers), options(o),
+      searching(static_cast<std::size_t>(o.workers)), parked(static_cast<std::size_t>(o.workers)) {
+    const auto count = static_cast<std::size_t>(o.workers);
+    for (std::size_t i = 0; i < count; ++i) {
+        std::seed_seq seed{o.seed, static_cast<std::uint64_t>(i)};
+        std::uint32_t own = 0;
+        seed.generate(&own, &own + 1);
+        crew.push_back(std::make_unique<thread_worker>(static_cast<worker_id>(i), *this, count, own | 1));
+        crew.back()->core = static_cast<int>(i) % on.size();
+    }
+    need = scheduler->attach(on, *this);
+    refuse(need);
+    install_exposure_handler();
+    install_fault_report();
+
+    // Every worker's words must be there before another one may ask it.
+    std::latch all_ready(o.workers + 1);
+    struct argument {
+        thread_engine* of;
+        thread_worker* worker;
+        std::latch* ready;
+    };
+    std::vector<argument> arguments;
+    arguments.reserve(count);
+    std::size_t started = 0;
+    int failure = 0;
+    for (auto& w : crew) {
+        arguments.push_back({this, w.get(), &all_ready});
+        failure = pthread_create(
+            &w->thread, nullptr,
+            [](void* a) -> void* {
+                auto [of, worker, ready] = *static_cast<argument*>(a);
+                worker->hot = &impl::weft_hot;
+                worker->hot->in_runtime.store(true, std::memory_order_relaxed);
+                worker->hot->self = worker;
+                ready->arrive_and_wait();
+                if (!of->stopping.load(std::memory_order_acquire)) of->run_thread(*worker); // pairs with stop()
+                worker->hot->self = nullptr;
+                return nullptr;
+            },
+            &arguments.back());
+        if (failure) break;
+        ++started;
+    }
+    if (failure) {
+        stopping.store(true, std::memory_order_release); // pairs with the load above
+        all_ready.count_down(static_cast<std::ptrdiff_t>(count - started));
+        all_ready.arrive_and_wait();
+        for (std::size_t i = 0; i < started; ++i) pthread_join(crew[i]->thread, nullptr);
+        throw error(fmt::format("cannot create the thread of a worker ({})", std::strerror(failure)),
+                    fmt::format("{} workers, {} created", o.workers, started),
+                    "fewer workers (WEFT_WORKERS), or a larger limit of threads or memory for this process");
+    }
+    all_ready.arrive_and_wait();
+}
+
+thread_engine::~thread_engine() {
+    stop();
+    for (auto& w : crew) pthread_join(w->thread, nullptr);
+}
+
+void thread_engine::stop() noexcept {
+    stopping.store(true, std::memory_order_seq_cst); // before the sleepers are woken, as in announce()
+    for (auto& w : crew) w->bed.wake();
+}
+
+void thread_engine::run_thread(thread_worker& w) {
+    const signal_stack handlers_run_on;
+    if (options.pin) pin(w);
+    w.exceptions = reinterpret_cast<exception_globals*>(abi::__cxa_get_globals());
+    w.current = &w.native;
+#ifdef WEFT_TSAN
+    w.native.tsan_fiber = __tsan_get_current_fiber();
+#endif
+    fiber& first = take_fiber(w);
+    first.reset_chain();
+    switch_to(w, first, {});
+    // Back here, the worker stops.
+    while (fiber* f = w.free_fibers) {
+        w.free_fibers = f->free_next;
+        --w.free_fiber_count;
+        fibers.give(f);
+    }
+}
+
+void thread_engine::pin(const thread_worker& w) const noexcept {
+    cpu_set_t mask;
+    CPU_ZERO(&mask);
+    CPU_SET(static_cast<std::size_t>(on.core_at(w.core).os_index), &mask);
+    static_cast<void>(sched_setaffinity(0, sizeof mask, &mask));
+}
+
+time_ns thread_engine::now() const noexcept {
+    return std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::steady_clock::now().time_since_epoch()).count();
+}
+
+std::uint32_t thread_engine::random(worker_id w, std::uint32_t below) {
+    const std::uint64_t r = crew[static_cast<std::size_t>(w)]->random(); // 31 bits
+    return static_cast<std::uint32_t>((r * below) >> 31);
+}
+
+void thread_engine::post(worker_id, worker_id, int, task*) { not_offered(); }
+void thread_engine::exchange(worker_id, worker_id) { not_offered(); }
+void thread_engine::preempt(worker_id) { not_offered(); }
+std::span<task*> thread_engine::mold(task&, int) { not_offered(); }
+snapshot thread_engine::running(worker_id) const { not_offered(); }
+usage thread_engine::so_far(const task&) const { not_offered(); }
+
+} // namespace weft::engine

@@ -1,0 +1,96 @@
+#pragma once
+
+#include "engine/core/engine.hpp"
+#include "engine/threads/thread_worker.hpp"
+#include "queue/injector.hpp"
+#include "queue/worker_set.hpp"
+
+#include <atomic>
+#include <chrono>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace weft::engine {
+
+struct thread_engine_options {
+    int workers = 1;
+    std::uint64_t seed = 1;
+    std::size_t stack_bytes = std::size_t{1} << 20;
+    std::size_t keep_fibers = 256;
+    bool pin = false; ///< worker w to the core of rank w; a refused mask leaves it where it is
+    std::chrono::nanoseconds exposure_bound{50'000}; ///< from a flag that is not answered to the signal
+    std::chrono::nanoseconds patience{100'000};      ///< from the first look without success to sleep
+};
+
+/// Real threads. README.md beside this file has its protocols: asking, exposure, sleep.
+struct thread_engine final : engine, policy_context {
+    thread_engine(std::unique_ptr<policy>, machine, const thread_engine_options&);
+    ~thread_engine() override; ///< every root must have ended
+
+    // engine
+    void schedule() override;
+    void announce(worker&, const placed&) override;
+    void answer(worker&) noexcept override;
+    bool take_back(worker&, impl::frame&) noexcept override;
+    time_ns now() const noexcept override;
+    void submit(task&, why) override;
+    int worker_count() const noexcept override { return static_cast<int>(crew.size()); }
+
+    // policy_context
+    workers all() const override { return {0, worker_count()}; }
+    workers active() const override { return all(); }
+    int core_of(worker_id w) const override { return crew[static_cast<std::size_t>(w)]->core; }
+    std::uint32_t random(worker_id, std::uint32_t below) override;
+    void wake(workers) override;
+    [[noreturn]] void post(worker_id, worker_id, int, task*) override;
+    [[noreturn]] void exchange(worker_id, worker_id) override;
+    [[noreturn]] void preempt(worker_id) override;
+    [[noreturn]] std::span<task*> mold(task&, int) override;
+    [[noreturn]] snapshot running(worker_id) const override;
+    [[noreturn]] usage so_far(const task&) const override;
+
+    // exposure.cpp
+    void ask(thread_worker& asker, thread_worker& victim) noexcept;
+    void signal(thread_worker& victim) noexcept;
+    void on_signal(thread_worker&) noexcept;
+
+    // search.cpp
+    task* find_work(thread_worker&);
+    task* ask_and_wait(thread_worker&, thread_worker& victim);
+    task* park(thread_worker&);
+    task* receive(thread_worker&, impl::frame*);
+    bool take_submitted(thread_worker&);
+    void wake_one(workers who, worker_id near) noexcept;
+
+    void run_thread(thread_worker&);
+    void pin(const thread_worker&) const noexcept;
+    void stop() noexcept;
+
+    const thread_engine_options options;
+    std::vector<std::unique_ptr<thread_worker>> crew;
+    queue::injector<task> inbox;
+    queue::worker_set<> searching; ///< awake and looking: they will find what is announced
+    queue::worker_set<> parked;    ///< asleep, or about to be after one last look
+    std::atomic<bool> stopping{false};
+};
+
+/// The thread's signal for exposure; its default is to be ignored, so one that comes too late does nothing.
+void install_exposure_handler();
+/// Reports a stack that a task has used up; faults elsewhere go to who was there before.
+void install_fault_report();
+/// Gives the calling thread a signal stack for as long as the object lives.
+class signal_stack {
+public:
+    signal_stack();
+    ~signal_stack();
+    signal_stack(const signal_stack&) = delete;
+    signal_stack& operator=(const signal_stack&) = delete;
+
+private:
+    void* memory_ = nullptr;
+    std::size_t bytes_ = 0;
+};
+
+} // namespace weft::engine

@@ -1,0 +1,42 @@
+#pragma once
+
+#include "engine/core/worker.hpp"
+#include "engine/threads/ask_slot.hpp"
+#include "engine/threads/sleeper.hpp"
+
+#include <atomic>
+#include <cstdint>
+#include <random>
+
+#include <pthread.h>
+
+namespace weft::engine {
+
+struct thread_engine;
+
+/// A worker's number in a worker_set.
+constexpr std::uint32_t rank(worker_id w) noexcept { return static_cast<std::uint32_t>(w); }
+
+/// A worker that is an OS thread. Fields without a remark belong to that thread.
+struct thread_worker : worker {
+    thread_worker(worker_id rank, engine& of, std::size_t workers, std::uint64_t seed)
+        : worker(rank, of, workers), random(seed) {}
+
+    pthread_t thread{};
+    fiber native;            ///< control block of the thread's own stack, where it ends
+    std::minstd_rand random;
+    int core = 0;            ///< rank of the machine's core it stands for, and is pinned to if the engine pins
+
+    ask_slot<> slot;         ///< see ask_slot
+    sleeper bed;
+    /// True while it runs a task, false while it looks for one. Written by the worker; seq_cst: the pair with the set of
+    /// askers, README "standing asks".
+    std::atomic<bool> working{false};
+    /// How often it said "nothing to hand out": by its handler, and each time it starts looking for work. Written by the
+    /// worker, read by those who ask it.
+    std::atomic<std::uint64_t> refusals{0};
+    /// A signal is on its way: at most one, since they queue. Set by who sends it, cleared by the handler.
+    std::atomic<bool> signal_out{false};
+};
+
+} // namespace weft::engine

@@ -1,0 +1,129 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+// The plain data that a machine is made of. Nothing here is checked; `machine` (machine.hpp) checks all of
+// it. Bandwidths are in GB/s (10^9 bytes a second), sizes in bytes, times in nanoseconds. Where a figure may
+// be unknown it is an empty optional or, for counts and sizes, 0. Every member has an initializer, so that
+// designated initializers of a few of them draw no warning.
+namespace weft {
+
+// Half-open range of ranks [first, last).
+struct rank_range {
+    int first = 0;
+    int last = 0;
+
+    int size() const { return last - first; }
+    bool contains(int rank) const { return first <= rank && rank < last; }
+    bool contains(rank_range other) const { return first <= other.first && other.last <= last; }
+    bool operator==(const rank_range&) const = default;
+};
+
+enum class work_kind { general, compute, memory };
+
+// Speeds are relative and the same for all classes of one machine; the fastest class is 1.0 by convention,
+// but any positive reference will do.
+struct core_class {
+    std::string name = "core";
+    double speed = 1.0;
+    std::optional<double> compute_speed{}; // `speed` where absent
+    std::optional<double> memory_speed{};  // `speed` where absent
+    double frequency_mhz = 0;              // 0: unknown
+    std::vector<double>
+        frequencies_mhz{}; // what the core can be set to, fastest first; empty: unknown or fixed
+
+    double speed_of(work_kind kind) const {
+        if (kind == work_kind::compute) return compute_speed.value_or(speed);
+        if (kind == work_kind::memory) return memory_speed.value_or(speed);
+        return speed;
+    }
+};
+
+// A place for one worker: a hardware thread. Its index in the list is its rank.
+struct core {
+    int os_index = -1;     // what the operating system calls it; -1 on a modelled machine
+    int core_class = 0;    // index into core_classes
+    int physical_core = 0; // equal for the hyperthreads of one core; numbered 0, 1, ... in rank order
+    int smt = 0;           // index among the hyperthreads of the core
+    int package = 0;
+    int domain = 0;      // last-level-cache domain
+    int memory_node = 0; // the nearest one; where several are equally near, the one allocated from by default
+};
+
+struct cache {
+    int level = 1;
+    std::int64_t bytes = 0;
+    int line_bytes = 64;
+    int ways = 0; // 0: unknown
+    rank_range shared_by{};
+    std::optional<double> latency_ns{};
+    std::optional<double> bandwidth_gbps{};
+    bool inclusive = false; // holds all that the caches above it hold
+};
+
+struct memory_node {
+    std::string kind = "dram"; // free text: dram, hbm, ...
+    int os_index = -1;
+    std::int64_t bytes = 0;
+    std::optional<double> bandwidth_gbps{};
+    std::optional<double> latency_ns{}; // of a local load that misses every cache
+    rank_range ranks{}; // the cores that name it as theirs; empty for a node that is only memory
+};
+
+struct device {
+    std::string name{};
+    std::string kind = "gpu"; // free text: gpu, fpga, ...
+    int count = 1;            // that many alike
+    std::int64_t memory_bytes = 0;
+    int compute_units = 0;                       // e.g. streaming multiprocessors; 0: unknown
+    double speed = 1.0;                          // of the whole device, relative to a core of speed 1.0
+    std::optional<double> bandwidth_gbps{};      // of its own memory
+    std::optional<double> link_bandwidth_gbps{}; // between it and the host's memory
+    std::optional<double> link_latency_ns{};
+    std::optional<double> launch_latency_ns{}; // of an empty kernel
+    int memory_node = -1;                      // the nearest one of the host; -1: unknown or none
+};
+
+// Nodes of a cluster that are alike.
+struct cluster_node_class {
+    std::string name = "node";
+    int count = 1;
+    int slots = 1;      // tasks that one node runs at a time
+    double speed = 1.0; // relative, of one slot
+};
+
+// The network around machines; each node is either this machine or one of the classes.
+struct cluster {
+    int nodes = 1;
+    int racks = 1;
+    double network_latency_ns = 0;
+    double network_bandwidth_gbps = 0;           // of one node's link
+    std::optional<double> rack_bandwidth_gbps{}; // of the link that leaves a rack
+    std::vector<cluster_node_class>
+        classes{}; // empty: all nodes are this machine; otherwise counts add up to `nodes`
+};
+
+// Square matrices are row-major; an empty one says that nothing is known.
+struct machine_parts {
+    std::string name = "machine";
+    std::string description{};
+    std::vector<core>
+        cores{}; // in rank order: domains, packages, physical cores are each adjacent and ascending
+    std::vector<core_class> core_classes{};
+    std::vector<cache> caches{}; // ascending by level, then by first rank; data and unified caches only
+    std::vector<memory_node> memory_nodes{};
+    std::vector<double> node_distances{};      // as in ACPI's SLIT: 10 on the diagonal, 10 or more elsewhere
+    std::vector<double> node_latency_ns{};     // [from the cores of][to the memory of]
+    std::vector<double> node_bandwidth_gbps{}; // the same
+    std::vector<double>
+        steal_latency_ns{}; // between domains; the diagonal is between two cores of one domain
+    std::vector<device> devices{};
+    std::optional<weft::cluster> cluster_of{};
+    std::optional<double>
+        cpu_quota{}; // in cores, of this process on this machine; absent where there is no limit
+};
+
+} // namespace weft

@@ -1,0 +1,333 @@
+#include "machine/machine.hpp"
+
+#include <weft/error.hpp>
+
+#include <cmath>
+#include <fmt/format.h>
+#include <optional>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace weft {
+
+namespace {
+
+class checker {
+public:
+    explicit checker(const machine_parts& parts) : parts_(parts) {}
+
+    void all() const {
+        if (parts_.cores.empty()) fail("it has no cores", "0", "at least 1");
+        if (parts_.core_classes.empty()) fail("it has no core classes", "0", "at least 1");
+        if (parts_.memory_nodes.empty()) fail("it has no memory nodes", "0", "at least 1");
+        classes();
+        cores();
+        nodes();
+        caches();
+        matrices();
+        devices();
+        cluster();
+        if (parts_.cpu_quota) positive("the cpu quota", *parts_.cpu_quota);
+    }
+
+private:
+    [[noreturn]] void fail(const std::string& what, const std::string& given,
+                           const std::string& allowed) const {
+        throw error(fmt::format("machine '{}': {}", parts_.name, what), given, allowed);
+    }
+
+    void positive(const std::string& what, double value) const {
+        if (!(std::isfinite(value) && value > 0))
+            fail(what, fmt::format("{}", value), "a finite number above 0");
+    }
+
+    void positive(const std::string& what, const std::optional<double>& value) const {
+        if (value) positive(what, *value);
+    }
+
+    void not_negative(const std::string& what, double value) const {
+        if (!(std::isfinite(value) && value >= 0))
+            fail(what, fmt::format("{}", value), "a finite number, 0 or above");
+    }
+
+    void not_negative(const std::string& what, const std::optional<double>& value) const {
+        if (value) not_negative(what, *value);
+    }
+
+    void in_range(const std::string& what, int value, std::size_t count) const {
+        if (value < 0 || static_cast<std::size_t>(value) >= count) {
+            fail(what, fmt::format("{}", value), fmt::format("0 to {}", count - 1));
+        }
+    }
+
+    void classes() const {
+        std::set<std::string> names;
+        for (const core_class& c : parts_.core_classes) {
+            const std::string who = fmt::format("core class '{}': ", c.name);
+            if (c.name.empty()) fail("a core class has no name", "''", "a name");
+            if (!names.insert(c.name).second)
+                fail("two core classes have one name", c.name, "a name for each");
+            positive(who + "speed", c.speed);
+            positive(who + "compute_speed", c.compute_speed);
+            positive(who + "memory_speed", c.memory_speed);
+            not_negative(who + "frequency_mhz", c.frequency_mhz);
+            double above = INFINITY;
+            for (const double mhz : c.frequencies_mhz) {
+                positive(who + "frequencies_mhz", mhz);
+                if (mhz >= above)
+                    fail(who + "frequencies_mhz", fmt::format("{}", mhz), "fastest first, no two alike");
+                above = mhz;
+            }
+        }
+    }
+
+    // A number that labels adjacent ranks must start at 0 and then either stay or grow by one.
+    void ascending(const char* label, int rank, int before, int now) const {
+        const bool right = rank == 0 ? now == 0 : now == before || now == before + 1;
+        if (right) return;
+        fail(fmt::format("rank {}: {} not adjacent", rank, label), fmt::format("{}", now),
+             rank == 0 ? "0" : fmt::format("{} or {}", before, before + 1));
+    }
+
+    void cores() const {
+        core before;
+        std::set<int> os_indices;
+        const bool modelled = parts_.cores.front().os_index < 0;
+        for (int rank = 0; rank < static_cast<int>(parts_.cores.size()); ++rank) {
+            const core& c = parts_.cores[static_cast<std::size_t>(rank)];
+            const std::string who = fmt::format("rank {}: ", rank);
+            in_range(who + "core class", c.core_class, parts_.core_classes.size());
+            in_range(who + "memory node", c.memory_node, parts_.memory_nodes.size());
+            ascending("package", rank, before.package, c.package);
+            ascending("domain", rank, before.domain, c.domain);
+            ascending("physical core", rank, before.physical_core, c.physical_core);
+            const bool same_core = rank > 0 && c.physical_core == before.physical_core;
+            if (rank > 0 && c.package != before.package && c.domain == before.domain) {
+                fail(who + "its domain lies in two packages", fmt::format("domain {}", c.domain),
+                     "one package a domain");
+            }
+            if (same_core && (c.domain != before.domain || c.core_class != before.core_class)) {
+                fail(who + "hyperthreads of one core differ",
+                     fmt::format("domain {}, class {}", c.domain, c.core_class),
+                     fmt::format("domain {}, class {}", before.domain, before.core_class));
+            }
+            if (c.smt != (same_core ? before.smt + 1 : 0)) {
+                fail(who + "smt index", fmt::format("{}", c.smt),
+                     fmt::format("{}", same_core ? before.smt + 1 : 0));
+            }
+            if (c.os_index < -1 || (c.os_index < 0) != modelled) {
+                fail(who + "os index", fmt::format("{}", c.os_index),
+                     "-1 for all ranks, or 0 and above for all");
+            }
+            if (!modelled && !os_indices.insert(c.os_index).second) {
+                fail(who + "two ranks have one os index", fmt::format("{}", c.os_index), "each only once");
+            }
+            before = c;
+        }
+    }
+
+    void nodes() const {
+        long long listed = 0;
+        for (std::size_t n = 0; n < parts_.memory_nodes.size(); ++n) {
+            const memory_node& node = parts_.memory_nodes[n];
+            const std::string who = fmt::format("memory node {}: ", n);
+            if (node.bytes < 0) fail(who + "bytes", fmt::format("{}", node.bytes), "0 (unknown) or above");
+            positive(who + "bandwidth_gbps", node.bandwidth_gbps);
+            positive(who + "latency_ns", node.latency_ns);
+            if (node.ranks.size() < 0 ||
+                !rank_range{0, static_cast<int>(parts_.cores.size())}.contains(node.ranks)) {
+                fail(who + "its ranks", fmt::format("[{}, {})", node.ranks.first, node.ranks.last),
+                     "ranges of ranks");
+            }
+            listed += node.ranks.size();
+        }
+        // Each rank lies in the range of its node, and the ranges have no more ranks than there are: they
+        // match.
+        for (int rank = 0; rank < static_cast<int>(parts_.cores.size()); ++rank) {
+            const int n = parts_.cores[static_cast<std::size_t>(rank)].memory_node;
+            const rank_range ranks = parts_.memory_nodes[static_cast<std::size_t>(n)].ranks;
+            if (ranks.contains(rank) && listed == static_cast<long long>(parts_.cores.size())) continue;
+            fail(
+                fmt::format("memory node {}: its ranks are not the cores that name it, see rank {}", n, rank),
+                fmt::format("[{}, {})", ranks.first, ranks.last),
+                "the adjacent ranks of exactly those cores");
+        }
+    }
+
+    void caches() const {
+        const cache* before = nullptr;
+        std::vector<rank_range> outermost(parts_.cores.size());
+        for (const cache& c : parts_.caches) {
+            const std::string who =
+                fmt::format("L{} cache of ranks [{}, {}): ", c.level, c.shared_by.first, c.shared_by.last);
+            const int ranks = static_cast<int>(parts_.cores.size());
+            if (c.level < 1 || c.level > 9) fail(who + "level", fmt::format("{}", c.level), "1 to 9");
+            if (c.bytes <= 0) fail(who + "bytes", fmt::format("{}", c.bytes), "above 0");
+            if (c.line_bytes <= 0) fail(who + "line_bytes", fmt::format("{}", c.line_bytes), "above 0");
+            if (c.ways < 0) fail(who + "ways", fmt::format("{}", c.ways), "0 (unknown) or above");
+            not_negative(who + "latency_ns", c.latency_ns);
+            positive(who + "bandwidth_gbps", c.bandwidth_gbps);
+            if (c.shared_by.size() < 1 || !rank_range{0, ranks}.contains(c.shared_by)) {
+                fail(who + "ranks", fmt::format("[{}, {})", c.shared_by.first, c.shared_by.last),
+                     fmt::format("within [0, {})", ranks));
+            }
+            const core& first = parts_.cores[static_cast<std::size_t>(c.shared_by.first)];
+            const core& last = parts_.cores[static_cast<std::size_t>(c.shared_by.last - 1)];
+            if (first.domain != last.domain) {
+                fail(who + "it spans domains", fmt::format("{} to {}", first.domain, last.domain),
+                     "one domain");
+            }
+            if (first.smt != 0 || (c.shared_by.last < ranks &&
+                                   parts_.cores[static_cast<std::size_t>(c.shared_by.last)].smt != 0)) {
+                fail(who + "it cuts a core in two", "some hyperthreads of the core", "all of them");
+            }
+            if (before != nullptr && before->level == c.level && c.shared_by.first < before->shared_by.last) {
+                fail(who + "it overlaps, or comes before, the one listed before",
+                     fmt::format("first rank {}", c.shared_by.first),
+                     fmt::format("{} or above", before->shared_by.last));
+            }
+            if (before != nullptr && c.level < before->level) {
+                fail(who + "caches are not sorted by level",
+                     fmt::format("{} after {}", c.level, before->level), "ascending");
+            }
+            inner(c, who, outermost);
+            before = &c;
+        }
+        last_levels(outermost);
+    }
+
+    // A cache must hold whole caches of every lower level, so that they form a tree. `outermost` has, for
+    // each rank, the cache of the highest level so far; a lower one cannot stick out where that one does not.
+    void inner(const cache& outer, const std::string& who, std::vector<rank_range>& outermost) const {
+        for (const int rank : {outer.shared_by.first, outer.shared_by.last - 1}) {
+            const rank_range c = outermost[static_cast<std::size_t>(rank)];
+            if (c.size() == 0 || outer.shared_by.contains(c)) continue;
+            fail(who + "it cuts a cache of a lower level in two",
+                 fmt::format("one of [{}, {})", c.first, c.last), "all of its ranks or none");
+        }
+        for (int rank = outer.shared_by.first; rank < outer.shared_by.last; ++rank) {
+            outermost[static_cast<std::size_t>(rank)] = outer.shared_by;
+        }
+    }
+
+    // The last cache of a core is its domain's, or private to it; a cache shared by some of the cores only
+    // would make the domains mean something else than they say.
+    void last_levels(const std::vector<rank_range>& outermost) const {
+        const auto core_of = [&](int rank) -> const core& {
+            return parts_.cores[static_cast<std::size_t>(rank)];
+        };
+        const int ranks = static_cast<int>(parts_.cores.size());
+        for (int rank = 0; rank < ranks; ++rank) {
+            const rank_range last = outermost[static_cast<std::size_t>(rank)];
+            if (last.size() == 0 || rank != last.first) continue;
+            const int domain = core_of(last.first).domain;
+            if (core_of(last.first).physical_core == core_of(last.last - 1).physical_core) continue;
+            const bool starts = last.first == 0 || core_of(last.first - 1).domain != domain;
+            const bool ends = last.last == ranks || core_of(last.last).domain != domain;
+            if (starts && ends) continue;
+            fail(fmt::format("the last cache of ranks [{}, {}) is not that of their whole domain {}",
+                             last.first, last.last, domain),
+                 fmt::format("{} ranks", last.size()), "all cores of the domain, or one core");
+        }
+    }
+
+    template <class Check>
+    void matrix(const char* name, const std::vector<double>& values, std::size_t side, Check check) const {
+        if (values.empty()) return;
+        if (values.size() != side * side) {
+            fail(fmt::format("{}: number of entries", name), fmt::format("{}", values.size()),
+                 fmt::format("{} x {} = {}", side, side, side * side));
+        }
+        for (std::size_t i = 0; i < side; ++i) {
+            for (std::size_t j = 0; j < side; ++j)
+                check(fmt::format("{}[{}][{}]", name, i, j), i, j, values[i * side + j]);
+        }
+    }
+
+    void symmetric(const std::string& what, const std::vector<double>& values, std::size_t side,
+                   std::size_t i, std::size_t j) const {
+        const double here = values[i * side + j];
+        const double there = values[j * side + i];
+        if (here < there || here > there)
+            fail(what + " is not symmetric", fmt::format("{}", here), fmt::format("{}", there));
+    }
+
+    void matrices() const {
+        const std::size_t nodes = parts_.memory_nodes.size();
+        matrix("node_distances", parts_.node_distances, nodes,
+               [&](const std::string& what, auto i, auto j, double value) {
+                   if (i == j && (value < 10 || value > 10))
+                       fail(what, fmt::format("{}", value), "10 on the diagonal");
+                   if (!(std::isfinite(value) && value >= 10))
+                       fail(what, fmt::format("{}", value), "a finite number, 10 or above");
+                   symmetric(what, parts_.node_distances, nodes, i, j);
+               });
+        const auto above_zero = [&](const std::string& what, auto, auto, double value) {
+            positive(what, value);
+        };
+        matrix("node_latency_ns", parts_.node_latency_ns, nodes, above_zero);
+        matrix("node_bandwidth_gbps", parts_.node_bandwidth_gbps, nodes, above_zero);
+        const std::size_t domains = static_cast<std::size_t>(parts_.cores.back().domain) + 1;
+        matrix("steal_latency_ns", parts_.steal_latency_ns, domains,
+               [&](const std::string& what, auto i, auto j, double value) {
+                   not_negative(what, value);
+                   symmetric(what, parts_.steal_latency_ns, domains, i, j);
+               });
+    }
+
+    void devices() const {
+        std::set<std::string> names;
+        for (const device& d : parts_.devices) {
+            const std::string who = fmt::format("device '{}': ", d.name);
+            if (d.name.empty()) fail("a device has no name", "''", "a name");
+            if (!names.insert(d.name).second) fail("two devices have one name", d.name, "a name for each");
+            if (d.count < 1) fail(who + "count", fmt::format("{}", d.count), "at least 1");
+            if (d.memory_bytes < 0)
+                fail(who + "memory_bytes", fmt::format("{}", d.memory_bytes), "0 (unknown) or above");
+            if (d.compute_units < 0)
+                fail(who + "compute_units", fmt::format("{}", d.compute_units), "0 (unknown) or above");
+            positive(who + "speed", d.speed);
+            positive(who + "bandwidth_gbps", d.bandwidth_gbps);
+            positive(who + "link_bandwidth_gbps", d.link_bandwidth_gbps);
+            not_negative(who + "link_latency_ns", d.link_latency_ns);
+            not_negative(who + "launch_latency_ns", d.launch_latency_ns);
+            if (d.memory_node != -1) in_range(who + "memory_node", d.memory_node, parts_.memory_nodes.size());
+        }
+    }
+
+    void cluster() const {
+        if (!parts_.cluster_of) return;
+        const weft::cluster& c = *parts_.cluster_of;
+        if (c.nodes < 1) fail("cluster: nodes", fmt::format("{}", c.nodes), "at least 1");
+        if (c.racks < 1 || c.racks > c.nodes)
+            fail("cluster: racks", fmt::format("{}", c.racks), fmt::format("1 to {}", c.nodes));
+        not_negative("cluster: network_latency_ns", c.network_latency_ns);
+        positive("cluster: network_bandwidth_gbps", c.network_bandwidth_gbps);
+        positive("cluster: rack_bandwidth_gbps", c.rack_bandwidth_gbps);
+        long long total = 0;
+        std::set<std::string> names;
+        for (const cluster_node_class& k : c.classes) {
+            const std::string who = fmt::format("cluster node class '{}': ", k.name);
+            if (!names.insert(k.name).second)
+                fail("two cluster node classes have one name", k.name, "a name for each");
+            if (k.count < 1) fail(who + "count", fmt::format("{}", k.count), "at least 1");
+            if (k.slots < 1) fail(who + "slots", fmt::format("{}", k.slots), "at least 1");
+            positive(who + "speed", k.speed);
+            total += k.count;
+        }
+        if (!c.classes.empty() && total != c.nodes) {
+            fail("cluster: the counts of the node classes do not add up", fmt::format("{}", total),
+                 fmt::format("{}", c.nodes));
+        }
+    }
+
+    const machine_parts& parts_;
+};
+
+} // namespace
+
+void validate(const machine_parts& parts) { checker(parts).all(); }
+
+} // namespace weft

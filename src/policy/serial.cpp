@@ -1,0 +1,43 @@
+#include "policy/registry.hpp"
+
+#include "queue/locked_list.hpp"
+
+/// One task at a time, on worker 0, in the order in which the program without its parallel words would run:
+/// what other policies are compared with.
+///
+/// Spawns are silent and nobody asks for frames, so a root runs to its end as a plain program. Only where it
+/// blocks does another task get its turn: first what its blocking laid open, youngest first as the serial
+/// program would go on, then the other roots in the order they came.
+namespace weft::policies {
+namespace {
+
+class one_at_a_time final : public policy {
+public:
+    needs attach(const machine&, policy_context&) override { return {.lazy = true}; }
+
+    placed ready(worker_id, task& t, why reason) override {
+        if (reason == why::root || reason == why::yielded || reason == why::preempted) {
+            line_.push_back(&t);
+        } else {
+            line_.push_front(&t);
+        }
+        return {0, {0, 1}};
+    }
+
+    pick next(worker_id w, bool) override { return {w == 0 ? line_.try_pop_front() : nullptr, 0}; }
+
+private:
+    queue::locked_list<task> line_; // any worker may put in, worker 0 takes out at the front
+};
+
+} // namespace
+
+extern constinit const policy_entry serial_entry{
+    .name = "serial",
+    .summary = "one task at a time on one worker, in program order",
+    .source = "the program without its parallel words",
+    .knobs = {},
+    .make = [](const knob_values&) -> std::unique_ptr<policy> { return std::make_unique<one_at_a_time>(); },
+};
+
+} // namespace weft::policies

@@ -1,0 +1,77 @@
+#include "policy/registry.hpp"
+
+#include "queue/cell.hpp"
+#include "queue/locked_list.hpp"
+
+/// Work sharing: one pool under one lock for everybody.
+///
+///   Q. Chen, M. Guo: Task Scheduling for Multi-core and Parallel Architectures. Springer 2017, 2.2.2.1.
+///
+/// The book does not say in which order the pool is emptied. First in first out is the standard; it keeps the
+/// widest level of the task tree pending. With `order=lifo` the youngest is taken, and what must go behind
+/// (roots, tasks that yielded or were preempted) has a pool of its own, looked at when the first is empty and
+/// at every 64th turn.
+namespace weft::policies {
+namespace {
+
+constexpr knob share_knobs[] = {
+    {"order", "fifo", "fifo, lifo", "which task of the pool is taken: the oldest or the youngest"},
+};
+
+class work_sharing final : public policy {
+public:
+    explicit work_sharing(bool youngest_first) : youngest_first_(youngest_first) {}
+
+    needs attach(const machine&, policy_context& context) override {
+        context_ = &context;
+        pool_place_ = context.all().size();
+        return {.demotable = true, .resizable = true};
+    }
+
+    placed ready(worker_id, task& t, why reason) override {
+        const bool goes_behind = reason == why::root || reason == why::yielded || reason == why::preempted;
+        if (!youngest_first_) {
+            pool_.push_back(&t);
+        } else if (goes_behind) {
+            behind_.push_back(&t);
+        } else {
+            pool_.push_front(&t);
+        }
+        return {pool_place_, context_->active()};
+    }
+
+    // Always a full look, so a last one is no different.
+    pick next(worker_id, bool) override {
+        task* t = nullptr;
+        if (youngest_first_ && (turns_.add(1) + 1) % turns_to_fair == 0) t = behind_.try_pop_front();
+        if (t == nullptr) t = pool_.try_pop_front();
+        if (t == nullptr) t = behind_.try_pop_front();
+        return {t, pool_place_};
+    }
+
+    order spawn(worker_id, task&, task&) override { return order::parent_first; }
+
+private:
+    static constexpr std::uint32_t turns_to_fair = 64;
+
+    const bool youngest_first_;
+    place_id pool_place_ = 0;
+    policy_context* context_ = nullptr;
+    queue::locked_list<task> pool_;   // taken from the front
+    queue::locked_list<task> behind_; // empty with order=fifo
+    queue::cell<std::uint32_t> turns_;
+};
+
+} // namespace
+
+extern constinit const policy_entry share_entry{
+    .name = "share",
+    .summary = "one central pool under a lock",
+    .source = "Chen & Guo 2017, 2.2.2.1",
+    .knobs = share_knobs,
+    .make = [](const knob_values& values) -> std::unique_ptr<policy> {
+        return std::make_unique<work_sharing>(values.is("order", "lifo"));
+    },
+};
+
+} // namespace weft::policies

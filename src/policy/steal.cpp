@@ -1,0 +1,64 @@
+#include "policy/places.hpp"
+#include "policy/registry.hpp"
+
+/// Child-first random work stealing.
+///
+///   Q. Chen, M. Guo: Task Scheduling for Multi-core and Parallel Architectures. Springer 2017, 2.2.2.2
+///   and 3.2.1. R. D. Blumofe, C. E. Leiserson: Scheduling multithreaded computations by work stealing. JACM
+///   46(5), 1999.
+///
+/// A worker goes on with its own youngest task; without one it looks at one victim, each of the others
+/// equally likely, and takes the oldest there. In the silent zone nearly all that a victim has are hidden
+/// frames, in the same order, so a victim whose deque is empty is asked for its oldest frame.
+namespace weft::policies {
+namespace {
+
+constexpr knob steal_knobs[] = {
+    {"zone", "lazy", "lazy, reported", "reported: every spawn is shown to the policy (for traces and tests)"},
+};
+
+class random_stealing final : public policy {
+public:
+    explicit random_stealing(bool lazy) : lazy_(lazy) {}
+
+    needs attach(const machine&, policy_context& context) override {
+        context_ = &context;
+        places_.attach(context);
+        return {.lazy = lazy_, .demotable = true, .resizable = true};
+    }
+
+    placed ready(worker_id w, task& t, why reason) override { return places_.put(w, t, reason); }
+
+    pick next(worker_id w, bool last_look) override {
+        if (const pick own = places_.own(w, last_look); own.t != nullptr) return own;
+        const worker_id victim = places_.random_victim(w);
+        if (victim < 0) return {};
+        if (last_look) return places_.look_everywhere(w, victim);
+        const places::look_result found = places_.look(victim);
+        return {found.t, victim, found.t == nullptr && !found.lost};
+    }
+
+    // Inactive workers too: whatever they still hold is found.
+    workers victims(worker_id) override { return context_->all(); }
+
+    order spawn(worker_id, task&, task&) override { return lazy_ ? order::lazy : order::child_first; }
+
+private:
+    const bool lazy_;
+    policy_context* context_ = nullptr;
+    places places_;
+};
+
+} // namespace
+
+extern constinit const policy_entry steal_entry{
+    .name = "steal",
+    .summary = "child-first random work stealing",
+    .source = "Chen & Guo 2017, 2.2.2.2 and 3.2.1; Blumofe & Leiserson, JACM 1999",
+    .knobs = steal_knobs,
+    .make = [](const knob_values& values) -> std::unique_ptr<policy> {
+        return std::make_unique<random_stealing>(values.is("zone", "lazy"));
+    },
+};
+
+} // namespace weft::policies

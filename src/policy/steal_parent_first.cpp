@@ -1,0 +1,59 @@
+#include "policy/places.hpp"
+#include "policy/registry.hpp"
+
+/// Parent-first (help-first) random work stealing.
+///
+///   Q. Chen, M. Guo: Task Scheduling for Multi-core and Parallel Architectures. Springer 2017, 3.2.1
+///   and 3.5.2.
+///
+/// A spawned child is offered and the parent goes on. The book's breadth-first order (Fig. 3.10) needs an
+/// owner that takes its oldest task, which is `order=fifo`. It keeps the widest level of the task tree
+/// pending, so by default the owner takes its youngest. Thieves take the oldest either way.
+namespace weft::policies {
+namespace {
+
+constexpr knob parent_first_knobs[] = {
+    {"order", "lifo", "lifo, fifo", "which of its own tasks a worker takes: the youngest or the oldest"},
+};
+
+class parent_first_stealing final : public policy {
+public:
+    explicit parent_first_stealing(places::owner_takes end) : end_(end) {}
+
+    needs attach(const machine&, policy_context& context) override {
+        places_.attach(context, end_);
+        return {.demotable = true, .resizable = true};
+    }
+
+    placed ready(worker_id w, task& t, why reason) override { return places_.put(w, t, reason); }
+
+    // Nobody is asked: every spawn is reported, so no frame is hidden.
+    pick next(worker_id w, bool last_look) override {
+        if (const pick own = places_.own(w, last_look); own.t != nullptr) return own;
+        const worker_id victim = places_.random_victim(w);
+        if (victim < 0) return {};
+        if (last_look) return places_.look_everywhere(w, victim);
+        return {places_.look(victim).t, victim};
+    }
+
+    order spawn(worker_id, task&, task&) override { return order::parent_first; }
+
+private:
+    const places::owner_takes end_;
+    places places_;
+};
+
+} // namespace
+
+extern constinit const policy_entry steal_parent_first_entry{
+    .name = "steal-parent-first",
+    .summary = "parent-first random work stealing",
+    .source = "Chen & Guo 2017, 3.2.1 and 3.5.2",
+    .knobs = parent_first_knobs,
+    .make = [](const knob_values& values) -> std::unique_ptr<policy> {
+        return std::make_unique<parent_first_stealing>(
+            values.is("order", "fifo") ? places::owner_takes::oldest : places::owner_takes::youngest);
+    },
+};
+
+} // namespace weft::policies

@@ -1,0 +1,29 @@
+// What an element carries to be a member of the intrusive lists of this folder.
+//
+// An element type gives itself a member `list_hook queue_link;` and can then be in ONE list, chain or inbox
+// at a time. Whoever holds the element outside of any container owns the hook; inside, the container does. An
+// element that must be in two containers at once has two hooks and names the second one by a Link class of
+// its own.
+#pragma once
+
+#include "queue/sync.hpp"
+
+namespace weft::queue {
+
+template <class Sync>
+struct basic_list_hook {
+    typename Sync::template var<void*> next{nullptr};
+    typename Sync::template var<void*> prev{nullptr};
+};
+
+using list_hook = basic_list_hook<std_sync>;
+
+// The default Link: finds the hook of an element in its member `queue_link`.
+struct member_link {
+    template <class T>
+    static auto& of(T& element) noexcept {
+        return element.queue_link;
+    }
+};
+
+} // namespace weft::queue

@@ -1,0 +1,139 @@
+// A double-ended list of elements under one lock: central pools, root queues, the queue of yielded tasks.
+//
+// The links are in the elements, so a list of a million elements costs no memory beyond them and no operation
+// allocates. Any thread may call anything; every operation but the one that searches is a few instructions
+// under the lock.
+//
+//   word            | writer          | readers          | order
+//   head_, tail_    | holder of lock_ | holder of lock_  | plain, ordered by lock_
+//   hooks inside    | holder of lock_ | holder of lock_  | plain, ordered by lock_
+//   size_           | holder of lock_ | anyone           | relaxed: outside of the lock it is a hint
+//
+// I1: following `next` from head_ and `prev` from tail_ visits the same size_ elements in opposite
+//     directions.
+// I2: an element is in one container at a time; who popped it sees all that was written before it was pushed.
+// I3: a push that is followed by a seq_cst fence is seen by empty() and try_pop_*() of every thread that has
+//     passed a later seq_cst fence: who goes to sleep after such a look has not missed the element.
+//
+// Reclamation: none. Elements belong to the caller; the list must be empty or forgotten when it goes.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <mutex>
+#include <utility>
+
+#include "queue/chain.hpp"
+#include "queue/list_hook.hpp"
+#include "queue/spin_lock.hpp"
+#include "queue/sync.hpp"
+
+namespace weft::queue {
+
+template <class T, class Sync = std_sync, class Link = member_link>
+class alignas(k_cache_line_bytes) locked_list {
+public:
+    locked_list() noexcept = default;
+    locked_list(const locked_list&) = delete;
+    locked_list& operator=(const locked_list&) = delete;
+
+    // A hint: the number at some moment near this one. relaxed: nothing is read on the strength of it (I3)
+    std::size_t size() const noexcept {
+        return static_cast<std::size_t>(size_.load(std::memory_order::relaxed));
+    }
+    bool empty() const noexcept { return size() == 0; }
+
+    void push_front(T* element) noexcept {
+        const guard held(lock_);
+        T* const old = static_cast<T*>(head_.get());
+        hook(element).prev.set(nullptr);
+        hook(element).next.set(old);
+        (old == nullptr ? tail_ : hook_prev(old)).set(element);
+        head_.set(element);
+        count(1);
+    }
+
+    void push_back(T* element) noexcept {
+        const guard held(lock_);
+        link_back(element);
+        count(1);
+    }
+
+    // All of a chain, in its order, at once.
+    void push_back(chain<T, Link>&& elements) noexcept {
+        if (elements.empty()) return;
+        const guard held(lock_);
+        const std::size_t added = elements.size();
+        while (T* const element = elements.pop_front()) link_back(element);
+        count(static_cast<std::int64_t>(added));
+    }
+
+    // Null if empty.
+    T* pop_front() noexcept {
+        const guard held(lock_);
+        return unlink(static_cast<T*>(head_.get()));
+    }
+
+    // Null if empty.
+    T* pop_back() noexcept {
+        const guard held(lock_);
+        return unlink(static_cast<T*>(tail_.get()));
+    }
+
+    // Like pop_front and pop_back, but an empty list is left alone: no write, no waiting for the lock.
+    T* try_pop_front() noexcept { return empty() ? nullptr : pop_front(); }
+    T* try_pop_back() noexcept { return empty() ? nullptr : pop_back(); }
+
+    // The first element, seen from the front, for which `wanted(const T&)` holds. Time grows with the
+    // elements passed over, all of it under the lock.
+    template <class Predicate>
+    T* pop_first_if(Predicate&& wanted) noexcept {
+        if (empty()) return nullptr;
+        const guard held(lock_);
+        T* element = static_cast<T*>(head_.get());
+        while (element != nullptr && !wanted(std::as_const(*element))) {
+            element = static_cast<T*>(hook(element).next.get());
+        }
+        return unlink(element);
+    }
+
+private:
+    using lock_type = spin_lock<Sync>;
+    using guard = std::lock_guard<lock_type>;
+    using link_word = typename Sync::template var<void*>;
+
+    static auto& hook(T* element) noexcept { return Link::of(*element); }
+    static link_word& hook_prev(T* element) noexcept { return hook(element).prev; }
+    static link_word& hook_next(T* element) noexcept { return hook(element).next; }
+
+    void link_back(T* element) noexcept {
+        T* const old = static_cast<T*>(tail_.get());
+        hook(element).next.set(nullptr);
+        hook(element).prev.set(old);
+        (old == nullptr ? head_ : hook_next(old)).set(element);
+        tail_.set(element);
+    }
+
+    T* unlink(T* element) noexcept {
+        if (element == nullptr) return nullptr;
+        T* const before = static_cast<T*>(hook(element).prev.get());
+        T* const after = static_cast<T*>(hook(element).next.get());
+        (before == nullptr ? head_ : hook_next(before)).set(after);
+        (after == nullptr ? tail_ : hook_prev(after)).set(before);
+        count(-1);
+        return element;
+    }
+
+    void count(std::int64_t change) noexcept {
+        // relaxed: only the holder of the lock writes, and readers take it as a hint (I3)
+        const std::int64_t old = size_.load(std::memory_order::relaxed);
+        size_.store(old + change, std::memory_order::relaxed);
+    }
+
+    lock_type lock_;
+    link_word head_{nullptr};
+    link_word tail_{nullptr};
+    typename Sync::template atomic<std::int64_t> size_{0};
+};
+
+} // namespace weft::queue

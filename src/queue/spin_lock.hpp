@@ -1,0 +1,73 @@
+// A test-and-test-and-set lock for critical sections of a few instructions.
+//
+//   L. Rudolph, Z. Segall: Dynamic decentralized cache schemes for MIMD parallel processors. ISCA 1984.
+//
+// Any thread may lock; the thread that locked unlocks. Not recursive, not fair. Never take it in a signal
+// handler whose thread could hold it. Usable with std::lock_guard and std::unique_lock.
+//
+//   word   | writer                   | readers      | order
+//   word_  | who locks (exchange 1)   | who spins    | acquire on taking, relaxed while looking
+//          | holder (store 0)         | who locks    | release
+//
+// I1: word_ is 1 exactly while one thread is between lock() and unlock().
+// I2: what happens inside one critical section happens before the next one.
+//
+// Reclamation: none, the lock is one word.
+#pragma once
+
+#include <cstdint>
+
+#include "queue/sync.hpp"
+
+namespace weft::queue {
+
+template <class Sync = std_sync>
+class spin_lock {
+public:
+    // Looks at a held lock before the core is given away. The holder may have been descheduled.
+    static constexpr unsigned k_looks_before_yield = 128;
+
+    spin_lock() noexcept = default;
+    spin_lock(const spin_lock&) = delete;
+    spin_lock& operator=(const spin_lock&) = delete;
+
+    void lock() noexcept {
+        while (!take()) wait_until_free();
+    }
+
+    bool try_lock() noexcept {
+        // relaxed: only a hint that spares the exchange, take() decides
+        return word_.load(std::memory_order::relaxed) == k_free && take();
+    }
+
+    void unlock() noexcept {
+        // release: pairs with the acquire exchange in take() (I2)
+        word_.store(k_free, std::memory_order::release);
+    }
+
+private:
+    static constexpr std::uint32_t k_free = 0;
+    static constexpr std::uint32_t k_held = 1;
+
+    bool take() noexcept {
+        // acquire: pairs with the release store in unlock() (I2)
+        return word_.exchange(k_held, std::memory_order::acquire) == k_free;
+    }
+
+    void wait_until_free() noexcept {
+        unsigned looks = 0;
+        // relaxed: looking only, take() synchronizes
+        while (word_.load(std::memory_order::relaxed) != k_free) {
+            if (++looks < k_looks_before_yield) {
+                Sync::pause();
+            } else {
+                Sync::yield();
+                looks = 0;
+            }
+        }
+    }
+
+    typename Sync::template atomic<std::uint32_t> word_{k_free};
+};
+
+} // namespace weft::queue

@@ -1,0 +1,83 @@
+#include "task/fiber_pool.hpp"
+
+#include <mutex>
+#include <new>
+
+namespace weft {
+
+fiber_pool::~fiber_pool() {
+    while (fiber* f = free_) {
+        free_ = f->free_next;
+        destroy(f);
+    }
+}
+
+fiber* fiber_pool::make() {
+    const stack memory = map_stack(stack_bytes_);
+    constexpr std::size_t align = 64;
+    auto at = reinterpret_cast<std::uintptr_t>(memory.top()) - sizeof(fiber);
+    at &= ~(align - 1);
+    auto* f = new (reinterpret_cast<void*>(at)) fiber;
+    f->memory = memory;
+    const auto usable = at - reinterpret_cast<std::uintptr_t>(memory.limit());
+    f->context = boost::context::detail::make_fcontext(reinterpret_cast<void*>(at), usable, entry_);
+#ifdef WEFT_TSAN
+    f->tsan_fiber = __tsan_create_fiber(0);
+#endif
+    return f;
+}
+
+void fiber_pool::destroy(fiber* f) noexcept {
+#ifdef WEFT_TSAN
+    __tsan_destroy_fiber(f->tsan_fiber);
+#endif
+    const stack memory = f->memory;
+    // Nothing on the stack needs a destructor: the loop of a free fiber holds no object.
+    unmap_stack(memory);
+}
+
+fiber* fiber_pool::take() {
+    {
+        std::lock_guard guard(lock_);
+        if (fiber* f = free_) {
+            free_ = f->free_next;
+            --free_count_;
+            return f;
+        }
+        ++mapped_;
+        peak_ = mapped_ > peak_ ? mapped_ : peak_;
+    }
+    try {
+        return make();
+    } catch (...) {
+        std::lock_guard guard(lock_);
+        --mapped_;
+        throw;
+    }
+}
+
+void fiber_pool::give(fiber* f) noexcept {
+    {
+        std::lock_guard guard(lock_);
+        if (free_count_ < keep_) {
+            f->free_next = free_;
+            free_ = f;
+            ++free_count_;
+            return;
+        }
+        --mapped_;
+    }
+    destroy(f);
+}
+
+std::size_t fiber_pool::mapped() const noexcept {
+    std::lock_guard guard(lock_);
+    return mapped_;
+}
+
+std::size_t fiber_pool::peak() const noexcept {
+    std::lock_guard guard(lock_);
+    return peak_;
+}
+
+} // namespace weft

@@ -1,0 +1,61 @@
+#include "task/stack.hpp"
+
+#include <weft/error.hpp>
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+
+#include <sys/auxv.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+namespace weft {
+
+namespace {
+
+constexpr int madv_guard_install = 102; // Linux 6.13; older headers do not name it
+
+std::size_t page_bytes() noexcept {
+    static const auto bytes = static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
+    return bytes;
+}
+
+std::size_t round_up(std::size_t n, std::size_t unit) noexcept { return (n + unit - 1) / unit * unit; }
+
+} // namespace
+
+std::byte* stack::limit() const noexcept { return base + page_bytes(); }
+
+std::size_t min_stack_bytes() noexcept {
+#ifdef AT_MINSIGSTKSZ
+    const std::size_t signal_frame = std::max<std::size_t>(getauxval(AT_MINSIGSTKSZ), 2048);
+#else
+    const std::size_t signal_frame = 8192;
+#endif
+    return round_up(signal_frame + 24 * 1024, page_bytes());
+}
+
+stack map_stack(std::size_t usable_bytes) {
+    const std::size_t bytes = round_up(usable_bytes, page_bytes()) + page_bytes();
+    void* p = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_STACK, -1, 0);
+    if (p == MAP_FAILED)
+        throw error(fmt::format("cannot map a stack for a task ({})", std::strerror(errno)),
+                    fmt::format("stack_bytes = {}", usable_bytes),
+                    "a smaller WEFT_STACK or runtime_options::stack_bytes, or fewer tasks suspended at once "
+                    "(a depth-first policy, a larger vm.max_map_count)");
+    if (madvise(p, page_bytes(), madv_guard_install) != 0 && mprotect(p, page_bytes(), PROT_NONE) != 0) {
+        const int reason = errno;
+        munmap(p, bytes);
+        throw error(fmt::format("cannot guard the stack of a task ({})", std::strerror(reason)),
+                    fmt::format("stack_bytes = {}", usable_bytes),
+                    "fewer tasks suspended at once (a depth-first policy), or a larger vm.max_map_count");
+    }
+    return {static_cast<std::byte*>(p), bytes};
+}
+
+void unmap_stack(const stack& s) noexcept { munmap(s.base, s.mapped_bytes); }
+
+} // namespace weft

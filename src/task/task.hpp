@@ -1,0 +1,95 @@
+#pragma once
+
+#include "queue/locked_list.hpp"
+
+#include <weft/hints.hpp>
+#include <weft/impl/group.hpp>
+#include <weft/impl/hot.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+namespace weft {
+
+struct fiber;
+
+using worker_id = int;
+using time_ns = std::int64_t;
+
+/// Data that a graph task declares. Fork-join tasks declare none.
+struct data_access {
+    std::uint64_t datum;
+    std::uint64_t bytes;
+    std::uint8_t mode;
+    int home; ///< memory node, -1 unknown
+};
+
+/// How the engine runs a task when a worker gets it.
+enum class task_state : std::uint8_t {
+    fresh,     ///< its body has not begun
+    suspended, ///< fiber_ holds it and is fully saved
+    running,
+};
+
+/// A unit that a policy sees: a spawned closure, a root, a frame taken by a thief, or the continuation of either.
+/// Policies use the accessors and their own bytes (`data`); the fields with a trailing underscore are the engine's.
+///
+/// Memory: [task][policy bytes][closure], one block, owned by the engine from its birth to the return of
+/// policy::finished. A task is in at most one queue at a time, so one hook is enough.
+struct alignas(std::max_align_t) task {
+    // ---- the policy's view
+    task* parent() const noexcept { return parent_; } ///< valid while the parent's group is open
+    group* in() const noexcept { return group_; }     ///< null for a root and for a frame taken by a thief
+    const hints& hint() const noexcept { return hint_; }
+    std::uint64_t id() const noexcept { return id_; } ///< hash of the path of child indexes; 0: unknown
+    int level() const noexcept { return level_; }     ///< root 0, child = parent + 1; frames have their task's
+    int index() const noexcept { return index_; }     ///< among the children of its group
+    int root() const noexcept { return root_; }       ///< number of the root it descends from
+    int rank() const noexcept { return rank_; }       ///< of a moldable task's share
+    int width() const noexcept { return width_; }
+    int bottom_level() const noexcept { return bottom_level_; }
+    std::span<const data_access> uses() const noexcept { return uses_; }
+    bool last() const noexcept { return last_; } ///< the second closure of a join, the last of an invoke
+    bool fresh() const noexcept { return state_ == task_state::fresh; }
+    template <class T>
+    T& data() noexcept { ///< needs::task_bytes, zero at birth; a frame's are a copy of its task's
+        static_assert(alignof(T) <= alignof(std::max_align_t));
+        return *reinterpret_cast<T*>(this + 1);
+    }
+
+    // ---- the engine's fields
+    queue::list_hook queue_link{}; ///< at the policy's disposal while the task is ready
+    void (*call_)(void* closure) = nullptr;          ///< runs and destroys the closure; may throw
+    void (*drop_)(void* closure) noexcept = nullptr; ///< destroys a closure that never runs; null: nothing to do
+    void* closure_ = nullptr;
+    impl::frame* frame_ = nullptr; ///< of a task made from an exposed frame
+    fiber* fiber_ = nullptr;       ///< while suspended
+    task* parent_ = nullptr;
+    group* group_ = nullptr;
+    std::uint64_t id_ = 0;
+    hints hint_{};
+    std::span<const data_access> uses_{};
+    time_ns self_ns_ = 0;  ///< metered run time so far, needs::own_usage
+    time_ns birth_ns_ = 0; ///< start, for usage::wall
+    std::int32_t level_ = 0;
+    std::int32_t index_ = 0;
+    std::int32_t root_ = 0;
+    std::int32_t bottom_level_ = 0;
+    std::int16_t rank_ = 0;
+    std::int16_t width_ = 1;
+    std::uint32_t children_ = 0; ///< spawned so far in all its groups: the next child's path index
+    task_state state_ = task_state::fresh;
+    bool last_ = false;
+    bool silent_ = false;   ///< its spawns are not reported
+    std::uint8_t arrives_as_ = 0; ///< the `why` of a task handed in from outside
+    std::uint32_t block_bytes_ = 0;
+};
+
+static_assert(sizeof(task) % alignof(std::max_align_t) == 0, "the policy's bytes begin right behind a record");
+
+/// The most bytes a policy may ask for in a task.
+inline constexpr std::size_t max_task_bytes = 64;
+inline constexpr std::size_t max_group_bytes = 128;
+
+} // namespace weft

@@ -1,0 +1,36 @@
+# Run by ctest; the variables are in CMakeLists.txt beside this file.
+function(step what)
+  execute_process(COMMAND ${ARGN} RESULT_VARIABLE status OUTPUT_VARIABLE output ERROR_VARIABLE output)
+  if(NOT status EQUAL 0)
+    message(FATAL_ERROR "${what} failed (${status}): ${ARGN}\n${output}")
+  endif()
+  message(STATUS "${what}: ok")
+endfunction()
+
+function(ask_pkg_config out)
+  execute_process(COMMAND "${PKG_CONFIG}" ${ARGN} weft OUTPUT_VARIABLE flags OUTPUT_STRIP_TRAILING_WHITESPACE
+                  COMMAND_ERROR_IS_FATAL ANY)
+  separate_arguments(flags UNIX_COMMAND "${flags}")
+  set(${out} ${flags} PARENT_SCOPE)
+endfunction()
+
+set(prefix "${WORK_DIR}/prefix")
+file(REMOVE_RECURSE "${WORK_DIR}")
+file(MAKE_DIRECTORY "${WORK_DIR}")
+step("install" "${CMAKE_COMMAND}" --install "${BUILD_DIR}" --config "${CONFIG}" --prefix "${prefix}")
+# Moved after it was installed: nothing in it may depend on where it was made.
+file(RENAME "${prefix}" "${WORK_DIR}/moved")
+set(prefix "${WORK_DIR}/moved")
+set(ENV{LD_LIBRARY_PATH} "${prefix}/${LIBDIR}:$ENV{LD_LIBRARY_PATH}")
+
+step("find_package: configure" "${CMAKE_COMMAND}" -S "${CONSUMER_DIR}" -B "${WORK_DIR}/package" -G "${GENERATOR}"
+     "-DCMAKE_CXX_COMPILER=${CXX}" "-DCMAKE_PREFIX_PATH=${prefix}")
+step("find_package: build" "${CMAKE_COMMAND}" --build "${WORK_DIR}/package")
+step("find_package: run" "${WORK_DIR}/package/consumer")
+
+set(ENV{PKG_CONFIG_PATH} "${prefix}/${LIBDIR}/pkgconfig")
+foreach(mode IN ITEMS "--static" "")
+  ask_pkg_config(flags ${mode} --cflags --libs)
+  step("pkg-config ${mode}: build" "${CXX}" -std=c++20 "${CONSUMER_DIR}/main.cpp" -o "${WORK_DIR}/plain" ${flags})
+  step("pkg-config ${mode}: run" "${WORK_DIR}/plain")
+endforeach()

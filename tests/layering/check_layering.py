@@ -1,0 +1,160 @@
+#!/usr/bin/env python3
+"""Checks that includes between the rooms of the source tree point downwards only.
+
+    check_layering.py SOURCE_DIR     check a tree; exit status 1 and one line a violation
+    check_layering.py --self-test    check this checker on small trees made for it
+
+A room is a folder in ROOMS below. Its files may include their own room, the rooms listed for it, and
+include/weft. A new room is added there, below everything that will include it.
+"""
+
+import re
+import sys
+import tempfile
+from pathlib import Path
+
+PUBLIC = "include/weft"
+
+# room -> rooms it may include, besides itself and include/weft
+ROOMS = {
+    PUBLIC: [],
+    "src/machine": [],
+    "src/queue": [],
+    "src/task": ["src/machine", "src/queue"],
+    "src/policy": ["src/machine", "src/task", "src/queue"],
+    "src/gate": ["src/task"],
+    "src/trace": ["src/task"],
+}
+ROOMS["src/engine/core"] = ["src/machine", "src/task", "src/queue", "src/policy", "src/gate", "src/trace"]
+ROOMS["src/engine/threads"] = ROOMS["src/engine/core"] + ["src/engine/core"]
+ROOMS["src/engine/model"] = ROOMS["src/engine/core"] + ["src/engine/core"]
+ROOMS["src/api"] = [room for room in ROOMS if room.startswith("src/")]
+
+# A policy runs in real and in virtual time alike: time, chance and concurrency come from its context
+# and from src/queue.
+BANNED = {
+    "src/policy": ["thread", "stop_token", "atomic", "chrono", "random", "mutex", "shared_mutex",
+                   "condition_variable", "future", "semaphore", "latch", "barrier"],
+}
+
+SUFFIXES = {".hpp", ".h", ".hh", ".ipp", ".inl", ".cpp", ".cc", ".c"}
+INCLUDE = re.compile(r'^[ \t]*#[ \t]*include[ \t]*([<"])([^>"\n]+)[>"]', re.MULTILINE)
+
+
+def room_of(path):
+    """The room a path (relative to the source directory) lies in, or None."""
+    for parent in path.parents:
+        if parent.as_posix() in ROOMS:
+            return parent.as_posix()
+    return None
+
+
+def resolve(root, file, quote, name):
+    """The file an include names, relative to root; None for one that is not in the tree."""
+    places = [root / "src", root / "include"]
+    if quote == '"':
+        places.insert(0, (root / file).parent)
+    for place in places:
+        target = (place / name).resolve()
+        if target.is_file() and target.is_relative_to(root):
+            return target.relative_to(root)
+    return None
+
+
+def check_file(root, file):
+    room = room_of(file)
+    if room is None:
+        return [f"{file}: {file.parent} is in no room; add the room to ROOMS in tests/layering/check_layering.py "
+                "and to src/README.md, or move the file"]
+    allowed = {room, PUBLIC, *ROOMS[room]}
+    errors = []
+    text = (root / file).read_text(encoding="utf-8", errors="replace")
+    for match in INCLUDE.finditer(text):
+        quote, name = match.groups()
+        where = f"{file}:{text.count(chr(10), 0, match.start()) + 1}"
+        target = resolve(root, file, quote, name)
+        if target is not None:
+            target_room = room_of(target)
+            if target_room not in allowed:
+                may = ", ".join(sorted(allowed - {room}))
+                errors.append(f"{where}: {room} includes {target} of {target_room or 'no room'}; it may include {may}")
+        elif quote == '"':
+            errors.append(f'{where}: no file for "{name}"; use <> for what is not in this project')
+        elif name in BANNED.get(room, []):
+            errors.append(f"{where}: <{name}> is not for {room}")
+    return errors
+
+
+def check_tree(root):
+    root = Path(root).resolve()
+    files = [p.relative_to(root) for top in ("include", "src") for p in sorted((root / top).rglob("*"))
+             if p.suffix in SUFFIXES]
+    return [error for file in files for error in check_file(root, file)]
+
+
+def self_test():
+    good = {
+        "include/weft/weft.hpp": "#include <weft/error.hpp>\n#include <thread>\n",
+        "include/weft/error.hpp": "#pragma once\n",
+        "src/machine/machine.hpp": '#include <weft/error.hpp>\n#include "machine/tree.hpp"\n',
+        "src/machine/tree.hpp": "#include <hwloc.h>\n",
+        "src/queue/deque.hpp": "#include <atomic>\n",
+        "src/task/task.hpp": '#include "machine/machine.hpp"\n',
+        "src/policy/steal.cpp": '#include "queue/deque.hpp"\n#include "task/task.hpp"\n#include <vector>\n',
+        "src/engine/core/run.hpp": '#include "policy/policy.hpp"\n',
+        "src/policy/policy.hpp": "",
+        "src/engine/threads/worker.cpp": '#include "engine/core/run.hpp"\n#include <thread>\n',
+        "src/engine/model/clock.hpp": '#include "../core/run.hpp"\n',
+        "src/api/join.cpp": '#include "engine/threads/worker.hpp"\n#include "engine/model/clock.hpp"\n',
+        "src/engine/threads/worker.hpp": "",
+    }
+    # One line added to the good tree, and what must be said about it.
+    bad = [
+        ("src/machine/up.hpp", '#include "task/task.hpp"\n', "src/machine includes src/task/task.hpp"),
+        ("src/machine/up.hpp", "# include <queue/deque.hpp>\n", "src/machine includes src/queue/deque.hpp"),
+        ("src/queue/up.hpp", '#include "../machine/tree.hpp"\n', "src/queue includes src/machine/tree.hpp"),
+        ("src/policy/up.cpp", '// text\n#include "engine/core/run.hpp"\n', "up.cpp:2: src/policy includes"),
+        ("src/policy/clock.cpp", "#include <chrono>\n", "<chrono> is not for src/policy"),
+        ("src/engine/core/up.hpp", '#include "engine/threads/worker.hpp"\n', "src/engine/core includes"),
+        ("src/engine/model/side.cpp", '#include "engine/threads/worker.hpp"\n', "src/engine/model includes"),
+        ("src/engine/threads/side.cpp", "#include <engine/model/clock.hpp>\n", "src/engine/threads includes"),
+        ("src/engine/loose.hpp", "", "src/engine is in no room"),
+        ("src/loose.cpp", "", "src is in no room"),
+        ("src/attic/old.hpp", "", "src/attic is in no room"),
+        ("include/weft/up.hpp", '#include "task/task.hpp"\n', "include/weft includes src/task/task.hpp"),
+        ("src/api/typo.cpp", '#include "engine/thread/worker.hpp"\n', "no file for"),
+    ]
+
+    def errors_of(tree):
+        with tempfile.TemporaryDirectory() as folder:
+            for name, text in tree.items():
+                path = Path(folder, name)
+                path.parent.mkdir(parents=True, exist_ok=True)
+                path.write_text(text, encoding="utf-8")
+            return check_tree(folder)
+
+    failures = [f"the good tree: {error}" for error in errors_of(good)]
+    for name, text, expected in bad:
+        errors = errors_of({**good, name: text})
+        if len(errors) != 1 or expected not in errors[0]:
+            failures.append(f"{name} with {text!r}: expected one error with {expected!r}, got {errors}")
+    return failures
+
+
+def main(arguments):
+    if len(arguments) != 1 or arguments[0] in ("-h", "--help"):
+        print(__doc__.strip())
+        return 0 if arguments[:1] in (["-h"], ["--help"]) else 2
+    if arguments[0] == "--self-test":
+        errors = self_test()
+    elif Path(arguments[0], "src").is_dir():
+        errors = check_tree(arguments[0])
+    else:
+        errors = [f"{arguments[0]} has no folder src"]
+    for error in errors:
+        print(error, file=sys.stderr)
+    return 1 if errors else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,114 @@
+#pragma once
+
+#include "policy/policy.hpp"
+
+#include <algorithm>
+#include <cstdint>
+#include <deque>
+#include <utility>
+#include <vector>
+
+/// What a policy is driven with where there is no engine: workers that are on cores of the same number,
+/// chance that is written down or comes from a seed, and a list of what was asked for.
+namespace weft::test {
+
+class fake_context final : public policy_context {
+public:
+    explicit fake_context(int workers, std::uint32_t seed = 1) : workers_(workers), state_(seed) {
+        for (int w = 0; w < workers; ++w) cores.push_back(w);
+    }
+
+    workers all() const override { return {0, workers_}; }
+    workers active() const override { return {0, active_workers < 0 ? workers_ : active_workers}; }
+    int core_of(worker_id w) const override { return cores[static_cast<std::size_t>(w)]; }
+    time_ns now() const override { return time; }
+
+    /// The next of `draws` if there is one, else by the seed.
+    std::uint32_t random(worker_id, std::uint32_t below) override {
+        bounds.push_back(below);
+        if (!draws.empty()) {
+            const std::uint32_t drawn = draws.front();
+            draws.pop_front();
+            return drawn % below;
+        }
+        state_ = state_ * 1664525U + 1013904223U;
+        return static_cast<std::uint32_t>((static_cast<std::uint64_t>(state_) * below) >> 32U);
+    }
+
+    void wake(workers range) override { woken.push_back(range); }
+    void post(worker_id, worker_id to, int, task*) override { posted_to.push_back(to); }
+    void exchange(worker_id a, worker_id b) override {
+        std::swap(cores[static_cast<std::size_t>(a)], cores[static_cast<std::size_t>(b)]);
+    }
+    void preempt(worker_id) override {}
+    std::span<task*> mold(task&, int) override { return {}; }
+    snapshot running(worker_id) const override { return {}; }
+    usage so_far(const task&) const override { return {}; }
+
+    std::vector<int> cores;
+    std::deque<std::uint32_t> draws;
+    std::vector<std::uint32_t> bounds; ///< the `below` of every draw
+    std::vector<workers> woken;
+    std::vector<worker_id> posted_to;
+    int active_workers = -1; ///< all
+    time_ns time = 0;
+
+private:
+    int workers_;
+    std::uint32_t state_;
+};
+
+/// A tree of tasks by number, and what one worker makes of it: task 0 is handed in as a root, the children of
+/// a task are spawned in order, and nothing is ever waited for. Gives the order in which tasks start.
+class tree_walk {
+public:
+    using tree = std::vector<std::vector<int>>; ///< children of each task
+
+    explicit tree_walk(tree children) : children_(std::move(children)), spawned_(children_.size()) {
+        for (std::size_t i = 0; i < children_.size(); ++i)
+            records_.emplace_back().index_ = static_cast<int>(i);
+    }
+
+    std::vector<int> run(policy& p) {
+        std::vector<int> order_of_start;
+        offer(p, records_[0], why::root);
+        while (task* t = p.next(0, true).t) {
+            --pending_;
+            if (t->fresh()) start(*t, order_of_start);
+            while (true) {
+                const auto at = static_cast<std::size_t>(number(*t));
+                if (spawned_[at] == children_[at].size()) break;
+                task& child = records_[static_cast<std::size_t>(children_[at][spawned_[at]++])];
+                if (p.spawn(0, *t, child) == order::child_first) {
+                    t->state_ = task_state::suspended;
+                    offer(p, *t, why::continuation);
+                    t = &child;
+                    start(*t, order_of_start);
+                } else {
+                    offer(p, child, why::spawned);
+                }
+            }
+        }
+        return order_of_start;
+    }
+
+    int most_pending() const { return most_pending_; } ///< ready and not running, at one time
+
+private:
+    int number(const task& t) const { return t.index_; }
+    void offer(policy& p, task& t, why reason) {
+        most_pending_ = std::max(most_pending_, ++pending_);
+        p.ready(0, t, reason);
+    }
+    void start(task& t, std::vector<int>& order_of_start) {
+        t.state_ = task_state::running;
+        order_of_start.push_back(number(t));
+    }
+
+    tree children_;
+    std::vector<std::size_t> spawned_;
+    std::deque<task> records_;
+    int pending_ = 0, most_pending_ = 0;
+};
+
+} // namespace weft::test
