@@ -15,15 +15,15 @@
 
 namespace weft {
 
-/// What is not given is taken from the environment (the variable in brackets), else it is the default. A value that cannot
+/// What is not given (an empty text) is taken from the environment (the variable in brackets), else it is the default. A value that cannot
 /// be honoured, here or there, is a weft::error that says what is allowed.
 struct runtime_options {
     std::optional<int> workers{};             ///< [WEFT_WORKERS] 1 to 1024; default: the cores this process may use
-    std::optional<std::string> policy{};      ///< [WEFT_POLICY] name[:key=value,...], see docs/policies.md; default steal
-    std::optional<std::string> machine{};     ///< [WEFT_MACHINE] TOML or XML file, or hwloc synthetic string; default: this one
+    std::string policy{};                     ///< [WEFT_POLICY] name[:key=value,...], see docs/policies.md; default steal
+    std::string machine{};                    ///< [WEFT_MACHINE] TOML or XML file, or hwloc synthetic string; default: this one
     std::optional<std::uint64_t> seed{};      ///< [WEFT_SEED] of every random choice; default 1
     std::optional<std::size_t> stack_bytes{}; ///< [WEFT_STACK] of each task's stack, bytes or 64K, 8M, 1G; default 1M
-    std::optional<std::string> pin{};         ///< [WEFT_PIN] compact, scatter, off; default: compact if every core has one worker
+    std::string pin{};                        ///< [WEFT_PIN] compact, scatter, off; default: compact if every core has one worker
 };
 
 /// Of the last run() of a runtime that has ended; sums over its workers.

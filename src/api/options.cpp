@@ -36,6 +36,10 @@ std::optional<std::string> variable(const char* name) {
     return v && *v ? std::optional<std::string>(v) : std::nullopt;
 }
 
+std::optional<std::string> given_or_variable(const std::string& given, const char* name) {
+    return given.empty() ? variable(name) : std::optional(given);
+}
+
 template <class Number>
 std::optional<Number> parse(std::string_view text) {
     Number n{};
@@ -114,8 +118,8 @@ std::uint64_t seed_of(const runtime_options& o) {
 
 /// Where the workers are, or nothing for "nowhere in particular".
 std::optional<placement> placement_of(const runtime_options& o, const machine& m, int workers) {
-    const auto text = o.pin ? o.pin : variable("WEFT_PIN");
-    const std::string given = (o.pin ? "runtime_options::pin = " : "WEFT_PIN=") + text.value_or("");
+    const auto text = given_or_variable(o.pin, "WEFT_PIN");
+    const std::string given = (o.pin.empty() ? "WEFT_PIN=" : "runtime_options::pin = ") + text.value_or("");
     if (!text) // alone on a part of the cores, several programs would all sit on the same ones
         return !m.is_modelled() && workers == m.size() ? std::optional(placement::compact) : std::nullopt;
     if (*text == "off") return std::nullopt;
@@ -133,8 +137,7 @@ settings settle(const runtime_options& o) {
         throw error("unknown engine", "WEFT_ENGINE=" + *name, "threads");
 
     settings s;
-    const auto machine_name = o.machine ? o.machine : variable("WEFT_MACHINE");
-    machine whole = load_machine(machine_name.value_or(""));
+    machine whole = load_machine(given_or_variable(o.machine, "WEFT_MACHINE").value_or(""));
     s.threads.workers = o.workers || variable("WEFT_WORKERS") || !whole.is_modelled() ? workers_of(o, whole)
                                                                                        : std::min(whole.size(), max_workers);
     s.threads.seed = seed_of(o);
@@ -145,7 +148,7 @@ settings settle(const runtime_options& o) {
     s.on = s.threads.workers < whole.size()
                ? restrict_to(whole, ranks_for(whole, s.threads.workers, where.value_or(placement::compact)))
                : std::move(whole);
-    s.policy = o.policy ? *o.policy : variable("WEFT_POLICY").value_or("steal");
+    s.policy = given_or_variable(o.policy, "WEFT_POLICY").value_or("steal");
     return s;
 }
 

@@ -67,7 +67,8 @@ struct usage { ///< of a finished task; the optional figures are there where the
     bool cancelled = false;
 };
 
-struct snapshot { ///< of a running task, by value since the task may end at any time
+struct snapshot { ///< of what a worker does, by value since a task may end at any time
+    bool busy = false; ///< it runs a task; else the rest is empty
     std::string_view name;
     std::uint64_t id = 0;
     time_ns since = 0;

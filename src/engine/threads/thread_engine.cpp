@@ -42,7 +42,8 @@ void refuse(const needs& n) {
 
 thread_engine::thread_engine(std::unique_ptr<policy> p, machine m, const thread_engine_options& o)
     : engine(std::move(p), std::move(m), o.stack_bytes, o.keep_fibers), options(o),
-      searching(static_cast<std::size_t>(o.workers)), parked(static_cast<std::size_t>(o.workers)) {
+      searching(static_cast<std::size_t>(o.workers)), parked(static_cast<std::size_t>(o.workers)),
+      all_ready(o.workers + 1) {
     const auto count = static_cast<std::size_t>(o.workers);
     for (std::size_t i = 0; i < count; ++i) {
         std::seed_seq seed{o.seed, static_cast<std::uint64_t>(i)};
@@ -57,26 +58,24 @@ thread_engine::thread_engine(std::unique_ptr<policy> p, machine m, const thread_
     install_fault_report();
 
     // Every worker's words must be there before another one may ask it.
-    std::latch all_ready(o.workers + 1);
     struct argument {
         thread_engine* of;
         thread_worker* worker;
-        std::latch* ready;
     };
     std::vector<argument> arguments;
     arguments.reserve(count);
     std::size_t started = 0;
     int failure = 0;
     for (auto& w : crew) {
-        arguments.push_back({this, w.get(), &all_ready});
+        arguments.push_back({this, w.get()});
         failure = pthread_create(
             &w->thread, nullptr,
             [](void* a) -> void* {
-                auto [of, worker, ready] = *static_cast<argument*>(a);
+                auto [of, worker] = *static_cast<argument*>(a);
                 worker->hot = &impl::weft_hot;
                 worker->hot->in_runtime.store(true, std::memory_order_relaxed);
                 worker->hot->self = worker;
-                ready->arrive_and_wait();
+                of->all_ready.arrive_and_wait();
                 if (!of->stopping.load(std::memory_order_acquire)) of->run_thread(*worker); // pairs with stop()
                 worker->hot->self = nullptr;
                 return nullptr;

@@ -8,8 +8,8 @@
 #include <atomic>
 #include <chrono>
 #include <cstdint>
+#include <latch>
 #include <memory>
-#include <string>
 #include <vector>
 
 namespace weft::engine {
@@ -74,6 +74,7 @@ struct thread_engine final : engine, policy_context {
     queue::worker_set<> searching; ///< awake and looking: they will find what is announced
     queue::worker_set<> parked;    ///< asleep, or about to be after one last look
     std::atomic<bool> stopping{false};
+    std::latch all_ready; ///< the threads and the constructor; outlives the last wait in it
 };
 
 /// The thread's signal for exposure; its default is to be ignored, so one that comes too late does nothing.

@@ -1,0 +1,172 @@
+#pragma once
+
+#include <weft/runtime.hpp>
+
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <cctype>
+#include <chrono>
+#include <concepts>
+#include <cstdint>
+#include <cstdlib>
+#include <optional>
+#include <ostream>
+#include <random>
+#include <string>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#if defined(__SANITIZE_THREAD__) || defined(__SANITIZE_ADDRESS__)
+#    define WEFT_TEST_SANITIZED 1
+#endif
+#if defined(__has_feature)
+#    if __has_feature(thread_sanitizer) || __has_feature(address_sanitizer)
+#        define WEFT_TEST_SANITIZED 1
+#    endif
+#endif
+
+/// What the tests of the engine share.
+namespace weft::test {
+
+#ifdef WEFT_TEST_SANITIZED
+inline constexpr bool sanitized = true;
+#else
+inline constexpr bool sanitized = false;
+#endif
+
+/// Reads a variable and removes it, since a runtime refuses WEFT_ variables that it does not know.
+inline std::optional<std::string> take_variable(const char* name) {
+    const char* const value = std::getenv(name);
+    if (!value) return std::nullopt;
+    std::string text(value);
+    unsetenv(name);
+    return text;
+}
+
+/// WEFT_TEST_SEED, or a new one in each run of the executable.
+inline const std::uint64_t seed = [] {
+    const auto given = take_variable("WEFT_TEST_SEED");
+    return given ? std::stoull(*given) : std::uint64_t{std::random_device{}()};
+}();
+
+/// Put one into each test that draws numbers.
+#define WEFT_SEEDED SCOPED_TRACE("WEFT_TEST_SEED=" + std::to_string(::weft::test::seed))
+
+struct setup {
+    std::string policy;
+    int workers = 1;
+
+    runtime_options options() const {
+        runtime_options o;
+        o.policy = policy;
+        o.workers = workers;
+        o.seed = seed;
+        o.pin = "off";
+        return o;
+    }
+    friend std::ostream& operator<<(std::ostream& out, const setup& s) {
+        return out << s.policy << " with " << s.workers << " workers";
+    }
+};
+
+inline const std::vector<std::string> all_policies = {
+    "serial", "steal", "steal:zone=reported", "steal-parent-first", "steal-parent-first:order=fifo",
+    "share",  "near"};
+
+/// Under which an idle worker gets the second half of a join while the first still runs.
+inline const std::vector<std::string> parallel_policies = {
+    "steal", "steal:zone=reported", "steal-parent-first", "steal-parent-first:order=fifo", "share", "near"};
+
+inline std::vector<setup> setups(const std::vector<std::string>& policies, const std::vector<int>& workers) {
+    std::vector<setup> all;
+    for (const auto& p : policies)
+        for (const int w : workers) all.push_back({p, w});
+    return all;
+}
+
+struct setup_name {
+    template <class Info>
+    std::string operator()(const Info& info) const {
+        std::string name = info.param.policy + "_" + std::to_string(info.param.workers);
+        for (char& c : name)
+            if (!std::isalnum(static_cast<unsigned char>(c))) c = '_';
+        return name;
+    }
+};
+
+/// Waits, busy, until another thread has made `condition` true. False if that takes half a minute.
+template <std::predicate Condition>
+[[nodiscard]] bool await(Condition&& condition) {
+    const auto until = std::chrono::steady_clock::now() + std::chrono::seconds(30);
+    for (int looks = 0; !condition(); ++looks) {
+        if (looks % 64 != 63) continue;
+        std::this_thread::yield();
+        if (std::chrono::steady_clock::now() > until) return false;
+    }
+    return true;
+}
+
+[[nodiscard]] inline bool await(const std::atomic<bool>& flag) {
+    return await([&] { return flag.load(std::memory_order_acquire); });
+}
+
+/// Lives of a kind of object: as many deaths as births, and nobody dies twice.
+struct lives {
+    std::atomic<int> born{0}, dead{0}, misused{0};
+
+    int alive() const { return born.load() - dead.load(); }
+};
+
+class tracked {
+public:
+    explicit tracked(lives& of, int number = 0) : of_(&of), value(number) { ++of_->born; }
+    tracked(const tracked& other) : of_(other.checked()), value(other.value) { ++of_->born; }
+    tracked(tracked&& other) noexcept : of_(other.checked()), value(std::exchange(other.value, -1)) {
+        ++of_->born;
+    }
+    tracked& operator=(const tracked&) = delete;
+    ~tracked() {
+        checked();
+        mark_ = 0;
+        ++of_->dead;
+    }
+
+private:
+    static constexpr std::uint32_t living = 0x5eed'11fe;
+
+    lives* checked() const {
+        if (mark_ != living) ++of_->misused;
+        return of_;
+    }
+
+    lives* of_;
+    std::uint32_t mark_ = living;
+
+public:
+    int value;
+};
+
+/// Nothing of it is alive, and something was.
+inline void expect_all_dead(const lives& l) {
+    EXPECT_GT(l.born.load(), 0);
+    EXPECT_EQ(l.alive(), 0);
+    EXPECT_EQ(l.misused.load(), 0);
+}
+
+/// An exception with a number.
+struct failure {
+    int number;
+};
+
+/// The number of the failure that `f` throws; -1 if it throws none.
+template <class F>
+int failure_of(F&& f) {
+    try {
+        f();
+    } catch (const failure& e) { return e.number; }
+    return -1;
+}
+
+} // namespace weft::test
