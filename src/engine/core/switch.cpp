@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <cstdio>
 #include <cstdlib>
+#include <utility>
 #include <new>
 
 namespace weft::impl {
@@ -74,6 +75,7 @@ fiber& take_fiber_or_die(worker& w) noexcept {
         mine = true;
     }
     if (mine) {
+        if (w.meters) parent.running->self_ns_ += std::exchange(self.own.record.self_ns_, 0);
         self.reset_chain();
         parent.running->state_ = task_state::running;
         switch_to(w, parent, {free_left, &self, nullptr});

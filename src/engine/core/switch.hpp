@@ -114,11 +114,15 @@ inline void free_left(worker& w, void* f, void*) noexcept { free_fiber(w, *stati
     worker& w = *impl::hot_self();
     w.hot->in_runtime.store(true, std::memory_order_relaxed);
     impl::handler_fence();
+    if (w.meters) [[unlikely]]
+        w.current->running->self_ns_ += w.eng.now() - w.stretch_began;
     return w;
 }
 
 [[gnu::always_inline]] inline void leave_runtime() noexcept {
     worker& w = *impl::hot_self();
+    if (w.meters) [[unlikely]]
+        w.stretch_began = w.eng.now();
     for (;;) {
         bool asked = !w.askers.empty();
         if (asked || w.signalled.load(std::memory_order_relaxed)) [[unlikely]] {

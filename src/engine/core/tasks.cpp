@@ -94,12 +94,12 @@ void start(worker& w0, task& t) {
     if (t.frame_) {
         impl::frame& f = *t.frame_;
         w0.eng.scheduler->started(w0.id, t);
+        if (w0.meters) t.birth_ns_ = w0.eng.now();
         leave_runtime();
         const bool ok = f.run(&f);
         worker& w = enter_runtime();
         self.running = nullptr;
-        w.eng.scheduler->finished(w.id, t, {});
-        free_task(&w, t);
+        retire(w, t, false);
         if (const auto waiter = completion_of(f).finish(!ok)) // `f` is dead from here on
             offer(w, *reinterpret_cast<task*>(waiter), why::joined);
         return;
@@ -107,7 +107,7 @@ void start(worker& w0, task& t) {
 
     const bool cancelled = is_cancelled(t);
     if (!cancelled) w0.eng.scheduler->started(w0.id, t);
-    if (w0.eng.need.own_usage) t.birth_ns_ = w0.eng.now();
+    if (w0.meters) t.birth_ns_ = w0.eng.now();
     leave_runtime();
     std::exception_ptr error;
     run_body(t, cancelled, error);
@@ -126,7 +126,7 @@ void call(worker& w0, task& t, bool silent) {
     w0.count.tasks.add();
     const bool cancelled = is_cancelled(t);
     if (!cancelled) w0.eng.scheduler->started(w0.id, t);
-    if (w0.eng.need.own_usage) t.birth_ns_ = w0.eng.now();
+    if (w0.meters) t.birth_ns_ = w0.eng.now();
     leave_runtime();
     std::exception_ptr error;
     run_body(t, cancelled, error);
@@ -139,7 +139,10 @@ void call(worker& w0, task& t, bool silent) {
 void retire(worker& w, task& t, bool cancelled) noexcept {
     usage used;
     used.cancelled = cancelled;
-    if (w.eng.need.own_usage) used.wall = w.eng.now() - t.birth_ns_;
+    if (w.meters) {
+        used.self = t.self_ns_;
+        used.wall = w.eng.now() - t.birth_ns_;
+    }
     w.eng.scheduler->finished(w.id, t, used);
     free_task(&w, t);
 }

@@ -69,6 +69,8 @@ struct worker {
     fiber* oldest = nullptr;  ///< of the fibers below `current` (itself included), the oldest with unexposed entries
     exception_globals* exceptions = nullptr; ///< the ABI's, of the thread
     engine::switch_action after_switch;
+    bool meters = false;          ///< needs::own_usage: the time of each stretch of user code goes to its task
+    time_ns stretch_began = 0;
     task* resume_first = nullptr; ///< a waiter whose event came before it slept
     fiber* free_fibers = nullptr;
     int free_fiber_count = 0;

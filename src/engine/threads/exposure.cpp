@@ -46,6 +46,13 @@ void install_exposure_handler() {
     static_cast<void>(once);
 }
 
+void allow_exposure_signal() noexcept {
+    sigset_t mask;
+    sigemptyset(&mask);
+    sigaddset(&mask, exposure_signal);
+    pthread_sigmask(SIG_UNBLOCK, &mask, nullptr);
+}
+
 void thread_engine::on_signal(thread_worker& w) noexcept {
     w.signal_out.store(false, std::memory_order_release); // pairs with the exchange in signal(): it may send again
     if (w.hot->in_runtime.load(std::memory_order_relaxed)) {

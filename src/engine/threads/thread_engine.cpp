@@ -54,6 +54,7 @@ thread_engine::thread_engine(std::unique_ptr<policy> p, machine m, const thread_
     }
     need = scheduler->attach(on, *this);
     refuse(need);
+    for (auto& w : crew) w->meters = need.own_usage;
     install_exposure_handler();
     install_fault_report();
 
@@ -108,6 +109,7 @@ void thread_engine::stop() noexcept {
 
 void thread_engine::run_thread(thread_worker& w) {
     const signal_stack handlers_run_on;
+    allow_exposure_signal();
     if (options.pin) pin(w);
     w.exceptions = reinterpret_cast<exception_globals*>(abi::__cxa_get_globals());
     w.current = &w.native;

@@ -79,6 +79,8 @@ struct thread_engine final : engine, policy_context {
 
 /// The thread's signal for exposure; its default is to be ignored, so one that comes too late does nothing.
 void install_exposure_handler();
+/// In the calling thread, whatever mask it inherited.
+void allow_exposure_signal() noexcept;
 /// Reports a stack that a task has used up; faults elsewhere go to who was there before.
 void install_fault_report();
 /// Gives the calling thread a signal stack for as long as the object lives.
