@@ -24,12 +24,11 @@ constexpr std::int64_t give_up_ns = 50'000'000;
 
 /// When the second closures started, and whether the leaf was still spinning then.
 struct shared_work {
-    std::atomic<std::int64_t> linked{0};
+    const std::int64_t linked = now_ns();
     std::array<std::atomic<std::int64_t>, 2> started{};
     std::atomic<bool> leaf_is_over{false};
 
     void leaf(std::size_t seconds) {
-        linked = now_ns();
         const auto end = linked + give_up_ns;
         const auto waiting = [&] {
             return std::any_of(started.begin(), started.begin() + seconds, [](auto& t) { return t == 0; });

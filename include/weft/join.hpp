@@ -5,6 +5,7 @@
 #include <weft/impl/entry.hpp>
 #include <weft/impl/join_frame.hpp>
 
+#include <cstddef>
 #include <optional>
 #include <tuple>
 #include <type_traits>
@@ -140,14 +141,39 @@ inline join_result<F, G> join(context ctx, F&& f, G&& g, const join_hints& h) {
     return impl::fork<false, std::remove_reference_t<F>, G>(ctx.at(), f, std::forward<G>(g), &h);
 }
 
-/// Runs all of them, possibly at the same time: nested joins in the order of the arguments. Results are not returned.
+namespace impl {
+
 template <class F, class... Rest>
-inline void parallel_invoke(F&& f, Rest&&... rest) {
-    if constexpr (sizeof...(Rest) == 0)
-        static_cast<void>(impl::call_closure<true>(f, impl::hot_head()));
-    else
-        static_cast<void>(join([&f] { static_cast<void>(impl::call_closure<true>(f, impl::hot_head())); },
-                               [&] { parallel_invoke(std::forward<Rest>(rest)...); }));
+void invoke_all(const hints* h, F& f, Rest&... rest) {
+    if constexpr (sizeof...(Rest) == 0) {
+        static_cast<void>(call_closure<true>(f, hot_head()));
+    } else {
+        const auto first = [&f] { static_cast<void>(call_closure<true>(f, hot_head())); };
+        const auto others = [&, h] { invoke_all(h ? h + 1 : nullptr, rest...); };
+        if (!h) return join(first, others);
+        join_hints both{h[0], h[1]};
+        for (std::size_t i = 2; i <= sizeof...(Rest); ++i) { // the others together
+            both.second.work += h[i].work;
+            both.second.bytes += h[i].bytes;
+        }
+        join(first, others, both);
+    }
+}
+
+} // namespace impl
+
+/// Runs all of them, possibly at the same time: nested joins in the order of the arguments. Results are not returned.
+template <class... F>
+    requires(sizeof...(F) > 0)
+void parallel_invoke(F&&... f) {
+    impl::invoke_all(nullptr, f...);
+}
+
+/// The same with hints, one a function in the same order: `parallel_invoke({{.work = 2}, {.work = 1}}, f, g)`.
+template <std::size_t N, class... F>
+    requires(sizeof...(F) == N)
+void parallel_invoke(const hints (&h)[N], F&&... f) {
+    impl::invoke_all(h, f...);
 }
 
 } // namespace weft

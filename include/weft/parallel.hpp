@@ -75,23 +75,44 @@ void loop_over(I first, std::ptrdiff_t from, std::ptrdiff_t to, learnt_grain& gr
     join([&] { loop_over(first, from, mid, grain, range); }, [&] { loop_over(first, mid, to, grain, range); });
 }
 
-/// The same program has the same tree of tasks in every run: what a policy that sees them learns stays valid.
+/// A loop whose tree of tasks depends on the range, the grain and the number of workers only: the same program has the same
+/// tasks in every run, so what a policy learns of them stays valid.
 template <class I, class Range>
-void loop_fixed(I first, std::ptrdiff_t n, const loop_options& o, loop_shape shape, Range& range) {
-    if (shape.pieces > 0) {
-        task_group pieces(hints{.work = o.work, .bytes = o.bytes});
-        const std::ptrdiff_t count = std::min<std::ptrdiff_t>(shape.pieces, n);
-        for (std::ptrdiff_t i = 0; i < count; ++i)
-            pieces.run([&range, first, a = n * i / count,
-                        b = n * (i + 1) / count] { range(static_cast<I>(first + a), static_cast<I>(first + b)); },
-                       hints{.work = o.work / static_cast<double>(count), .bytes = o.bytes / static_cast<std::size_t>(count)});
-        return pieces.wait();
+struct fixed_loop {
+    I first;
+    std::ptrdiff_t n;
+    const loop_options& options;
+    Range& range;
+
+    hints hints_of(std::ptrdiff_t iterations) const {
+        const double part = static_cast<double>(iterations) / static_cast<double>(n);
+        return {.work = options.work * part,
+                .bytes = static_cast<std::size_t>(static_cast<double>(options.bytes) * part)};
     }
-    constexpr std::ptrdiff_t pieces_a_worker = 16;
-    learnt_grain grain(o.grain ? static_cast<std::ptrdiff_t>(o.grain)
-                               : std::max<std::ptrdiff_t>(1, n / (pieces_a_worker * shape.workers)));
-    loop_over(first, 0, n, grain, range);
-}
+    void call(std::ptrdiff_t from, std::ptrdiff_t to) const {
+        range(static_cast<I>(first + from), static_cast<I>(first + to));
+    }
+    void in_pieces(std::ptrdiff_t count) const {
+        task_group pieces(hints_of(n));
+        for (std::ptrdiff_t i = 0; i < count; ++i) {
+            const std::ptrdiff_t from = n * i / count, to = n * (i + 1) / count;
+            pieces.run([this, from, to] { call(from, to); }, hints_of(to - from));
+        }
+        pieces.wait();
+    }
+    void in_halves(std::ptrdiff_t from, std::ptrdiff_t to, std::ptrdiff_t grain) const {
+        if (to - from <= grain) return call(from, to);
+        const std::ptrdiff_t mid = from + (to - from) / 2;
+        join([=, this] { in_halves(from, mid, grain); }, [=, this] { in_halves(mid, to, grain); },
+             {hints_of(mid - from), hints_of(to - mid)});
+    }
+    void run(loop_shape shape) const {
+        if (shape.pieces > 0) return in_pieces(std::min<std::ptrdiff_t>(shape.pieces, n));
+        constexpr std::ptrdiff_t pieces_a_worker = 16;
+        const auto grain = static_cast<std::ptrdiff_t>(options.grain);
+        in_halves(0, n, grain > 0 ? grain : std::max<std::ptrdiff_t>(1, n / (pieces_a_worker * shape.workers)));
+    }
+};
 
 /// Runs `f` on a worker: here, or in the default runtime if this thread is none.
 template <class F>
@@ -110,7 +131,7 @@ void parallel_for_range(I first, I last, Range&& range, const loop_options& o = 
     const auto n = static_cast<std::ptrdiff_t>(last - first);
     impl::on_worker([&] {
         const impl::loop_shape shape = impl::shape_of_loop();
-        if (shape.fixed) return impl::loop_fixed(first, n, o, shape, range);
+        if (shape.fixed) return impl::fixed_loop<I, std::remove_reference_t<Range>>{first, n, o, range}.run(shape);
         impl::learnt_grain grain(static_cast<std::ptrdiff_t>(o.grain));
         impl::loop_over(first, 0, n, grain, range);
     });

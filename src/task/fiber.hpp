@@ -1,5 +1,6 @@
 #pragma once
 
+#include "task/sanitizers.hpp"
 #include "task/stack.hpp"
 #include "task/task.hpp"
 
@@ -9,28 +10,6 @@
 
 #include <cstddef>
 #include <exception>
-
-// gcc and clang name their sanitizers differently.
-#if defined(__SANITIZE_ADDRESS__)
-#define WEFT_ASAN 1
-#endif
-#if defined(__SANITIZE_THREAD__)
-#define WEFT_TSAN 1
-#endif
-#if defined(__has_feature)
-#if __has_feature(address_sanitizer)
-#define WEFT_ASAN 1
-#endif
-#if __has_feature(thread_sanitizer)
-#define WEFT_TSAN 1
-#endif
-#endif
-#ifdef WEFT_ASAN
-#include <sanitizer/common_interface_defs.h>
-#endif
-#ifdef WEFT_TSAN
-#include <sanitizer/tsan_interface.h>
-#endif
 
 namespace weft {
 

@@ -1,5 +1,7 @@
 #include "task/stack.hpp"
 
+#include "task/sanitizers.hpp"
+
 #include <weft/error.hpp>
 
 #include <fmt/format.h>
@@ -56,6 +58,12 @@ stack map_stack(std::size_t usable_bytes) {
     return {static_cast<std::byte*>(p), bytes};
 }
 
-void unmap_stack(const stack& s) noexcept { munmap(s.base, s.mapped_bytes); }
+void unmap_stack(const stack& s) noexcept {
+#ifdef WEFT_ASAN
+    // What lived on it is marked in the shadow memory, and the next mapping may be here again.
+    __asan_unpoison_memory_region(s.base, s.mapped_bytes);
+#endif
+    munmap(s.base, s.mapped_bytes);
+}
 
 } // namespace weft

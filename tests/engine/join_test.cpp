@@ -414,7 +414,9 @@ TEST_P(join_stolen, returns_both_results) {
         ASSERT_TRUE(met_f && met_g);
         ASSERT_EQ(a.value, 1);
         ASSERT_EQ(b.value, 2);
-        ASSERT_GT(rt_.stats().steals, 0u);
+        if (GetParam().policy != "share") { // its pool is nobody's
+            ASSERT_GT(rt_.stats().steals, 0u);
+        }
     }
     test::expect_all_dead(things);
 }
@@ -445,7 +447,7 @@ TEST_P(join_stolen, waits_for_the_thief) {
             join([&] { seen = await(taken); },
                  [&] {
                      taken.store(true, std::memory_order_release);
-                     for (int i = 0; i < 100; ++i) std::this_thread::yield();
+                     for (int i = 0; i < 5; ++i) std::this_thread::yield();
                      done = true;
                  });
             EXPECT_TRUE(done);
@@ -508,7 +510,7 @@ TEST_P(join_stolen, throws_what_the_first_throws_although_the_second_threw_befor
                     [&] {
                         EXPECT_TRUE(both.attend());
                         EXPECT_TRUE(await(thrown_second));
-                        for (int i = 0; i < 20; ++i) std::this_thread::yield();
+                        for (int i = 0; i < 5; ++i) std::this_thread::yield();
                         throw failure{1};
                     },
                     [&] {
@@ -540,7 +542,7 @@ TEST_P(join_stolen, keeps_the_exceptions_in_flight_of_the_waiting_code) {
                          try {
                              throw failure{3};
                          } catch (const failure&) {
-                             for (int i = 0; i < 50; ++i) std::this_thread::yield();
+                             for (int i = 0; i < 5; ++i) std::this_thread::yield();
                          }
                      });
                 EXPECT_EQ(std::uncaught_exceptions(), 0);

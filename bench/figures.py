@@ -1,0 +1,142 @@
+"""The programs to sample, and the rows of the table that come out of their samples."""
+
+from dataclasses import dataclass, field
+from typing import Callable, Optional
+
+
+@dataclass
+class Program:
+    """One executable with arguments. A sample is the JSON object that it prints."""
+    name: str
+    executable: str
+    arguments: tuple = ()
+    rounds: int = 7
+    launcher: tuple = ()  # a command put before it
+    after: Optional[Callable] = None  # (sample, stderr): adds what only the launcher knows
+    optional: str = ""  # what to say if the executable or the launcher is not there
+
+
+@dataclass
+class Row:
+    """One figure. `values` makes of one sample a list of measured values; the figure is their median, or their maximum."""
+    what: str
+    program: str
+    unit: str
+    values: Callable
+    target: Optional[float] = None
+    at_least: bool = False
+    strictly: bool = False
+    of: str = "median"
+    digits: int = 2
+    notes: list = field(default_factory=list)
+
+    def reached(self, value):
+        if self.target is None:
+            return None
+        if self.at_least:
+            return value >= self.target
+        return value < self.target if self.strictly else value <= self.target
+
+    def target_text(self):
+        if self.target is None:
+            return "-"
+        sign = ">=" if self.at_least else "<" if self.strictly else "<="
+        return f"{sign} {self.target:g} {self.unit}".strip()
+
+
+def one(key):
+    return lambda sample: [sample[key]]
+
+
+def over_serial(key):
+    return lambda sample: [sample[key] - sample["serial"]]
+
+
+def many(key):
+    return lambda sample: sample[key]
+
+
+def instructions(sample, stderr):
+    for line in stderr.splitlines():
+        if "Collected :" in line:
+            sample["instructions"] = int(line.split(":")[1]) / sample["forks"]
+
+
+FORK_BUILDS = [  # suffix, what it is, whether the targets are meant for it
+    ("", "-O2, fib not inlined", True),
+    ("_O3", "-O3, fib not inlined", False),
+    ("_inline_O2", "-O2, inlining allowed", False),
+    ("_inline_O3", "-O3, inlining allowed", False),
+    ("_clang", "clang -O2, fib not inlined", False),
+]
+
+LATENCIES = [
+    ("searching", "idle worker awake"),
+    ("parked", "idle workers asleep"),
+    ("two", "two asleep, two frames"),
+    ("runtime", "asked inside the runtime"),
+]
+
+POLICIES = ["steal", "near", "steal:zone=reported", "steal-parent-first", "share"]
+
+CALLGRIND = ("valgrind", "--tool=callgrind", "--callgrind-out-file=/dev/null", "--toggle-collect=*counted_region*")
+
+
+def programs(n):
+    size = (f"n={n}",)
+    found = [Program("fork" + suffix, "fork_cost" + suffix, size, rounds=9 if aimed else 5,
+                     optional="" if aimed else "not built")
+             for suffix, _, aimed in FORK_BUILDS]
+    found += [Program("speedup", "fork_speedup", size, rounds=11), Program("group", "group")]
+    found += [Program("latency-" + s, "latency", (f"scenario={s}",), rounds=5) for s, _ in LATENCIES]
+    found += [Program("control", "control", rounds=5), Program("memory", "memory", rounds=5),
+              Program("idle", "idle", rounds=5)]
+    found += [Program("policy-" + p, "policies", (f"policy={p}",), rounds=5) for p in POLICIES]
+    found += [Program("loop-1", "loop_launch", ("workers=1",), rounds=5),
+              Program("loop-2", "loop_launch", ("workers=2",), rounds=5),
+              Program("loop-long", "loop_long", rounds=5), Program("nqueens", "nqueens", rounds=7),
+              Program("uts", "uts", rounds=5, optional="nettle not installed")]
+    found += [Program("count-" + form, "fork_counted", ("n=20", f"form={form}"), rounds=1, launcher=CALLGRIND,
+                      after=instructions, optional="valgrind not installed")
+              for form in ("serial", "calls", "plain", "context")]
+    return found
+
+
+def rows():
+    table = []
+    for suffix, build, aimed in FORK_BUILDS:
+        name = "fork" + suffix
+        for form, target in (("plain", 2.0), ("context", 1.5)):
+            table.append(Row(f"fork over serial, {form} ({build})", name, "ns", over_serial(form),
+                             target if aimed else None))
+        if aimed:
+            table.append(Row("  two real calls over serial, no fork", name, "ns", over_serial("calls")))
+            table.append(Row("  serial program, a call", name, "ns", one("serial")))
+    for form in ("plain", "context"):
+        table.append(Row(f"speed-up of fib by a second worker, {form}", "speedup", "x", one(form), 1.9, at_least=True))
+    table += [Row("task_group::run of an empty child", "group", "ns", one("run"), 25, digits=1),
+              Row("  fib with a group in each node, a node", "group", "ns", one("node"), digits=1)]
+    for scenario, what in LATENCIES:
+        table.append(Row(f"work hidden beside a leaf, maximum: {what}", "latency-" + scenario, "us", many("us"), 1000,
+                         of="maximum", digits=1))
+    table += [Row("  the machine alone: a signal to a spinning thread", "control", "us", many("signal_us"), of="maximum",
+                  digits=1),
+              Row("  the machine alone: waking a sleeping thread", "control", "us", many("wake_us"), of="maximum",
+                  digits=1),
+              Row("peak memory of fib with two workers", "memory", "MB", one("mb"), 8, strictly=True),
+              Row("  of it before main()", "memory", "MB", one("before_main_mb")),
+              Row("CPU time of idle workers, of one core", "idle", "%", one("percent"), 1, strictly=True, digits=4)]
+    table += [Row(f"fork under {p}, fib(25)", "policy-" + p, "ns", one("fork"), digits=1) for p in POLICIES]
+    table += [Row("parallel_for of 10,000 trivial elements, 1 worker", "loop-1", "us", one("us")),
+              Row("parallel_for of 10,000 trivial elements, 2 workers", "loop-2", "us", one("us")),
+              Row("parallel_for of 100 M elements, 1 worker over serial", "loop-long", "x", one("one")),
+              Row("  speed-up over serial, 2 workers", "loop-long", "x", one("two"))]
+    for name, what in (("nqueens", "nqueens(13)"), ("uts", "UTS T1")):
+        table += [Row(f"{what}, 1 worker over serial recursion", name, "x", one("one")),
+                  Row("  speed-up over serial, 2 workers", name, "x", one("two"))]
+    for form in ("plain", "context"):
+        table.append(Row(f"instructions a fork, {form}, whole program", "count-" + form, "", one("instructions"),
+                         digits=1))
+    table += [Row("  the program with two real calls", "count-calls", "", one("instructions"), digits=1),
+              Row("  the serial program", "count-serial", "", one("instructions"), digits=1)]
+    return table
