@@ -10,7 +10,7 @@ help:
 	@echo 'make demo     grow a decision tree on real data under several schedulers'
 	@echo 'make test     every test, then again under the sanitizers'
 	@echo 'make build    the library, examples and tests, preset dev'
-	@echo 'make bench    the benchmarks, preset release'
+	@echo 'make bench    the benchmarks, preset release; BENCH=--quick, BENCH="--only fork", see bench/README.md'
 	@echo 'make stress   the stress tests REPEAT=$(REPEAT) times, plain and under ThreadSanitizer'
 	@echo 'make format   format the C++ files in place'
 	@echo 'make clean    remove what was built; fetched data stay'
@@ -30,7 +30,7 @@ build: setup
 
 bench: setup
 	cmake --preset release
-	cmake --build --preset release --target run_bench
+	RUN_BENCH='$(BENCH)' cmake --build --preset release --target run_bench
 
 stress: setup
 	cmake --preset dev && cmake --build --preset dev

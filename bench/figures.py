@@ -1,6 +1,6 @@
 """The programs to sample, and the rows of the table that come out of their samples."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Callable, Optional
 
 
@@ -18,7 +18,8 @@ class Program:
 
 @dataclass
 class Row:
-    """One figure. `values` makes of one sample a list of measured values; the figure is their median, or their maximum."""
+    """One figure. `values` makes a list of measured values of one sample;
+    the figure is the median of all, or the maximum."""
     what: str
     program: str
     unit: str
@@ -28,7 +29,6 @@ class Row:
     strictly: bool = False
     of: str = "median"
     digits: int = 2
-    notes: list = field(default_factory=list)
 
     def reached(self, value):
         if self.target is None:
@@ -65,13 +65,14 @@ def instructions(sample, stderr):
 FORK_BUILDS = [  # suffix, what it is, whether the targets are meant for it
     ("", "-O2, fib not inlined", True),
     ("_O3", "-O3, fib not inlined", False),
-    ("_inline_O2", "-O2, inlining allowed", False),
-    ("_inline_O3", "-O3, inlining allowed", False),
+    ("_inline_O2", "-O2, fib may be inlined", False),
+    ("_inline_O3", "-O3, fib may be inlined", False),
     ("_clang", "clang -O2, fib not inlined", False),
 ]
 
 LATENCIES = [
     ("searching", "idle worker awake"),
+    ("later", "idle only after the linking"),
     ("parked", "idle workers asleep"),
     ("two", "two asleep, two frames"),
     ("runtime", "asked inside the runtime"),
@@ -96,8 +97,8 @@ def programs(n):
               Program("loop-2", "loop_launch", ("workers=2",), rounds=5),
               Program("loop-long", "loop_long", rounds=5), Program("nqueens", "nqueens", rounds=7),
               Program("uts", "uts", rounds=5, optional="nettle not installed")]
-    found += [Program("count-" + form, "fork_counted", ("n=20", f"form={form}"), rounds=1, launcher=CALLGRIND,
-                      after=instructions, optional="valgrind not installed")
+    found += [Program("count-" + form, "fork_counted", ("n=20", f"form={form}"), rounds=1,
+                      launcher=CALLGRIND, after=instructions, optional="valgrind not installed")
               for form in ("serial", "calls", "plain", "context")]
     return found
 
@@ -113,16 +114,17 @@ def rows():
             table.append(Row("  two real calls over serial, no fork", name, "ns", over_serial("calls")))
             table.append(Row("  serial program, a call", name, "ns", one("serial")))
     for form in ("plain", "context"):
-        table.append(Row(f"speed-up of fib by a second worker, {form}", "speedup", "x", one(form), 1.9, at_least=True))
+        table.append(Row(f"speed-up of fib by a second worker, {form}", "speedup", "x", one(form), 1.9,
+                         at_least=True))
     table += [Row("task_group::run of an empty child", "group", "ns", one("run"), 25, digits=1),
               Row("  fib with a group in each node, a node", "group", "ns", one("node"), digits=1)]
     for scenario, what in LATENCIES:
-        table.append(Row(f"work hidden beside a leaf, maximum: {what}", "latency-" + scenario, "us", many("us"), 1000,
-                         of="maximum", digits=1))
-    table += [Row("  the machine alone: a signal to a spinning thread", "control", "us", many("signal_us"), of="maximum",
-                  digits=1),
-              Row("  the machine alone: waking a sleeping thread", "control", "us", many("wake_us"), of="maximum",
-                  digits=1),
+        table.append(Row(f"work hidden beside a leaf, maximum: {what}", "latency-" + scenario, "us",
+                         many("us"), 1000, of="maximum", digits=1))
+    table += [Row("  the machine alone, maximum: a signal to a spinning thread", "control", "us",
+                  many("signal_us"), of="maximum", digits=1),
+              Row("  the machine alone, maximum: waking a sleeping thread", "control", "us",
+                  many("wake_us"), of="maximum", digits=1),
               Row("peak memory of fib with two workers", "memory", "MB", one("mb"), 8, strictly=True),
               Row("  of it before main()", "memory", "MB", one("before_main_mb")),
               Row("CPU time of idle workers, of one core", "idle", "%", one("percent"), 1, strictly=True, digits=4)]
@@ -135,8 +137,8 @@ def rows():
         table += [Row(f"{what}, 1 worker over serial recursion", name, "x", one("one")),
                   Row("  speed-up over serial, 2 workers", name, "x", one("two"))]
     for form in ("plain", "context"):
-        table.append(Row(f"instructions a fork, {form}, whole program", "count-" + form, "", one("instructions"),
-                         digits=1))
+        table.append(Row(f"instructions a fork, {form}, whole program", "count-" + form, "",
+                         one("instructions"), digits=1))
     table += [Row("  the program with two real calls", "count-calls", "", one("instructions"), digits=1),
               Row("  the serial program", "count-serial", "", one("instructions"), digits=1)]
     return table

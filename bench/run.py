@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """Runs the benchmarks in turn and prints one table of figures, each beside its target.
 
-All programs are sampled round by round, so that every figure sees the same machine. A sample with two workers counts
-only if two cores were there before and after it; the others are discarded and taken again, a bounded number of times.
+All programs are sampled round by round, so that every figure sees the same machine. A sample with two workers
+counts only if it had two cores to itself; the others are discarded and taken again, a bounded number of times.
 The exit status is 0 when everything ran and every answer was right, whatever the figures are.
 """
 
@@ -24,6 +24,8 @@ import machine
 HERE = Path(__file__).resolve().parent
 TIME_LIMIT_S = 60  # of one sample
 DISCARDS_A_ROUND = 3
+# The programs say themselves what they want of the runtime.
+ENVIRONMENT = {name: value for name, value in os.environ.items() if not name.startswith("WEFT_")}
 
 
 class Failure(Exception):
@@ -38,16 +40,18 @@ class Sampler:
         self.absent = ""
         executable = folder / program.executable
         self.command = [*program.launcher, str(executable), *program.arguments]
-        if program.optional and (not executable.exists() or (program.launcher and not shutil.which(program.launcher[0]))):
+        launcher_is_there = not program.launcher or shutil.which(program.launcher[0])
+        if program.optional and not (executable.exists() and launcher_is_there):
             self.absent = program.optional
 
     def wants_more(self):
-        tried = len(self.samples) + self.discarded
-        return not self.absent and len(self.samples) < self.rounds and tried < self.rounds * (1 + DISCARDS_A_ROUND)
+        tried_enough = len(self.samples) + self.discarded >= self.rounds * (1 + DISCARDS_A_ROUND)
+        return not self.absent and len(self.samples) < self.rounds and not tried_enough
 
     def take(self):
         try:
-            done = subprocess.run(self.command, capture_output=True, text=True, timeout=TIME_LIMIT_S)
+            done = subprocess.run(self.command, capture_output=True, text=True, timeout=TIME_LIMIT_S,
+                                  env=ENVIRONMENT)
         except subprocess.TimeoutExpired:
             raise Failure(f"no answer within {TIME_LIMIT_S} s")
         except OSError as error:
@@ -77,7 +81,8 @@ class Progress:
         self.done += 1
         if sys.stderr.isatty():
             seconds = time.monotonic() - self.began
-            print(f"\r\033[K[{self.done}/{self.total}] {seconds:.0f} s  {what}", end="", file=sys.stderr, flush=True)
+            print(f"\r\033[K[{self.done}/{self.total}] {seconds:.0f} s  {what}", end="", file=sys.stderr,
+                  flush=True)
 
     def clear(self):
         if sys.stderr.isatty():
@@ -116,7 +121,7 @@ def evaluate(row, sampler, failures):
     samples = sampler.samples
     if not samples:
         samples = sampler.doubtful
-        figure["note"] = "the second core was away in every sample"
+        figure["note"] = "two whole cores in no sample"
     values = [v for s in samples for v in row.values(s)]
     low, high = quartiles(values)
     median = statistics.median(values)
@@ -124,10 +129,13 @@ def evaluate(row, sampler, failures):
     if row.of == "maximum":
         over = sum(v > (row.target or math.inf) for v in values)
         figure["note"] += f"median {median:.{row.digits}f}" + (f", {over} over" if over else "")
+    if disturbed := sum(s.get("disturbed", 0) for s in samples):
+        figure["note"] += f", {disturbed:g} disturbed"
     if sampler.discarded:
         figure["note"] += ("; " if figure["note"] else "") + f"{sampler.discarded} discarded"
-    return figure | {"value": value, "median": median, "low": low, "high": high, "n": len(values),
-                     "reached": row.reached(value), "values": [float(f"{v:.4g}") for v in values]}
+    short = {k: float(f"{v:.5g}") for k, v in (("value", value), ("median", median), ("low", low), ("high", high))}
+    return figure | short | {"n": len(values), "reached": row.reached(value),
+                             "values": [float(f"{v:.4g}") for v in values]}
 
 
 def table_text(rows, evaluated, markdown=False):
@@ -142,7 +150,8 @@ def table_text(rows, evaluated, markdown=False):
                       f"{f['low']:.{d}f} .. {f['high']:.{d}f}", str(f["n"]), reached, f["note"]))
     if markdown:
         lines.insert(1, ("---", "---", "---:", "---", "---:", "---", "---"))
-        return "\n".join("| " + " | ".join(cell.replace("  ", "&emsp;", 1) for cell in line) + " |" for line in lines)
+        return "\n".join("| " + " | ".join(cell.replace("  ", "&emsp;", 1) for cell in line) + " |"
+                         for line in lines)
     widths = [max(len(line[i]) for line in lines) for i in range(7)]
     right = {2, 4}
     return "\n".join("  ".join(cell.rjust(w) if i in right else cell.ljust(w)
@@ -163,11 +172,12 @@ def parse_arguments():
     parser.add_argument("--compiler", default="", help="what built the programs, for the record")
     parser.add_argument("--results", type=Path, default=HERE / "results", help="folder for the JSON file")
     parser.add_argument("--markdown", action="store_true", help="print the table as Markdown")
-    return parser, parser.parse_args()
+    arguments = sys.argv[1:] + shlex.split(os.environ.get("RUN_BENCH", ""))  # the latter from `make bench BENCH=...`
+    return parser, parser.parse_args(arguments), arguments
 
 
 def main():
-    parser, given = parse_arguments()
+    parser, given, arguments = parse_arguments()
     chosen = [p for p in figures.programs(given.fib)
               if not given.only or any(p.name.startswith(only) for only in given.only)]
     if given.list:
@@ -175,22 +185,25 @@ def main():
         return 0
     if not chosen:
         parser.error(f"--only {' '.join(given.only)}: no such program; --list names them")
-    about = machine.describe(given.compiler, " ".join(["bench/run.py", *map(shlex.quote, sys.argv[1:])]))
-    about["command"] = about["command"].replace(str(HERE.parent) + os.sep, "")
-    samplers = {p.name: Sampler(p, given.programs, 2 if given.quick and p.rounds > 1 else p.rounds) for p in chosen}
+    command = shlex.join(["bench/run.py", *(a.replace(str(HERE.parent) + os.sep, "") for a in arguments)])
+    about = machine.describe(given.compiler, command)
+    samplers = {p.name: Sampler(p, given.programs, min(p.rounds, 2) if given.quick else p.rounds) for p in chosen}
     began = time.monotonic()
     failures = measure(list(samplers.values()))
     rows = [r for r in figures.rows() if r.program in samplers]
     evaluated = [evaluate(r, samplers[r.program], failures) for r in rows]
 
-    print(f"{about['cpu']}, {about['cores']} cores, Linux {about['kernel']}, {about['compiler'] or 'compiler not told'}, "
-          f"commit {about['commit'][:12] or 'unknown'}, load {about['load_before']:.2f} before\n")
+    plus = "+" if about["commit"].endswith("+") else ""
+    print(f"{about['cpu']}, {about['cores']} cores, Linux {about['kernel']}, "
+          f"{about['compiler'] or 'compiler not told'}, commit {about['commit'][:12] or 'unknown'}{plus}, "
+          f"load {about['load_before']:.2f} before\n")
     print(table_text(rows, evaluated, given.markdown))
-    taken, discarded = (sum(getattr(s, k) if k == "discarded" else len(s.samples) for s in samplers.values())
-                        for k in ("taken", "discarded"))
+    taken = sum(len(s.samples) for s in samplers.values())
+    discarded = sum(s.discarded for s in samplers.values())
     probes = sum(s.failed_probes for s in samplers.values())
-    print(f"\n{taken} samples in {time.monotonic() - began:.0f} s; {discarded} discarded because the second core was away "
-          f"({probes} failed probes). A figure is the median of its n values unless it says maximum.")
+    print(f"\n{taken} samples in {time.monotonic() - began:.0f} s; {discarded} discarded because a core was away or "
+          f"busy with others ({probes} failed probes).\n"
+          "A figure is the median of its n values unless it says maximum.")
     if not given.quick and not given.only and not failures:
         stored = store(given.results, about, evaluated, taken, discarded, probes)
         print(f"stored in {os.path.relpath(stored)}")

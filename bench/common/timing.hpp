@@ -1,6 +1,7 @@
 // Clocks and compiler barriers.
 #pragma once
 
+#include <algorithm>
 #include <chrono>
 #include <cstdint>
 #include <thread>
@@ -20,6 +21,14 @@ double time_ns(Body&& body) {
     const auto began = now_ns();
     std::forward<Body>(body)();
     return static_cast<double>(now_ns() - began);
+}
+
+/// The best of a few times: without what others took of the core.
+template <class Body>
+double best_ns(int times, Body&& body) {
+    double best = time_ns(body);
+    for (int i = 1; i < times; ++i) best = std::min(best, time_ns(body));
+    return best;
 }
 
 /// CPU time of all threads of this process.

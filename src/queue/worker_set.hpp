@@ -88,6 +88,13 @@ public:
         return take_upwards(first, start);
     }
 
+    // One id of [first, last), from `start` upwards first, then from `first`; it stays in.
+    std::optional<id_type> find_in(id_type first, id_type last, id_type start) const noexcept {
+        if (start < first || start >= last) start = first;
+        if (const auto found = find_upwards(start, last)) return found;
+        return find_upwards(first, start);
+    }
+
     // How many are in, word by word.
     std::size_t count() const noexcept {
         std::size_t sum = 0;
@@ -127,6 +134,14 @@ private:
     std::uint64_t look(std::size_t at) const noexcept {
         // seq_cst: the waker's load of Dekker's pattern, against insert
         return words_[at].load(std::memory_order::seq_cst);
+    }
+
+    std::optional<id_type> find_upwards(id_type first, id_type last) const noexcept {
+        for (id_type from = first; from < last; from = next_word(from)) {
+            const std::size_t at = from / k_bits;
+            if (const std::uint64_t found = look(at) & mask(from, last)) return lowest(at, found);
+        }
+        return std::nullopt;
     }
 
     std::optional<id_type> take_upwards(id_type first, id_type last) noexcept {

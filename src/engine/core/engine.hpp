@@ -22,8 +22,8 @@ struct engine {
     virtual void schedule() = 0;
     /// `p` says where a task was just put and who could run it; wakes somebody if needed.
     virtual void announce(worker&, const placed& p) = 0;
-    /// Hands out hidden entries to those who ask. Called in the runtime or in the exposure handler.
-    virtual void answer(worker&) noexcept = 0;
+    /// Hands out hidden entries to those who ask. Called in the runtime or in the exposure handler; `by_signal`: a signal came.
+    virtual void answer(worker&, bool by_signal) noexcept = 0;
     /// Gets an exposed entry back if its thief has not taken it yet.
     virtual bool take_back(worker&, impl::frame&) noexcept = 0;
     virtual time_ns now() const noexcept = 0;

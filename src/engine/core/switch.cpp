@@ -78,6 +78,7 @@ fiber& take_fiber_or_die(worker& w) noexcept {
         if (w.meters) parent.running->self_ns_ += std::exchange(self.own.record.self_ns_, 0);
         self.reset_chain();
         parent.running->state_ = task_state::running;
+        if (w.oldest == &self) w.oldest = &parent;
         switch_to(w, parent, {free_left, &self, nullptr});
         return;
     }
@@ -116,6 +117,9 @@ void resume(worker& w, task& t) noexcept {
     fiber& to = *t.fiber_;
     t.state_ = task_state::running;
     w.oldest = &to;
+    // A child that blocked while it moved its closure still has its parent below.
+    for (fiber* x = &to; x->has_child && x->parent_goes_on.thief == continuation::unexposed; x = w.oldest)
+        w.oldest = x->parent_goes_on.parent;
     switch_to(w, to, {free_left, &self, nullptr});
 }
 

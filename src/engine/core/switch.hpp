@@ -125,9 +125,10 @@ inline void free_left(worker& w, void* f, void*) noexcept { free_fiber(w, *stati
         w.stretch_began = w.eng.now();
     for (;;) {
         bool asked = !w.askers.empty();
-        if (asked || w.signalled.load(std::memory_order_relaxed)) [[unlikely]] {
+        const bool signalled = w.signalled.load(std::memory_order_relaxed);
+        if (asked || signalled) [[unlikely]] {
             w.signalled.store(false, std::memory_order_relaxed);
-            w.eng.answer(w);
+            w.eng.answer(w, signalled);
             asked = !w.askers.empty();
         }
         // From the next store on, the handler may hand out entries and lower the limit by itself.

@@ -16,7 +16,8 @@ impl::frame* oldest_hidden(const worker& w, fiber*& of) noexcept {
     of = w.oldest;
     if (!of) return nullptr;
     if (impl::frame* f = of->split->next) return f;
-    return of == w.current ? nullptr : &of->above->parent_goes_on;
+    // Until the child has moved its closure, the parent's frame must stay.
+    return of == w.current || !of->above->child_has_started ? nullptr : &of->above->parent_goes_on;
 }
 
 void handle(int, siginfo_t* info, void* context) {
@@ -54,18 +55,25 @@ void allow_exposure_signal() noexcept {
 }
 
 void thread_engine::on_signal(thread_worker& w) noexcept {
-    w.signal_out.store(false, std::memory_order_release); // pairs with the exchange in signal(): it may send again
+    // seq_cst, before the askers are read: who inserts itself after that reading finds it false and sends another signal.
+    w.signal_out.exchange(false, std::memory_order_seq_cst);
     if (w.hot->in_runtime.load(std::memory_order_relaxed)) {
         w.signalled.store(true, std::memory_order_relaxed); // same thread: leave_runtime() answers
         return;
     }
-    answer(w);
+    answer(w, true);
     w.hot->limit.store(w.current->running->silent_ && w.askers.empty() ? reinterpret_cast<std::uintptr_t>(w.current->split) : 0,
                        std::memory_order_relaxed);
-    if (!w.askers.empty()) w.refusals.fetch_add(1, std::memory_order_release); // pairs with the load in ask_and_wait
 }
 
-void thread_engine::answer(worker& w) noexcept {
+void thread_engine::answer(worker& w, bool by_signal) noexcept {
+    hand_out(w);
+    // A mark by flag stays until there is something to give; who sent a signal is told.
+    if (by_signal && !w.askers.empty())
+        static_cast<thread_worker&>(w).refusals.fetch_add(1, std::memory_order_release); // pairs with ask_and_wait
+}
+
+void thread_engine::hand_out(worker& w) noexcept {
     fiber* of = nullptr;
     while (impl::frame* entry = oldest_hidden(w, of)) {
         const auto id = w.askers.take_one_in(0, rank(worker_count()), rank(w.id));
@@ -115,7 +123,7 @@ void thread_engine::ask(thread_worker& asker, thread_worker& victim) noexcept {
 }
 
 void thread_engine::signal(thread_worker& victim) noexcept {
-    if (victim.signal_out.exchange(true, std::memory_order_acq_rel)) return; // pairs with the store in on_signal
+    if (victim.signal_out.exchange(true, std::memory_order_seq_cst)) return; // pairs with the exchange in on_signal
     if (pthread_kill(victim.thread, exposure_signal) != 0) victim.signal_out.store(false, std::memory_order_release);
 }
 

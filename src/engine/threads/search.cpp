@@ -2,6 +2,7 @@
 
 #include "engine/core/switch.hpp"
 
+#include <algorithm>
 #include <chrono>
 #include <utility>
 
@@ -85,8 +86,7 @@ task* thread_engine::find_work(thread_worker& w) {
     searching.erase(rank(w.id));
     w.count.end_idle(now());
     if (!t) return nullptr;
-    // Announcements were left to this worker while it searched: pass the watch on before it gets busy.
-    if (!searching.any_in(0, rank(worker_count()))) wake_one(all(), w.id);
+    pass_watch_on(w);
     // seq_cst, then the way out of the runtime reads askers: pairs with park(), which inserts and then reads `working`.
     w.working.store(true, std::memory_order_seq_cst);
     queue::std_sync::fence(std::memory_order_seq_cst);
@@ -96,8 +96,11 @@ task* thread_engine::find_work(thread_worker& w) {
 task* thread_engine::receive(thread_worker& w, impl::frame* entry) {
     if (!entry) return nullptr;
     w.count.steals.add();
-    offer(w, task_of_frame(w, *entry), why::exposed);
-    return scheduler->next(w.id, false).t;
+    task& t = task_of_frame(w, *entry);
+    const placed p = scheduler->ready(w.id, t, why::exposed);
+    task* mine = scheduler->next(w.id, false).t;
+    if (mine != &t) announce(w, p); // the policy keeps it for somebody else, or for later
+    return mine;
 }
 
 task* thread_engine::ask_and_wait(thread_worker& w, thread_worker& victim) {
@@ -132,6 +135,7 @@ task* thread_engine::park(thread_worker& w) {
     // README, "sleep": 1 arm, 2 show, 3 ask, 4 look once more, 5 sleep.
     w.bed.arm();
     parked.insert(rank(w.id));
+    queue::std_sync::fence(std::memory_order_seq_cst); // before the last look: pairs with the fence of announce()
     const workers victims = scheduler->victims(w.id);
     if (!victims.empty()) {
         w.slot.ask_anybody();
@@ -174,18 +178,53 @@ bool thread_engine::take_submitted(thread_worker& w) {
     return any;
 }
 
+namespace {
+
+constexpr std::uint64_t pack(workers r) noexcept { return std::uint64_t{rank(r.first)} << 32 | rank(r.last); }
+constexpr workers unpack(std::uint64_t r) noexcept {
+    return {static_cast<worker_id>(r >> 32), static_cast<worker_id>(r & 0xffff'ffff)};
+}
+
+/// Makes `owed` cover `r`.
+void owe(std::atomic<std::uint64_t>& owed, workers r) noexcept {
+    std::uint64_t before = owed.load(std::memory_order_relaxed); // the exchange decides
+    for (;;) {
+        const workers now = unpack(before);
+        if (!now.empty() && now.first <= r.first && r.last <= now.last) return;
+        const workers both = now.empty() ? r : workers{std::min(now.first, r.first), std::max(now.last, r.last)};
+        // seq_cst: before the second look at `searching`, see announce()
+        if (owed.compare_exchange_weak(before, pack(both), std::memory_order_seq_cst, std::memory_order_relaxed)) return;
+    }
+}
+
+} // namespace
+
 void thread_engine::announce(worker& w, const placed& p) {
-    // The place was written before; a worker that parks inserts itself before its last look (seq_cst on both sides).
+    if (p.who.empty()) return;
+    // The place was written before; a worker that parks inserts itself before its last look, with a fence on either side.
     queue::std_sync::fence(std::memory_order_seq_cst);
-    const auto first = rank(p.who.first), last = rank(p.who.last);
-    if (p.who.empty() || searching.any_in(first, last)) return; // who searches will look again before it sleeps
+    if (const auto searcher = searching.find_in(rank(p.who.first), rank(p.who.last), rank(w.id))) {
+        // It will find the task; or it finds another one, and then it wakes somebody. If it has stopped searching by
+        // now, it may have looked at what it owes before this was added.
+        owe(crew[*searcher]->owed, p.who);
+        queue::std_sync::fence(std::memory_order_seq_cst); // pairs with the erasure before pass_watch_on()
+        if (searching.contains(*searcher)) return;
+    }
     wake_one(p.who, w.id);
 }
 
+void thread_engine::pass_watch_on(thread_worker& w) noexcept {
+    // After this worker left `searching`: what was announced before that and left to it is owed here.
+    if (w.owed.load(std::memory_order_seq_cst) == 0) return;
+    wake_one(unpack(w.owed.exchange(0, std::memory_order_acq_rel)), w.id); // pairs with owe()
+}
+
 void thread_engine::wake_one(workers who, worker_id near) noexcept {
-    const auto id = parked.take_one_in(rank(who.first), rank(who.last),
-                                       rank(near));
-    if (id) crew[*id]->bed.wake();
+    if (who.empty()) return;
+    const auto id = parked.take_one_in(rank(who.first), rank(who.last), rank(near));
+    if (!id) return;
+    owe(crew[*id]->owed, who); // there may be more than one task: if it gets busy, it goes on waking
+    crew[*id]->bed.wake();
 }
 
 void thread_engine::wake(workers who) {
@@ -197,8 +236,7 @@ void thread_engine::wake(workers who) {
 void thread_engine::submit(task& t, why reason) {
     t.arrives_as_ = static_cast<std::uint8_t>(reason);
     inbox.push(&t);
-    queue::std_sync::fence(std::memory_order_seq_cst); // as in announce()
-    if (!searching.any_in(0, rank(worker_count()))) wake_one(all(), 0);
+    announce(*crew.front(), {0, all()});
 }
 
 } // namespace weft::engine

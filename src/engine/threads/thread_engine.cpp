@@ -7,8 +7,8 @@
 #include <fmt/format.h>
 
 #include <cstring>
-#include <latch>
 #include <cstdlib>
+#include <latch>
 #include <utility>
 
 #include <cxxabi.h>
@@ -43,7 +43,7 @@ void refuse(const needs& n) {
 thread_engine::thread_engine(std::unique_ptr<policy> p, machine m, const thread_engine_options& o)
     : engine(std::move(p), std::move(m), o.stack_bytes, o.keep_fibers), options(o),
       searching(static_cast<std::size_t>(o.workers)), parked(static_cast<std::size_t>(o.workers)),
-      all_ready(o.workers + 1) {
+      all_ready(o.workers + 1), all_ended(o.workers) {
     const auto count = static_cast<std::size_t>(o.workers);
     for (std::size_t i = 0; i < count; ++i) {
         std::seed_seq seed{o.seed, static_cast<std::uint64_t>(i)};
@@ -77,7 +77,7 @@ thread_engine::thread_engine(std::unique_ptr<policy> p, machine m, const thread_
                 worker->hot->in_runtime.store(true, std::memory_order_relaxed);
                 worker->hot->self = worker;
                 of->all_ready.arrive_and_wait();
-                if (!of->stopping.load(std::memory_order_acquire)) of->run_thread(*worker); // pairs with stop()
+                if (!of->incomplete) of->run_thread(*worker);
                 worker->hot->self = nullptr;
                 return nullptr;
             },
@@ -86,7 +86,7 @@ thread_engine::thread_engine(std::unique_ptr<policy> p, machine m, const thread_
         ++started;
     }
     if (failure) {
-        stopping.store(true, std::memory_order_release); // pairs with the load above
+        incomplete = true;
         all_ready.count_down(static_cast<std::ptrdiff_t>(count - started));
         all_ready.arrive_and_wait();
         for (std::size_t i = 0; i < started; ++i) pthread_join(crew[i]->thread, nullptr);
@@ -125,6 +125,7 @@ void thread_engine::run_thread(thread_worker& w) {
         --w.free_fiber_count;
         fibers.give(f);
     }
+    all_ended.arrive_and_wait();
 }
 
 void thread_engine::pin(const thread_worker& w) const noexcept {

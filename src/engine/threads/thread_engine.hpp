@@ -32,7 +32,7 @@ struct thread_engine final : engine, policy_context {
     // engine
     void schedule() override;
     void announce(worker&, const placed&) override;
-    void answer(worker&) noexcept override;
+    void answer(worker&, bool by_signal) noexcept override;
     bool take_back(worker&, impl::frame&) noexcept override;
     time_ns now() const noexcept override;
     void submit(task&, why) override;
@@ -55,6 +55,7 @@ struct thread_engine final : engine, policy_context {
     void ask(thread_worker& asker, thread_worker& victim) noexcept;
     void signal(thread_worker& victim) noexcept;
     void on_signal(thread_worker&) noexcept;
+    void hand_out(worker&) noexcept;
 
     // search.cpp
     task* find_work(thread_worker&);
@@ -63,6 +64,7 @@ struct thread_engine final : engine, policy_context {
     task* receive(thread_worker&, impl::frame*);
     bool take_submitted(thread_worker&);
     void wake_one(workers who, worker_id near) noexcept;
+    void pass_watch_on(thread_worker&) noexcept;
 
     void run_thread(thread_worker&);
     void pin(const thread_worker&) const noexcept;
@@ -74,7 +76,9 @@ struct thread_engine final : engine, policy_context {
     queue::worker_set<> searching; ///< awake and looking: they will find what is announced
     queue::worker_set<> parked;    ///< asleep, or about to be after one last look
     std::atomic<bool> stopping{false};
+    bool incomplete = false; ///< some thread could not be created; written before all_ready opens
     std::latch all_ready; ///< the threads and the constructor; outlives the last wait in it
+    std::latch all_ended; ///< no worker's words go before the last one has stopped asking
 };
 
 /// The thread's signal for exposure; its default is to be ignored, so one that comes too late does nothing.

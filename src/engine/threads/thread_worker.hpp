@@ -31,10 +31,13 @@ struct thread_worker : worker {
     sleeper bed;
     /// True while it runs a task, false while it looks for one. Written by the worker; seq_cst: the pair with the set of
     /// askers, README "standing asks".
-    std::atomic<bool> working{false};
+    std::atomic<bool> working{true};
     /// How often it said "nothing to hand out": by its handler, and each time it starts looking for work. Written by the
     /// worker, read by those who ask it.
     std::atomic<std::uint64_t> refusals{0};
+    /// Range of workers (first, last as 32 bits each) for whom something was announced that was left to this one, or for
+    /// which it was woken: if it gets busy, it wakes another of them. Merged by announcers, taken by the worker.
+    std::atomic<std::uint64_t> owed{0};
     /// A signal is on its way: at most one, since they queue. Set by who sends it, cleared by the handler.
     std::atomic<bool> signal_out{false};
 };

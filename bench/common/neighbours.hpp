@@ -1,0 +1,54 @@
+// What others do on this machine meanwhile: other programs, and other guests of the host (steal time).
+#pragma once
+
+#include "timing.hpp"
+
+#include <algorithm>
+#include <cstdint>
+#include <filesystem>
+#include <fstream>
+#include <string>
+
+#include <unistd.h>
+
+namespace bench {
+
+/// CPU time of everybody but this process since it was made, as a share of one core.
+class neighbours {
+public:
+    double share() const {
+        const double wall = static_cast<double>(now_ns() - wall_);
+        const double others = (busy_ns() - busy_) - static_cast<double>(cpu_ns() - own_);
+        return std::max(0.0, others / wall);
+    }
+
+private:
+    static double busy_ns() {
+        std::ifstream stat("/proc/stat");
+        std::string word;
+        stat >> word;
+        double busy = 0;
+        for (int field = 0; field < 8; ++field) { // user nice system idle iowait irq softirq steal
+            double ticks = 0;
+            stat >> ticks;
+            if (field != 3 && field != 4) busy += ticks;
+        }
+        return busy * 1e9 / static_cast<double>(sysconf(_SC_CLK_TCK));
+    }
+
+    double busy_ = busy_ns();
+    std::int64_t own_ = cpu_ns(), wall_ = now_ns();
+};
+
+/// How long the threads of this process have been ready to run without a core, all together.
+inline double run_delay_ns() {
+    double sum = 0;
+    for (const auto& task : std::filesystem::directory_iterator("/proc/self/task")) {
+        std::ifstream schedstat(task.path() / "schedstat");
+        double ran = 0, waited = 0;
+        if (schedstat >> ran >> waited) sum += waited;
+    }
+    return sum;
+}
+
+} // namespace bench
