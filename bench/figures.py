@@ -80,7 +80,8 @@ LATENCIES = [
 
 POLICIES = ["steal", "near", "steal:zone=reported", "steal-parent-first", "share"]
 
-CALLGRIND = ("valgrind", "--tool=callgrind", "--callgrind-out-file=/dev/null", "--toggle-collect=*counted_region*")
+CALLGRIND = ("valgrind", "--tool=callgrind", "--callgrind-out-file=/dev/null",
+             "--toggle-collect=*counted_region*")
 
 
 def programs(n):
@@ -127,7 +128,8 @@ def rows():
                   many("wake_us"), of="maximum", digits=1),
               Row("peak memory of fib with two workers", "memory", "MB", one("mb"), 8, strictly=True),
               Row("  of it before main()", "memory", "MB", one("before_main_mb")),
-              Row("CPU time of idle workers, of one core", "idle", "%", one("percent"), 1, strictly=True, digits=4)]
+              Row("CPU time of idle workers, of one core", "idle", "%", one("percent"), 1, strictly=True,
+                  digits=4)]
     table += [Row(f"fork under {p}, fib(25)", "policy-" + p, "ns", one("fork"), digits=1) for p in POLICIES]
     table += [Row("parallel_for of 10,000 trivial elements, 1 worker", "loop-1", "us", one("us")),
               Row("parallel_for of 10,000 trivial elements, 2 workers", "loop-2", "us", one("us")),

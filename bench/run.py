@@ -2,7 +2,7 @@
 """Runs the benchmarks in turn and prints one table of figures, each beside its target.
 
 All programs are sampled round by round, so that every figure sees the same machine. A sample with two workers
-counts only if it had two cores to itself; the others are discarded and taken again, a bounded number of times.
+counts only if it had two cores to itself; the others are discarded and taken again, up to a bound.
 The exit status is 0 when everything ran and every answer was right, whatever the figures are.
 """
 
@@ -23,7 +23,7 @@ import machine
 
 HERE = Path(__file__).resolve().parent
 TIME_LIMIT_S = 60  # of one sample
-DISCARDS_A_ROUND = 3
+DISCARDS_A_ROUND = 2
 # The programs say themselves what they want of the runtime.
 ENVIRONMENT = {name: value for name, value in os.environ.items() if not name.startswith("WEFT_")}
 
@@ -133,7 +133,8 @@ def evaluate(row, sampler, failures):
         figure["note"] += f", {disturbed:g} disturbed"
     if sampler.discarded:
         figure["note"] += ("; " if figure["note"] else "") + f"{sampler.discarded} discarded"
-    short = {k: float(f"{v:.5g}") for k, v in (("value", value), ("median", median), ("low", low), ("high", high))}
+    short = {"value": value, "median": median, "low": low, "high": high}
+    short = {name: float(f"{number:.5g}") for name, number in short.items()}
     return figure | short | {"n": len(values), "reached": row.reached(value),
                              "values": [float(f"{v:.4g}") for v in values]}
 
@@ -159,7 +160,8 @@ def table_text(rows, evaluated, markdown=False):
 
 
 def parse_arguments():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter,
+    parser = argparse.ArgumentParser(description=__doc__,
+                                     formatter_class=argparse.RawDescriptionHelpFormatter,
                                      epilog="example: bench/run.py --quick --only fork --only latency")
     parser.add_argument("--programs", type=Path, default=HERE.parent / "build" / "release" / "bench",
                         help="folder of the built programs (default: %(default)s)")
@@ -172,7 +174,8 @@ def parse_arguments():
     parser.add_argument("--compiler", default="", help="what built the programs, for the record")
     parser.add_argument("--results", type=Path, default=HERE / "results", help="folder for the JSON file")
     parser.add_argument("--markdown", action="store_true", help="print the table as Markdown")
-    arguments = sys.argv[1:] + shlex.split(os.environ.get("RUN_BENCH", ""))  # the latter from `make bench BENCH=...`
+    # The variable is how `make bench BENCH=...` comes through the build tool.
+    arguments = sys.argv[1:] + shlex.split(os.environ.get("RUN_BENCH", ""))
     return parser, parser.parse_args(arguments), arguments
 
 
@@ -187,7 +190,8 @@ def main():
         parser.error(f"--only {' '.join(given.only)}: no such program; --list names them")
     command = shlex.join(["bench/run.py", *(a.replace(str(HERE.parent) + os.sep, "") for a in arguments)])
     about = machine.describe(given.compiler, command)
-    samplers = {p.name: Sampler(p, given.programs, min(p.rounds, 2) if given.quick else p.rounds) for p in chosen}
+    rounds = 2 if given.quick else sys.maxsize
+    samplers = {p.name: Sampler(p, given.programs, min(p.rounds, rounds)) for p in chosen}
     began = time.monotonic()
     failures = measure(list(samplers.values()))
     rows = [r for r in figures.rows() if r.program in samplers]
@@ -201,12 +205,14 @@ def main():
     taken = sum(len(s.samples) for s in samplers.values())
     discarded = sum(s.discarded for s in samplers.values())
     probes = sum(s.failed_probes for s in samplers.values())
-    print(f"\n{taken} samples in {time.monotonic() - began:.0f} s; {discarded} discarded because a core was away or "
-          f"busy with others ({probes} failed probes).\n"
+    seconds = time.monotonic() - began
+    print(f"\n{taken} samples in {seconds:.0f} s; {discarded} discarded because a core was away "
+          f"or busy with others ({probes} failed probes).\n"
           "A figure is the median of its n values unless it says maximum.")
     if not given.quick and not given.only and not failures:
         stored = store(given.results, about, evaluated, taken, discarded, probes)
-        print(f"stored in {os.path.relpath(stored)}")
+        inside = stored.is_relative_to(HERE.parent)
+        print(f"stored in {stored.relative_to(HERE.parent) if inside else stored}")
     for name, failure in failures.items():
         print(f"bench/run.py: {name}: {failure}", file=sys.stderr)
     return 1 if failures else 0
@@ -215,7 +221,8 @@ def main():
 def store(folder, about, evaluated, taken, discarded, probes):
     folder.mkdir(parents=True, exist_ok=True)
     path = folder / f"{machine.kind(about)}-{about['date'][:10]}.json"
-    head = json.dumps({"machine": about, "samples": taken, "discarded": discarded, "failed_probes": probes}, indent=1)
+    run = {"machine": about, "samples": taken, "discarded": discarded, "failed_probes": probes}
+    head = json.dumps(run, indent=1)
     lines = ",\n".join("  " + json.dumps(f) for f in evaluated)
     path.write_text(head[:-2] + ',\n "figures": [\n' + lines + "\n ]\n}\n")
     return path

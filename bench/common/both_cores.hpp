@@ -42,16 +42,6 @@ public:
         return static_cast<double>(std::min(first, second)) >= same * static_cast<double>(alone);
     }
 
-    /// Probes until both are there, `attempts` times at most; returns how many probes failed.
-    int wait_until_there(int attempts) const {
-        int failed = 0;
-        while (failed < attempts && !probe()) {
-            ++failed;
-            sleep_ms(20);
-        }
-        return failed;
-    }
-
 private:
     static std::uint64_t progress(std::size_t core, std::atomic<int>& ready) noexcept {
         cpu_set_t only;

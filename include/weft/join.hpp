@@ -6,6 +6,7 @@
 #include <weft/impl/join_frame.hpp>
 
 #include <cstddef>
+#include <exception>
 #include <optional>
 #include <tuple>
 #include <type_traits>
@@ -55,14 +56,30 @@ template <bool Plain, class F, class G>
     std::optional<result<F>> a;
     std::optional<result<G>> b;
     // A task of the reported zone starts on an empty chain: hot_head() is right for both forms.
-    auto run_f = [&] { a.emplace(call_closure<true>(f, hot_head())); };
-    auto run_g = [&] { b.emplace(call_closure<true>(g, hot_head())); };
+    std::exception_ptr failed_f, failed_g; // kept apart: that of f goes first, whoever was quicker
+    auto run_f = [&] {
+        try {
+            a.emplace(call_closure<true>(f, hot_head()));
+        } catch (...) {
+            failed_f = std::current_exception();
+        }
+    };
+    auto run_g = [&] {
+        try {
+            b.emplace(call_closure<true>(g, hot_head()));
+        } catch (...) {
+            failed_g = std::current_exception();
+        }
+    };
     const bool reported = fork_tasks({[](void* c) { (*static_cast<decltype(run_f)*>(c))(); }, &run_f}, h ? h->first : hints{},
                                      {[](void* c) { (*static_cast<decltype(run_g)*>(c))(); }, &run_g}, h ? h->second : hints{});
     if (!reported) {
         const silent_scope lazily;
         return fork<Plain, F, G&>(parent, f, g, h);
     }
+    if (failed_f && failed_g) count_suppressed();
+    if (failed_f) std::rethrow_exception(std::move(failed_f));
+    if (failed_g) std::rethrow_exception(std::move(failed_g));
     return joined<R>(std::move(*a), std::move(*b));
 }
 
@@ -90,7 +107,10 @@ template <bool Plain, class F, class G>
             if constexpr (Plain) set_hot_head(parent);
             switch (abandon(parent, &second)) {
             case outcome::value: second.drop_value(); break;
-            case outcome::failed: second.drop_error(); break;
+            case outcome::failed:
+                second.drop_error();
+                count_suppressed();
+                break;
             case outcome::not_run: break;
             }
             throw;

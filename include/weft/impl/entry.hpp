@@ -69,6 +69,9 @@ void wait_group(group&);
 /// another one is already under way.
 void end_group(group&) noexcept;
 
+/// An exception lost to an earlier one, for the run's statistics.
+void count_suppressed() noexcept;
+
 /// How a loop is to be cut, as the current task's zone and policy want it.
 struct loop_shape {
     bool fixed;  ///< reported zone: the tree may depend on the range, the grain and `workers` only

@@ -358,13 +358,18 @@ void wait_group(group& g) {
 
 void end_group(group& g) noexcept {
     wait_until_done(g);
-    if (!g.error_ || std::uncaught_exceptions() > 0) return;
+    if (!g.error_) return;
+    if (std::uncaught_exceptions() > 0) return count_suppressed();
     std::fputs("weft: a task group was destroyed with an exception that no wait() took\n", stderr);
     try {
         std::rethrow_exception(std::exchange(g.error_, nullptr)); // so that the terminate handler can name it
     } catch (...) {
         std::terminate();
     }
+}
+
+void count_suppressed() noexcept {
+    if (worker* w = hot_self()) w->count.suppressed.add();
 }
 
 loop_shape shape_of_loop() noexcept {
