@@ -24,6 +24,8 @@ import machine
 HERE = Path(__file__).resolve().parent
 TIME_LIMIT_S = 60  # of one sample
 DISCARDS_A_ROUND = 2
+PATIENCE_S = 150  # after that, what was discarded is not taken again
+FEW = 5  # a figure of fewer samples says so
 # The programs say themselves what they want of the runtime.
 ENVIRONMENT = {name: value for name, value in os.environ.items() if not name.startswith("WEFT_")}
 
@@ -44,8 +46,9 @@ class Sampler:
         if program.optional and not (executable.exists() and launcher_is_there):
             self.absent = program.optional
 
-    def wants_more(self):
-        tried_enough = len(self.samples) + self.discarded >= self.rounds * (1 + DISCARDS_A_ROUND)
+    def wants_more(self, seconds):
+        tries = self.rounds * (1 if seconds > PATIENCE_S else 1 + DISCARDS_A_ROUND)
+        tried_enough = len(self.samples) + self.discarded >= tries
         return not self.absent and len(self.samples) < self.rounds and not tried_enough
 
     def take(self):
@@ -77,11 +80,13 @@ class Progress:
     def __init__(self, total):
         self.total, self.done, self.began = total, 0, time.monotonic()
 
+    def seconds(self):
+        return time.monotonic() - self.began
+
     def show(self, what):
         self.done += 1
         if sys.stderr.isatty():
-            seconds = time.monotonic() - self.began
-            print(f"\r\033[K[{self.done}/{self.total}] {seconds:.0f} s  {what}", end="", file=sys.stderr,
+            print(f"\r\033[K[{self.done}/{self.total}] {self.seconds():.0f} s  {what}", end="", file=sys.stderr,
                   flush=True)
 
     def clear(self):
@@ -93,7 +98,8 @@ def measure(samplers):
     """Round by round over all programs; returns the failures by program."""
     failures = {}
     progress = Progress(sum(s.rounds for s in samplers if not s.absent))
-    while pending := [s for s in samplers if s.wants_more() and s.program.name not in failures]:
+    while pending := [s for s in samplers
+                      if s.wants_more(progress.seconds()) and s.program.name not in failures]:
         for s in pending:
             progress.show(s.program.name)
             try:
@@ -121,7 +127,9 @@ def evaluate(row, sampler, failures):
     samples = sampler.samples
     if not samples:
         samples = sampler.doubtful
-        figure["note"] = "two whole cores in no sample"
+        figure["note"] = "two whole cores in no sample; "
+    elif len(samples) < min(FEW, sampler.program.rounds) and len(samples) < sampler.rounds:
+        figure["note"] = f"only {len(samples)} samples; "
     values = [v for s in samples for v in row.values(s)]
     low, high = quartiles(values)
     median = statistics.median(values)
@@ -129,11 +137,7 @@ def evaluate(row, sampler, failures):
     if row.of == "maximum":
         over = sum(v > (row.target or math.inf) for v in values)
         figure["note"] += f"median {median:.{row.digits}f}" + (f", {over} over" if over else "")
-    if disturbed := sum(s.get("disturbed", 0) for s in samples):
-        figure["note"] += f", {disturbed:g} disturbed"
-    if sampler.discarded:
-        figure["note"] += ("; " if figure["note"] else "") + f"{sampler.discarded} discarded"
-    short = {"value": value, "median": median, "low": low, "high": high}
+@@    short = {"value": value, "median": median, "low": low, "high": high}
     short = {name: float(f"{number:.5g}") for name, number in short.items()}
     return figure | short | {"n": len(values), "reached": row.reached(value),
                              "values": [float(f"{v:.4g}") for v in values]}

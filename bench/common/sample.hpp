@@ -68,7 +68,7 @@ public:
     void with_both_cores(Body&& body) {
         const both_cores cores;
         if (cores.count() < 2) return put("cores", "1");
-        constexpr int attempts = 15;
+        constexpr int attempts = 8;
         constexpr double allowed = 0.08; // of one core; the kernel counts in ticks of 10 ms
         int failed = 0;
         while (failed < attempts && !(cores.probe() && neighbours::are_quiet())) ++failed;

@@ -43,7 +43,7 @@ struct group {
     const hints* hint_ = nullptr; ///< null: none were given
     std::atomic<std::int64_t> open_{1};
     std::atomic<impl::waiter_word> waiter_{0};
-    std::atomic<void*> waiter_home_{nullptr}; ///< the engine of a waiting task; written before waiter_
+    void* waiter_home_ = nullptr; ///< the engine of a waiting task; written before waiter_
     std::atomic<std::uint32_t> flags_{0};
     std::uint32_t spawned_ = 0; ///< children so far, by the spawning task; the index of the next one
     std::exception_ptr error_{}; ///< written by the winner of flag_failed before its decrement
@@ -60,6 +60,7 @@ struct group {
     static constexpr std::uint32_t flag_failed = 1;    ///< some child threw; the first one has error_
     static constexpr std::uint32_t flag_cancelled = 2; ///< children not yet started are dropped
     static constexpr std::uint32_t flag_begun = 4;     ///< the policy was told of it by group_begin
+    static constexpr std::uint32_t flag_waiting = 8;   ///< a task waits, and open_ lacks its 1 (set before G2)
 };
 
 } // namespace weft

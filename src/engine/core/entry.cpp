@@ -188,13 +188,27 @@ void sleep_in_group(worker& at, void* in, void* waiter) {
     if (g.open_.fetch_sub(1, std::memory_order_acq_rel) == 1) at.resume_first = static_cast<task*>(waiter);
 }
 
+/// The caller is to wait, and is the first. Throws if it is not.
+void claim_wait(group& g) {
+    if (g.flags_.fetch_or(group::flag_waiting, std::memory_order_relaxed) & group::flag_waiting)
+        throw error("a task group can be waited for by one task at a time", "a second concurrent wait()",
+                    "one wait() after the other");
+}
+
+/// Children are open, or somebody waits (who took back the group's own 1, so that open_ alone does not tell).
+bool is_open(const group& g) noexcept {
+    const bool open = g.open_.load(std::memory_order_acquire) != 1; // pairs with the last child's decrement (G3)
+    return open || (g.flags_.load(std::memory_order_relaxed) & group::flag_waiting); // set before a waiter's decrement
+}
+
 void wait_as_thread(group& g) {
-    if (g.open_.load(std::memory_order_acquire) == 1) return; // pairs with the last child's decrement (G3)
+    if (!is_open(g)) return;
+    claim_wait(g);
     engine::thread_waiter self;
     g.waiter_.store(self.word(), std::memory_order_relaxed); // published by the next line (G2)
     if (g.open_.fetch_sub(1, std::memory_order_acq_rel) != 1) self.wait();
     g.open_.store(1, std::memory_order_relaxed); // nobody else is left
-    g.waiter_.store(0, std::memory_order_relaxed);
+    g.flags_.fetch_and(~group::flag_waiting, std::memory_order_relaxed);
 }
 
 void wait_as_worker(group& g) {
@@ -203,17 +217,18 @@ void wait_as_worker(group& g) {
     after then = after::stay;
     if (g.flags_.load(std::memory_order_relaxed) & group::flag_begun)
         then = w.eng.scheduler->group_wait(w.id, me, g);
-    if (g.open_.load(std::memory_order_acquire) != 1) { // pairs with the last child's decrement (G3)
-        void* nobody = nullptr; // relaxed: read by who finds 0, published with waiter_ (G2)
-        if (!g.waiter_home_.compare_exchange_strong(nobody, &w.eng, std::memory_order_relaxed)) {
+    if (is_open(g)) {
+        try {
+            claim_wait(g);
+        } catch (...) {
             leave_runtime();
-            throw error("a task group can be waited for by one task at a time", "a second concurrent wait()",
-                        "one wait() after the other");
+            throw;
         }
+        g.waiter_home_ = &w.eng;
         if (me.silent_) engine::expose_all(w);
         engine::suspend(w, why::joined, sleep_in_group, &g, &me);
         g.open_.store(1, std::memory_order_relaxed); // nobody else is left
-        g.waiter_home_.store(nullptr, std::memory_order_relaxed);
+        g.flags_.fetch_and(~group::flag_waiting, std::memory_order_relaxed);
     } else if (then == after::requeue) {
         engine::suspend(
             w, why::moved, [](worker& at, void* t, void*) { engine::offer(at, *static_cast<task*>(t), why::moved); },
@@ -224,10 +239,7 @@ void wait_as_worker(group& g) {
 }
 
 void wait_until_done(group& g) {
-    if (worker* w = hot_self()) {
-        const bool nothing_open = g.open_.load(std::memory_order_acquire) == 1; // pairs as in wait_as_worker
-        if (nothing_open && !(g.flags_.load(std::memory_order_relaxed) & group::flag_begun)) return;
-        static_cast<void>(w);
+    if (hot_self()) {
         wait_as_worker(g);
     } else {
         wait_as_thread(g);

@@ -180,7 +180,7 @@ void wake_waiter(worker* w, group& g) noexcept {
     const auto word = g.waiter_.load(std::memory_order_relaxed); // ordered by the decrement that found 0 (G2)
     if (word & 1) return thread_waiter_of(word).wake();
     task& t = *reinterpret_cast<task*>(word);
-    engine& home = *static_cast<engine*>(g.waiter_home_.load(std::memory_order_relaxed)); // as waiter_
+    engine& home = *static_cast<engine*>(g.waiter_home_);
     if (w && &w->eng == &home)
         offer(*w, t, why::joined);
     else
