@@ -8,7 +8,6 @@ The exit status is 0 when everything ran and every answer was right, whatever th
 
 import argparse
 import json
-import math
 import os
 import shlex
 import shutil
@@ -124,20 +123,26 @@ def evaluate(row, sampler, failures):
         return figure | {"note": "failed"}
     if sampler.absent:
         return figure | {"note": sampler.absent}
-    samples = sampler.samples
+    samples, notes = sampler.samples, []
     if not samples:
         samples = sampler.doubtful
-        figure["note"] = "two whole cores in no sample; "
-    elif len(samples) < min(FEW, sampler.program.rounds) and len(samples) < sampler.rounds:
-        figure["note"] = f"only {len(samples)} samples; "
+        notes.append("DOUBTFUL: two whole cores in no sample")
+    elif len(samples) < min(FEW, sampler.rounds):
+        notes.append(f"only {len(samples)} samples")
     values = [v for s in samples for v in row.values(s)]
     low, high = quartiles(values)
     median = statistics.median(values)
     value = max(values) if row.of == "maximum" else median
     if row.of == "maximum":
-        over = sum(v > (row.target or math.inf) for v in values)
-        figure["note"] += f"median {median:.{row.digits}f}" + (f", {over} over" if over else "")
-@@    short = {"value": value, "median": median, "low": low, "high": high}
+        notes.append(f"median {median:.{row.digits}f}")
+        if row.target and value > row.target:
+            notes.append(f"{sum(v > row.target for v in values)} over")
+    if disturbed := sum(s.get("disturbed", 0) for s in samples):
+        notes.append(f"{disturbed:g} disturbed")
+    if sampler.discarded:
+        notes.append(f"{sampler.discarded} discarded")
+    figure["note"] = ", ".join(notes)
+    short = {"value": value, "median": median, "low": low, "high": high}
     short = {name: float(f"{number:.5g}") for name, number in short.items()}
     return figure | short | {"n": len(values), "reached": row.reached(value),
                              "values": [float(f"{v:.4g}") for v in values]}

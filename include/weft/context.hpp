@@ -8,9 +8,9 @@
 namespace weft {
 
 /// Where in the nesting of joins a function is. Passed down as an argument it spares a join two accesses to
-/// thread-local memory: `weft::join(ctx, f, g)` calls f and g with contexts of their own. A function that was given a
-/// context gives join that one; code below that knows no contexts is reached by a closure without parameter, or by
-/// enter(). A context is valid in the function that it was given to.
+/// thread-local memory: `weft::join(ctx, f, g)` calls f and g with contexts of their own. A function that was
+/// given a context gives join that one; code below that knows no contexts is reached by a closure without
+/// parameter, or by enter(). A context is valid in the function that it was given to.
 class context {
 public:
     explicit context(impl::frame* at) noexcept : at_(at) {}

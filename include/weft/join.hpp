@@ -16,8 +16,9 @@ namespace weft {
 
 /// What a join returns: a pair of results, std::monostate for a void one, nothing if both are void.
 template <class F, class G>
-using join_result = std::conditional_t<std::is_void_v<impl::raw_result<F>> && std::is_void_v<impl::raw_result<G>>, void,
-                                       std::pair<impl::result<F>, impl::result<G>>>;
+using join_result =
+    std::conditional_t<std::is_void_v<impl::raw_result<F>> && std::is_void_v<impl::raw_result<G>>, void,
+                       std::pair<impl::result<F>, impl::result<G>>>;
 
 /// Hints for the two closures of a join.
 struct join_hints {
@@ -39,7 +40,8 @@ join_result<F, G> fork(frame* parent, F& f, G&& g, const join_hints* h);
 
 /// The rare ways through a fork: the policy sees its closures as tasks, or this thread is no worker.
 template <bool Plain, class F, class G>
-[[gnu::noinline, gnu::cold]] join_result<F, G> fork_slowly(zone where, frame* parent, F& f, G& g, const join_hints* h) {
+[[gnu::noinline, gnu::cold]] join_result<F, G> fork_slowly(zone where, frame* parent, F& f, G& g,
+                                                           const join_hints* h) {
     using R = join_result<F, G>;
     if (where == zone::outside) {
         if constexpr (std::is_void_v<R>) {
@@ -60,19 +62,16 @@ template <bool Plain, class F, class G>
     auto run_f = [&] {
         try {
             a.emplace(call_closure<true>(f, hot_head()));
-        } catch (...) {
-            failed_f = std::current_exception();
-        }
+        } catch (...) { failed_f = std::current_exception(); }
     };
     auto run_g = [&] {
         try {
             b.emplace(call_closure<true>(g, hot_head()));
-        } catch (...) {
-            failed_g = std::current_exception();
-        }
+        } catch (...) { failed_g = std::current_exception(); }
     };
-    const bool reported = fork_tasks({[](void* c) { (*static_cast<decltype(run_f)*>(c))(); }, &run_f}, h ? h->first : hints{},
-                                     {[](void* c) { (*static_cast<decltype(run_g)*>(c))(); }, &run_g}, h ? h->second : hints{});
+    const bool reported =
+        fork_tasks({[](void* c) { (*static_cast<decltype(run_f)*>(c))(); }, &run_f}, h ? h->first : hints{},
+                   {[](void* c) { (*static_cast<decltype(run_g)*>(c))(); }, &run_g}, h ? h->second : hints{});
     if (!reported) {
         const silent_scope lazily;
         return fork<Plain, F, G&>(parent, f, g, h);
@@ -83,9 +82,9 @@ template <bool Plain, class F, class G>
     return joined<R>(std::move(*a), std::move(*b));
 }
 
-/// The fork itself. On its fast path: fill the frame, compare, link, run f, unlink, compare, run g; no atomic operation and
-/// no fence. The unlinking comes before the comparison, since the exposure handler may come between any two
-/// instructions: what it finds linked it may hand out, and then the comparison sees it.
+/// The fork itself. On its fast path: fill the frame, compare, link, run f, unlink, compare, run g; no atomic
+/// operation and no fence. The unlinking comes before the comparison, since the exposure handler may come
+/// between any two instructions: what it finds linked it may hand out, and then the comparison sees it.
 /// src/engine/core/README.md has the budget in instructions and the argument.
 template <bool Plain, class F, class G>
 [[gnu::always_inline]] inline join_result<F, G> fork(frame* parent, F& f, G&& g, const join_hints* h) {
@@ -130,15 +129,16 @@ template <bool Plain, class F, class G>
 
 } // namespace impl
 
-/// Runs `f()` and `g()`, possibly at the same time, and returns when both are done: their results as a pair, std::monostate
-/// for a void one, nothing if both are void; references are returned as values. `f` runs on the calling thread, at
-/// once; `g` after it, or on an idle worker meanwhile. In a thread that is no worker both run in the default runtime.
+/// Runs `f()` and `g()`, possibly at the same time, and returns when both are done: their results as a pair,
+/// std::monostate for a void one, nothing if both are void; references are returned as values. `f` runs on
+/// the calling thread, at once; `g` after it, or on an idle worker meanwhile. In a thread that is no worker
+/// both run in the default runtime.
 ///
-/// If one throws, the exception is rethrown here after the other has ended; if `f` throws, `g` may not have run at all; if
-/// both throw, that of `f` is taken. The stack needed is that of the plain nested calls plus one frame (about 64
-/// bytes and the captures of `g`) a level. The fiber may go on, on another thread: no lock of a thread and no
-/// address of a thread-local variable may be kept across.
-/// Frigo, Leiserson, Randall 1998 (work-first); lazily exposed as in lazy task creation, Mohr, Kranz, Halstead 1991.
+/// If one throws, the exception is rethrown here after the other has ended; if `f` throws, `g` may not have
+/// run at all; if both throw, that of `f` is taken. The stack needed is that of the plain nested calls plus
+/// one frame (about 64 bytes and the captures of `g`) a level. The fiber may go on, on another thread: no
+/// lock of a thread and no address of a thread-local variable may be kept across. Frigo, Leiserson, Randall
+/// 1998 (work-first); lazily exposed as in lazy task creation, Mohr, Kranz, Halstead 1991.
 template <class F, class G>
     requires(!std::same_as<std::remove_cvref_t<F>, context>)
 [[gnu::always_inline]] inline join_result<F, G> join(F&& f, G&& g) {
@@ -150,8 +150,8 @@ inline join_result<F, G> join(F&& f, G&& g, const join_hints& h) {
     return impl::fork<true, std::remove_reference_t<F>, G>(impl::hot_head(), f, std::forward<G>(g), &h);
 }
 
-/// The same with the context passed down: `f` and `g` take a weft::context, or nothing (then the plain forms below them
-/// work as usual).
+/// The same with the context passed down: `f` and `g` take a weft::context, or nothing (then the plain forms
+/// below them work as usual).
 template <class F, class G>
 [[gnu::always_inline]] inline join_result<F, G> join(context ctx, F&& f, G&& g) {
     return impl::fork<false, std::remove_reference_t<F>, G>(ctx.at(), f, std::forward<G>(g), nullptr);
@@ -182,14 +182,16 @@ void invoke_all(const hints* h, F& f, Rest&... rest) {
 
 } // namespace impl
 
-/// Runs all of them, possibly at the same time: nested joins in the order of the arguments. Results are not returned.
+/// Runs all of them, possibly at the same time: nested joins in the order of the arguments. Results are not
+/// returned.
 template <class... F>
     requires(sizeof...(F) > 0)
 void parallel_invoke(F&&... f) {
     impl::invoke_all(nullptr, f...);
 }
 
-/// The same with hints, one a function in the same order: `parallel_invoke({{.work = 2}, {.work = 1}}, f, g)`.
+/// The same with hints, one a function in the same order: `parallel_invoke({{.work = 2}, {.work = 1}}, f,
+/// g)`.
 template <std::size_t N, class... F>
     requires(sizeof...(F) == N)
 void parallel_invoke(const hints (&h)[N], F&&... f) {

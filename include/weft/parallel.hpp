@@ -23,7 +23,8 @@ struct loop_options {
 
 namespace impl {
 
-/// A clock for grains, about 8 ns a reading on x86: its unit only has to be of the order of half a nanosecond.
+/// A clock for grains, about 8 ns a reading on x86: its unit only has to be of the order of half a
+/// nanosecond.
 inline std::uint64_t ticks() noexcept {
 #if defined(__x86_64__)
     return __builtin_ia32_rdtsc();
@@ -33,16 +34,19 @@ inline std::uint64_t ticks() noexcept {
 #endif
 }
 
-/// A piece should take about this long, 3 to 6 microseconds: a thousand times the cost of a fork, and still so short that
-/// the last pieces of a loop end together.
+/// A piece should take about this long, 3 to 6 microseconds: a thousand times the cost of a fork, and still
+/// so short that the last pieces of a loop end together.
 inline constexpr std::uint64_t piece_ticks = 12'288;
 
-/// The grain of one loop, learnt while it runs. The range is halved by lazy joins down to it, first to single iterations at
-/// the left end; each piece that was too quick allows one twice as long, which is just what the next subtree to the right
-/// has. Written by all who run pieces; relaxed: a stale value costs a little time only.
+/// The grain of one loop, learnt while it runs. The range is halved by lazy joins down to it, first to single
+/// iterations at the left end; each piece that was too quick allows one twice as long, which is just what the
+/// next subtree to the right has. Written by all who run pieces; relaxed: a stale value costs a little time
+/// only.
 class learnt_grain {
 public:
-    explicit learnt_grain(std::ptrdiff_t given) noexcept : grain_(given > 0 ? given : 1), learns_(given <= 0) {}
+    explicit learnt_grain(std::ptrdiff_t given) noexcept
+        : grain_(given > 0 ? given : 1)
+        , learns_(given <= 0) {}
 
     std::ptrdiff_t get() const noexcept { return grain_.load(std::memory_order_relaxed); }
 
@@ -72,11 +76,12 @@ void loop_over(I first, std::ptrdiff_t from, std::ptrdiff_t to, learnt_grain& gr
         return;
     }
     const std::ptrdiff_t mid = from + n / 2;
-    join([&] { loop_over(first, from, mid, grain, range); }, [&] { loop_over(first, mid, to, grain, range); });
+    join([&] { loop_over(first, from, mid, grain, range); },
+         [&] { loop_over(first, mid, to, grain, range); });
 }
 
-/// A loop whose tree of tasks depends on the range, the grain and the number of workers only: the same program has the same
-/// tasks in every run, so what a policy learns of them stays valid.
+/// A loop whose tree of tasks depends on the range, the grain and the number of workers only: the same
+/// program has the same tasks in every run, so what a policy learns of them stays valid.
 template <class I, class Range>
 struct fixed_loop {
     I first;
@@ -110,7 +115,8 @@ struct fixed_loop {
         if (shape.pieces > 0) return in_pieces(std::min<std::ptrdiff_t>(shape.pieces, n));
         constexpr std::ptrdiff_t pieces_a_worker = 16;
         const auto grain = static_cast<std::ptrdiff_t>(options.grain);
-        in_halves(0, n, grain > 0 ? grain : std::max<std::ptrdiff_t>(1, n / (pieces_a_worker * shape.workers)));
+        in_halves(0, n,
+                  grain > 0 ? grain : std::max<std::ptrdiff_t>(1, n / (pieces_a_worker * shape.workers)));
     }
 };
 
@@ -123,22 +129,25 @@ void on_worker(F&& f) {
 
 } // namespace impl
 
-/// Calls `range(begin, end)` for pieces that make up [first, last); `I` is an integer or a random access iterator. Pieces may
-/// run at the same time, in any order; the first exception is rethrown and later pieces may then be left out.
+/// Calls `range(begin, end)` for pieces that make up [first, last); `I` is an integer or a random access
+/// iterator. Pieces may run at the same time, in any order; the first exception is rethrown and later pieces
+/// may then be left out.
 template <class I, class Range>
 void parallel_for_range(I first, I last, Range&& range, const loop_options& o = {}) {
     if (!(first < last)) return;
     const auto n = static_cast<std::ptrdiff_t>(last - first);
     impl::on_worker([&] {
         const impl::loop_shape shape = impl::shape_of_loop();
-        if (shape.fixed) return impl::fixed_loop<I, std::remove_reference_t<Range>>{first, n, o, range}.run(shape);
+        if (shape.fixed)
+            return impl::fixed_loop<I, std::remove_reference_t<Range>>{first, n, o, range}.run(shape);
         impl::learnt_grain grain(static_cast<std::ptrdiff_t>(o.grain));
         impl::loop_over(first, 0, n, grain, range);
     });
 }
 
-/// Calls `body(i)` for each i of [first, last): with the index for integers, with the iterator for iterators. Otherwise as
-/// parallel_for_range. Lazy binary splitting after Tzannes, Caragea, Barua, Vishkin 2010, by lazy joins.
+/// Calls `body(i)` for each i of [first, last): with the index for integers, with the iterator for iterators.
+/// Otherwise as parallel_for_range. Lazy binary splitting after Tzannes, Caragea, Barua, Vishkin 2010, by
+/// lazy joins.
 template <class I, class Body>
 void parallel_for(I first, I last, Body&& body, const loop_options& o = {}) {
     parallel_for_range(
@@ -149,10 +158,10 @@ void parallel_for(I first, I last, Body&& body, const loop_options& o = {}) {
         o);
 }
 
-/// combine(...combine(identity, map(first))..., map(last - 1)) over a fixed tree: the shape depends on the number of
-/// iterations and the grain only, so the result is the same for every number of workers, every policy and every run, also
-/// where `combine` is not associative to the last bit. Without a grain there are at most 1024 leaves. `identity` starts
-/// every leaf, so it must not change what it is combined with.
+/// combine(...combine(identity, map(first))..., map(last - 1)) over a fixed tree: the shape depends on the
+/// number of iterations and the grain only, so the result is the same for every number of workers, every
+/// policy and every run, also where `combine` is not associative to the last bit. Without a grain there are
+/// at most 1024 leaves. `identity` starts every leaf, so it must not change what it is combined with.
 template <class I, class T, class Map, class Combine>
 T parallel_reduce(I first, I last, T identity, Map&& map, Combine&& combine, const loop_options& o = {}) {
     if (!(first < last)) return identity;

@@ -15,35 +15,37 @@
 
 namespace weft {
 
-/// What is not given (an empty text) is taken from the environment (the variable in brackets), else it is the default. A value that cannot
-/// be honoured, here or there, is a weft::error that says what is allowed.
+/// What is not given (an empty text) is taken from the environment (the variable in brackets), else it is the
+/// default. A value that cannot be honoured, here or there, is a weft::error that says what is allowed.
 struct runtime_options {
-    std::optional<int> workers{};             ///< [WEFT_WORKERS] 1 to 1024; default: the cores this process may use
-    std::string policy{};                     ///< [WEFT_POLICY] name[:key=value,...], see docs/policies.md; default steal
-    std::string machine{};                    ///< [WEFT_MACHINE] TOML or XML file, or hwloc synthetic string; default: this one
-    std::optional<std::uint64_t> seed{};      ///< [WEFT_SEED] of every random choice; default 1
-    std::optional<std::size_t> stack_bytes{}; ///< [WEFT_STACK] of each task's stack, bytes or 64K, 8M, 1G; default 1M
-    std::string pin{};                        ///< [WEFT_PIN] compact, scatter, off; default: compact if every core has one worker
+    std::optional<int> workers{}; ///< [WEFT_WORKERS] 1 to 1024; default: the cores this process may use
+    std::string policy{};         ///< [WEFT_POLICY] name[:key=value,...], see docs/policies.md; default steal
+    std::string machine{}; ///< [WEFT_MACHINE] TOML or XML file, or hwloc synthetic string; default: this one
+    std::optional<std::uint64_t> seed{}; ///< [WEFT_SEED] of every random choice; default 1
+    std::optional<std::size_t>
+        stack_bytes{}; ///< [WEFT_STACK] of each task's stack, bytes or 64K, 8M, 1G; default 1M
+    std::string pin{}; ///< [WEFT_PIN] compact, scatter, off; default: compact if every core has one worker
 };
 
 /// Of the last run() of a runtime that has ended; sums over its workers.
 struct run_stats {
     std::string policy;
     int workers = 0;
-    double seconds = 0;      ///< from the call of run() to its return
-    std::uint64_t tasks = 0; ///< tasks that the scheduler started; forks that nobody took are not tasks
+    double seconds = 0;          ///< from the call of run() to its return
+    std::uint64_t tasks = 0;     ///< tasks that the scheduler started; forks that nobody took are not tasks
     std::uint64_t steals = 0;    ///< tasks and frames that a worker got from another one
     std::uint64_t exposures = 0; ///< hidden entries that were handed out, those taken back included
     std::uint64_t suppressed_exceptions = 0; ///< thrown in a group that had one already
-    double busy_seconds = 0;     ///< seconds x workers - idle_seconds
-    double idle_seconds = 0;     ///< looking for work or asleep
-    std::optional<double> work_seconds{}; ///< T1, where the engine can tell
-    std::optional<double> span_seconds{}; ///< Tinf, where the engine can tell
+    double busy_seconds = 0;                 ///< seconds x workers - idle_seconds
+    double idle_seconds = 0;                 ///< looking for work or asleep
+    std::optional<double> work_seconds{};    ///< T1, where the engine can tell
+    std::optional<double> span_seconds{};    ///< Tinf, where the engine can tell
 
     std::string to_json() const;
 };
 
-/// Workers under one scheduling policy. Several may exist at once. Destroying one waits for nothing: its runs must be over.
+/// Workers under one scheduling policy. Several may exist at once. Destroying one waits for nothing: its runs
+/// must be over.
 class runtime {
 public:
     explicit runtime(const runtime_options& options = {});
@@ -51,9 +53,9 @@ public:
     runtime(const runtime&) = delete;
     runtime& operator=(const runtime&) = delete;
 
-    /// Runs `f()` or `f(context)` on a worker and returns its result when it has ended; its exception is rethrown. Any
-    /// thread may call it, several at once. On a worker of this runtime it is a plain call; on a worker of another
-    /// one the calling task is suspended meanwhile.
+    /// Runs `f()` or `f(context)` on a worker and returns its result when it has ended; its exception is
+    /// rethrown. Any thread may call it, several at once. On a worker of this runtime it is a plain call; on
+    /// a worker of another one the calling task is suspended meanwhile.
     template <class F>
     impl::raw_result<F> run(F&& f) {
         using R = impl::raw_result<F>;
@@ -72,8 +74,8 @@ public:
     const std::string& policy() const noexcept; ///< as given
     run_stats stats() const;                    ///< not during a run
 
-    /// The one that join, groups and loops use in threads that belong to none. Made at first use from the environment,
-    /// which is where it can throw weft::error; lives until the process exits.
+    /// The one that join, groups and loops use in threads that belong to none. Made at first use from the
+    /// environment, which is where it can throw weft::error; lives until the process exits.
     static runtime& default_runtime();
 
     struct state;

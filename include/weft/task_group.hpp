@@ -17,10 +17,10 @@ namespace weft {
 ///     for (auto& part : parts) g.run([&] { work(part); });
 ///     g.wait();
 ///
-/// On a worker under a depth-first policy, run() starts the child at once and the rest of the caller can be stolen
-/// meanwhile, so a million runs in a loop hold no memory; under a breadth-first one the child is queued. Any task may
-/// add children while the group is open, children included; one task at a time may wait. After wait() the group may
-/// be used again.
+/// On a worker under a depth-first policy, run() starts the child at once and the rest of the caller can be
+/// stolen meanwhile, so a million runs in a loop hold no memory; under a breadth-first one the child is
+/// queued. Any task may add children while the group is open, children included; one task at a time may wait.
+/// After wait() the group may be used again.
 class task_group {
 public:
     task_group() noexcept {}
@@ -29,14 +29,15 @@ public:
     task_group(const task_group&) = delete;
     task_group& operator=(const task_group&) = delete;
 
-    /// Waits for the children. An exception that no wait() took ends the program (std::terminate), as with std::thread; if
-    /// the destructor runs because of another exception, that one wins and the group's is counted in the run's stats.
+    /// Waits for the children. An exception that no wait() took ends the program (std::terminate), as with
+    /// std::thread; if the destructor runs because of another exception, that one wins and the group's is
+    /// counted in the run's stats.
     ~task_group() {
         if (!state_.is_settled()) impl::end_group(state_);
     }
 
-    /// Adds a child. `f` is moved (or copied) into it. Throws what that move throws, and weft::error when there is no
-    /// stack for the child; the group is then as before.
+    /// Adds a child. `f` is moved (or copied) into it. Throws what that move throws, and weft::error when
+    /// there is no stack for the child; the group is then as before.
     template <class F>
     void run(F&& f) {
         spawn(std::forward<F>(f), no_hints);
@@ -46,17 +47,19 @@ public:
         spawn(std::forward<F>(f), h);
     }
 
-    /// Returns when every child is done, and rethrows the first exception of any of them; the others still run to their
-    /// end. Waiting suspends the calling task, not its worker; a second wait() returns at once. Throws weft::error if
-    /// another task waits already.
+    /// Returns when every child is done, and rethrows the first exception of any of them; the others still
+    /// run to their end. Waiting suspends the calling task, not its worker; a second wait() returns at once.
+    /// Throws weft::error if another task waits already.
     void wait() {
         if (!state_.is_settled()) impl::wait_group(state_);
     }
 
-    /// Children that have not started are dropped; those that have started run on and may ask is_cancelled(). wait()
-    /// still waits, and ends the cancellation.
+    /// Children that have not started are dropped; those that have started run on and may ask is_cancelled().
+    /// wait() still waits, and ends the cancellation.
     void cancel() noexcept { state_.flags_.fetch_or(group::flag_cancelled, std::memory_order_relaxed); }
-    bool is_cancelled() const noexcept { return state_.flags_.load(std::memory_order_relaxed) & group::flag_cancelled; }
+    bool is_cancelled() const noexcept {
+        return state_.flags_.load(std::memory_order_relaxed) & group::flag_cancelled;
+    }
 
 private:
     template <class F>
@@ -67,7 +70,8 @@ private:
             impl::child_started();
             own();
         };
-        if (impl::run_silently(state_, silent_body, const_cast<void*>(static_cast<const void*>(std::addressof(f)))))
+        if (impl::run_silently(state_, silent_body,
+                               const_cast<void*>(static_cast<const void*>(std::addressof(f)))))
             return;
         const impl::child_record child = impl::begin_child(sizeof(closure), alignof(closure));
         try {

@@ -55,7 +55,8 @@ void refuse_unknown_variables() {
         if (!name.starts_with("WEFT_") || entry.size() == name.size() + 1) continue;
         if (name.starts_with("WEFT_TEST_")) continue; // for tests of programs that use Weft, and Weft's own
         if (std::ranges::find(known, name) == known.end())
-            throw error("unknown environment variable", std::string(entry), fmt::format("{}", fmt::join(known, ", ")));
+            throw error("unknown environment variable", std::string(entry),
+                        fmt::format("{}", fmt::join(known, ", ")));
     }
 }
 
@@ -63,7 +64,8 @@ int workers_of(const runtime_options& o, const machine& m) {
     const std::string allowed = fmt::format("1 to {}", max_workers);
     if (o.workers) {
         if (*o.workers < 1 || *o.workers > max_workers)
-            throw error("the number of workers is out of range", fmt::format("runtime_options::workers = {}", *o.workers), allowed);
+            throw error("the number of workers is out of range",
+                        fmt::format("runtime_options::workers = {}", *o.workers), allowed);
         return *o.workers;
     }
     if (const auto text = variable("WEFT_WORKERS")) {
@@ -77,11 +79,13 @@ int workers_of(const runtime_options& o, const machine& m) {
 
 std::optional<std::size_t> parse_bytes(std::string_view text) {
     std::size_t unit = 1;
-    if (!text.empty())
-        switch (text.back()) {
-        case 'K': case 'k': unit = std::size_t{1} << 10; break;
-        case 'M': case 'm': unit = std::size_t{1} << 20; break;
-        case 'G': case 'g': unit = std::size_t{1} << 30; break;
+    if (!text.empty()) switch (text.back()) {
+        case 'K':
+        case 'k': unit = std::size_t{1} << 10; break;
+        case 'M':
+        case 'm': unit = std::size_t{1} << 20; break;
+        case 'G':
+        case 'g': unit = std::size_t{1} << 30; break;
         default: break;
         }
     if (unit > 1) text.remove_suffix(1);
@@ -126,7 +130,8 @@ std::optional<placement> placement_of(const runtime_options& o, const machine& m
     if (*text == "off") return std::nullopt;
     if (*text != "compact" && *text != "scatter")
         throw error("unknown way to pin workers", given, "compact, scatter, off");
-    if (m.is_modelled()) throw error("workers cannot be pinned to the cores of a described machine", given, "off");
+    if (m.is_modelled())
+        throw error("workers cannot be pinned to the cores of a described machine", given, "off");
     return *text == "compact" ? placement::compact : placement::scatter;
 }
 
@@ -139,8 +144,9 @@ settings settle(const runtime_options& o) {
 
     settings s;
     machine whole = load_machine(given_or_variable(o.machine, "WEFT_MACHINE").value_or(""));
-    s.threads.workers = o.workers || variable("WEFT_WORKERS") || !whole.is_modelled() ? workers_of(o, whole)
-                                                                                       : std::min(whole.size(), max_workers);
+    s.threads.workers = o.workers || variable("WEFT_WORKERS") || !whole.is_modelled()
+                            ? workers_of(o, whole)
+                            : std::min(whole.size(), max_workers);
     s.threads.seed = seed_of(o);
     s.threads.stack_bytes = stack_of(o);
     const auto where = placement_of(o, whole, s.threads.workers);

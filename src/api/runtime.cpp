@@ -43,7 +43,8 @@ struct runtime::state {
     std::atomic<int> open_runs{0}; ///< overlapping runs share one stretch of statistics
 
     explicit state(api::settings&& s)
-        : policy(s.policy), engine(make_policy(s.policy), std::move(s.on), s.threads) {}
+        : policy(s.policy)
+        , engine(make_policy(s.policy), std::move(s.on), s.threads) {}
 };
 
 runtime::runtime(const runtime_options& options) : state_(std::make_unique<state>(api::settle(options))) {}
@@ -52,7 +53,8 @@ runtime::~runtime() = default;
 
 void runtime::run_body(impl::body b) {
     state& s = *state_;
-    if (s.open_runs.fetch_add(1, std::memory_order_acq_rel) == 0) { // pairs with the decrement of the run before
+    if (s.open_runs.fetch_add(1, std::memory_order_acq_rel) ==
+        0) { // pairs with the decrement of the run before
         s.before = sum(s.engine);
         s.began = std::chrono::steady_clock::now();
     }
@@ -88,12 +90,15 @@ run_stats runtime::stats() const {
 }
 
 std::string run_stats::to_json() const {
-    auto known = [](const std::optional<double>& v) { return v ? fmt::format("{}", *v) : std::string("null"); };
-    return fmt::format(R"({{"policy": "{}", "workers": {}, "seconds": {}, "tasks": {}, "steals": {}, "exposures": {}, )"
-                       R"("suppressed_exceptions": {}, "busy_seconds": {}, "idle_seconds": {}, "work_seconds": {}, )"
-                       R"("span_seconds": {}}})",
-                       policy, workers, seconds, tasks, steals, exposures, suppressed_exceptions, busy_seconds,
-                       idle_seconds, known(work_seconds), known(span_seconds));
+    auto known = [](const std::optional<double>& v) {
+        return v ? fmt::format("{}", *v) : std::string("null");
+    };
+    return fmt::format(
+        R"({{"policy": "{}", "workers": {}, "seconds": {}, "tasks": {}, "steals": {}, "exposures": {}, )"
+        R"("suppressed_exceptions": {}, "busy_seconds": {}, "idle_seconds": {}, "work_seconds": {}, )"
+        R"("span_seconds": {}}})",
+        policy, workers, seconds, tasks, steals, exposures, suppressed_exceptions, busy_seconds, idle_seconds,
+        known(work_seconds), known(span_seconds));
 }
 
 runtime& runtime::default_runtime() {

@@ -10,17 +10,18 @@
 
 /// The seam between a scheduling policy and the engines that carry it out.
 ///
-/// A policy decides where a ready task goes, which task a worker runs next, and what a spawn does. It sees workers by
-/// rank, time and chance by its context, and no engine: no threads, clocks, or random sources of its own. The same
-/// object serves any engine. docs/adding-a-policy.md is the tour, src/policy/README.md has the rules that the
-/// engine guarantees in return.
+/// A policy decides where a ready task goes, which task a worker runs next, and what a spawn does. It sees
+/// workers by rank, time and chance by its context, and no engine: no threads, clocks, or random sources of
+/// its own. The same object serves any engine. docs/adding-a-policy.md is the tour, src/policy/README.md has
+/// the rules that the engine guarantees in return.
 namespace weft {
 
 enum class order : std::uint8_t {
-    child_first,  ///< the parent's fiber is captured and offered by ready(.., continuation); the child runs now
+    child_first,  ///< the parent's fiber is captured and offered by ready(.., continuation); the child runs
+                  ///< now
     parent_first, ///< the child is offered by ready(.., spawned); the parent goes on
     call,         ///< the child runs now on the parent's stack, still a task for the policy
-    lazy,         ///< like call, but its whole subtree is silent: joins are frames, exposed only when asked for
+    lazy, ///< like call, but its whole subtree is silent: joins are frames, exposed only when asked for
 };
 
 enum class why : std::uint8_t {
@@ -39,7 +40,8 @@ enum class why : std::uint8_t {
 
 enum class after : std::uint8_t { stay, requeue };
 
-/// A place where tasks are kept; the numbers are the policy's own. By convention a worker's rank is its own place.
+/// A place where tasks are kept; the numbers are the policy's own. By convention a worker's rank is its own
+/// place.
 using place_id = int;
 
 struct workers { ///< half-open range of ranks
@@ -67,7 +69,7 @@ struct usage { ///< of a finished task; the optional figures are there where the
     bool cancelled = false;
 };
 
-struct snapshot { ///< of what a worker does, by value since a task may end at any time
+struct snapshot {      ///< of what a worker does, by value since a task may end at any time
     bool busy = false; ///< it runs a task; else the rest is empty
     std::string_view name;
     std::uint64_t id = 0;
@@ -85,15 +87,17 @@ protected:
 
 /// What a policy may ask of the engine. None of it allocates or blocks.
 struct policy_context {
-    virtual workers all() const = 0;                ///< dense ranks of this instance
-    virtual workers active() const = 0;             ///< may change: never keep it across hooks
-    virtual int core_of(worker_id) const = 0;       ///< rank of the machine's core it runs on; may change
-    virtual time_ns now() const = 0;                ///< of the engine: real or virtual
-    virtual std::uint32_t random(worker_id, std::uint32_t below) = 0; ///< uniform in [0, below), by the runtime's seed
-    virtual void wake(workers) = 0;                 ///< state changed: sleepers of the range look again
+    virtual workers all() const = 0;          ///< dense ranks of this instance
+    virtual workers active() const = 0;       ///< may change: never keep it across hooks
+    virtual int core_of(worker_id) const = 0; ///< rank of the machine's core it runs on; may change
+    virtual time_ns now() const = 0;          ///< of the engine: real or virtual
+    virtual std::uint32_t random(worker_id,
+                                 std::uint32_t below) = 0; ///< uniform in [0, below), by the runtime's seed
+    virtual void wake(workers) = 0; ///< state changed: sleepers of the range look again
     virtual void post(worker_id from, worker_id to, int kind, task* = nullptr) = 0; ///< arrives as message()
-    virtual void exchange(worker_id, worker_id) = 0; ///< swaps the cores under two workers; running tasks go on
-    virtual void preempt(worker_id) = 0;            ///< its task comes back by ready(.., preempted)
+    virtual void exchange(worker_id,
+                          worker_id) = 0; ///< swaps the cores under two workers; running tasks go on
+    virtual void preempt(worker_id) = 0;  ///< its task comes back by ready(.., preempted)
     virtual std::span<task*> mold(task&, int width) = 0; ///< one share task a rank
     virtual snapshot running(worker_id) const = 0;
     virtual usage so_far(const task&) const = 0;
@@ -119,17 +123,18 @@ struct needs {
     time_ns tick = 0;              ///< period of tick(), 0: none
 };
 
-/// In every hook `w` is the calling worker. Hooks of different workers run at the same time. No hook allocates from the
-/// heap, blocks or throws, except attach().
+/// In every hook `w` is the calling worker. Hooks of different workers run at the same time. No hook
+/// allocates from the heap, blocks or throws, except attach().
 struct policy {
-    /// Once, before any other hook. Throws weft::error for a machine it cannot serve. `knobs` were parsed by the factory.
+    /// Once, before any other hook. Throws weft::error for a machine it cannot serve. `knobs` were parsed by
+    /// the factory.
     virtual needs attach(const machine&, policy_context&) = 0;
 
     /// `t` may run: keep it in some place. Its context is fully saved.
     virtual placed ready(worker_id w, task& t, why) = 0;
 
-    /// A task for `w`, or where to ask. At most one look outside the worker's own places a call, unless `last_look`:
-    /// then everything that w may take is looked at, since w parks if nothing comes.
+    /// A task for `w`, or where to ask. At most one look outside the worker's own places a call, unless
+    /// `last_look`: then everything that w may take is looked at, since w parks if nothing comes.
     virtual pick next(worker_id w, bool last_look) = 0;
 
     /// Whose hidden frames a parked worker keeps asking for; read again after wake().
@@ -148,10 +153,13 @@ struct policy {
     virtual after group_wait(worker_id, task&, group&) { return after::stay; }
     virtual void group_end(worker_id, task&, group&) {} ///< on the worker that goes on; also when unwinding
 
-    virtual void started(worker_id, task&) {}                 ///< first start only
-    virtual void blocked(worker_id, task&, why) {}            ///< suspended; comes back by ready(.., that reason)
-    virtual void finished(worker_id, task&, const usage&) {}  ///< once a started or cancelled task, before its group
-    virtual void message(worker_id, worker_id from, int kind, task*) { static_cast<void>(from), static_cast<void>(kind); }
+    virtual void started(worker_id, task&) {}      ///< first start only
+    virtual void blocked(worker_id, task&, why) {} ///< suspended; comes back by ready(.., that reason)
+    virtual void finished(worker_id, task&, const usage&) {
+    } ///< once a started or cancelled task, before its group
+    virtual void message(worker_id, worker_id from, int kind, task*) {
+        static_cast<void>(from), static_cast<void>(kind);
+    }
     virtual void iteration(worker_id, task&, int) {}
     virtual void graph_grew(worker_id, const graph_view&) {}
     virtual void resized(workers active) { static_cast<void>(active); }

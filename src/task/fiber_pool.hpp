@@ -7,24 +7,27 @@
 
 namespace weft {
 
-/// Free fibers of one runtime, shared by its workers; each worker has a small cache in front of it. Keeps up to
-/// `keep` free fibers, so that memory returns to its level after a burst; the others are unmapped.
+/// Free fibers of one runtime, shared by its workers; each worker has a small cache in front of it. Keeps up
+/// to `keep` free fibers, so that memory returns to its level after a burst; the others are unmapped.
 class fiber_pool {
 public:
     using entry_fn = void (*)(boost::context::detail::transfer_t);
 
     fiber_pool(std::size_t stack_bytes, std::size_t keep, entry_fn entry) noexcept
-        : stack_bytes_(stack_bytes), keep_(keep), entry_(entry) {}
+        : stack_bytes_(stack_bytes)
+        , keep_(keep)
+        , entry_(entry) {}
     ~fiber_pool(); ///< every fiber must have been given back
     fiber_pool(const fiber_pool&) = delete;
     fiber_pool& operator=(const fiber_pool&) = delete;
 
-    fiber* take();                 ///< throws weft::error when no stack can be mapped
-    void give(fiber*) noexcept;    ///< suspended in its loop, holds no task
+    fiber* take();              ///< throws weft::error when no stack can be mapped
+    void give(fiber*) noexcept; ///< suspended in its loop, holds no task
     std::size_t stack_bytes() const noexcept { return stack_bytes_; }
     std::size_t mapped() const noexcept; ///< fibers alive now
     std::size_t peak() const noexcept;   ///< most fibers alive at once so far
-    bool guards(const void* address) const noexcept; ///< the address is in the guard of a stack that is alive; for the fault report only
+    bool guards(const void* address)
+        const noexcept; ///< the address is in the guard of a stack that is alive; for the fault report only
 
 private:
     fiber* make();

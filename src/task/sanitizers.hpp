@@ -1,24 +1,25 @@
 #pragma once
 
-/// Which sanitizer this is built for, and its words about stacks and fibers. gcc and clang name their sanitizers differently.
+/// Which sanitizer this is built for, and its words about stacks and fibers. gcc and clang name their
+/// sanitizers differently.
 #if defined(__SANITIZE_ADDRESS__)
-#define WEFT_ASAN 1
+#    define WEFT_ASAN 1
 #endif
 #if defined(__SANITIZE_THREAD__)
-#define WEFT_TSAN 1
+#    define WEFT_TSAN 1
 #endif
 #if defined(__has_feature)
-#if __has_feature(address_sanitizer)
-#define WEFT_ASAN 1
-#endif
-#if __has_feature(thread_sanitizer)
-#define WEFT_TSAN 1
-#endif
+#    if __has_feature(address_sanitizer)
+#        define WEFT_ASAN 1
+#    endif
+#    if __has_feature(thread_sanitizer)
+#        define WEFT_TSAN 1
+#    endif
 #endif
 #ifdef WEFT_ASAN
-#include <sanitizer/asan_interface.h>
-#include <sanitizer/common_interface_defs.h>
+#    include <sanitizer/asan_interface.h>
+#    include <sanitizer/common_interface_defs.h>
 #endif
 #ifdef WEFT_TSAN
-#include <sanitizer/tsan_interface.h>
+#    include <sanitizer/tsan_interface.h>
 #endif

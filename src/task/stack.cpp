@@ -42,7 +42,8 @@ std::size_t min_stack_bytes() noexcept {
 
 stack map_stack(std::size_t usable_bytes) {
     const std::size_t bytes = round_up(usable_bytes, page_bytes()) + page_bytes();
-    void* p = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_STACK, -1, 0);
+    void* p = mmap(nullptr, bytes, PROT_READ | PROT_WRITE,
+                   MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_STACK, -1, 0);
     if (p == MAP_FAILED)
         throw error(fmt::format("cannot map a stack for a task ({})", std::strerror(errno)),
                     fmt::format("stack_bytes = {}", usable_bytes),

@@ -5,8 +5,8 @@
 
 namespace weft {
 
-/// The memory of one fiber: `bytes` usable bytes that end at `top`, below them a guard that faults when touched.
-/// Pages are given by the kernel at their first touch, so a large stack costs address space only.
+/// The memory of one fiber: `bytes` usable bytes that end at `top`, below them a guard that faults when
+/// touched. Pages are given by the kernel at their first touch, so a large stack costs address space only.
 struct stack {
     std::byte* base = nullptr; ///< lowest address of the mapping, the guard included
     std::size_t mapped_bytes = 0;
@@ -19,13 +19,14 @@ struct stack {
     }
 };
 
-/// The smallest stack accepted: a signal frame of this machine, the runtime's own needs, and some room to work.
+/// The smallest stack accepted: a signal frame of this machine, the runtime's own needs, and some room to
+/// work.
 std::size_t min_stack_bytes() noexcept;
 
 /// Throws weft::error with the knob to turn when the kernel gives no more mappings.
 /// The guard is MADV_GUARD_INSTALL where the kernel has it (Linux 6.13): a mapping then costs one entry of
-/// vm.max_map_count at most, and neighbouring stacks share one. Otherwise the guard is a protected page, which ends at
-/// about 32,000 stacks with the usual limit of 65,530 mappings.
+/// vm.max_map_count at most, and neighbouring stacks share one. Otherwise the guard is a protected page,
+/// which ends at about 32,000 stacks with the usual limit of 65,530 mappings.
 stack map_stack(std::size_t usable_bytes);
 void unmap_stack(const stack&) noexcept;
 

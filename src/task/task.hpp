@@ -32,8 +32,9 @@ enum class task_state : std::uint8_t {
     running,
 };
 
-/// A unit that a policy sees: a spawned closure, a root, a frame taken by a thief, or the continuation of either.
-/// Policies use the accessors and their own bytes (`data`); the fields with a trailing underscore are the engine's.
+/// A unit that a policy sees: a spawned closure, a root, a frame taken by a thief, or the continuation of
+/// either. Policies use the accessors and their own bytes (`data`); the fields with a trailing underscore are
+/// the engine's.
 ///
 /// Memory: [task][policy bytes][closure], one block, owned by the engine from its birth to the return of
 /// policy::finished. A task is in at most one queue at a time, so one hook is enough.
@@ -43,10 +44,10 @@ struct alignas(std::max_align_t) task {
     group* in() const noexcept { return group_; }     ///< null for a root and for a frame taken by a thief
     const hints& hint() const noexcept { return hint_; }
     std::uint64_t id() const noexcept { return id_; } ///< hash of the path of child indexes; 0: unknown
-    int level() const noexcept { return level_; }     ///< root 0, child = parent + 1; frames have their task's
-    int index() const noexcept { return index_; }     ///< among the children of its group
-    int root() const noexcept { return root_; }       ///< number of the root it descends from
-    int rank() const noexcept { return rank_; }       ///< of a moldable task's share
+    int level() const noexcept { return level_; } ///< root 0, child = parent + 1; frames have their task's
+    int index() const noexcept { return index_; } ///< among the children of its group
+    int root() const noexcept { return root_; }   ///< number of the root it descends from
+    int rank() const noexcept { return rank_; }   ///< of a moldable task's share
     int width() const noexcept { return width_; }
     int bottom_level() const noexcept { return bottom_level_; }
     std::span<const data_access> uses() const noexcept { return uses_; }
@@ -59,9 +60,10 @@ struct alignas(std::max_align_t) task {
     }
 
     // ---- the engine's fields
-    queue::list_hook queue_link{}; ///< at the policy's disposal while the task is ready
-    void (*call_)(void* closure) = nullptr;          ///< runs and destroys the closure; may throw
-    void (*drop_)(void* closure) noexcept = nullptr; ///< destroys a closure that never runs; null: nothing to do
+    queue::list_hook queue_link{};          ///< at the policy's disposal while the task is ready
+    void (*call_)(void* closure) = nullptr; ///< runs and destroys the closure; may throw
+    void (*drop_)(void* closure) noexcept =
+        nullptr; ///< destroys a closure that never runs; null: nothing to do
     void* closure_ = nullptr;
     impl::frame* frame_ = nullptr; ///< of a task made from an exposed frame
     fiber* fiber_ = nullptr;       ///< while suspended
@@ -81,12 +83,13 @@ struct alignas(std::max_align_t) task {
     std::uint32_t children_ = 0; ///< spawned so far in all its groups: the next child's path index
     task_state state_ = task_state::fresh;
     bool last_ = false;
-    bool silent_ = false;   ///< its spawns are not reported
+    bool silent_ = false;         ///< its spawns are not reported
     std::uint8_t arrives_as_ = 0; ///< the `why` of a task handed in from outside
     std::uint32_t block_bytes_ = 0;
 };
 
-static_assert(sizeof(task) % alignof(std::max_align_t) == 0, "the policy's bytes begin right behind a record");
+static_assert(sizeof(task) % alignof(std::max_align_t) == 0,
+              "the policy's bytes begin right behind a record");
 
 /// The most bytes a policy may ask for in a task.
 inline constexpr std::size_t max_task_bytes = 64;

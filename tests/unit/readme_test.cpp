@@ -16,7 +16,8 @@ std::string text_of(const std::string& path) {
 }
 
 TEST(readme, shows_the_program_that_is_tested) {
-    EXPECT_NE(text_of("README.md").find("```cpp\n" + text_of("tests/install/consumer/main.cpp") + "```"), std::string::npos);
+    EXPECT_NE(text_of("README.md").find("```cpp\n" + text_of("tests/install/consumer/main.cpp") + "```"),
+              std::string::npos);
 }
 
 } // namespace

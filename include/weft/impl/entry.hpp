@@ -18,16 +18,16 @@ enum class zone : std::uint8_t {
 [[gnu::cold]] zone slow_push(frame* parent, frame* f) noexcept;
 
 enum class outcome : std::uint8_t { not_run, value, failed };
-/// The way back from the first closure, the frame being unlinked already: not_run leaves the second closure to the
-/// caller; otherwise somebody else ran it, to its end.
+/// The way back from the first closure, the frame being unlinked already: not_run leaves the second closure
+/// to the caller; otherwise somebody else ran it, to its end.
 [[gnu::cold]] outcome slow_pop(frame* parent, frame* f) noexcept;
 
-/// The first closure threw: unlinks the frame; if somebody has it, waits for its end and drops its outcome. True if it
-/// was run.
+/// The first closure threw: unlinks the frame; if somebody has it, waits for its end and drops its outcome.
+/// True if it was run.
 [[gnu::cold]] outcome abandon(frame* parent, frame* f) noexcept;
 
-/// Both closures of a join as tasks of the reported zone. False if the policy wants this fork silent: nothing was run,
-/// and the caller forks again inside a silent_scope. Rethrows the first exception.
+/// Both closures of a join as tasks of the reported zone. False if the policy wants this fork silent: nothing
+/// was run, and the caller forks again inside a silent_scope. Rethrows the first exception.
 struct body {
     void (*run)(void*);
     void* closure;
@@ -46,14 +46,15 @@ private:
     task* of_;
 };
 
-/// A child of a group in the silent zone; false, and nothing done, elsewhere. Runs `body(source)` at once on a stack of its
-/// own. The body first moves the closure from `*source` to its own stack, then calls child_started(); from then on
-/// the caller may go on elsewhere. What it throws before that is rethrown here, what it throws later is the group's.
+/// A child of a group in the silent zone; false, and nothing done, elsewhere. Runs `body(source)` at once on
+/// a stack of its own. The body first moves the closure from `*source` to its own stack, then calls
+/// child_started(); from then on the caller may go on elsewhere. What it throws before that is rethrown here,
+/// what it throws later is the group's.
 bool run_silently(group&, void (*body)(void* source), void* source);
 void child_started() noexcept;
 
-/// A child of a group in the reported zone, or of a thread that is no worker: its record, with room for the closure at
-/// `storage`. The caller moves the closure there, then commits or gives up.
+/// A child of a group in the reported zone, or of a thread that is no worker: its record, with room for the
+/// closure at `storage`. The caller moves the closure there, then commits or gives up.
 struct child_record {
     task* record;
     void* storage;

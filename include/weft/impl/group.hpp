@@ -16,11 +16,12 @@ namespace impl {
 using waiter_word = std::uintptr_t;
 } // namespace impl
 
-/// The children that one wait collects. A policy sees it in the reported zone; `task_group` and a reported join
-/// contain one.
+/// The children that one wait collects. A policy sees it in the reported zone; `task_group` and a reported
+/// join contain one.
 ///
-/// Protocol of `open_`: it holds 1 for the wait still to come plus 1 for each child that somebody else may finish.
-/// Whoever brings it to 0 owns the duty to wake the waiter, and may touch the group until it has done so:
+/// Protocol of `open_`: it holds 1 for the wait still to come plus 1 for each child that somebody else may
+/// finish. Whoever brings it to 0 owns the duty to wake the waiter, and may touch the group until it has done
+/// so:
 ///   G1  open_ >= 1 while no wait is suspended in it;
 ///   G2  a waiter stores itself in waiter_, then takes back its own 1 (release), so whoever sees 0 sees it;
 ///   G3  a child's writes precede its decrement (release), the wait's return follows the last one (acquire).
@@ -45,7 +46,7 @@ struct group {
     std::atomic<impl::waiter_word> waiter_{0};
     void* waiter_home_ = nullptr; ///< the engine of a waiting task; written before waiter_
     std::atomic<std::uint32_t> flags_{0};
-    std::uint32_t spawned_ = 0; ///< children so far, by the spawning task; the index of the next one
+    std::uint32_t spawned_ = 0;  ///< children so far, by the spawning task; the index of the next one
     std::exception_ptr error_{}; ///< written by the winner of flag_failed before its decrement
     task* owner_ = nullptr;
     void* data_ = nullptr;
@@ -60,7 +61,7 @@ struct group {
     static constexpr std::uint32_t flag_failed = 1;    ///< some child threw; the first one has error_
     static constexpr std::uint32_t flag_cancelled = 2; ///< children not yet started are dropped
     static constexpr std::uint32_t flag_begun = 4;     ///< the policy was told of it by group_begin
-    static constexpr std::uint32_t flag_waiting = 8;   ///< a task waits, and open_ lacks its 1 (set before G2)
+    static constexpr std::uint32_t flag_waiting = 8; ///< a task waits, and open_ lacks its 1 (set before G2)
 };
 
 } // namespace weft

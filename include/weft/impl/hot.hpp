@@ -7,8 +7,9 @@
 ///
 /// A *frame* is an entry of the chain of its fiber: the second closure of a join, or the continuation of a
 /// `task_group::run`. The chain runs from the oldest entry to the youngest by `next`, so the oldest
-/// unexposed entry is found in one step from the fiber's `split`. Only the thread that runs the fiber (its own
-/// code or its own signal handler) touches the chain; thieves see an entry only after it was handed to them.
+/// unexposed entry is found in one step from the fiber's `split`. Only the thread that runs the fiber (its
+/// own code or its own signal handler) touches the chain; thieves see an entry only after it was handed to
+/// them.
 namespace weft {
 struct task;
 }
@@ -18,21 +19,23 @@ namespace weft::impl {
 struct worker;
 
 struct frame {
-    frame* next;         ///< younger entry; written by the owner, null for the youngest
-    bool (*run)(frame*); ///< runs the closure on the thief's stack, false if it threw; null for a continuation
+    frame* next; ///< younger entry; written by the owner, null for the youngest
+    bool (*run)(
+        frame*); ///< runs the closure on the thief's stack, false if it threw; null for a continuation
 
     // The fields below are not initialised by a fork. The owner writes them when it exposes the entry, before
     // the release that hands it over; afterwards only `done` is shared.
-    task* of;           ///< the silent task that the entry belongs to
+    task* of;            ///< the silent task that the entry belongs to
     std::uintptr_t done; ///< raw storage of the completion word, see engine/core/completion.hpp
-    std::int32_t thief; ///< worker to which it was handed, or not_returnable
+    std::int32_t thief;  ///< worker to which it was handed, or not_returnable
 };
 
 /// One per thread. `limit` decides in one comparison whether a fork may take its fast path:
 /// an entry at address f is ordinary iff f < limit. The entries of a fiber lie at falling addresses, so
 /// - limit == address of the youngest exposed entry: exactly the exposed entries are not ordinary;
 /// - limit == 0: nothing is ordinary, every fork and every return from one takes the slow path. This is the
-///   attention word of the thread: idle workers, reported zones and threads that are not workers have it at 0.
+///   attention word of the thread: idle workers, reported zones and threads that are not workers have it at
+///   0.
 /// Writers: the thread itself, its signal handler, and thieves, which store 0 only (relaxed; an overwritten
 /// request is found again by the check that follows each store of the owner, see engine/threads/README.md).
 struct hot_words {
@@ -43,19 +46,19 @@ struct hot_words {
 };
 
 #if defined(__x86_64__)
-#define WEFT_TLS_BY_OFFSET 1
-// A fiber may go on, on another thread, after any call. The *offset* of a thread-local word may be kept in a register,
-// its *address* may not, and compilers do keep addresses. Hence the accesses spelled out.
+#    define WEFT_TLS_BY_OFFSET 1
+// A fiber may go on, on another thread, after any call. The *offset* of a thread-local word may be kept in a
+// register, its *address* may not, and compilers do keep addresses. Hence the accesses spelled out.
 extern "C" {
 extern thread_local constinit hot_words weft_hot __attribute__((tls_model("initial-exec")));
 }
-#if defined(WEFT_SHARED) || (defined(__PIC__) && !defined(__PIE__))
-#define WEFT_TLS_LOAD_OFFSET "movq weft_hot@gottpoff(%%rip), %[offset]\n\t"
-#define WEFT_TLS_WORD(n) "%%fs:" #n "(%[offset])"
-#else
-#define WEFT_TLS_LOAD_OFFSET
-#define WEFT_TLS_WORD(n) "%%fs:weft_hot@tpoff+" #n
-#endif
+#    if defined(WEFT_SHARED) || (defined(__PIC__) && !defined(__PIE__))
+#        define WEFT_TLS_LOAD_OFFSET "movq weft_hot@gottpoff(%%rip), %[offset]\n\t"
+#        define WEFT_TLS_WORD(n) "%%fs:" #n "(%[offset])"
+#    else
+#        define WEFT_TLS_LOAD_OFFSET
+#        define WEFT_TLS_WORD(n) "%%fs:weft_hot@tpoff+" #n
+#    endif
 
 /// True when the entry at `f` is not ordinary. Ordered by a compiler barrier on both sides.
 [[gnu::always_inline]] inline bool at_limit(const void* f) noexcept {
@@ -92,8 +95,8 @@ extern thread_local constinit hot_words weft_hot __attribute__((tls_model("initi
     return self;
 }
 
-#undef WEFT_TLS_LOAD_OFFSET
-#undef WEFT_TLS_WORD
+#    undef WEFT_TLS_LOAD_OFFSET
+#    undef WEFT_TLS_WORD
 #else
 // Elsewhere the same accesses are calls that the compiler cannot see through.
 bool at_limit(const void* f) noexcept;
@@ -103,6 +106,8 @@ worker* hot_self() noexcept;
 #endif
 
 /// Orders the stores of the owner against its own signal handler; no instruction.
-[[gnu::always_inline]] inline void handler_fence() noexcept { std::atomic_signal_fence(std::memory_order_seq_cst); }
+[[gnu::always_inline]] inline void handler_fence() noexcept {
+    std::atomic_signal_fence(std::memory_order_seq_cst);
+}
 
 } // namespace weft::impl

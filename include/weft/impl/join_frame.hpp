@@ -49,8 +49,8 @@ template <bool Linked, class F>
     }
 }
 
-/// The frame of a join: what others need to run its second closure, and where they put the outcome. A closure given as an
-/// lvalue is kept by reference, a temporary by value.
+/// The frame of a join: what others need to run its second closure, and where they put the outcome. A closure
+/// given as an lvalue is kept by reference, a temporary by value.
 template <class G>
 struct join_frame : frame {
     [[no_unique_address]] G g;
@@ -68,7 +68,8 @@ struct join_frame : frame {
                     result<G>(call_closure<true>(self->g, hot_head()));
                 return true;
             } catch (...) {
-                ::new (static_cast<void*>(std::addressof(self->error))) std::exception_ptr(std::current_exception());
+                ::new (static_cast<void*>(std::addressof(self->error)))
+                    std::exception_ptr(std::current_exception());
                 return false;
             }
         };

@@ -7,11 +7,13 @@
 
 namespace weft::engine {
 
-/// Blocks of a few sizes for task records, one cache a worker. A block may be given back to another worker's cache
-/// than it came from; each cache is bounded, the rest goes to the global allocator, so nothing piles up.
+/// Blocks of a few sizes for task records, one cache a worker. A block may be given back to another worker's
+/// cache than it came from; each cache is bounded, the rest goes to the global allocator, so nothing piles
+/// up.
 class block_cache {
 public:
-    static constexpr std::size_t unit = 64, classes = 16, keep = 64; ///< blocks up to unit * classes bytes are cached
+    static constexpr std::size_t unit = 64, classes = 16,
+                                 keep = 64; ///< blocks up to unit * classes bytes are cached
 
     block_cache() = default;
     block_cache(const block_cache&) = delete;

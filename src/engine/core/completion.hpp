@@ -14,8 +14,8 @@ namespace weft::engine {
 ///   running            written by the owner before the frame is handed over
 ///   the waiter         owner -> waiting, only from `running`, only after the owner's context is saved
 ///   value, failed      thief, exactly once
-/// The thief's exchange and the owner's compare-exchange meet in this word, so exactly one of them sees the other:
-/// the thief finds a waiter and must make it ready, or the owner finds the result and goes on.
+/// The thief's exchange and the owner's compare-exchange meet in this word, so exactly one of them sees the
+/// other: the thief finds a waiter and must make it ready, or the owner finds the result and goes on.
 template <class Sync = queue::std_sync>
 class completion {
 public:
@@ -37,7 +37,8 @@ public:
     bool wait(std::uintptr_t waiter) noexcept {
         std::uintptr_t expected = running;
         // release: the saved context, for the thief's exchange. acquire: the result, if it came first.
-        return word_.compare_exchange_strong(expected, waiter, std::memory_order_acq_rel, std::memory_order_acquire);
+        return word_.compare_exchange_strong(expected, waiter, std::memory_order_acq_rel,
+                                             std::memory_order_acquire);
     }
 
 private:

@@ -12,17 +12,19 @@
 
 namespace weft::engine {
 
-/// What every engine offers to the code shared between them: the carrying out of spawns, joins, waits and completions is
-/// in this folder, how workers get work and how they are told is the engine's.
+/// What every engine offers to the code shared between them: the carrying out of spawns, joins, waits and
+/// completions is in this folder, how workers get work and how they are told is the engine's.
 struct engine {
     engine(std::unique_ptr<policy> p, machine m, std::size_t stack_bytes, std::size_t keep_fibers);
     virtual ~engine() = default;
 
-    /// The scheduler on the current fiber: takes tasks and runs them. Returns when the fiber has been given a child to run.
+    /// The scheduler on the current fiber: takes tasks and runs them. Returns when the fiber has been given a
+    /// child to run.
     virtual void schedule() = 0;
     /// `p` says where a task was just put and who could run it; wakes somebody if needed.
     virtual void announce(worker&, const placed& p) = 0;
-    /// Hands out hidden entries to those who ask. Called in the runtime or in the exposure handler; `by_signal`: a signal came.
+    /// Hands out hidden entries to those who ask. Called in the runtime or in the exposure handler;
+    /// `by_signal`: a signal came.
     virtual void answer(worker&, bool by_signal) noexcept = 0;
     /// Gets an exposed entry back if its thief has not taken it yet.
     virtual bool take_back(worker&, impl::frame&) noexcept = 0;
@@ -42,17 +44,18 @@ struct engine {
 inline constexpr std::int32_t not_returnable = -1;
 
 // switch.hpp
-/// Keeps the exposure handler away from the chain while the runtime works on it. The way out answers the asks that came
-/// meanwhile; control may be on another thread by then.
+/// Keeps the exposure handler away from the chain while the runtime works on it. The way out answers the asks
+/// that came meanwhile; control may be on another thread by then.
 worker& enter_runtime() noexcept;
 void leave_runtime() noexcept;
 fiber& take_fiber(worker&); ///< throws weft::error when there is no stack
 void free_fiber(worker&, fiber&) noexcept;
 
 // switch.cpp
-/// Saves the current fiber with its innermost task, and schedules on another one. The action runs when the task may be
-/// made ready by others. Returns when it was resumed, in the runtime. Ends the program, with the knob to turn, when
-/// there is no stack to schedule on: others hold addresses in this one, so it cannot be unwound.
+/// Saves the current fiber with its innermost task, and schedules on another one. The action runs when the
+/// task may be made ready by others. Returns when it was resumed, in the runtime. Ends the program, with the
+/// knob to turn, when there is no stack to schedule on: others hold addresses in this one, so it cannot be
+/// unwound.
 void suspend(worker&, why reason, void (*action)(worker&, void*, void*), void* a, void* b) noexcept;
 /// Scheduler: goes on with a suspended task; the current fiber becomes free.
 void resume(worker&, task&) noexcept;
@@ -62,7 +65,8 @@ void fiber_entry(boost::context::detail::transfer_t) noexcept;
 /// A record with the policy's bytes (zeroed) and room for a closure behind them.
 task& make_task(worker*, engine&, std::size_t closure_bytes, std::size_t closure_align);
 void free_task(worker*, task&) noexcept;
-/// Scheduler: runs a fresh task to its end on the current fiber. Returns on whatever worker the fiber is by then.
+/// Scheduler: runs a fresh task to its end on the current fiber. Returns on whatever worker the fiber is by
+/// then.
 void start(worker&, task&);
 /// Runs a fresh task on the current stack, below its parent.
 void call(worker&, task&, bool silent);
@@ -82,8 +86,9 @@ void fail(worker*, group&, std::exception_ptr) noexcept;
 void submit_root(engine&, task&);
 /// Runs `b` as a root of `e` and waits for it, from whatever thread; in place if this is a worker of `e`.
 void run_root(engine& e, impl::body b);
-/// Gives every hidden entry of the running chain to the policy: done before a fiber blocks on anything but its own
-/// youngest frame, so that nothing is hidden with it. Each entry is exposed once in its life: O(1) a fork.
+/// Gives every hidden entry of the running chain to the policy: done before a fiber blocks on anything but
+/// its own youngest frame, so that nothing is hidden with it. Each entry is exposed once in its life: O(1) a
+/// fork.
 void expose_all(worker&);
 
 } // namespace weft::engine

@@ -28,7 +28,8 @@ zone slow_push(frame* parent, frame* f) noexcept {
     if (!w) return zone::outside;
     if (!w->current->running->silent_) return zone::reported;
     enter_runtime();
-    // Linked here already, so that it can be handed out at once if all older entries are; the caller links it again.
+    // Linked here already, so that it can be handed out at once if all older entries are; the caller links it
+    // again.
     f->next = nullptr;
     parent->next = f;
     leave_runtime();
@@ -99,13 +100,14 @@ void end_reported_group(worker& w, group& g) noexcept {
     g.flags_.fetch_and(~group::flag_begun, std::memory_order_relaxed);
     w.eng.scheduler->group_end(w.id, *g.owner_, g);
     if (g.data_) {
-        w.blocks.give(g.data_, (w.eng.need.group_bytes + engine::block_cache::unit - 1) / engine::block_cache::unit *
-                                   engine::block_cache::unit);
+        w.blocks.give(g.data_, (w.eng.need.group_bytes + engine::block_cache::unit - 1) /
+                                   engine::block_cache::unit * engine::block_cache::unit);
         g.data_ = nullptr;
     }
 }
 
-/// Puts the parent's fiber aside and runs the child on a fresh one, at once; the parent is offered from there.
+/// Puts the parent's fiber aside and runs the child on a fresh one, at once; the parent is offered from
+/// there.
 void run_child_first(worker& w, task& parent, task& child, fiber& on) noexcept {
     fiber& self = *w.current;
     parent.fiber_ = &self;
@@ -113,14 +115,16 @@ void run_child_first(worker& w, task& parent, task& child, fiber& on) noexcept {
     on.reset_chain();
     on.has_child = false;
     on.first = &child;
-    engine::switch_to(w, on,
-                      {[](worker& at, void* p, void*) { engine::offer(at, *static_cast<task*>(p), why::continuation); },
-                       &parent, nullptr});
+    engine::switch_to(
+        w, on,
+        {[](worker& at, void* p, void*) { engine::offer(at, *static_cast<task*>(p), why::continuation); },
+         &parent, nullptr});
     parent.state_ = task_state::running;
 }
 
-/// Silent zone, or a spawn that the policy wants silent: the child runs at once on a stack of its own, and the parent's
-/// fiber stays below it as an entry that can be exposed. Returns when the parent goes on, wherever that is.
+/// Silent zone, or a spawn that the policy wants silent: the child runs at once on a stack of its own, and
+/// the parent's fiber stays below it as an entry that can be exposed. Returns when the parent goes on,
+/// wherever that is.
 [[gnu::always_inline]] inline void run_below(worker& w, group& g, fiber& child, task& as, void (*body)(void*),
                                              void* source, std::exception_ptr& refused) noexcept {
     fiber& self = *w.current;
@@ -184,7 +188,8 @@ namespace {
 
 void sleep_in_group(worker& at, void* in, void* waiter) {
     auto& g = *static_cast<group*>(in);
-    g.waiter_.store(reinterpret_cast<waiter_word>(waiter), std::memory_order_relaxed); // published by the next line (G2)
+    g.waiter_.store(reinterpret_cast<waiter_word>(waiter),
+                    std::memory_order_relaxed); // published by the next line (G2)
     if (g.open_.fetch_sub(1, std::memory_order_acq_rel) == 1) at.resume_first = static_cast<task*>(waiter);
 }
 
@@ -197,8 +202,10 @@ void claim_wait(group& g) {
 
 /// Children are open, or somebody waits (who took back the group's own 1, so that open_ alone does not tell).
 bool is_open(const group& g) noexcept {
-    const bool open = g.open_.load(std::memory_order_acquire) != 1; // pairs with the last child's decrement (G3)
-    return open || (g.flags_.load(std::memory_order_relaxed) & group::flag_waiting); // set before a waiter's decrement
+    const bool open =
+        g.open_.load(std::memory_order_acquire) != 1; // pairs with the last child's decrement (G3)
+    return open || (g.flags_.load(std::memory_order_relaxed) &
+                    group::flag_waiting); // set before a waiter's decrement
 }
 
 void wait_as_thread(group& g) {
@@ -231,8 +238,9 @@ void wait_as_worker(group& g) {
         g.flags_.fetch_and(~group::flag_waiting, std::memory_order_relaxed);
     } else if (then == after::requeue) {
         engine::suspend(
-            w, why::moved, [](worker& at, void* t, void*) { engine::offer(at, *static_cast<task*>(t), why::moved); },
-            &me, nullptr);
+            w, why::moved,
+            [](worker& at, void* t, void*) { engine::offer(at, *static_cast<task*>(t), why::moved); }, &me,
+            nullptr);
     }
     end_reported_group(*hot_self(), g);
     leave_runtime();
@@ -338,7 +346,8 @@ child_record begin_child(std::size_t bytes, std::size_t align) {
 
 void give_up_child(child_record c) noexcept { engine::free_task(hot_self(), *c.record); }
 
-void commit_child(group& g, child_record s, const hints& h, void (*run)(void*), void (*drop)(void*) noexcept) {
+void commit_child(group& g, child_record s, const hints& h, void (*run)(void*),
+                  void (*drop)(void*) noexcept) {
     task& t = *s.record;
     t.call_ = run;
     t.drop_ = drop;
@@ -363,7 +372,8 @@ void commit_child(group& g, child_record s, const hints& h, void (*run)(void*), 
 
 void wait_group(group& g) {
     wait_until_done(g);
-    if (g.flags_.load(std::memory_order_relaxed) == 0) [[likely]] return;
+    if (g.flags_.load(std::memory_order_relaxed) == 0) [[likely]]
+        return;
     g.flags_.store(0, std::memory_order_relaxed);
     if (g.error_) std::rethrow_exception(std::exchange(g.error_, nullptr));
 }
@@ -375,9 +385,7 @@ void end_group(group& g) noexcept {
     std::fputs("weft: a task group was destroyed with an exception that no wait() took\n", stderr);
     try {
         std::rethrow_exception(std::exchange(g.error_, nullptr)); // so that the terminate handler can name it
-    } catch (...) {
-        std::terminate();
-    }
+    } catch (...) { std::terminate(); }
 }
 
 void count_suppressed() noexcept {

@@ -3,8 +3,8 @@
 #include <cstddef>
 #include <cstdio>
 #include <cstdlib>
-#include <utility>
 #include <new>
+#include <utility>
 
 namespace weft::impl {
 extern "C" {
@@ -20,14 +20,17 @@ thread_local constinit hot_words weft_hot{};
 [[gnu::noinline]] worker* hot_self() noexcept { return weft_hot.self; }
 #endif
 
-static_assert(offsetof(hot_words, limit) == 0 && offsetof(hot_words, head) == 8 && offsetof(hot_words, self) == 16);
+static_assert(offsetof(hot_words, limit) == 0 && offsetof(hot_words, head) == 8 &&
+              offsetof(hot_words, self) == 16);
 
 } // namespace weft::impl
 
 namespace weft::engine {
 
 engine::engine(std::unique_ptr<policy> p, machine m, std::size_t stack_bytes, std::size_t keep_fibers)
-    : scheduler(std::move(p)), on(std::move(m)), fibers(stack_bytes, keep_fibers, fiber_entry) {}
+    : scheduler(std::move(p))
+    , on(std::move(m))
+    , fibers(stack_bytes, keep_fibers, fiber_entry) {}
 
 namespace {
 
@@ -47,9 +50,7 @@ fiber& take_fiber_or_die(worker& w) noexcept {
     if (!(in.flags_.load(std::memory_order_relaxed) & group::flag_cancelled)) [[likely]] {
         try {
             self.child_body(self.child_source);
-        } catch (...) {
-            error = std::current_exception();
-        }
+        } catch (...) { error = std::current_exception(); }
     } else if (task* t = self.running; t != &self.own.record && t->drop_) {
         t->drop_(t->closure_);
     }
@@ -70,7 +71,8 @@ fiber& take_fiber_or_die(worker& w) noexcept {
     bool mine = k.thief == continuation::unexposed;
     if (!mine && k.thief >= 0 && w.eng.take_back(w, k)) {
         // The parent is below this fiber again, with all its older entries exposed.
-        in.open_.fetch_sub(1, std::memory_order_relaxed); // the count was taken by this worker, for this entry
+        in.open_.fetch_sub(1,
+                           std::memory_order_relaxed); // the count was taken by this worker, for this entry
         w.oldest = &parent;
         mine = true;
     }

@@ -6,11 +6,11 @@
 
 /// The switch between fibers, inlined where it is hot.
 ///
-/// Boost.Context's jump_fcontext goes to the other stack by an indirect jump, so the processor's return stack keeps the
-/// address of every call of it for ever, and each return on the way out of both fibers is mispredicted (measured: 67
-/// against 20 ns for a task_group::run). It is therefore entered by a jump with the return address pushed by hand;
-/// then the return stack fits again on both sides, provided that a fiber leaves and arrives at the same depth of calls:
-/// hence the inlining.
+/// Boost.Context's jump_fcontext goes to the other stack by an indirect jump, so the processor's return stack
+/// keeps the address of every call of it for ever, and each return on the way out of both fibers is
+/// mispredicted (measured: 67 against 20 ns for a task_group::run). It is therefore entered by a jump with
+/// the return address pushed by hand; then the return stack fits again on both sides, provided that a fiber
+/// leaves and arrives at the same depth of calls: hence the inlining.
 namespace weft::engine {
 
 using boost::context::detail::fcontext_t;
@@ -34,12 +34,13 @@ using boost::context::detail::transfer_t;
                  "1:\tmovq %%rbx, %%rsp"
                  : "=r"(r0), "=r"(r1), "=r"(kept), "+r"(a0), "+r"(a1)
                  :
-                 : "rcx", "r8", "r9", "r10", "r11", "xmm0", "xmm1", "xmm2", "xmm3", "xmm4", "xmm5", "xmm6", "xmm7", "xmm8",
-                   "xmm9", "xmm10", "xmm11", "xmm12", "xmm13", "xmm14", "xmm15",
-#ifdef __AVX512F__
-                   "xmm16", "xmm17", "xmm18", "xmm19", "xmm20", "xmm21", "xmm22", "xmm23", "xmm24", "xmm25", "xmm26",
-                   "xmm27", "xmm28", "xmm29", "xmm30", "xmm31", "k1", "k2", "k3", "k4", "k5", "k6", "k7",
-#endif
+                 : "rcx", "r8", "r9", "r10", "r11", "xmm0", "xmm1", "xmm2", "xmm3", "xmm4", "xmm5", "xmm6",
+                   "xmm7", "xmm8", "xmm9", "xmm10", "xmm11", "xmm12", "xmm13", "xmm14", "xmm15",
+#    ifdef __AVX512F__
+                   "xmm16", "xmm17", "xmm18", "xmm19", "xmm20", "xmm21", "xmm22", "xmm23", "xmm24", "xmm25",
+                   "xmm26", "xmm27", "xmm28", "xmm29", "xmm30", "xmm31", "k1", "k2", "k3", "k4", "k5", "k6",
+                   "k7",
+#    endif
                    "cc", "memory");
     back.fctx = r0;
     back.data = r1;
@@ -81,7 +82,8 @@ using boost::context::detail::transfer_t;
 #ifdef WEFT_ASAN
     const void* bottom = to.memory.base ? to.memory.limit() : to.asan_bottom;
     const std::size_t size =
-        to.memory.base ? static_cast<std::size_t>(reinterpret_cast<std::byte*>(&to) - to.memory.limit()) : to.asan_size;
+        to.memory.base ? static_cast<std::size_t>(reinterpret_cast<std::byte*>(&to) - to.memory.limit())
+                       : to.asan_size;
     __sanitizer_start_switch_fiber(&from.asan_fake_stack, bottom, size);
 #endif
 #ifdef WEFT_TSAN
@@ -134,7 +136,8 @@ inline void free_left(worker& w, void* f, void*) noexcept { free_fiber(w, *stati
         // From the next store on, the handler may hand out entries and lower the limit by itself.
         const fiber* f = w.current;
         const bool ordinary = !asked && f->running && f->running->silent_;
-        w.hot->limit.store(ordinary ? reinterpret_cast<std::uintptr_t>(f->split) : 0, std::memory_order_relaxed);
+        w.hot->limit.store(ordinary ? reinterpret_cast<std::uintptr_t>(f->split) : 0,
+                           std::memory_order_relaxed);
         impl::handler_fence();
         w.hot->in_runtime.store(false, std::memory_order_relaxed);
         impl::handler_fence();

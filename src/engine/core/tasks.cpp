@@ -27,9 +27,7 @@ void run_body(task& t, bool cancelled, std::exception_ptr& error) {
     }
     try {
         t.call_(t.closure_);
-    } catch (...) {
-        error = std::current_exception();
-    }
+    } catch (...) { error = std::current_exception(); }
 }
 
 bool is_cancelled(const task& t) noexcept {
@@ -39,7 +37,8 @@ bool is_cancelled(const task& t) noexcept {
 } // namespace
 
 task& make_task(worker* w, engine& e, std::size_t closure_bytes, std::size_t closure_align) {
-    const std::size_t closure_at = round_up(sizeof(task) + e.need.task_bytes, std::max<std::size_t>(closure_align, 1));
+    const std::size_t closure_at =
+        round_up(sizeof(task) + e.need.task_bytes, std::max<std::size_t>(closure_align, 1));
     std::size_t bytes = closure_at + closure_bytes;
     std::size_t slack = closure_align > block_cache::unit / 4 ? closure_align : 0; // blocks are aligned to 16
     bytes += slack;
@@ -214,7 +213,8 @@ void expose_all(worker& w) {
             offer(w, t, why::exposed);
         }
         if (x == top) return;
-        if (!x->above->child_has_started) continue; // blocked in the move of its closure: the parent's frame must stay
+        if (!x->above->child_has_started)
+            continue; // blocked in the move of its closure: the parent's frame must stay
         continuation& k = x->above->parent_goes_on;
         k.thief = not_returnable;
         k.in->open_.fetch_add(1, std::memory_order_relaxed); // the child above counts from now on

@@ -23,13 +23,14 @@ struct counter {
 };
 
 struct worker_counters {
-    counter tasks;      ///< tasks started
-    counter steals;     ///< tasks and frames got from another worker
-    counter exposures;  ///< entries handed out
-    counter returned;   ///< entries handed out and taken back before the thief had them
+    counter tasks;     ///< tasks started
+    counter steals;    ///< tasks and frames got from another worker
+    counter exposures; ///< entries handed out
+    counter returned;  ///< entries handed out and taken back before the thief had them
     counter suspensions;
-    counter idle_ns;    ///< looking for work or asleep, ended stretches
-    std::atomic<std::int64_t> idle_since{0}; ///< engine time at which the present stretch began; 0: it is working
+    counter idle_ns; ///< looking for work or asleep, ended stretches
+    std::atomic<std::int64_t> idle_since{
+        0};             ///< engine time at which the present stretch began; 0: it is working
     counter suppressed; ///< exceptions that lost to an earlier one of their group
     counter parks;
 
@@ -45,7 +46,8 @@ struct worker_counters {
     }
 };
 
-/// What the code that arrives after a switch does for the code that left: it runs when the latter is fully saved.
+/// What the code that arrives after a switch does for the code that left: it runs when the latter is fully
+/// saved.
 struct switch_action {
     void (*run)(impl::worker&, void* a, void* b) = nullptr;
     void *a = nullptr, *b = nullptr;
@@ -55,21 +57,25 @@ struct switch_action {
 
 namespace weft::impl {
 
-/// A place of execution: an OS thread in one engine, a virtual worker in the other. The fields belong to the thread that
-/// runs it, except where said. Which worker runs the code at hand changes with every switch of fibers: fetch it
-/// anew by `hot_self()` after each.
+/// A place of execution: an OS thread in one engine, a virtual worker in the other. The fields belong to the
+/// thread that runs it, except where said. Which worker runs the code at hand changes with every switch of
+/// fibers: fetch it anew by `hot_self()` after each.
 struct worker {
-    explicit worker(worker_id rank, engine::engine& of, std::size_t workers) : id(rank), eng(of), askers(workers) {}
+    explicit worker(worker_id rank, engine::engine& of, std::size_t workers)
+        : id(rank)
+        , eng(of)
+        , askers(workers) {}
     virtual ~worker() = default;
 
     const worker_id id;
     engine::engine& eng;
     hot_words* hot = nullptr;
     fiber* current = nullptr; ///< whose code is running
-    fiber* oldest = nullptr;  ///< of the fibers below `current` (itself included), the oldest with unexposed entries
+    fiber* oldest =
+        nullptr; ///< of the fibers below `current` (itself included), the oldest with unexposed entries
     exception_globals* exceptions = nullptr; ///< the ABI's, of the thread
     engine::switch_action after_switch;
-    bool meters = false;          ///< needs::own_usage: the time of each stretch of user code goes to its task
+    bool meters = false; ///< needs::own_usage: the time of each stretch of user code goes to its task
     time_ns stretch_began = 0;
     task* resume_first = nullptr; ///< a waiter whose event came before it slept
     fiber* free_fibers = nullptr;
@@ -78,8 +84,8 @@ struct worker {
 
     /// Set by the exposure handler while in_runtime; the way out of the runtime looks at it.
     std::atomic<bool> signalled{false};
-    /// Workers that want a frame of this one. Inserted by them, erased by this worker when it answers. A hint: the
-    /// asker's slot decides.
+    /// Workers that want a frame of this one. Inserted by them, erased by this worker when it answers. A
+    /// hint: the asker's slot decides.
     queue::worker_set<> askers;
 
     engine::worker_counters count;

@@ -9,8 +9,8 @@
 
 namespace weft::engine {
 
-/// Where one worker, the asker, receives a hidden entry of another. One word decides every race between the asker, those who
-/// answer, and an owner who wants its entry back:
+/// Where one worker, the asker, receives a hidden entry of another. One word decides every race between the
+/// asker, those who answer, and an owner who wants its entry back:
 ///
 ///   value          | written by                      | from
 ///   idle           | asker (take, withdraw)          | anything
@@ -31,13 +31,14 @@ public:
     void ask(int victim) noexcept { store(asking(victim)); }
     void ask_anybody() noexcept { store(anybody); }
 
-    /// Victim: the entry goes to the asker, unless it has stopped asking this worker. All of the entry is written before.
+    /// Victim: the entry goes to the asker, unless it has stopped asking this worker. All of the entry is
+    /// written before.
     bool answer(int victim, impl::frame* entry) noexcept {
         word expected = word_.load(std::memory_order_relaxed); // only a guess for the exchange
         if (expected != asking(victim) && expected != anybody) return false;
         // release: the entry's fields, for take()
-        return word_.compare_exchange_strong(expected, reinterpret_cast<word>(entry), std::memory_order_release,
-                                             std::memory_order_relaxed);
+        return word_.compare_exchange_strong(expected, reinterpret_cast<word>(entry),
+                                             std::memory_order_release, std::memory_order_relaxed);
     }
 
     /// Asker: the answer, or null; goes on asking if there is none.
@@ -45,7 +46,8 @@ public:
         word expected = word_.load(std::memory_order_relaxed); // only a guess for the exchange
         if (!is_entry(expected)) return nullptr;
         // acquire: pairs with the release in answer(). It fails if the owner took the entry back.
-        if (!word_.compare_exchange_strong(expected, idle, std::memory_order_acquire, std::memory_order_relaxed))
+        if (!word_.compare_exchange_strong(expected, idle, std::memory_order_acquire,
+                                           std::memory_order_relaxed))
             return nullptr;
         return reinterpret_cast<impl::frame*>(expected);
     }
@@ -60,17 +62,20 @@ public:
     /// Owner: true if the entry it had answered with is its own again.
     bool take_back(impl::frame* entry) noexcept {
         word expected = reinterpret_cast<word>(entry); // relaxed: the owner wrote all there is to read
-        return word_.compare_exchange_strong(expected, idle, std::memory_order_relaxed, std::memory_order_relaxed);
+        return word_.compare_exchange_strong(expected, idle, std::memory_order_relaxed,
+                                             std::memory_order_relaxed);
     }
 
-    bool is_idle() const noexcept { return word_.load(std::memory_order_relaxed) == idle; } // a hint
+    bool is_idle() const noexcept { return word_.load(std::memory_order_relaxed) == idle; }      // a hint
     bool has_answer() const noexcept { return is_entry(word_.load(std::memory_order_relaxed)); } // a hint
 
 private:
     static constexpr word idle = 0, anybody = 2;
     static constexpr word asking(int victim) noexcept { return (static_cast<word>(victim) << 3) | 1; }
     static constexpr bool is_entry(word w) noexcept { return w != idle && (w & 7) == 0; }
-    void store(word w) noexcept { word_.store(w, std::memory_order_release); } // publishes nothing; victims compare only
+    void store(word w) noexcept {
+        word_.store(w, std::memory_order_release);
+    } // publishes nothing; victims compare only
 
     typename Sync::template atomic<word> word_{idle};
 };

@@ -37,7 +37,7 @@ void handle(int, siginfo_t* info, void* context) {
 
 void install_exposure_handler() {
     static const bool once = [] {
-        struct sigaction action {};
+        struct sigaction action{};
         action.sa_sigaction = handle;
         action.sa_flags = SA_SIGINFO | SA_RESTART | SA_ONSTACK;
         sigemptyset(&action.sa_mask);
@@ -55,14 +55,17 @@ void allow_exposure_signal() noexcept {
 }
 
 void thread_engine::on_signal(thread_worker& w) noexcept {
-    // seq_cst, before the askers are read: who inserts itself after that reading finds it false and sends another signal.
+    // seq_cst, before the askers are read: who inserts itself after that reading finds it false and sends
+    // another signal.
     w.signal_out.exchange(false, std::memory_order_seq_cst);
     if (w.hot->in_runtime.load(std::memory_order_relaxed)) {
         w.signalled.store(true, std::memory_order_relaxed); // same thread: leave_runtime() answers
         return;
     }
     answer(w, true);
-    w.hot->limit.store(w.current->running->silent_ && w.askers.empty() ? reinterpret_cast<std::uintptr_t>(w.current->split) : 0,
+    w.hot->limit.store(w.current->running->silent_ && w.askers.empty()
+                           ? reinterpret_cast<std::uintptr_t>(w.current->split)
+                           : 0,
                        std::memory_order_relaxed);
 }
 
@@ -70,7 +73,8 @@ void thread_engine::answer(worker& w, bool by_signal) noexcept {
     hand_out(w);
     // A mark by flag stays until there is something to give; who sent a signal is told.
     if (by_signal && !w.askers.empty())
-        static_cast<thread_worker&>(w).refusals.fetch_add(1, std::memory_order_release); // pairs with ask_and_wait
+        static_cast<thread_worker&>(w).refusals.fetch_add(
+            1, std::memory_order_release); // pairs with ask_and_wait
 }
 
 void thread_engine::hand_out(worker& w) noexcept {
@@ -100,7 +104,8 @@ void thread_engine::hand_out(worker& w) noexcept {
             of->split = split_before;
             w.oldest = oldest_before;
             if (counted) {
-                counted->open_.fetch_sub(1, std::memory_order_relaxed); // the owner's own 1 keeps it above 0 (G1)
+                counted->open_.fetch_sub(
+                    1, std::memory_order_relaxed); // the owner's own 1 keeps it above 0 (G1)
                 static_cast<continuation*>(entry)->thief = continuation::unexposed;
             }
             continue;
@@ -119,12 +124,15 @@ bool thread_engine::take_back(worker& w, impl::frame& f) noexcept {
 void thread_engine::ask(thread_worker& asker, thread_worker& victim) noexcept {
     asker.slot.ask(victim.id);
     victim.askers.insert(rank(asker.id));
-    victim.hot->limit.store(0, std::memory_order_relaxed); // may be overwritten by the owner: repeated, then signalled
+    victim.hot->limit.store(
+        0, std::memory_order_relaxed); // may be overwritten by the owner: repeated, then signalled
 }
 
 void thread_engine::signal(thread_worker& victim) noexcept {
-    if (victim.signal_out.exchange(true, std::memory_order_seq_cst)) return; // pairs with the exchange in on_signal
-    if (pthread_kill(victim.thread, exposure_signal) != 0) victim.signal_out.store(false, std::memory_order_release);
+    if (victim.signal_out.exchange(true, std::memory_order_seq_cst))
+        return; // pairs with the exchange in on_signal
+    if (pthread_kill(victim.thread, exposure_signal) != 0)
+        victim.signal_out.store(false, std::memory_order_release);
 }
 
 } // namespace weft::engine

@@ -17,7 +17,8 @@ struct sigaction segv_before, bus_before;
 void say(const char* text) noexcept { static_cast<void>(!write(STDERR_FILENO, text, std::strlen(text))); }
 
 void handle(int signal, siginfo_t* info, void* context) {
-    if (worker* w = impl::hot_self(); w && w->current && w->current->memory.base && w->current->memory.guards(info->si_addr)) {
+    if (worker* w = impl::hot_self();
+        w && w->current && w->current->memory.base && w->current->memory.guards(info->si_addr)) {
         char number[32];
         std::snprintf(number, sizeof number, "%zu", w->eng.fibers.stack_bytes());
         say("weft: stack overflow in a task; given: stack_bytes = ");
@@ -34,7 +35,7 @@ void handle(int signal, siginfo_t* info, void* context) {
 
 void install_fault_report() {
     static const bool once = [] {
-        struct sigaction action {};
+        struct sigaction action{};
         action.sa_sigaction = handle;
         action.sa_flags = SA_SIGINFO | SA_ONSTACK;
         sigemptyset(&action.sa_mask);
@@ -47,10 +48,12 @@ void install_fault_report() {
 
 signal_stack::signal_stack() {
     stack_t now{};
-    if (sigaltstack(nullptr, &now) == 0 && !(now.ss_flags & SS_DISABLE)) return; // a sanitizer's: ours is not needed
+    if (sigaltstack(nullptr, &now) == 0 && !(now.ss_flags & SS_DISABLE))
+        return; // a sanitizer's: ours is not needed
     bytes_ = 64 * 1024;
     void* p = mmap(nullptr, bytes_, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    if (p == MAP_FAILED) return; // handlers then run on the fibers' stacks, which have room for a signal frame
+    if (p == MAP_FAILED)
+        return; // handlers then run on the fibers' stacks, which have room for a signal frame
     memory_ = p;
     stack_t own{};
     own.ss_sp = p;

@@ -55,7 +55,8 @@ task* thread_engine::find_work(thread_worker& w) {
     }
 
     w.working.store(false, std::memory_order_seq_cst);
-    w.refusals.fetch_add(1, std::memory_order_release); // pairs with the load in ask_and_wait: nothing from here
+    w.refusals.fetch_add(1,
+                         std::memory_order_release); // pairs with the load in ask_and_wait: nothing from here
     w.count.begin_idle(now());
     searching.insert(rank(w.id));
     task* t = nullptr;
@@ -64,7 +65,8 @@ task* thread_engine::find_work(thread_worker& w) {
             if (!inbox.empty()) take_submitted(w);
             if (!p.t && p.ask) {
                 auto& victim = *crew[static_cast<std::size_t>(p.from)];
-                if (&victim != &w && victim.working.load(std::memory_order_relaxed)) t = ask_and_wait(w, victim);
+                if (&victim != &w && victim.working.load(std::memory_order_relaxed))
+                    t = ask_and_wait(w, victim);
                 if (t) break;
             }
             p = scheduler->next(w.id, false);
@@ -87,7 +89,8 @@ task* thread_engine::find_work(thread_worker& w) {
     w.count.end_idle(now());
     if (!t) return nullptr;
     pass_watch_on(w);
-    // seq_cst, then the way out of the runtime reads askers: pairs with park(), which inserts and then reads `working`.
+    // seq_cst, then the way out of the runtime reads askers: pairs with park(), which inserts and then reads
+    // `working`.
     w.working.store(true, std::memory_order_seq_cst);
     queue::std_sync::fence(std::memory_order_seq_cst);
     return t;
@@ -124,7 +127,8 @@ task* thread_engine::ask_and_wait(thread_worker& w, thread_worker& victim) {
             } else if (waited >= options.exposure_bound + options.patience) {
                 break; // its thread does not run: the other victims are not to wait for that
             } else if (!signalled) {
-                victim.hot->limit.store(0, std::memory_order_relaxed); // the owner may have overwritten the request
+                victim.hot->limit.store(
+                    0, std::memory_order_relaxed); // the owner may have overwritten the request
             }
         }
     }
@@ -135,7 +139,8 @@ task* thread_engine::park(thread_worker& w) {
     // README, "sleep": 1 arm, 2 show, 3 ask, 4 look once more, 5 sleep.
     w.bed.arm();
     parked.insert(rank(w.id));
-    queue::std_sync::fence(std::memory_order_seq_cst); // before the last look: pairs with the fence of announce()
+    queue::std_sync::fence(
+        std::memory_order_seq_cst); // before the last look: pairs with the fence of announce()
     const workers victims = scheduler->victims(w.id);
     if (!victims.empty()) {
         w.slot.ask_anybody();
@@ -143,7 +148,8 @@ task* thread_engine::park(thread_worker& w) {
             if (v == w.id) continue;
             thread_worker& victim = *crew[static_cast<std::size_t>(v)];
             victim.askers.insert(rank(w.id)); // seq_cst, before `working` is read
-            if (!victim.working.load(std::memory_order_seq_cst)) continue; // it will see the ask when it starts to work
+            if (!victim.working.load(std::memory_order_seq_cst))
+                continue; // it will see the ask when it starts to work
             victim.hot->limit.store(0, std::memory_order_relaxed);
             signal(victim);
         }
@@ -191,9 +197,12 @@ void owe(std::atomic<std::uint64_t>& owed, workers r) noexcept {
     for (;;) {
         const workers now = unpack(before);
         if (!now.empty() && now.first <= r.first && r.last <= now.last) return;
-        const workers both = now.empty() ? r : workers{std::min(now.first, r.first), std::max(now.last, r.last)};
+        const workers both =
+            now.empty() ? r : workers{std::min(now.first, r.first), std::max(now.last, r.last)};
         // seq_cst: before the second look at `searching`, see announce()
-        if (owed.compare_exchange_weak(before, pack(both), std::memory_order_seq_cst, std::memory_order_relaxed)) return;
+        if (owed.compare_exchange_weak(before, pack(both), std::memory_order_seq_cst,
+                                       std::memory_order_relaxed))
+            return;
     }
 }
 
@@ -201,11 +210,12 @@ void owe(std::atomic<std::uint64_t>& owed, workers r) noexcept {
 
 void thread_engine::announce(worker& w, const placed& p) {
     if (p.who.empty()) return;
-    // The place was written before; a worker that parks inserts itself before its last look, with a fence on either side.
+    // The place was written before; a worker that parks inserts itself before its last look, with a fence on
+    // either side.
     queue::std_sync::fence(std::memory_order_seq_cst);
     if (const auto searcher = searching.find_in(rank(p.who.first), rank(p.who.last), rank(w.id))) {
-        // It will find the task; or it finds another one, and then it wakes somebody. If it has stopped searching by
-        // now, it may have looked at what it owes before this was added.
+        // It will find the task; or it finds another one, and then it wakes somebody. If it has stopped
+        // searching by now, it may have looked at what it owes before this was added.
         owe(crew[*searcher]->owed, p.who);
         queue::std_sync::fence(std::memory_order_seq_cst); // pairs with the erasure before pass_watch_on()
         if (searching.contains(*searcher)) return;

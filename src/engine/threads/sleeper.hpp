@@ -10,13 +10,16 @@
 
 namespace weft::engine {
 
-/// Where one worker sleeps. `wake` may come before `sleep`: then sleep returns at once. Callable in a signal handler.
+/// Where one worker sleeps. `wake` may come before `sleep`: then sleep returns at once. Callable in a signal
+/// handler.
 ///   arm()   worker: from here on a wake() is remembered
 ///   sleep() worker: until a wake() since arm()
 ///   wake()  anybody
 class sleeper {
 public:
-    void arm() noexcept { word_.store(armed, std::memory_order_seq_cst); } // before the last look, README step 2
+    void arm() noexcept {
+        word_.store(armed, std::memory_order_seq_cst);
+    } // before the last look, README step 2
     void sleep() noexcept {
         while (word_.load(std::memory_order_acquire) == armed) // pairs with the exchange in wake()
             syscall(SYS_futex, &word_, FUTEX_WAIT_PRIVATE, armed, nullptr, nullptr, 0);

@@ -6,8 +6,8 @@
 
 #include <fmt/format.h>
 
-#include <cstring>
 #include <cstdlib>
+#include <cstring>
 #include <latch>
 #include <utility>
 
@@ -41,9 +41,12 @@ void refuse(const needs& n) {
 } // namespace
 
 thread_engine::thread_engine(std::unique_ptr<policy> p, machine m, const thread_engine_options& o)
-    : engine(std::move(p), std::move(m), o.stack_bytes, o.keep_fibers), options(o),
-      searching(static_cast<std::size_t>(o.workers)), parked(static_cast<std::size_t>(o.workers)),
-      all_ready(o.workers + 1), all_ended(o.workers) {
+    : engine(std::move(p), std::move(m), o.stack_bytes, o.keep_fibers)
+    , options(o)
+    , searching(static_cast<std::size_t>(o.workers))
+    , parked(static_cast<std::size_t>(o.workers))
+    , all_ready(o.workers + 1)
+    , all_ended(o.workers) {
     const auto count = static_cast<std::size_t>(o.workers);
     for (std::size_t i = 0; i < count; ++i) {
         std::seed_seq seed{o.seed, static_cast<std::uint64_t>(i)};
@@ -136,7 +139,9 @@ void thread_engine::pin(const thread_worker& w) const noexcept {
 }
 
 time_ns thread_engine::now() const noexcept {
-    return std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::steady_clock::now().time_since_epoch()).count();
+    return std::chrono::duration_cast<std::chrono::nanoseconds>(
+               std::chrono::steady_clock::now().time_since_epoch())
+        .count();
 }
 
 std::uint32_t thread_engine::random(worker_id w, std::uint32_t below) {

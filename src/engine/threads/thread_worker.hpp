@@ -20,23 +20,25 @@ constexpr std::uint32_t rank(worker_id w) noexcept { return static_cast<std::uin
 /// A worker that is an OS thread. Fields without a remark belong to that thread.
 struct thread_worker : worker {
     thread_worker(worker_id rank, engine& of, std::size_t workers, std::uint64_t seed)
-        : worker(rank, of, workers), random(seed) {}
+        : worker(rank, of, workers)
+        , random(seed) {}
 
     pthread_t thread{};
-    fiber native;            ///< control block of the thread's own stack, where it ends
+    fiber native; ///< control block of the thread's own stack, where it ends
     std::minstd_rand random;
-    int core = 0;            ///< rank of the machine's core it stands for, and is pinned to if the engine pins
+    int core = 0; ///< rank of the machine's core it stands for, and is pinned to if the engine pins
 
-    ask_slot<> slot;         ///< see ask_slot
+    ask_slot<> slot; ///< see ask_slot
     sleeper bed;
-    /// True while it runs a task, false while it looks for one. Written by the worker; seq_cst: the pair with the set of
-    /// askers, README "standing asks".
+    /// True while it runs a task, false while it looks for one. Written by the worker; seq_cst: the pair with
+    /// the set of askers, README "standing asks".
     std::atomic<bool> working{true};
-    /// How often it said "nothing to hand out": by its handler, and each time it starts looking for work. Written by the
-    /// worker, read by those who ask it.
+    /// How often it said "nothing to hand out": by its handler, and each time it starts looking for work.
+    /// Written by the worker, read by those who ask it.
     std::atomic<std::uint64_t> refusals{0};
-    /// Range of workers (first, last as 32 bits each) for whom something was announced that was left to this one, or for
-    /// which it was woken: if it gets busy, it wakes another of them. Merged by announcers, taken by the worker.
+    /// Range of workers (first, last as 32 bits each) for whom something was announced that was left to this
+    /// one, or for which it was woken: if it gets busy, it wakes another of them. Merged by announcers, taken
+    /// by the worker.
     std::atomic<std::uint64_t> owed{0};
     /// A signal is on its way: at most one, since they queue. Set by who sends it, cleared by the handler.
     std::atomic<bool> signal_out{false};
