@@ -85,7 +85,8 @@ class Progress:
     def show(self, what):
         self.done += 1
         if sys.stderr.isatty():
-            print(f"\r\033[K[{self.done}/{self.total}] {self.seconds():.0f} s  {what}", end="", file=sys.stderr,
+            line = f"[{self.done}/{self.total}] {self.seconds():.0f} s  {what}"
+            print(f"\r\033[K{line}", end="", file=sys.stderr,
                   flush=True)
 
     def clear(self):

@@ -1,16 +1,17 @@
-// An exposure after every instruction: a worker runs small programs with the processor's trap flag set, and the
-// handler of the trap does at one instruction, at each one in turn, what the exposure signal would have done there.
-// Every closure must run exactly once, whatever the thief does with what it was given.
+// An exposure after every instruction: a worker runs small programs with the processor's trap flag set, and
+// the handler of the trap does at one instruction, at each one in turn, what the exposure signal would have
+// done there. Every closure must run exactly once, whatever the thief does with what it was given.
 //
-// A program is cut in *stretches* by the marks in its closures; one run single-steps one stretch. The thieves are
-// workers of the same engine, held in the policy: they ask when the trap handler asks in their name, and they take
-// an answer, or run it, when the plan of the run allows it.
+// A program is cut in *stretches* by the marks in its closures; one run single-steps one stretch. The thieves
+// are workers of the same engine, held in the policy: they ask when the trap handler asks in their name, and
+// they take an answer, or run it, when the plan of the run allows it.
 //
-// Results alone would not tell: a closure that runs twice mostly computes the same value twice. Observed with the two
-// steps exchanged in weft::impl::fork (the comparison before the unlinking), MUTATION_RESULT.
-// The last test keeps such a fork beside the right one, so that a check gone blind fails.
+// Results alone would not tell: a closure that runs twice mostly computes the same value twice. Observed with
+// the two steps exchanged in weft::impl::fork (the comparison before the unlinking), MUTATION_RESULT. The
+// last test keeps such a fork beside the right one, so that a check gone blind fails.
 //
-// WEFT_TEST_THOROUGH=1 takes all instructions of the program's own code; otherwise long stretches are sampled.
+// WEFT_TEST_THOROUGH=1 takes all instructions of the program's own code; otherwise long stretches are
+// sampled.
 //
 // ctest: timeout=120
 #include <weft/weft.hpp>
@@ -93,8 +94,9 @@ struct {
 } now;
 
 [[gnu::always_inline]] inline void set_trap_flag() noexcept {
-    asm volatile("leaq -128(%%rsp), %%rsp\n\tpushfq\n\torq $0x100, (%%rsp)\n\tpopfq\n\tleaq 128(%%rsp), %%rsp" ::
-                     : "cc", "memory");
+    asm volatile(
+        "leaq -128(%%rsp), %%rsp\n\tpushfq\n\torq $0x100, (%%rsp)\n\tpopfq\n\tleaq 128(%%rsp), %%rsp" ::
+            : "cc", "memory");
 }
 /// True if it was set.
 [[gnu::always_inline]] inline bool clear_trap_flag() noexcept {
@@ -112,7 +114,8 @@ struct {
     if (now.marks++ == now.start) set_trap_flag();
 }
 
-/// In the trap handler: until the thief has what it was given, or, if it is to run it, until it has come to its end.
+/// In the trap handler: until the thief has what it was given, or, if it is to run it, until it has come to
+/// its end.
 void wait_for_thief(const shot& s) noexcept {
     const auto index = static_cast<std::size_t>(s.thief);
     const auto until = clock_type::now() + 50ms; // it may need something of the thread that is stopped here
@@ -142,7 +145,8 @@ bool serve(engine::thread_worker& self, shot& s, unsigned step) noexcept {
     if (s.thief == 0 || s.take_at == never) return true;
     if (step < s.take_at) return false;
     now.may_take[index] = true;
-    if (self.hot->in_runtime.load(std::memory_order_relaxed)) return false; // it has been answered on the way out
+    if (self.hot->in_runtime.load(std::memory_order_relaxed))
+        return false; // it has been answered on the way out
     wait_for_thief(s);
     return true;
 }
@@ -218,7 +222,8 @@ private:
             engine::thread_worker& self = *now.engine->crew[index];
             if (impl::frame* const f = self.slot.take()) {
                 now.taken.fetch_add(1);
-                // A closure that waits for a slow thief does so in the scheduler of its worker, on another stack.
+                // A closure that waits for a slow thief does so in the scheduler of its worker, on another
+                // stack.
                 if (now.slow[index]) static_cast<void>(test::await([] { return now.idle[0].load(); }));
                 return {&engine::task_of_frame(self, *f), w, false};
             }
@@ -251,8 +256,8 @@ struct program {
 long fib(ledger& l, int n, unsigned node) {
     l.at(node);
     if (n < 2) return n;
-    const auto [a, b] =
-        join([&, n, node] { return fib(l, n - 1, 2 * node); }, [&, n, node] { return fib(l, n - 2, 2 * node + 1); });
+    const auto [a, b] = join([&, n, node] { return fib(l, n - 1, 2 * node); },
+                             [&, n, node] { return fib(l, n - 2, 2 * node + 1); });
     return a + b;
 }
 
@@ -389,13 +394,12 @@ long nest(ledger& l) {
 long loop_of_eight(ledger& l) {
     l.at(0);
     std::array<long, 8> squares{};
-    parallel_for(
-        1u, 9u,
-        [&](unsigned i) {
-            l.at(i);
-            squares[i - 1] = i * i;
-        },
-        {.grain = 1});
+    parallel_for(1u, 9u,
+                 [&](unsigned i) {
+                     l.at(i);
+                     squares[i - 1] = i * i;
+                 },
+                 {.grain = 1});
     l.at(9);
     long sum = 0;
     for (const long s : squares) sum += s;
@@ -439,8 +443,8 @@ public:
         now.trace.reserve(most_steps);
         for (auto& i : now.idle) i = false;
         // The policy looks at the crew only when it has something to take.
-        engine_ = std::make_unique<engine::thread_engine>(std::make_unique<puppeteer>(), std::move(settings_.on),
-                                                          settings_.threads);
+        engine_ = std::make_unique<engine::thread_engine>(std::make_unique<puppeteer>(),
+                                                          std::move(settings_.on), settings_.threads);
         now.engine = engine_.get();
     }
     ~stepped_engine() {
@@ -495,8 +499,9 @@ public:
         }
         if (left_over_) text += " an answer is left in a slot;";
         if (exposures_ != returned_ + now.taken + now.given)
-            text += " " + std::to_string(exposures_) + " exposed, " + std::to_string(returned_) + " returned, " +
-                    std::to_string(now.taken) + " taken, " + std::to_string(now.given) + " given to the policy;";
+            text += " " + std::to_string(exposures_) + " exposed, " + std::to_string(returned_) +
+                    " returned, " + std::to_string(now.taken) + " taken, " + std::to_string(now.given) +
+                    " given to the policy;";
         return text;
     }
     std::uint64_t exposures() const { return exposures_; }
@@ -505,14 +510,14 @@ public:
     ledger counts;
 
 private:
-    std::uint64_t sum(engine::counter engine::worker_counters::*which) const {
+    std::uint64_t sum(engine::counter engine::worker_counters::* which) const {
         std::uint64_t s = 0;
         for (const auto& w : engine_->crew) s += (w->count.*which).get();
         return s;
     }
 
     api::settings settings_;
-    struct sigaction trap_before_ {};
+    struct sigaction trap_before_{};
     std::unique_ptr<engine::thread_engine> engine_;
     std::uint64_t exposures_ = 0, returned_ = 0;
     bool left_over_ = false;
@@ -561,32 +566,39 @@ struct course {
     std::vector<point> points;
 };
 
+/// Below `limit`.
+unsigned number(unsigned limit, std::mt19937& random) { return static_cast<unsigned>(random()) % limit; }
+
 enum class thief { never_takes, at_once, slow, late, nobody_asks };
-constexpr const char* names_of_thieves[] = {"never takes", "takes at once", "is slow", "takes late", "did not ask"};
+constexpr const char* names_of_thieves[] = {"never takes", "takes at once", "is slow", "takes late",
+                                            "did not ask"};
 
 shot aimed(unsigned at, int who, thief how, std::mt19937& random) {
     switch (how) {
     case thief::never_takes: return {at, who, never, false};
     case thief::at_once: return {at, who, at, false};
     case thief::slow: return {at, who, at, true};
-    case thief::late: return {at, who, at + 1 + random() % 32, random() % 2 == 0};
+    case thief::late: return {at, who, at + 1 + number(32, random), number(2, random) == 0};
     case thief::nobody_asks: break;
     }
     return {at, 0, never, false};
 }
 
-class single_step : public testing::TestWithParam<program> {
+class stepping : public testing::Test {
 protected:
     std::mt19937 random{static_cast<std::uint32_t>(test::seed)};
+    unsigned number(unsigned limit) { return weft::number(limit, random); }
 
     void check(stepped_engine& on, const program& p, const course& c) {
-        now.waiters_to_owner = random() % 2;
+        now.waiters_to_owner = number(2) == 1;
         const shot &a = now.shots[0], &b = now.shots[1];
         std::snprintf(now.text, sizeof now.text,
-                      "%s, stretch %u of %u: step %d thief %d takes at %d slow %d; step %d thief %d takes at %d slow %d; "
+                      "%s, stretch %u of %u: step %d thief %d takes at %d slow %d; step %d thief %d takes at "
+                      "%d slow %d; "
                       "waiters %s; WEFT_TEST_SEED=%llu",
-                      p.name, now.start, c.stretches, int(a.at), a.thief, int(a.take_at), a.slow, int(b.at), b.thief,
-                      int(b.take_at), b.slow, now.waiters_to_owner ? "to the owner" : "where they are woken",
+                      p.name, now.start, c.stretches, int(a.at), a.thief, int(a.take_at), a.slow, int(b.at),
+                      b.thief, int(b.take_at), b.slow,
+                      now.waiters_to_owner ? "to the owner" : "where they are woken",
                       static_cast<unsigned long long>(test::seed));
         const long result = on.run(p);
         EXPECT_EQ(result, c.result) << now.text;
@@ -598,16 +610,19 @@ protected:
         ++runs;
     }
     void report(const course& c) {
-        std::printf("%u stretches, %zu steps, %zu points of %zu: %llu runs, %llu exposed, %llu returned, %llu taken, "
-                    "%llu given, %u waits cut\n",
-                    c.stretches, c.steps, c.points.size(), c.own, runs, exposures, returned, taken, given,
-                    now.waits_cut.exchange(0));
+        std::printf(
+            "%u stretches, %zu steps, %zu points of %zu: %llu runs, %llu exposed, %llu returned, %llu taken, "
+            "%llu given, %u waits cut\n",
+            c.stretches, c.steps, c.points.size(), c.own, runs, exposures, returned, taken, given,
+            now.waits_cut.exchange(0));
     }
 
     unsigned long long runs = 0, exposures = 0, returned = 0, taken = 0, given = 0;
 };
+
+class single_step : public stepping, public testing::WithParamInterface<program> {};
 INSTANTIATE_TEST_SUITE_P(program, single_step, testing::ValuesIn(programs),
-                         [](const auto& info) { return std::string(info.param.name); });
+                         [](const auto& tested) { return std::string(tested.param.name); });
 
 TEST_P(single_step, exposure_after_every_instruction) {
     WEFT_SEEDED;
@@ -615,7 +630,8 @@ TEST_P(single_step, exposure_after_every_instruction) {
     stepped_engine on(2);
     const course c(on, p, 300, random);
     ASSERT_GT(c.points.size(), 20u);
-    for (const thief how : {thief::never_takes, thief::at_once, thief::slow, thief::late, thief::nobody_asks}) {
+    for (const thief how :
+         {thief::never_takes, thief::at_once, thief::slow, thief::late, thief::nobody_asks}) {
         SCOPED_TRACE(names_of_thieves[static_cast<int>(how)]);
         for (const point at : c.points) {
             now.start = at.stretch;
@@ -623,9 +639,11 @@ TEST_P(single_step, exposure_after_every_instruction) {
             check(on, p, c);
             if (HasFailure()) return;
         }
-        if (how == thief::never_takes) EXPECT_EQ(taken, 0u);
-        if (how == thief::never_takes) EXPECT_GT(returned, 0u);
-        if (how == thief::at_once) EXPECT_GT(taken, 0u);
+        if (how == thief::never_takes) {
+            EXPECT_EQ(taken, 0u);
+            EXPECT_GT(returned, 0u);
+        }
+        if (how == thief::at_once) { EXPECT_GT(taken, 0u); }
     }
     report(c);
 }
@@ -637,9 +655,9 @@ TEST_P(single_step, exposures_after_two_instructions) {
     const course c(on, p, 300, random);
     const int pairs = thorough ? 5'000 : 300;
     for (int i = 0; i < pairs; ++i) {
-        const point first = c.points[random() % c.points.size()];
-        const auto some_thief = [this] { return static_cast<thief>(random() % 4); };
-        const unsigned distance = 1 + random() % (random() % 2 ? 8 : 80);
+        const point first = c.points[number(static_cast<unsigned>(c.points.size()))];
+        const auto some_thief = [this] { return static_cast<thief>(number(4)); };
+        const unsigned distance = 1 + number(number(2) ? 8 : 80);
         now.start = first.stretch;
         now.shots = {aimed(first.step, 1, some_thief(), random),
                      aimed(first.step + distance, 2, some_thief(), random)};
@@ -649,7 +667,7 @@ TEST_P(single_step, exposures_after_two_instructions) {
     report(c);
 }
 
-TEST_F(single_step, sees_a_comparison_before_the_unlinking) {
+TEST_F(stepping, sees_a_comparison_before_the_unlinking) {
     WEFT_SEEDED;
     stepped_engine on(2);
     const course c(on, wrong_program, never, random);

@@ -61,7 +61,7 @@ void suspend(worker&, why reason, void (*action)(worker&, void*, void*), void* a
 void resume(worker&, task&) noexcept;
 void fiber_entry(boost::context::detail::transfer_t) noexcept;
 
-// tasks.cpp
+// tasks.cpp, roots.cpp
 /// A record with the policy's bytes (zeroed) and room for a closure behind them.
 task& make_task(worker*, engine&, std::size_t closure_bytes, std::size_t closure_align);
 void free_task(worker*, task&) noexcept;

@@ -1,0 +1,173 @@
+#include "engine/core/default_engine.hpp"
+#include "engine/core/spawn.hpp"
+#include "engine/core/switch.hpp"
+#include "engine/core/thread_waiter.hpp"
+
+#include <weft/error.hpp>
+#include <weft/impl/entry.hpp>
+
+#include <cstdio>
+#include <cstring>
+#include <exception>
+#include <utility>
+
+/// Groups: children, waits, ends.
+namespace weft::engine {
+
+namespace {
+
+void sleep_in_group(worker& at, void* in, void* waiter) {
+    auto& g = *static_cast<group*>(in);
+    g.waiter_.store(reinterpret_cast<impl::waiter_word>(waiter),
+                    std::memory_order_relaxed); // published by the next line (G2)
+    if (g.open_.fetch_sub(1, std::memory_order_acq_rel) == 1) at.resume_first = static_cast<task*>(waiter);
+}
+
+/// The caller is to wait, and is the first. Throws if it is not.
+void claim_wait(group& g) {
+    if (g.flags_.fetch_or(group::flag_waiting, std::memory_order_relaxed) & group::flag_waiting)
+        throw error("a task group can be waited for by one task at a time", "a second concurrent wait()",
+                    "one wait() after the other");
+}
+
+/// Children are open, or somebody waits (who took back the group's own 1, so that open_ alone does not tell).
+bool is_open(const group& g) noexcept {
+    const bool open =
+        g.open_.load(std::memory_order_acquire) != 1; // pairs with the last child's decrement (G3)
+    return open || (g.flags_.load(std::memory_order_relaxed) &
+                    group::flag_waiting); // set before a waiter's decrement
+}
+
+void wait_as_thread(group& g) {
+    if (!is_open(g)) return;
+    claim_wait(g);
+    thread_waiter self;
+    g.waiter_.store(self.word(), std::memory_order_relaxed); // published by the next line (G2)
+    if (g.open_.fetch_sub(1, std::memory_order_acq_rel) != 1) self.wait();
+    g.open_.store(1, std::memory_order_relaxed); // nobody else is left
+    g.flags_.fetch_and(~group::flag_waiting, std::memory_order_relaxed);
+}
+
+void wait_as_worker(group& g) {
+    worker& w = enter_runtime();
+    task& me = *w.current->running;
+    after then = after::stay;
+    if (g.flags_.load(std::memory_order_relaxed) & group::flag_begun)
+        then = w.eng.scheduler->group_wait(w.id, me, g);
+    if (is_open(g)) {
+        try {
+            claim_wait(g);
+        } catch (...) {
+            leave_runtime();
+            throw;
+        }
+        g.waiter_home_ = &w.eng;
+        if (me.silent_) expose_all(w);
+        suspend(w, why::joined, sleep_in_group, &g, &me);
+        g.open_.store(1, std::memory_order_relaxed); // nobody else is left
+        g.flags_.fetch_and(~group::flag_waiting, std::memory_order_relaxed);
+    } else if (then == after::requeue) {
+        suspend(
+            w, why::moved,
+            [](worker& at, void* t, void*) { offer(at, *static_cast<task*>(t), why::moved); }, &me,
+            nullptr);
+    }
+    end_reported_group(*impl::hot_self(), g);
+    leave_runtime();
+}
+
+} // namespace
+
+void wait_until_done(group& g) {
+    if (impl::hot_self()) {
+        wait_as_worker(g);
+    } else {
+        wait_as_thread(g);
+    }
+}
+
+} // namespace weft::engine
+
+namespace weft::impl {
+
+using engine::enter_runtime;
+using engine::leave_runtime;
+
+bool run_silently(group& g, void (*body)(void*), void* source) {
+    worker* w = hot_self();
+    if (!w) return false;
+    const task& me = *w->current->running;
+    if (!me.silent_) return false;
+    fiber& child = engine::take_fiber(*w);
+    enter_runtime();
+    task& as = child.own.record;
+    as.parent_ = me.parent_;
+    as.level_ = me.level_;
+    as.root_ = me.root_;
+    as.silent_ = true;
+    as.state_ = task_state::running;
+    if (const std::size_t bytes = w->eng.need.task_bytes) std::memcpy(child.own.bytes, &me + 1, bytes);
+    std::exception_ptr refused;
+    engine::run_below(*w, g, child, as, body, source, refused);
+    leave_runtime();
+    if (refused) [[unlikely]]
+        std::rethrow_exception(std::move(refused));
+    return true;
+}
+
+void child_started() noexcept {
+    hot_self()->current->child_has_started = true;
+    leave_runtime();
+}
+
+child_record begin_child(std::size_t bytes, std::size_t align) {
+    worker* w = hot_self();
+    task& t = engine::make_task(w, w ? w->eng : engine::default_engine(), bytes, align);
+    return {&t, t.closure_};
+}
+
+void give_up_child(child_record c) noexcept { engine::free_task(hot_self(), *c.record); }
+
+void commit_child(group& g, child_record s, const hints& h, void (*run)(void*),
+                  void (*drop)(void*) noexcept) {
+    task& t = *s.record;
+    t.call_ = run;
+    t.drop_ = drop;
+    if (!hot_self()) {
+        engine::adopt(t, nullptr, &g, h);
+        g.open_.fetch_add(1, std::memory_order_relaxed); // the spawner's own 1 keeps it above 0 (G1)
+        return engine::submit_root(engine::default_engine(), t);
+    }
+    worker& w = enter_runtime();
+    task& me = *w.current->running;
+    engine::begin_group(w, g, me);
+    engine::adopt(t, &me, &g, h);
+    const order how = w.eng.scheduler->spawn(w.id, me, t);
+    try {
+        engine::carry_out(w, g, t, how);
+    } catch (...) {
+        leave_runtime();
+        throw;
+    }
+    leave_runtime();
+}
+
+void wait_group(group& g) {
+    engine::wait_until_done(g);
+    if (g.flags_.load(std::memory_order_relaxed) == 0) [[likely]]
+        return;
+    g.flags_.store(0, std::memory_order_relaxed);
+    if (g.error_) std::rethrow_exception(std::exchange(g.error_, nullptr));
+}
+
+void end_group(group& g) noexcept {
+    engine::wait_until_done(g);
+    if (!g.error_) return;
+    if (std::uncaught_exceptions() > 0) return count_suppressed();
+    std::fputs("weft: a task group was destroyed with an exception that no wait() took\n", stderr);
+    try {
+        std::rethrow_exception(std::exchange(g.error_, nullptr)); // so that the terminate handler can name it
+    } catch (...) { std::terminate(); }
+}
+
+} // namespace weft::impl

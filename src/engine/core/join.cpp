@@ -1,0 +1,117 @@
+#include "engine/core/completion.hpp"
+#include "engine/core/spawn.hpp"
+#include "engine/core/switch.hpp"
+
+#include <weft/impl/entry.hpp>
+
+/// The slow ways of a join.
+namespace weft::impl {
+
+using engine::completion;
+using engine::completion_of;
+using engine::enter_runtime;
+using engine::leave_runtime;
+
+zone slow_push(frame* parent, frame* f) noexcept {
+    worker* w = hot_self();
+    if (!w) return zone::outside;
+    if (!w->current->running->silent_) return zone::reported;
+    enter_runtime();
+    // Linked here already, so that it can be handed out at once if all older entries are; the caller links it
+    // again.
+    f->next = nullptr;
+    parent->next = f;
+    leave_runtime();
+    return zone::silent;
+}
+
+namespace {
+
+/// The youngest exposed frame of the fiber ends. Returns how.
+outcome join_exposed(worker& w, frame* parent, frame* f) noexcept {
+    w.current->split = parent;
+    if (f->thief >= 0 && w.eng.take_back(w, *f)) return outcome::not_run;
+    auto& done = completion_of(*f);
+    if (done.poll() == completion<>::running) {
+        task* waiter = w.current->running;
+        engine::suspend(
+            w, why::joined,
+            [](worker& at, void* c, void* t) {
+                if (!static_cast<completion<>*>(c)->wait(reinterpret_cast<std::uintptr_t>(t)))
+                    at.resume_first = static_cast<task*>(t);
+            },
+            &done, waiter);
+    }
+    return done.poll() == completion<>::failed ? outcome::failed : outcome::value;
+}
+
+} // namespace
+
+outcome slow_pop(frame* parent, frame* f) noexcept {
+    worker& w = enter_runtime();
+    outcome how = outcome::not_run;
+    // Only frames at or above `split` are exposed, and the frame that ends is the youngest of all.
+    if (f == w.current->split) how = join_exposed(w, parent, f);
+    leave_runtime();
+    return how;
+}
+
+outcome abandon(frame* parent, frame* f) noexcept {
+    parent->next = nullptr;
+    return slow_pop(parent, f);
+}
+
+bool fork_tasks(body a, const hints& ha, body b, const hints& hb) {
+    group g;
+    worker* w = &enter_runtime();
+    task* parent = w->current->running;
+    auto child = [&](body c, const hints& h, bool last) -> task& {
+        task& t = engine::make_task(w, w->eng, 0, 1);
+        t.call_ = c.run;
+        t.closure_ = c.closure;
+        t.last_ = last;
+        engine::adopt(t, parent, &g, h);
+        return t;
+    };
+    engine::begin_group(*w, g, *parent);
+    // The closures stay on this stack until the wait.
+    try {
+        task& ta = child(a, ha, false);
+        const order how_a = w->eng.scheduler->spawn(w->id, *parent, ta);
+        if (how_a == order::lazy) {
+            engine::free_task(w, ta);
+            --parent->children_;
+            engine::end_reported_group(*w, g);
+            leave_runtime();
+            return false;
+        }
+        engine::carry_out(*w, g, ta, how_a);
+        w = hot_self();
+        task& tb = child(b, hb, true);
+        const order how_b = w->eng.scheduler->spawn(w->id, *parent, tb);
+        engine::carry_out(*w, g, tb, how_b);
+    } catch (...) { // no stack, no memory: what was spawned uses this frame
+        leave_runtime();
+        engine::wait_until_done(g);
+        throw;
+    }
+    leave_runtime();
+    wait_group(g);
+    return true;
+}
+
+silent_scope::silent_scope() noexcept {
+    // The chain is empty: nothing is linked while a reported task runs.
+    worker& w = enter_runtime();
+    of_ = w.current->running;
+    of_->silent_ = true;
+    leave_runtime();
+}
+
+silent_scope::~silent_scope() {
+    enter_runtime();
+    of_->silent_ = false;
+    leave_runtime();
+}
+
+} // namespace weft::impl

@@ -1,0 +1,70 @@
+#include "engine/core/default_engine.hpp"
+#include "engine/core/engine.hpp"
+#include "engine/core/switch.hpp"
+
+#include <weft/error.hpp>
+#include <weft/impl/entry.hpp>
+
+#include <string>
+
+/// Roots, and what is asked of the runtime as a whole.
+namespace weft::impl {
+
+using engine::enter_runtime;
+using engine::leave_runtime;
+
+void count_suppressed() noexcept {
+    if (worker* w = hot_self()) w->count.suppressed.add();
+}
+
+loop_shape shape_of_loop() noexcept {
+    worker& w = *hot_self();
+    task& t = *w.current->running;
+    if (t.silent_) return {false, 0, w.eng.worker_count()};
+    enter_runtime();
+    const int pieces = w.eng.scheduler->pieces(w.id, t);
+    leave_runtime();
+    return {true, pieces, w.eng.worker_count()};
+}
+
+void mark_iteration(int k) {
+    worker* w = hot_self();
+    if (!w) return run_in_default({[](void* n) { mark_iteration(*static_cast<int*>(n)); }, &k});
+    task& t = *w->current->running;
+    const bool is_root = t.level_ == 0 && !t.frame_ && &t != &w->current->own.record;
+    if (!is_root || hot_head() != &w->current->root)
+        throw error("an iteration was marked inside a parallel region", std::to_string(k),
+                    "a call by the root, outside of its joins and groups");
+    enter_runtime();
+    t.children_ = 0;
+    w->eng.scheduler->iteration(w->id, t, k);
+    leave_runtime();
+}
+
+void run_in_default(body b) { engine::run_root(engine::default_engine(), b); }
+
+} // namespace weft::impl
+
+namespace weft::engine {
+
+void submit_root(engine& e, task& t) {
+    t.root_ = e.roots.fetch_add(1, std::memory_order_relaxed); // a number, orders nothing
+    t.id_ = static_cast<std::uint64_t>(t.root_) * 2 + 1;
+    t.silent_ = e.need.lazy;
+    e.submit(t, why::root);
+}
+
+void run_root(engine& e, impl::body b) {
+    worker* w = impl::hot_self();
+    if (w && &w->eng == &e) return b.run(b.closure);
+    group g;
+    task& t = make_task(nullptr, e, 0, 1);
+    t.call_ = b.run;
+    t.closure_ = b.closure;
+    adopt(t, nullptr, &g, {});
+    g.open_.fetch_add(1, std::memory_order_relaxed); // the spawner's own 1 keeps it above 0 (G1)
+    submit_root(e, t);
+    impl::wait_group(g);
+}
+
+} // namespace weft::engine

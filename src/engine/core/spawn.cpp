@@ -1,0 +1,94 @@
+#include "engine/core/spawn.hpp"
+
+#include "engine/core/switch.hpp"
+
+#include <weft/error.hpp>
+
+#include <cstring>
+#include <exception>
+
+namespace weft::engine {
+
+void begin_group(worker& w, group& g, task& owner) {
+    if (g.flags_.load(std::memory_order_relaxed) & group::flag_begun) return;
+    g.flags_.fetch_or(group::flag_begun, std::memory_order_relaxed);
+    g.owner_ = &owner;
+    g.id_ = owner.id_ + g.spawned_;
+    if (const std::size_t bytes = w.eng.need.group_bytes) {
+        std::size_t block = bytes;
+        g.data_ = w.blocks.take(block);
+        std::memset(g.data_, 0, bytes);
+    }
+    w.eng.scheduler->group_begin(w.id, owner, g);
+}
+
+void end_reported_group(worker& w, group& g) noexcept {
+    if (!(g.flags_.load(std::memory_order_relaxed) & group::flag_begun)) return;
+    g.flags_.fetch_and(~group::flag_begun, std::memory_order_relaxed);
+    w.eng.scheduler->group_end(w.id, *g.owner_, g);
+    if (g.data_) {
+        w.blocks.give(g.data_, (w.eng.need.group_bytes + block_cache::unit - 1) / block_cache::unit *
+                                   block_cache::unit);
+        g.data_ = nullptr;
+    }
+}
+
+namespace {
+
+/// Puts the parent's fiber aside and runs the child on a fresh one, at once; the parent is offered from
+/// there.
+void run_child_first(worker& w, task& parent, task& child, fiber& on) noexcept {
+    fiber& self = *w.current;
+    parent.fiber_ = &self;
+    parent.state_ = task_state::suspended;
+    on.reset_chain();
+    on.has_child = false;
+    on.first = &child;
+    switch_to(w, on,
+              {[](worker& at, void* p, void*) { offer(at, *static_cast<task*>(p), why::continuation); },
+               &parent, nullptr});
+    parent.state_ = task_state::running;
+}
+
+void run_record(void* record) {
+    task& t = *static_cast<task*>(record);
+    impl::child_started();
+    t.call_(t.closure_);
+}
+
+} // namespace
+
+/// The current task spawns `t`, which adopt() has made its child, as `how` says.
+void carry_out(worker& w, group& g, task& t, order how) {
+    task& parent = *w.current->running;
+    if (how == order::child_first || how == order::lazy) {
+        fiber* on = nullptr;
+        try {
+            on = &take_fiber(w);
+        } catch (const error&) {
+            if (!w.eng.need.demotable) {
+                if (t.drop_) t.drop_(t.closure_);
+                free_task(&w, t);
+                throw;
+            }
+            how = order::call;
+        }
+        if (how == order::child_first) {
+            g.open_.fetch_add(1, std::memory_order_relaxed); // the spawner's own 1 keeps it above 0 (G1)
+            return run_child_first(w, parent, t, *on);
+        }
+        if (how == order::lazy) {
+            t.silent_ = true;
+            w.count.tasks.add();
+            w.eng.scheduler->started(w.id, t);
+            t.state_ = task_state::running;
+            std::exception_ptr never; // its closure is in place
+            return run_below(w, g, *on, t, run_record, &t, never);
+        }
+    }
+    g.open_.fetch_add(1, std::memory_order_relaxed); // as above
+    if (how == order::parent_first) return offer(w, t, why::spawned);
+    call(w, t, false);
+}
+
+} // namespace weft::engine
