@@ -25,7 +25,7 @@ class task_group {
 public:
     task_group() noexcept {}
     /// Hints for the whole: `work` the sum over the children to come, `bytes` all their data.
-    explicit task_group(const hints& h) noexcept : hint_(h), state_(&hint_) {}
+    explicit task_group(const hints& h) noexcept : hint_(h) { state_.hint_ = &hint_; }
     task_group(const task_group&) = delete;
     task_group& operator=(const task_group&) = delete;
 

@@ -90,12 +90,16 @@ const std::vector<bad_input> bad_inputs = {
     {"unreadable_machine", with_machine("/nowhere/at/all.toml"), {}, {"/nowhere/at/all.toml"}},
     {"unreadable_machine_variable", {}, {{"WEFT_MACHINE", "/nowhere/at/all.xml"}}, {"/nowhere/at/all.xml"}},
     {"no_machine_at_all", with_machine("pack:two"), {}, {"pack:two"}},
-    {"malformed_toml", with_machine("FILE"), {}, {file_name, "3"}, "[machine]\nname = \"x\"\nbroken = = 1\n"},
+    {"malformed_toml",
+     with_machine("FILE"),
+     {},
+     {file_name + ":3: not TOML"},
+     "# a machine\nname = \"x\"\ndescription = = 1\n"},
     {"unknown_key_in_toml",
      with_machine("FILE"),
      {},
-     {file_name, "colour", "3"},
-     "[machine]\nname = \"x\"\ncolour = 1\n"},
+     {file_name + ":3: colour: unknown key"},
+     "# a machine\nname = \"x\"\ncolour = 1\n"},
     {"no_workers", with_workers(0), {}, {"number of workers", "workers = 0", "1 to 1024"}},
     {"negative_workers", with_workers(-1), {}, {"number of workers", "workers = -1", "1 to 1024"}},
     {"too_many_workers", with_workers(100'000), {}, {"number of workers", "100000", "1 to 1024"}},
@@ -163,8 +167,10 @@ TEST_P(bad_inputs_are_refused, with_a_message_that_helps) {
     ASSERT_TRUE(message.has_value()) << "it was accepted";
     for (const auto& part : bad.parts)
         EXPECT_NE(message->find(part), std::string::npos) << part << "\nin: " << *message;
-    EXPECT_NE(message->find("; given: "), std::string::npos) << *message;
-    EXPECT_NE(message->find("; allowed: "), std::string::npos) << *message;
+    if (bad.name != "malformed_toml") { // nobody can list what TOML allows
+        EXPECT_NE(message->find("; given: "), std::string::npos) << *message;
+        EXPECT_NE(message->find("; allowed: "), std::string::npos) << *message;
+    }
     EXPECT_EQ(message->find('\n'), std::string::npos) << *message;
 }
 
@@ -268,7 +274,8 @@ TEST(much, an_ordinary_fault_is_not_called_a_stack_overflow) {
     EXPECT_EXIT(
         {
             runtime rt(test::setup{"steal", 1}.options());
-            rt.run([] { *static_cast<volatile int*>(nullptr) = 1; });
+            int* volatile nowhere = nullptr;
+            rt.run([&] { *nowhere = 1; });
         },
         testing::KilledBySignal(SIGSEGV), "^$");
 }

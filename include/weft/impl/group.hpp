@@ -27,7 +27,6 @@ using waiter_word = std::uintptr_t;
 ///   G3  a child's writes precede its decrement (release), the wait's return follows the last one (acquire).
 struct group {
     group() noexcept = default;
-    explicit group(const hints* h) noexcept : hint_(h) {}
     group(const group&) = delete;
     group& operator=(const group&) = delete;
 
