@@ -145,7 +145,7 @@ def evaluate(row, sampler, failures):
     figure["note"] = ", ".join(notes)
     short = {"value": value, "median": median, "low": low, "high": high}
     short = {name: float(f"{number:.5g}") for name, number in short.items()}
-    return figure | short | {"n": len(values), "reached": row.reached(value),
+    return figure | short | {"n": len(values), "reached": row.reached(value) if sampler.samples else None,
                              "values": [float(f"{v:.4g}") for v in values]}
 
 
@@ -156,7 +156,7 @@ def table_text(rows, evaluated, markdown=False):
             lines.append((row.what, f["target"], "-", "-", "-", "-", f["note"]))
             continue
         d = row.digits
-        reached = {True: "yes", False: "NO", None: "-"}[f["reached"]]
+        reached = {True: "yes", False: "NO", None: "-" if row.target is None else "?"}[f["reached"]]
         lines.append((row.what, f["target"], f"{f['value']:.{d}f} {f['unit']}".strip(),
                       f"{f['low']:.{d}f} .. {f['high']:.{d}f}", str(f["n"]), reached, f["note"]))
     if markdown:

@@ -56,8 +56,9 @@ public:
         const std::uint64_t began = ticks();
         piece();
         const std::uint64_t took = ticks() - began;
-        if (took < piece_ticks) {
-            if (iterations >= get()) grain_.store(2 * iterations, std::memory_order_relaxed);
+        if (took <
+            piece_ticks) { // halves differ by one, so the next subtree may be a little larger than twice this
+            if (2 * iterations > get()) grain_.store(2 * iterations, std::memory_order_relaxed);
         } else if (took > 4 * piece_ticks && iterations > 1) { // the bodies have become longer
             grain_.store(iterations / 2, std::memory_order_relaxed);
         }

@@ -39,6 +39,8 @@
 #include <utility>
 #include <vector>
 
+#include <cxxabi.h>
+#include <dlfcn.h>
 #include <sched.h>
 #include <ucontext.h>
 #include <unistd.h>
@@ -302,6 +304,7 @@ void wrong_tree(ledger& l, int depth, unsigned node) {
                          [&, depth, node] { wrong_tree(l, depth - 1, 2 * node + 1); });
 }
 
+/// Marks a place that an exception passes.
 struct marks_its_end {
     ~marks_its_end() { mark(); }
 };
@@ -419,6 +422,21 @@ const program programs[] = {
 };
 const program wrong_program = {"wrong_tree", [](ledger& l) { return wrong_tree(l, 2, 1), 0L; }};
 
+} // namespace
+} // namespace weft
+
+/// What every handler of an exception calls first, those of the library included. It is marked, since the
+/// unwinder takes thousands of steps to come there.
+extern "C" void* __cxxabiv1::__cxa_begin_catch(void* exception) noexcept {
+    static const auto real = reinterpret_cast<void* (*)(void*)>(dlsym(RTLD_NEXT, "__cxa_begin_catch"));
+    void* const caught = real(exception);
+    weft::mark();
+    return caught;
+}
+
+namespace weft {
+namespace {
+
 // ---- running them
 
 class stepped_engine {
@@ -442,7 +460,7 @@ public:
         std::signal(SIGALRM, on_alarm);
         now.trace.reserve(most_steps);
         for (auto& i : now.idle) i = false;
-        // The policy looks at the crew only when it has something to take.
+        // While nobody may take, the policy does not look at the engine, which it serves before it is known.
         engine_ = std::make_unique<engine::thread_engine>(std::make_unique<puppeteer>(),
                                                           std::move(settings_.on), settings_.threads);
         now.engine = engine_.get();
@@ -459,7 +477,6 @@ public:
         for (auto& c : counts.ran) c = 0;
         now.marks = now.steps = 0;
         now.interrupted = false;
-        for (auto& m : now.may_take) m = false;
         for (shot& s : now.shots) s.fired = false;
         now.taken = now.given = 0;
         exposures_ = sum(&engine::worker_counters::exposures);
@@ -478,6 +495,7 @@ public:
                 if (!now.idle[static_cast<std::size_t>(w)]) return false;
             return true;
         }));
+        for (auto& m : now.may_take) m = false;
         left_over_ = false;
         for (std::size_t w = 1; w < engine_->crew.size(); ++w) {
             if (engine_->crew[w]->slot.withdraw()) left_over_ = true;
@@ -529,7 +547,7 @@ struct point {
 
 /// What a program does undisturbed, and the points of it that a test disturbs.
 struct course {
-    course(stepped_engine& on, const program& p, std::size_t most_points, std::mt19937& random) {
+    course(stepped_engine& on, const program& p, std::size_t most_steps_together, std::mt19937& random) {
         now.shots = {};
         now.reference = false;
         now.start = never;
@@ -541,28 +559,37 @@ struct course {
             now.start = s;
             now.trace.clear();
             on.run(p);
-            // Outside of this executable nothing is linked or compared: a few points there will do.
-            std::vector<point> here, elsewhere;
+            // Outside of this executable nothing is linked or compared: a few points there will do. Far away
+            // from the mark is only what comes after the unwinder, and most of that has marks of its own.
+            std::vector<point> near, far, elsewhere;
             for (unsigned step = 0; step < now.trace.size(); ++step)
-                (now.trace[step].own ? here : elsewhere).push_back({s, step});
+                (!now.trace[step].own ? elsewhere : step < 1'000 ? near : far).push_back({s, step});
             steps += now.trace.size();
-            std::shuffle(elsewhere.begin(), elsewhere.end(), random);
-            elsewhere.resize(std::min<std::size_t>(elsewhere.size(), thorough ? 64 : 4));
-            points.insert(points.end(), here.begin(), here.end());
-            points.insert(points.end(), elsewhere.begin(), elsewhere.end());
+            const auto take = [&](std::vector<point>& from, std::size_t most) {
+                std::shuffle(from.begin(), from.end(), random);
+                from.resize(std::min(from.size(), most));
+                points.insert(points.end(), from.begin(), from.end());
+            };
+            take(near, near.size());
+            if (!thorough) std::erase_if(elsewhere, [](const point& at) { return at.step > 1'000; });
+            take(elsewhere, thorough ? 64 : 4);
+            all_points += near.size() + far.size() + elsewhere.size();
+            take(far, thorough ? far.size() : 0);
         }
         now.reference = false;
-        own = points.size();
-        if (!thorough && points.size() > most_points) {
-            std::shuffle(points.begin(), points.end(), random);
-            points.resize(most_points);
-        }
+        if (thorough) return;
+        std::shuffle(points.begin(), points.end(), random);
+        std::size_t taken = 0;
+        constexpr unsigned of_a_run = 20; // what starting and ending it costs, in steps
+        for (std::size_t cost = 0; taken < points.size() && cost < most_steps_together; ++taken)
+            cost += points[taken].step + of_a_run;
+        points.resize(taken);
     }
 
     ledger expected;
     long result = 0;
     unsigned stretches = 0;
-    std::size_t steps = 0, own = 0;
+    std::size_t steps = 0, all_points = 0;
     std::vector<point> points;
 };
 
@@ -613,7 +640,7 @@ protected:
         std::printf(
             "%u stretches, %zu steps, %zu points of %zu: %llu runs, %llu exposed, %llu returned, %llu taken, "
             "%llu given, %u waits cut\n",
-            c.stretches, c.steps, c.points.size(), c.own, runs, exposures, returned, taken, given,
+            c.stretches, c.steps, c.points.size(), c.all_points, runs, exposures, returned, taken, given,
             now.waits_cut.exchange(0));
     }
 
@@ -628,7 +655,7 @@ TEST_P(single_step, exposure_after_every_instruction) {
     WEFT_SEEDED;
     const program p = GetParam();
     stepped_engine on(2);
-    const course c(on, p, 300, random);
+    const course c(on, p, 12'000, random);
     ASSERT_GT(c.points.size(), 20u);
     for (const thief how :
          {thief::never_takes, thief::at_once, thief::slow, thief::late, thief::nobody_asks}) {
@@ -652,8 +679,8 @@ TEST_P(single_step, exposures_after_two_instructions) {
     WEFT_SEEDED;
     const program p = GetParam();
     stepped_engine on(3);
-    const course c(on, p, 300, random);
-    const int pairs = thorough ? 5'000 : 300;
+    const course c(on, p, 12'000, random);
+    const int pairs = thorough ? 5'000 : 150;
     for (int i = 0; i < pairs; ++i) {
         const point first = c.points[number(static_cast<unsigned>(c.points.size()))];
         const auto some_thief = [this] { return static_cast<thief>(number(4)); };
@@ -670,7 +697,7 @@ TEST_P(single_step, exposures_after_two_instructions) {
 TEST_F(stepping, sees_a_comparison_before_the_unlinking) {
     WEFT_SEEDED;
     stepped_engine on(2);
-    const course c(on, wrong_program, never, random);
+    const course c(on, wrong_program, 1'000'000, random);
     std::size_t wrong = 0;
     for (const point at : c.points) {
         now.start = at.stretch;
