@@ -82,22 +82,27 @@ template <bool Plain, class F, class G>
     return joined<R>(std::move(*a), std::move(*b));
 }
 
-/// The fork itself. On its fast path: fill the frame, compare, link, run f, unlink, compare, run g; no atomic
-/// operation and no fence. The unlinking comes before the comparison, since the exposure handler may come
-/// between any two instructions: what it finds linked it may hand out, and then the comparison sees it.
-/// src/engine/core/README.md has the budget in instructions and the argument.
+/// The fork itself. On its fast path: fill the frame, link, compare, run f, unlink, compare, run g; no atomic
+/// operation and no fence. The comparisons come after the changes of the chain, since the exposure handler
+/// may come between any two instructions: what it finds linked it may hand out, and then the second
+/// comparison sees it; where it finds nothing it leaves its mark in `limit`, and then the first comparison
+/// sees that. src/engine/core/README.md has the budget in instructions and the argument.
 template <bool Plain, class F, class G>
 [[gnu::always_inline]] inline join_result<F, G> fork(frame* parent, F& f, G&& g, const join_hints* h) {
     using R = join_result<F, G>;
     join_frame<G> second(std::forward<G>(g));
-    if (at_limit(&second)) [[unlikely]]
-        if (const zone where = slow_push(parent, &second); where != zone::silent)
-            return fork_slowly<Plain, F, std::remove_reference_t<G>>(where, parent, f, second.g, h);
+    if constexpr (Plain)
+        if (!parent) [[unlikely]]
+            return fork_slowly<Plain, F, std::remove_reference_t<G>>(zone::outside, parent, f, second.g, h);
     second.next = nullptr;
     handler_fence();
     parent->next = &second;
     if constexpr (Plain) set_hot_head(&second);
-    handler_fence();
+    if (at_limit(&second)) [[unlikely]]
+        if (const zone where = slow_push(parent, &second); where != zone::silent) {
+            if constexpr (Plain) set_hot_head(parent);
+            return fork_slowly<Plain, F, std::remove_reference_t<G>>(where, parent, f, second.g, h);
+        }
 
     result<F> a = [&]() -> result<F> {
         try {

@@ -2,7 +2,8 @@
 // oldest first, whatever its owner does at that moment; nothing is lost, run twice or kept hidden.
 //
 // Waits are busy and bounded: a leaf that waits calls nothing of the runtime, so only a signal can get at
-// what is hidden beside it. ctest: timeout=180
+// what is hidden beside it.
+// ctest: timeout=180
 #include <weft/weft.hpp>
 
 #include "api/options.hpp"

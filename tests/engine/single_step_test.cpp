@@ -7,13 +7,16 @@
 // they take an answer, or run it, when the plan of the run allows it.
 //
 // Results alone would not tell: a closure that runs twice mostly computes the same value twice. Observed with
-// the two steps exchanged in weft::impl::fork (the comparison before the unlinking), MUTATION_RESULT. The
-// last test keeps such a fork beside the right one, so that a check gone blind fails.
+// the two steps exchanged in weft::impl::fork (gcc 12.2, -O2), that is, with the comparison before the
+// unlinking: at 2 of the 656 points of fib_5, 3 of 1116 of fib_6, 6 of 402 of chain and 1 of 1458 of nest,
+// closures run twice if the thief takes at once what it is given, and an answer is left in its slot if it
+// never does; all results but that of nest are right. One test keeps such a fork beside the right one, so
+// that a check gone blind fails.
 //
-// WEFT_TEST_THOROUGH=1 takes all instructions of the program's own code; otherwise long stretches are
-// sampled.
+// WEFT_TEST_THOROUGH=1 takes all instructions of the executable's own code; otherwise each run takes other
+// ones of the longer programs.
 //
-// ctest: timeout=120
+// ctest: timeout=120 labels=optimised
 #include <weft/weft.hpp>
 
 #include "api/options.hpp"
@@ -574,7 +577,7 @@ struct course {
             if (!thorough) std::erase_if(elsewhere, [](const point& at) { return at.step > 1'000; });
             take(elsewhere, thorough ? 64 : 4);
             all_points += near.size() + far.size() + elsewhere.size();
-            take(far, thorough ? far.size() : 0);
+            take(far, thorough ? 8 : 0);
         }
         now.reference = false;
         if (thorough) return;
@@ -660,9 +663,11 @@ TEST_P(single_step, exposure_after_every_instruction) {
     for (const thief how :
          {thief::never_takes, thief::at_once, thief::slow, thief::late, thief::nobody_asks}) {
         SCOPED_TRACE(names_of_thieves[static_cast<int>(how)]);
-        for (const point at : c.points) {
-            now.start = at.stretch;
-            now.shots = {aimed(at.step, 1, how, random), {}};
+        // The first two are those that a wrong order shows at few instructions.
+        const std::size_t stride = thorough || how <= thief::at_once ? 1 : how == thief::nobody_asks ? 6 : 3;
+        for (std::size_t i = number(static_cast<unsigned>(stride)); i < c.points.size(); i += stride) {
+            now.start = c.points[i].stretch;
+            now.shots = {aimed(c.points[i].step, 1, how, random), {}};
             check(on, p, c);
             if (HasFailure()) return;
         }
@@ -680,7 +685,7 @@ TEST_P(single_step, exposures_after_two_instructions) {
     const program p = GetParam();
     stepped_engine on(3);
     const course c(on, p, 12'000, random);
-    const int pairs = thorough ? 5'000 : 150;
+    const int pairs = thorough ? 2'000 : 100;
     for (int i = 0; i < pairs; ++i) {
         const point first = c.points[number(static_cast<unsigned>(c.points.size()))];
         const auto some_thief = [this] { return static_cast<thief>(number(4)); };
@@ -708,6 +713,35 @@ TEST_F(stepping, sees_a_comparison_before_the_unlinking) {
     EXPECT_GT(wrong, 0u);
     EXPECT_LT(wrong, c.points.size() / 2);
     std::printf("%zu of %zu points\n", wrong, c.points.size());
+}
+
+// A thief that sleeps asks once, by one signal. Wherever it comes, what is linked by then or later must reach
+// the thief before the leaf below ends, since a leaf never polls. A fork that compares before it links has
+// points between the two where it does not: the signal finds nothing, and nobody looks again.
+TEST_F(stepping, no_ask_is_left_beside_a_leaf) {
+    WEFT_SEEDED;
+    stepped_engine on(2);
+    const program p = {"leaf", [](ledger& l) {
+                           l.at(1);
+                           join(
+                               [&] {
+                                   if (now.reference || now.start == never) return;
+                                   const auto until = clock_type::now() + 500ms;
+                                   while (l.ran[2] == 0 && clock_type::now() < until) sched_yield();
+                               },
+                               [&] { l.ran[2].fetch_add(1); });
+                           return long{l.ran[2].load()};
+                       }};
+    const course c(on, p, 1'000'000, random);
+    std::string hidden;
+    for (const point at : c.points) {
+        now.start = at.stretch;
+        now.shots = {aimed(at.step, 1, thief::at_once, random), {}};
+        on.run(p);
+        EXPECT_EQ(on.wrong(p, c.expected), "");
+        if (now.taken == 0) hidden += " " + std::to_string(at.step);
+    }
+    EXPECT_EQ(hidden, "") << "not taken, of " << c.points.size() << " points";
 }
 
 } // namespace

@@ -15,6 +15,7 @@ enum class zone : std::uint8_t {
     reported, ///< the policy wants to see the spawns: use fork_tasks
     outside,  ///< this thread is no worker
 };
+/// The frame is linked; it is unlinked again unless the answer is `silent`.
 [[gnu::cold]] zone slow_push(frame* parent, frame* f) noexcept;
 
 enum class outcome : std::uint8_t { not_run, value, failed };

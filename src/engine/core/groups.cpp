@@ -68,9 +68,8 @@ void wait_as_worker(group& g) {
         g.flags_.fetch_and(~group::flag_waiting, std::memory_order_relaxed);
     } else if (then == after::requeue) {
         suspend(
-            w, why::moved,
-            [](worker& at, void* t, void*) { offer(at, *static_cast<task*>(t), why::moved); }, &me,
-            nullptr);
+            w, why::moved, [](worker& at, void* t, void*) { offer(at, *static_cast<task*>(t), why::moved); },
+            &me, nullptr);
     }
     end_reported_group(*impl::hot_self(), g);
     leave_runtime();

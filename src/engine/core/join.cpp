@@ -12,16 +12,14 @@ using engine::completion_of;
 using engine::enter_runtime;
 using engine::leave_runtime;
 
-zone slow_push(frame* parent, frame* f) noexcept {
+zone slow_push(frame* parent, frame*) noexcept {
     worker* w = hot_self();
-    if (!w) return zone::outside;
-    if (!w->current->running->silent_) return zone::reported;
+    if (!w || !w->current->running->silent_) { // nobody has it: a reported task's entries are not handed out
+        parent->next = nullptr;
+        return w ? zone::reported : zone::outside;
+    }
     enter_runtime();
-    // Linked here already, so that it can be handed out at once if all older entries are; the caller links it
-    // again.
-    f->next = nullptr;
-    parent->next = f;
-    leave_runtime();
+    leave_runtime(); // hands out what is asked for
     return zone::silent;
 }
 

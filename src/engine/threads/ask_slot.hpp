@@ -36,9 +36,9 @@ public:
     bool answer(int victim, impl::frame* entry) noexcept {
         word expected = word_.load(std::memory_order_relaxed); // only a guess for the exchange
         if (expected != asking(victim) && expected != anybody) return false;
-        // release: the entry's fields, for take()
+        // release: the entry's fields, for take(). acquire: the asker armed its bed before it asked
         return word_.compare_exchange_strong(expected, reinterpret_cast<word>(entry),
-                                             std::memory_order_release, std::memory_order_relaxed);
+                                             std::memory_order_acq_rel, std::memory_order_relaxed);
     }
 
     /// Asker: the answer, or null; goes on asking if there is none.

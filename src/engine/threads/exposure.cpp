@@ -15,7 +15,8 @@ struct sigaction action_before;
 impl::frame* oldest_hidden(const worker& w, fiber*& of) noexcept {
     of = w.oldest;
     if (!of) return nullptr;
-    if (impl::frame* f = of->split->next) return f;
+    // In a reported task a fork is linked for two instructions, until it has looked at the zone.
+    if (impl::frame* f = of->split->next) return of == w.current && !of->running->silent_ ? nullptr : f;
     // Until the child has moved its closure, the parent's frame must stay.
     return of == w.current || !of->above->child_has_started ? nullptr : &of->above->parent_goes_on;
 }

@@ -231,10 +231,14 @@ void thread_engine::pass_watch_on(thread_worker& w) noexcept {
 
 void thread_engine::wake_one(workers who, worker_id near) noexcept {
     if (who.empty()) return;
-    const auto id = parked.take_one_in(rank(who.first), rank(who.last), rank(near));
-    if (!id) return;
-    owe(crew[*id]->owed, who); // there may be more than one task: if it gets busy, it goes on waking
-    crew[*id]->bed.wake();
+    while (const auto id = parked.find_in(rank(who.first), rank(who.last), rank(near))) {
+        // There may be more than one task: if it gets busy, it goes on waking. Said before it is taken out:
+        // it may have found something in its last look, and be on its way to look at what it owes.
+        owe(crew[*id]->owed, who);
+        if (!parked.erase(*id)) continue; // it left, or somebody else wakes it
+        crew[*id]->bed.wake();
+        return;
+    }
 }
 
 void thread_engine::wake(workers who) {

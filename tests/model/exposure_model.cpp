@@ -1,0 +1,243 @@
+// Model check of the standing asks: a thief that sleeps is never left beside hidden work. The steps are
+// copied from src/engine/threads (park of search.cpp; on_signal, signal, answer of exposure.cpp; find_work's
+// end) and leave_runtime of engine/core/switch.hpp, on the set and the slot that the engine uses. The checker
+// has no signals: the victim's thread looks for one between any two of its steps.
+#include <memory>
+
+#include "relacy_run.hpp"
+
+#include "engine/threads/ask_slot.hpp"
+#include "queue/worker_set.hpp"
+
+namespace weft::model {
+namespace {
+
+using order = std::memory_order;
+using sync = relacy_sync;
+using set_type = queue::worker_set<relacy_sync>;
+using slot_type = engine::ask_slot<relacy_sync>;
+
+// For mistakes in the order of steps.
+bool made(std::string_view name) {
+    return relacy_sync::active != nullptr && relacy_sync::active->name == name;
+}
+constexpr const char* clears_late = "signal_out cleared after the askers were read";
+constexpr const char* inserts_late = "the insertion after working was read";
+constexpr const char* works_late = "working set after the askers were read";
+constexpr const char* reopens = "the handler raises the limit though somebody asks";
+constexpr const char* looks_early = "the way out looks for the mark before it clears in_runtime";
+constexpr const char* unmarked = "the handler leaves no mark in the runtime";
+constexpr const char* forgetful = "an ask is forgotten when there is nothing to give";
+constexpr const char* asks_late = "the slot written after the insertion";
+constexpr const char* compares_early = "a fork compares before it links";
+constexpr const char* plain_clear = "signal_out cleared by a release store";
+
+// Thieves go to sleep while the victim begins to work, forks as many entries as there are thieves, and stays
+// in a leaf that never polls until all are taken.
+template <class Derived, int Thieves>
+struct standing_asks : rl::test_suite<Derived, Thieves + 1> {
+    struct thief {
+        slot_type slot;
+        sync::atomic<std::uint32_t> bed{0}; // 1: armed
+        sync::atomic<std::uint32_t> has{0};
+    };
+    struct state {
+        set_type askers{Thieves};
+        sync::atomic<std::uint32_t> working{0}, signal_out{0}, signals{0};
+        sync::atomic<std::uint32_t> limit{0}; // 0: every fork takes the slow path
+        thief thieves[Thieves];
+        // The victim's own, its handler's too.
+        bool in_runtime = true, marked = false;
+        int linked = 0, exposed = 0;
+        impl::frame entries[Thieves];
+    };
+    std::unique_ptr<state> all;
+
+    void before() { all = std::make_unique<state>(); }
+    void after() { all.reset(); }
+
+    // ---- the thief
+    void signal() {
+        if (all->signal_out.exchange(1, order::seq_cst) != 0) return;
+        all->signals.fetch_add(1, order::seq_cst);
+    }
+    void park(unsigned me) {
+        thief& t = all->thieves[me];
+        t.bed.store(1, order::seq_cst);
+        sync::fence(order::seq_cst);
+        if (!made(asks_late)) t.slot.ask_anybody();
+        if (made(inserts_late)) {
+            const bool working = all->working.load(order::seq_cst) != 0;
+            all->askers.insert(me);
+            if (working) {
+                all->limit.store(0, order::relaxed);
+                signal();
+            }
+        } else {
+            all->askers.insert(me);
+            if (made(asks_late)) t.slot.ask_anybody();
+            if (all->working.load(order::seq_cst) != 0) {
+                all->limit.store(0, order::relaxed);
+                signal();
+            }
+        }
+        while (t.bed.load(order::acquire) == 1) sync::yield();
+        RL_ASSERT(t.slot.withdraw() != nullptr);
+        t.has.store(1, order::release);
+    }
+
+    // ---- the victim
+    void hand_out() {
+        while (all->exposed < all->linked) {
+            const auto id = all->askers.take_one_in(0, Thieves, 0);
+            if (!id) return;
+            thief& t = all->thieves[*id];
+            if (!t.slot.answer(0, &all->entries[all->exposed])) continue;
+            ++all->exposed;
+            if (t.bed.load(order::relaxed) == 1) t.bed.exchange(0, order::acq_rel);
+        }
+        if (made(forgetful)) all->askers.take_one_in(0, Thieves, 0);
+    }
+    void on_signal() {
+        if (made(plain_clear))
+            all->signal_out.store(0, order::release);
+        else if (!made(clears_late))
+            all->signal_out.exchange(0, order::seq_cst);
+        if (all->in_runtime) {
+            if (!made(unmarked)) all->marked = true;
+            if (made(clears_late)) all->signal_out.exchange(0, order::seq_cst);
+            return;
+        }
+        hand_out();
+        const bool ordinary = all->askers.empty() || made(reopens);
+        if (made(clears_late)) all->signal_out.exchange(0, order::seq_cst);
+        all->limit.store(ordinary ? 1 : 0, order::relaxed);
+    }
+    /// Between two instructions.
+    void step() {
+        while (all->signals.load(order::seq_cst) != 0) {
+            all->signals.fetch_sub(1, order::seq_cst);
+            on_signal();
+        }
+    }
+    void leave_runtime() {
+        for (;;) {
+            bool asked = !all->askers.empty();
+            step();
+            if (asked || all->marked) {
+                all->marked = false;
+                step();
+                hand_out();
+                step();
+                asked = !all->askers.empty();
+                step();
+            }
+            all->limit.store(asked ? 0 : 1, order::relaxed);
+            step();
+            if (made(looks_early)) {
+                const bool seen = all->marked;
+                step();
+                all->in_runtime = false;
+                if (!seen) return;
+            } else {
+                all->in_runtime = false;
+                step();
+                if (!all->marked) return;
+            }
+            all->in_runtime = true;
+            step();
+        }
+    }
+    void work() {
+        step();
+        if (!made(works_late)) {
+            all->working.store(1, order::seq_cst);
+            step();
+            sync::fence(order::seq_cst);
+            step();
+        }
+        leave_runtime();
+        if (made(works_late)) all->working.store(1, order::seq_cst);
+        step();
+        for (int entry = 0; entry < Thieves; ++entry) {
+            bool slow = made(compares_early) && all->limit.load(order::relaxed) == 0;
+            step();
+            ++all->linked;
+            step();
+            if (!made(compares_early)) slow = all->limit.load(order::relaxed) == 0;
+            step();
+            if (slow) {
+                all->in_runtime = true;
+                step();
+                leave_runtime();
+            }
+            step();
+        }
+        stay_in_leaf();
+    }
+    void stay_in_leaf() {
+        for (int t = 0; t < Thieves; ++t)
+            while (all->thieves[t].has.load(order::acquire) == 0) {
+                step();
+                sync::yield();
+            }
+    }
+
+    void thread(unsigned me) {
+        if (me < Thieves)
+            park(me);
+        else
+            work();
+    }
+};
+
+// The victim is in its leaf when they come.
+struct two_late_thieves : standing_asks<two_late_thieves, 2> {
+    void before() {
+        standing_asks::before();
+        all->working.store(1, order::relaxed);
+        all->limit.store(1, order::relaxed);
+        all->in_runtime = false;
+        all->linked = 2;
+    }
+    void thread(unsigned me) {
+        if (me < 2)
+            park(me);
+        else
+            stay_in_leaf();
+    }
+};
+
+struct one_thief : standing_asks<one_thief, 1> {};
+struct two_thieves : standing_asks<two_thieves, 2> {};
+
+constexpr scenario scenarios[] = {
+    {"one_thief, bounded", 0, search<one_thief>},
+    {"one_thief", 100000, search<one_thief>},
+    {"two_thieves", 200000, search<two_thieves>},
+    {"two_late_thieves", 100000, search<two_late_thieves>},
+};
+
+constexpr const char* stores_are_never_late =
+    "The store could be passed by the reading of the askers. Relacy performs every store where it stands.";
+
+constexpr mutant mutants[] = {
+    {clears_late, operation::fence, order::relaxed, words::all, "nowhere", mistake::omit},
+    {inserts_late, operation::fence, order::relaxed, words::all, "nowhere", mistake::omit},
+    {works_late, operation::fence, order::relaxed, words::all, "nowhere", mistake::omit},
+    {reopens, operation::fence, order::relaxed, words::all, "nowhere", mistake::omit},
+    {looks_early, operation::fence, order::relaxed, words::all, "nowhere", mistake::omit},
+    {unmarked, operation::fence, order::relaxed, words::all, "nowhere", mistake::omit},
+    {forgetful, operation::fence, order::relaxed, words::all, "nowhere", mistake::omit},
+    {asks_late, operation::fence, order::relaxed, words::all, "nowhere", mistake::omit},
+    {compares_early, operation::fence, order::relaxed, words::all, "nowhere", mistake::omit},
+    {plain_clear, operation::fence, order::relaxed, words::all, "nowhere", mistake::omit,
+     stores_are_never_late},
+};
+
+} // namespace
+} // namespace weft::model
+
+int main(int argc, char** argv) {
+    return weft::model::run_model(argc, argv, weft::model::scenarios, weft::model::mutants);
+}

@@ -1,0 +1,128 @@
+// Model check of the count of open children in a group, rules G1 to G3 of weft/impl/group.hpp. The steps are
+// copied from src/engine/core (groups.cpp, tasks.cpp) and src/engine/threads/exposure.cpp.
+#include <memory>
+
+#include "relacy_run.hpp"
+
+namespace weft::model {
+namespace {
+
+using order = std::memory_order;
+using sync = relacy_sync;
+
+// For mistakes in the order of steps.
+bool made(std::string_view name) {
+    return relacy_sync::active != nullptr && relacy_sync::active->name == name;
+}
+constexpr const char* unnamed = "the waiter stores itself after its decrement";
+constexpr const char* early = "the waiter published before it is saved";
+constexpr const char* uncounted = "a child counted after it was handed out";
+constexpr const char* ownerless = "no count for the wait still to come";
+
+// The owner hands out two children to two thieves, of which the second refuses at first, and waits; and all
+// that again.
+struct children : rl::test_suite<children, 3> {
+    static constexpr int rounds = 2;
+
+    struct state {
+        sync::atomic<std::int64_t> open{1};
+        sync::atomic<std::uintptr_t> waiter{0};
+        sync::atomic<std::uint32_t> handed_out[2];
+        sync::var<int> result[2];
+        sync::var<int> saved; // the waiter's context
+        sync::atomic<std::uint32_t> goes_on{0};
+        int woken = 0; // the threads of a model take turns on one real thread
+    };
+    std::unique_ptr<state> all;
+
+    void before() {
+        all = std::make_unique<state>();
+        for (auto& h : all->handed_out) h.store(0, order::relaxed);
+        if (made(ownerless)) all->open.store(0, order::relaxed);
+    }
+    void after() {
+        RL_ASSERT(all->open.load(order::relaxed) == 1);
+        all.reset();
+    }
+
+    void hand_out(int child, int round) {
+        if (!made(uncounted)) all->open.fetch_add(1, order::relaxed);
+        all->handed_out[child].store(static_cast<std::uint32_t>(round) + 1, order::release);
+        if (made(uncounted)) all->open.fetch_add(1, order::relaxed);
+    }
+    void refuse() {
+        all->open.fetch_add(1, order::relaxed);
+        all->open.fetch_sub(1, order::relaxed);
+    }
+    /// By whoever brought the count to 0.
+    void wake() {
+        RL_ASSERT(++all->woken == 1);
+        const std::uintptr_t found = all->waiter.load(order::relaxed);
+        RL_ASSERT(found == 8);
+        RL_ASSERT(all->saved.get() != 0);
+        all->saved.set(0);
+        all->goes_on.store(1, order::release);
+    }
+    void decrement() {
+        if (all->open.fetch_sub(1, order::acq_rel) == 1) wake();
+    }
+    bool is_open() { return all->open.load(order::acquire) != 1; }
+    void sleep_in_group() {
+        if (!made(unnamed)) all->waiter.store(8, order::relaxed);
+        if (!made(early)) all->saved.set(1);
+        decrement();
+        if (made(unnamed)) all->waiter.store(8, order::relaxed);
+        if (made(early)) all->saved.set(1);
+        while (all->goes_on.load(order::acquire) == 0) sync::yield();
+        all->goes_on.store(0, order::relaxed);
+        all->woken = 0;
+        all->open.store(1, order::relaxed);
+        all->waiter.store(0, order::relaxed);
+    }
+
+    void thread(unsigned me) {
+        for (int round = 0; round < rounds; ++round) {
+            if (me == 2) {
+                hand_out(0, round);
+                refuse();
+                hand_out(1, round);
+                if (is_open()) sleep_in_group();
+                for (int child = 0; child < 2; ++child) {
+                    RL_ASSERT(all->result[child].get() == round + 1);
+                    all->result[child].set(0);
+                }
+            } else {
+                while (all->handed_out[me].load(order::acquire) != static_cast<std::uint32_t>(round) + 1)
+                    sync::yield();
+                all->result[me].set(round + 1);
+                decrement();
+            }
+        }
+    }
+};
+
+constexpr scenario scenarios[] = {
+    {"children, bounded", 0, search<children>},
+    {"children", 100000, search<children>},
+};
+
+constexpr mutant mutants[] = {
+    {"decrements relaxed", operation::fetch, order::acq_rel, words::numbers, "::decrement(", mistake::relax},
+    {"decrements in two steps", operation::fetch, order::acq_rel, words::numbers, "::decrement(",
+     mistake::tear},
+    {"the look before the wait relaxed", operation::load, order::acquire, words::numbers, "::is_open(",
+     mistake::relax},
+    {"handing out counts in two steps", operation::fetch, order::relaxed, words::numbers, "::hand_out(",
+     mistake::tear},
+    {unnamed, operation::fence, order::relaxed, words::all, "nowhere", mistake::omit},
+    {early, operation::fence, order::relaxed, words::all, "nowhere", mistake::omit},
+    {uncounted, operation::fence, order::relaxed, words::all, "nowhere", mistake::omit},
+    {ownerless, operation::fence, order::relaxed, words::all, "nowhere", mistake::omit},
+};
+
+} // namespace
+} // namespace weft::model
+
+int main(int argc, char** argv) {
+    return weft::model::run_model(argc, argv, weft::model::scenarios, weft::model::mutants);
+}
