@@ -20,8 +20,9 @@ inline void cost([[maybe_unused]] std::uint64_t cycles) noexcept {}
 
 /// Marks the beginning of outer iteration `k` of a program: policies that learn hear of it, and the children
 /// of the calling root are numbered from the start again. In a thread that is no worker it counts for the
-/// default runtime. Throws weft::error inside a parallel region: only a root, between its joins and groups,
-/// may call it.
+/// default runtime. Only a root, between its joins and groups, may call it; elsewhere it throws weft::error.
+/// (The one place that it cannot tell from such is the second closure of a root's own join when nobody else
+/// took it.)
 inline void iteration(int k) { impl::mark_iteration(k); }
 
 } // namespace weft

@@ -53,13 +53,12 @@ public:
     runtime(const runtime&) = delete;
     runtime& operator=(const runtime&) = delete;
 
-    /// Runs `f()` or `f(context)` on a worker and returns its result when it has ended; its exception is
-    /// rethrown. Any thread may call it, several at once. On a worker of this runtime it is a plain call; on
-    /// a worker of another one the calling task is suspended meanwhile.
+    /// Runs `f()` or `f(context)` on a worker and returns its result (a value for a reference) when it has
+    /// ended; its exception is rethrown. Any thread may call it, several at once. On a worker of this runtime
+    /// it is a plain call; on a worker of another one the calling task is suspended meanwhile.
     template <class F>
-    impl::raw_result<F> run(F&& f) {
-        using R = impl::raw_result<F>;
-        if constexpr (std::is_void_v<R>) {
+    std::conditional_t<std::is_void_v<impl::raw_result<F>>, void, impl::result<F>> run(F&& f) {
+        if constexpr (std::is_void_v<impl::raw_result<F>>) {
             auto root = [&] { static_cast<void>(impl::call_closure<true>(f, impl::hot_head())); };
             run_body({[](void* c) { (*static_cast<decltype(root)*>(c))(); }, &root});
         } else {

@@ -1,3 +1,4 @@
+// ctest: timeout=120 labels=not_tsan
 // join and parallel_invoke: what they return, in which form, what they throw, and that nothing of a closure
 // or a result is lost or destroyed twice, whoever ran it.
 #include <weft/weft.hpp>

@@ -1,3 +1,4 @@
+// ctest: timeout=120 labels=not_tsan
 // Memory: stacks are bounded by the program, not by steals, and go back after a burst; nothing is left of a
 // runtime.
 #include <weft/weft.hpp>
@@ -87,7 +88,8 @@ TEST_P(lazy_stacks, of_joins_are_bounded_by_depth_and_workers) {
     WEFT_SEEDED;
     bare_engine e(GetParam().policy, GetParam().workers);
     constexpr int depth = 18;
-    for (int repeat = 0; repeat < 10; ++repeat) e.run([] { EXPECT_EQ(fib(depth), 2584); });
+    for (int repeat = 0; repeat < (test::sanitized ? 3 : 10); ++repeat)
+        e.run([] { EXPECT_EQ(fib(depth), 2584); });
     // In the silent zone a worker holds one stack for each join of its path that waits for a thief.
     const auto bound = static_cast<std::size_t>(GetParam().workers * (depth + 2));
     EXPECT_LE(e.fibers().peak(), 2 * bound) << e.steals() << " steals";
@@ -97,7 +99,8 @@ TEST_P(lazy_stacks, of_groups_are_bounded_by_depth_and_workers) {
     WEFT_SEEDED;
     bare_engine e(GetParam().policy, GetParam().workers);
     constexpr int depth = 15;
-    for (int repeat = 0; repeat < 10; ++repeat) e.run([] { EXPECT_EQ(fib_by_groups(depth), 610); });
+    for (int repeat = 0; repeat < (test::sanitized ? 3 : 10); ++repeat)
+        e.run([] { EXPECT_EQ(fib_by_groups(depth), 610); });
     // A child has a stack of its own: one a level even without any steal.
     const auto bound = static_cast<std::size_t>(GetParam().workers * (depth + 2));
     EXPECT_LE(e.fibers().peak(), 2 * bound) << e.steals() << " steals";
@@ -127,7 +130,7 @@ INSTANTIATE_TEST_SUITE_P(all, burst,
 TEST_P(burst, of_waiting_tasks_gives_its_stacks_back) {
     // Breadth first: every task of a level begins, and waits, before the first one of the next level.
     bare_engine e(GetParam().policy, GetParam().workers);
-    constexpr int waiting = 2000;
+    constexpr int waiting = test::sanitized ? 400 : 2000; // each a fiber, which is dear to a sanitizer
     for (int repeat = 0; repeat < 3; ++repeat) {
         std::atomic<int> leaves{0};
         e.run([&] {

@@ -1,3 +1,4 @@
+// ctest: timeout=120 labels=not_tsan
 // Loops and reductions: every index exactly once whatever the type, the grain and the policy; a reduction has
 // the same bits everywhere.
 #include <weft/weft.hpp>
@@ -43,7 +44,8 @@ INSTANTIATE_TEST_SUITE_P(all, loops, testing::ValuesIn(test::setups(test::all_po
 TEST_P(loops, each_index_once) {
     for (const std::size_t n : {0, 1, 2, 3, 7, 64, 1000, 10'000})
         for (const std::size_t grain : {0, 1, 3, 64, 100'000}) {
-            if (n > 1000 && grain == 1) continue; // a task an index, under some policies
+            // A task an index, under some policies.
+            if (n > (test::sanitized ? 64 : 1000) && grain == 1) continue;
             expect_each_once(n, [&](auto& ran) {
                 parallel_for(std::size_t{0}, n, [&](std::size_t i) { ++ran[i]; }, {.grain = grain});
             });
@@ -230,7 +232,7 @@ std::uint64_t bits(double x) {
 TEST(reduce, has_the_same_bits_everywhere) {
     for (const std::size_t n : {1, 2, 1000, 5000, 20'000})
         for (const std::size_t grain : {0, 1, 17}) {
-            if (n > 1000 && grain == 1) continue;
+            if (n > (test::sanitized ? 2 : 1000) && grain == 1) continue;
             std::uint64_t expected = 0;
             {
                 runtime rt(test::setup{"serial", 1}.options());
@@ -301,7 +303,7 @@ TEST(loops_outside, run_in_the_default_runtime) {
 TEST_P(loops, random_shapes) {
     WEFT_SEEDED;
     std::mt19937_64 random(test::seed);
-    for (int repeat = 0; repeat < 30; ++repeat) {
+    for (int repeat = 0; repeat < (test::sanitized ? 5 : 30); ++repeat) {
         const int first = static_cast<int>(random() % 1000) - 500;
         const int n = static_cast<int>(random() % 400);
         const std::size_t grain = random() % 50, inner = random() % 5;

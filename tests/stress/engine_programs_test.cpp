@@ -500,5 +500,45 @@ TEST(engine_programs, in_several_runtimes_at_once) {
     EXPECT_EQ(bad.load(), 0u) << "the program with this seed, WEFT_TEST_SEED=" << test::seed;
 }
 
+// A thief takes the rest of a task while the child above that rest ends, on a fiber that is then used for
+// another child: what the thief reads of the entry must not be that fiber's any more.
+TEST(engine_programs, the_rest_of_a_task_is_taken_while_its_child_ends) {
+    constexpr int repeats = test::sanitized ? 3'000 : 30'000;
+    constexpr std::chrono::seconds longest{8};
+    watchdog dog;
+    for (const char* policy : {"steal", "near"}) {
+        const auto until = std::chrono::steady_clock::now() + longest;
+        runtime rt(test::setup{policy, 2}.options()), other(test::setup{policy, 1}.options());
+        for (int i = 0; i < repeats && std::chrono::steady_clock::now() < until; ++i) {
+            if (i % 1000 == 0) dog.now(std::string("the rest of a task, ") + policy);
+            std::atomic<int> inner{0}, outer{0};
+            rt.run([&] {
+                task_group g;
+                g.run([&] {
+                    task_group h;
+                    h.run([&] {
+                        other.run([] {}); // suspends, and so lays open the rests of both tasks
+                        ++inner;
+                    });
+                    h.run([&] { ++inner; });
+                    h.run([&] { ++inner; });
+                    h.wait();
+                    outer += inner == 3;
+                });
+                g.run([&] {
+                    value v = 0;
+                    for (value turn = 0; turn < 500; ++turn) v = mixed(v, turn);
+                    outer += v != 1;
+                });
+                g.wait();
+                if (outer == 2) return;
+                std::fprintf(stderr, "a wait returned before its children were done, %s, turn %d\n", policy,
+                             i);
+                std::abort(); // they run on and would use what is gone
+            });
+        }
+    }
+}
+
 } // namespace
 } // namespace weft

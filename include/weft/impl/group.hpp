@@ -45,8 +45,8 @@ struct group {
     std::atomic<impl::waiter_word> waiter_{0};
     void* waiter_home_ = nullptr; ///< the engine of a waiting task; written before waiter_
     std::atomic<std::uint32_t> flags_{0};
-    std::uint32_t spawned_ = 0;  ///< children so far, by the spawning task; the index of the next one
-    std::exception_ptr error_{}; ///< written by the winner of flag_failed before its decrement
+    std::atomic<std::uint32_t> spawned_{0}; ///< children so far, relaxed: the index of the next one
+    std::exception_ptr error_{};            ///< written by the winner of flag_failed before its decrement
     task* owner_ = nullptr;
     void* data_ = nullptr;
     std::uint64_t id_ = 0;
@@ -60,6 +60,7 @@ struct group {
     static constexpr std::uint32_t flag_failed = 1;    ///< some child threw; the first one has error_
     static constexpr std::uint32_t flag_cancelled = 2; ///< children not yet started are dropped
     static constexpr std::uint32_t flag_begun = 4;     ///< the policy was told of it by group_begin
+    static constexpr std::uint32_t flag_shown = 16;    ///< group_begin has returned
     static constexpr std::uint32_t flag_waiting = 8; ///< a task waits, and open_ lacks its 1 (set before G2)
 };
 

@@ -32,7 +32,7 @@ void mark_iteration(int k) {
     if (!w) return run_in_default({[](void* n) { mark_iteration(*static_cast<int*>(n)); }, &k});
     task& t = *w->current->running;
     const bool is_root = t.level_ == 0 && !t.frame_ && &t != &w->current->own.record;
-    if (!is_root || hot_head() != &w->current->root)
+    if (!is_root || w->current->root.next)
         throw error("an iteration was marked inside a parallel region", std::to_string(k),
                     "a call by the root, outside of its joins and groups");
     enter_runtime();

@@ -10,21 +10,27 @@
 namespace weft::engine {
 
 void begin_group(worker& w, group& g, task& owner) {
-    if (g.flags_.load(std::memory_order_relaxed) & group::flag_begun) return;
-    g.flags_.fetch_or(group::flag_begun, std::memory_order_relaxed);
+    if (g.flags_.load(std::memory_order_acquire) & group::flag_shown)
+        return; // pairs with the release at the end
+    if (g.flags_.fetch_or(group::flag_begun, std::memory_order_relaxed) & group::flag_begun) {
+        // Two tasks add the first children of a group at the same time: the other one is telling the policy.
+        while (!(g.flags_.load(std::memory_order_acquire) & group::flag_shown)) queue::std_sync::yield();
+        return;
+    }
     g.owner_ = &owner;
-    g.id_ = owner.id_ + g.spawned_;
+    g.id_ = owner.id_ + g.spawned_.load(std::memory_order_relaxed);
     if (const std::size_t bytes = w.eng.need.group_bytes) {
         std::size_t block = bytes;
         g.data_ = w.blocks.take(block);
         std::memset(g.data_, 0, bytes);
     }
     w.eng.scheduler->group_begin(w.id, owner, g);
+    g.flags_.fetch_or(group::flag_shown, std::memory_order_release); // pairs with the loads above
 }
 
 void end_reported_group(worker& w, group& g) noexcept {
     if (!(g.flags_.load(std::memory_order_relaxed) & group::flag_begun)) return;
-    g.flags_.fetch_and(~group::flag_begun, std::memory_order_relaxed);
+    g.flags_.fetch_and(~(group::flag_begun | group::flag_shown), std::memory_order_relaxed);
     w.eng.scheduler->group_end(w.id, *g.owner_, g);
     if (g.data_) {
         w.blocks.give(g.data_, (w.eng.need.group_bytes + block_cache::unit - 1) / block_cache::unit *

@@ -73,7 +73,7 @@ void adopt(task& child, task* parent, group* in, const hints& h) noexcept {
     child.parent_ = parent;
     child.group_ = in;
     child.hint_ = h;
-    if (in) child.index_ = static_cast<std::int32_t>(in->spawned_++);
+    if (in) child.index_ = static_cast<std::int32_t>(in->spawned_.fetch_add(1, std::memory_order_relaxed));
     if (parent) {
         child.level_ = parent->level_ + 1;
         child.root_ = parent->root_;

@@ -249,8 +249,12 @@ void thread_engine::wake(workers who) {
 
 void thread_engine::submit(task& t, why reason) {
     t.arrives_as_ = static_cast<std::uint8_t>(reason);
+    // From the push on, what waits for `t` may end, and this engine with it: the destructor waits for the
+    // count.
+    submitting.fetch_add(1, std::memory_order_relaxed); // before the push, which publishes it
     inbox.push(&t);
     announce(*crew.front(), {0, all()});
+    submitting.fetch_sub(1, std::memory_order_release); // pairs with the destructor
 }
 
 } // namespace weft::engine

@@ -103,6 +103,8 @@ thread_engine::thread_engine(std::unique_ptr<policy> p, machine m, const thread_
 thread_engine::~thread_engine() {
     stop();
     for (auto& w : crew) pthread_join(w->thread, nullptr);
+    while (submitting.load(std::memory_order_acquire) > 0)
+        queue::std_sync::yield(); // pairs with the end of submit()
 }
 
 void thread_engine::stop() noexcept {

@@ -76,9 +76,10 @@ struct thread_engine final : engine, policy_context {
     queue::worker_set<> searching; ///< awake and looking: they will find what is announced
     queue::worker_set<> parked;    ///< asleep, or about to be after one last look
     std::atomic<bool> stopping{false};
-    bool incomplete = false; ///< some thread could not be created; written before all_ready opens
-    std::latch all_ready;    ///< the threads and the constructor; outlives the last wait in it
-    std::latch all_ended;    ///< no worker's words go before the last one has stopped asking
+    std::atomic<int> submitting{0}; ///< threads inside submit()
+    bool incomplete = false;        ///< some thread could not be created; written before all_ready opens
+    std::latch all_ready;           ///< the threads and the constructor; outlives the last wait in it
+    std::latch all_ended;           ///< no worker's words go before the last one has stopped asking
 };
 
 /// The thread's signal for exposure; its default is to be ignored, so one that comes too late does nothing.
