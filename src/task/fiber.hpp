@@ -8,6 +8,7 @@
 
 #include <boost/context/detail/fcontext.hpp>
 
+#include <atomic>
 #include <cstddef>
 #include <exception>
 
@@ -26,7 +27,8 @@ struct exception_globals {
 struct continuation : impl::frame {
     static constexpr std::int32_t unexposed = -2; ///< value of `thief` until it is handed out
     fiber* parent = nullptr;
-    group* in = nullptr; ///< counts one more child from the moment it is exposed
+    std::atomic<bool> read{false}; ///< who took it has read it: the child's fiber may be used again
+    group* in = nullptr;           ///< counts one more child from the moment it is exposed
 };
 
 /// A stack with what is saved of the code on it. Its body is a loop that runs either one child (the silent

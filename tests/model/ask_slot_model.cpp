@@ -94,11 +94,11 @@ constexpr scenario scenarios[] = {
 
 using order = std::memory_order;
 constexpr mutant mutants[] = {
-    {"answer publishes relaxed", operation::compare_exchange, order::release, words::numbers, "::answer(",
+    {"answer publishes relaxed", operation::compare_exchange, order::acq_rel, words::numbers, "::answer(",
      mistake::relax},
     {"take relaxed", operation::compare_exchange, order::acquire, words::numbers, "::take(", mistake::relax},
     {"withdraw relaxed", operation::exchange, order::acquire, words::numbers, "::withdraw(", mistake::relax},
-    {"answer in two steps", operation::compare_exchange, order::release, words::numbers, "::answer(",
+    {"answer in two steps", operation::compare_exchange, order::acq_rel, words::numbers, "::answer(",
      mistake::tear},
     {"take in two steps", operation::compare_exchange, order::acquire, words::numbers, "::take(",
      mistake::tear},

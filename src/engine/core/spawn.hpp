@@ -29,6 +29,7 @@ void wait_until_done(group&);
     self.above = &child;
     continuation& k = child.parent_goes_on;
     k.run = nullptr;
+    k.read.store(false, std::memory_order_relaxed); // published with the entry
     k.thief = continuation::unexposed;
     k.parent = &self;
     k.in = &g;

@@ -84,6 +84,8 @@ fiber& take_fiber_or_die(worker& w) noexcept {
         switch_to(w, parent, {free_left, &self, nullptr});
         return;
     }
+    // The thief is between taking the entry, which is in this fiber, and reading it.
+    while (!k.read.load(std::memory_order_acquire)) queue::std_sync::yield(); // pairs with task_of_frame
     child_done(&w, in);
 }
 

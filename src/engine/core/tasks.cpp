@@ -159,8 +159,12 @@ void offer(worker& w, task& t, why reason) noexcept {
 
 task& task_of_frame(worker& thief, impl::frame& f) {
     if (!f.run) { // a continuation: the parent's own task goes on
-        task& t = *static_cast<continuation&>(f).parent->running;
-        t.fiber_ = static_cast<continuation&>(f).parent;
+        auto& k = static_cast<continuation&>(f);
+        fiber& parent = *k.parent;
+        k.read.store(
+            true, std::memory_order_release); // pairs with the loop at the child's end; `f` may be gone now
+        task& t = *parent.running;
+        t.fiber_ = &parent;
         t.state_ = task_state::suspended;
         return t;
     }
