@@ -23,6 +23,14 @@ struct loop_options {
 
 namespace impl {
 
+template <class I>
+std::ptrdiff_t length(I first, I last) {
+    if constexpr (std::is_integral_v<I>)
+        return static_cast<std::ptrdiff_t>(last) - static_cast<std::ptrdiff_t>(first);
+    else
+        return last - first;
+}
+
 /// A clock for grains, about 8 ns a reading on x86: its unit only has to be of the order of half a
 /// nanosecond.
 inline std::uint64_t ticks() noexcept {
@@ -136,7 +144,7 @@ void on_worker(F&& f) {
 template <class I, class Range>
 void parallel_for_range(I first, I last, Range&& range, const loop_options& o = {}) {
     if (!(first < last)) return;
-    const auto n = static_cast<std::ptrdiff_t>(last - first);
+    const std::ptrdiff_t n = impl::length(first, last);
     impl::on_worker([&] {
         const impl::loop_shape shape = impl::shape_of_loop();
         if (shape.fixed)
@@ -167,7 +175,7 @@ template <class I, class T, class Map, class Combine>
 T parallel_reduce(I first, I last, T identity, Map&& map, Combine&& combine, const loop_options& o = {}) {
     if (!(first < last)) return identity;
     constexpr std::ptrdiff_t leaves = 1024;
-    const auto n = static_cast<std::ptrdiff_t>(last - first);
+    const std::ptrdiff_t n = impl::length(first, last);
     const std::ptrdiff_t grain = o.grain ? static_cast<std::ptrdiff_t>(o.grain) : (n + leaves - 1) / leaves;
     struct reduction {
         I first;

@@ -206,7 +206,7 @@ void fail(worker* w, group& g, std::exception_ptr error) noexcept {
 
 void expose_all(worker& w) {
     fiber* const top = w.current;
-    for (fiber* x = w.oldest;; x = x->above) {
+    for (fiber *x = w.oldest, *next = nullptr;; x = next) {
         while (impl::frame* f = x->split->next) {
             f->of = x->running;
             f->thief = not_returnable;
@@ -217,12 +217,13 @@ void expose_all(worker& w) {
             offer(w, t, why::exposed);
         }
         if (x == top) return;
+        next = x->above; // once x is offered, it may be running elsewhere
         if (!x->above->child_has_started)
             continue; // blocked in the move of its closure: the parent's frame must stay
-        continuation& k = x->above->parent_goes_on;
+        continuation& k = next->parent_goes_on;
         k.thief = not_returnable;
         k.in->open_.fetch_add(1, std::memory_order_relaxed); // the child above counts from now on
-        w.oldest = x->above;
+        w.oldest = next;
         w.count.exposures.add();
         offer(w, task_of_frame(w, k), why::continuation);
     }
