@@ -4,6 +4,10 @@
 
 #include <new>
 
+#ifdef WEFT_TSAN
+#    include <csignal>
+#endif
+
 /// The switch between fibers, inlined where it is hot.
 ///
 /// Boost.Context's jump_fcontext goes to the other stack by an indirect jump, so the processor's return stack
@@ -50,10 +54,24 @@ using boost::context::detail::transfer_t;
 #endif
 }
 
+#ifdef WEFT_TSAN
+/// ThreadSanitizer keeps a signal that it has not handed on yet with the fiber, where a switch would strand
+/// it.
+inline void hold_signals(int how) noexcept {
+    sigset_t mask;
+    sigemptyset(&mask);
+    sigaddset(&mask, SIGURG);
+    pthread_sigmask(how, &mask, nullptr);
+}
+#endif
+
 /// First thing on the stack that was switched to: what the fiber left behind is saved now.
 [[gnu::always_inline]] inline void arrived(fiber& self, transfer_t from) noexcept {
     auto* before = static_cast<fiber*>(from.data);
     before->context = from.fctx;
+#ifdef WEFT_TSAN
+    hold_signals(SIG_UNBLOCK);
+#endif
 #ifdef WEFT_ASAN
     const void* bottom = nullptr;
     std::size_t size = 0;
@@ -87,6 +105,7 @@ using boost::context::detail::transfer_t;
     __sanitizer_start_switch_fiber(&from.asan_fake_stack, bottom, size);
 #endif
 #ifdef WEFT_TSAN
+    hold_signals(SIG_BLOCK);
     __tsan_switch_to_fiber(to.tsan_fiber, 0);
 #endif
     arrived(from, jump(to.context, &from));
