@@ -227,10 +227,12 @@ private:
             engine::thread_worker& self = *now.engine->crew[index];
             if (impl::frame* const f = self.slot.take()) {
                 now.taken.fetch_add(1);
+                task& got =
+                    engine::task_of_frame(self, *f); // at once, as the engine does: its owner waits for that
                 // A closure that waits for a slow thief does so in the scheduler of its worker, on another
                 // stack.
                 if (now.slow[index]) static_cast<void>(test::await([] { return now.idle[0].load(); }));
-                return {&engine::task_of_frame(self, *f), w, false};
+                return {&got, w, false};
             }
         }
         now.idle[index] = true;
