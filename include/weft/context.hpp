@@ -1,5 +1,6 @@
 #pragma once
 
+#include <weft/error.hpp>
 #include <weft/impl/hot.hpp>
 
 #include <functional>
@@ -15,8 +16,16 @@ class context {
 public:
     explicit context(impl::frame* at) noexcept : at_(at) {}
 
-    /// The context of code that was given none: on a worker, that of the innermost join of the plain form.
-    static context current() noexcept { return context(impl::hot_head()); }
+    /// The context of code that was given none: that of the innermost join of the plain form. Throws
+    /// weft::error in a thread that is no worker.
+    static context current() {
+        impl::frame* at = impl::hot_head();
+        if (!at) [[unlikely]]
+            throw error(
+                "there is no context outside of a runtime", "a thread that is no worker",
+                "code that a runtime runs (weft::runtime::run), or the forms of join without a context");
+        return context(at);
+    }
 
     /// Calls `f()`; joins of the plain form, groups and loops inside are linked below this context.
     template <class F>

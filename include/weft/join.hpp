@@ -35,38 +35,57 @@ template <class Result, class A, class B>
         return Result(std::forward<A>(a), std::forward<B>(b));
 }
 
-template <bool Plain, class F, class G>
-join_result<F, G> fork(frame* parent, F& f, G&& g, const join_hints* h);
+// What is rare is in cold functions of its own: compilers inline a recursive function into itself, which
+// saves a third of a fork's instructions, only while it is small, cold code included.
 
-/// The rare ways through a fork: the policy sees its closures as tasks, or this thread is no worker.
 template <bool Plain, class F, class G>
-[[gnu::noinline, gnu::cold]] join_result<F, G> fork_slowly(zone where, frame* parent, F& f, G& g,
-                                                           const join_hints* h) {
+[[gnu::noinline, gnu::cold]] join_result<F, G> fork_rarely(frame* parent, F& f, G& g, const join_hints* h);
+
+/// The first closure has returned `a`, and the frame is to be looked at.
+template <bool Plain, class R, class A, class G>
+[[gnu::noinline, gnu::cold]] R return_slowly(frame* parent, join_frame<G>& second, A a) {
+    if (second.was_run(parent)) return joined<R>(std::move(a), second.take_value());
+    return joined<R>(std::move(a), call_closure<Plain>(second.g, parent));
+}
+
+/// A fork whose frame is linked: runs f, unlinks, compares, runs g.
+template <bool Plain, class F, class G>
+[[gnu::always_inline]] inline join_result<F, G> fork_linked(frame* parent, F& f, join_frame<G>& second) {
     using R = join_result<F, G>;
-    if (where == zone::outside) {
-        if constexpr (std::is_void_v<R>) {
-            auto root = [&] { fork<true, F, G&>(hot_head(), f, g, h); };
-            run_in_default({[](void* c) { (*static_cast<decltype(root)*>(c))(); }, &root});
-            return;
-        } else {
-            std::optional<R> r;
-            auto root = [&] { r.emplace(fork<true, F, G&>(hot_head(), f, g, h)); };
-            run_in_default({[](void* c) { (*static_cast<decltype(root)*>(c))(); }, &root});
-            return std::move(*r);
+    struct unwinding {
+        join_frame<G>& second;
+        frame* parent;
+        bool threw = true;
+        [[gnu::always_inline]] ~unwinding() {
+            if (threw) second.template abandon<Plain>(parent);
         }
-    }
+    } first{second, parent};
+    result<F> a = call_closure<Plain>(f, &second);
+    first.threw = false;
+
+    parent->next = nullptr;
+    if constexpr (Plain) set_hot_head(parent);
+    if (at_limit(&second)) [[unlikely]]
+        return return_slowly<Plain, R>(parent, second, std::move(a));
+    return joined<R>(std::move(a), call_closure<Plain>(second.g, parent));
+}
+
+/// A fork of the reported zone: the policy sees its closures as tasks.
+template <bool Plain, class F, class G>
+[[gnu::noinline, gnu::cold]] join_result<F, G> fork_reported(frame* parent, F& f, G& g, const join_hints* h) {
+    using R = join_result<F, G>;
     std::optional<result<F>> a;
     std::optional<result<G>> b;
     // A task of the reported zone starts on an empty chain: hot_head() is right for both forms.
     std::exception_ptr failed_f, failed_g; // kept apart: that of f goes first, whoever was quicker
     auto run_f = [&] {
         try {
-            a.emplace(call_closure<true>(f, hot_head()));
+            a.emplace(call_rarely(f));
         } catch (...) { failed_f = std::current_exception(); }
     };
     auto run_g = [&] {
         try {
-            b.emplace(call_closure<true>(g, hot_head()));
+            b.emplace(call_rarely(g));
         } catch (...) { failed_g = std::current_exception(); }
     };
     const bool reported =
@@ -74,12 +93,43 @@ template <bool Plain, class F, class G>
                    {[](void* c) { (*static_cast<decltype(run_g)*>(c))(); }, &run_g}, h ? h->second : hints{});
     if (!reported) {
         const silent_scope lazily;
-        return fork<Plain, F, G&>(parent, f, g, h);
+        return fork_rarely<Plain>(parent, f, g, h);
     }
     if (failed_f && failed_g) count_suppressed();
     if (failed_f) std::rethrow_exception(std::move(failed_f));
     if (failed_g) std::rethrow_exception(std::move(failed_g));
     return joined<R>(std::move(*a), std::move(*b));
+}
+
+/// A fork in a thread that is no worker.
+template <class F, class G>
+[[gnu::noinline, gnu::cold]] join_result<F, G> fork_outside(F& f, G& g, const join_hints* h) {
+    using R = join_result<F, G>;
+    if constexpr (std::is_void_v<R>) {
+        auto root = [&] { fork_rarely<true>(hot_head(), f, g, h); };
+        run_in_default({[](void* c) { (*static_cast<decltype(root)*>(c))(); }, &root});
+    } else {
+        std::optional<R> r;
+        auto root = [&] { r.emplace(fork_rarely<true>(hot_head(), f, g, h)); };
+        run_in_default({[](void* c) { (*static_cast<decltype(root)*>(c))(); }, &root});
+        return std::move(*r);
+    }
+}
+
+/// Every fork that is not on its fast path. `parent` is null in a thread that is no worker, otherwise the
+/// frame is linked. The frame of this function stays on the stack below the fork, so it is kept small.
+template <bool Plain, class F, class G>
+[[gnu::noinline, gnu::cold]] join_result<F, G> fork_slowly(frame* parent, F& f, join_frame<G>& second,
+                                                           const join_hints* h) {
+    std::remove_reference_t<G>& g = second.g;
+    if (!parent) return fork_outside(f, g, h);
+    switch (slow_push(parent, &second)) {
+    case zone::silent: return fork_linked<Plain>(parent, f, second);
+    case zone::outside: return fork_outside(f, g, h);
+    case zone::reported: break;
+    }
+    if constexpr (Plain) set_hot_head(parent);
+    return fork_reported<Plain>(parent, f, g, h);
 }
 
 /// The fork itself. On its fast path: fill the frame, link, compare, run f, unlink, compare, run g; no atomic
@@ -89,47 +139,23 @@ template <bool Plain, class F, class G>
 /// sees that. src/engine/core/README.md has the budget in instructions and the argument.
 template <bool Plain, class F, class G>
 [[gnu::always_inline]] inline join_result<F, G> fork(frame* parent, F& f, G&& g, const join_hints* h) {
-    using R = join_result<F, G>;
     join_frame<G> second(std::forward<G>(g));
-    if constexpr (Plain)
-        if (!parent) [[unlikely]]
-            return fork_slowly<Plain, F, std::remove_reference_t<G>>(zone::outside, parent, f, second.g, h);
-    second.next = nullptr;
-    handler_fence();
-    parent->next = &second;
-    if constexpr (Plain) set_hot_head(&second);
-    if (at_limit(&second)) [[unlikely]]
-        if (const zone where = slow_push(parent, &second); where != zone::silent) {
-            if constexpr (Plain) set_hot_head(parent);
-            return fork_slowly<Plain, F, std::remove_reference_t<G>>(where, parent, f, second.g, h);
-        }
+    bool slowly = Plain && !parent;
+    if (!slowly) [[likely]] {
+        second.next = nullptr;
+        handler_fence();
+        parent->next = &second;
+        if constexpr (Plain) set_hot_head(&second);
+        slowly = at_limit(&second);
+    }
+    if (slowly) [[unlikely]]
+        return fork_slowly<Plain>(parent, f, second, h);
+    return fork_linked<Plain>(parent, f, second);
+}
 
-    result<F> a = [&]() -> result<F> {
-        try {
-            return call_closure<Plain>(f, &second);
-        } catch (...) {
-            if constexpr (Plain) set_hot_head(parent);
-            switch (abandon(parent, &second)) {
-            case outcome::value: second.drop_value(); break;
-            case outcome::failed:
-                second.drop_error();
-                count_suppressed();
-                break;
-            case outcome::not_run: break;
-            }
-            throw;
-        }
-    }();
-
-    parent->next = nullptr;
-    if constexpr (Plain) set_hot_head(parent);
-    if (at_limit(&second)) [[unlikely]]
-        switch (slow_pop(parent, &second)) {
-        case outcome::value: return joined<R>(std::move(a), second.take_value());
-        case outcome::failed: second.rethrow();
-        case outcome::not_run: break;
-        }
-    return joined<R>(std::move(a), call_closure<Plain>(second.g, parent));
+template <bool Plain, class F, class G>
+join_result<F, G> fork_rarely(frame* parent, F& f, G& g, const join_hints* h) {
+    return fork<Plain, F, G&>(parent, f, g, h);
 }
 
 } // namespace impl

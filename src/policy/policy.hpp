@@ -113,7 +113,7 @@ struct needs {
     bool lazy = false;             ///< roots are born silent: no spawn is ever reported
     bool own_usage = false;        ///< usage::self and wall are metered
     bool identity = false;         ///< task::id is needed across iterations
-    bool demotable = false;        ///< the engine may turn child_first and parent_first into call at a limit
+    bool demotable = false;        ///< the engine may turn child_first into call when it has no stack for it
     bool resizable = false;        ///< the set of active workers may change
     bool preempts = false;         ///< calls context.preempt
     bool molds = false;            ///< calls context.mold

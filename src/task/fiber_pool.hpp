@@ -26,8 +26,6 @@ public:
     std::size_t stack_bytes() const noexcept { return stack_bytes_; }
     std::size_t mapped() const noexcept; ///< fibers alive now
     std::size_t peak() const noexcept;   ///< most fibers alive at once so far
-    bool guards(const void* address)
-        const noexcept; ///< the address is in the guard of a stack that is alive; for the fault report only
 
 private:
     fiber* make();

@@ -19,13 +19,9 @@ enum class zone : std::uint8_t {
 [[gnu::cold]] zone slow_push(frame* parent, frame* f) noexcept;
 
 enum class outcome : std::uint8_t { not_run, value, failed };
-/// The way back from the first closure, the frame being unlinked already: not_run leaves the second closure
-/// to the caller; otherwise somebody else ran it, to its end.
+/// The way back from the first closure, also when that threw, the frame being unlinked already: not_run
+/// leaves the second closure to the caller; otherwise somebody else ran it, to its end.
 [[gnu::cold]] outcome slow_pop(frame* parent, frame* f) noexcept;
-
-/// The first closure threw: unlinks the frame; if somebody has it, waits for its end and drops its outcome.
-/// True if it was run.
-[[gnu::cold]] outcome abandon(frame* parent, frame* f) noexcept;
 
 /// Both closures of a join as tasks of the reported zone. False if the policy wants this fork silent: nothing
 /// was run, and the caller forks again inside a silent_scope. Rethrows the first exception.

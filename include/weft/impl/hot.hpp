@@ -64,34 +64,34 @@ extern thread_local constinit hot_words weft_hot __attribute__((tls_model("initi
 [[gnu::always_inline]] inline bool at_limit(const void* f) noexcept {
     bool slow;
     [[maybe_unused]] std::uintptr_t offset;
-    asm volatile(WEFT_TLS_LOAD_OFFSET "cmpq " WEFT_TLS_WORD(0) ", %[f]"
-                 : "=@ccae"(slow), [offset] "=&r"(offset)
-                 : [f] "r"(f)
-                 : "memory");
+    asm inline volatile(WEFT_TLS_LOAD_OFFSET "cmpq " WEFT_TLS_WORD(0) ", %[f]"
+                        : "=@ccae"(slow), [offset] "=&r"(offset)
+                        : [f] "r"(f)
+                        : "memory");
     return slow;
 }
 
 [[gnu::always_inline]] inline frame* hot_head() noexcept {
     frame* head;
     [[maybe_unused]] std::uintptr_t offset;
-    asm volatile(WEFT_TLS_LOAD_OFFSET "movq " WEFT_TLS_WORD(8) ", %[head]"
-                 : [head] "=r"(head), [offset] "=&r"(offset));
+    asm inline volatile(WEFT_TLS_LOAD_OFFSET "movq " WEFT_TLS_WORD(8) ", %[head]"
+                        : [head] "=r"(head), [offset] "=&r"(offset));
     return head;
 }
 
 [[gnu::always_inline]] inline void set_hot_head(frame* head) noexcept {
     [[maybe_unused]] std::uintptr_t offset;
-    asm volatile(WEFT_TLS_LOAD_OFFSET "movq %[head], " WEFT_TLS_WORD(8)
-                 : [offset] "=&r"(offset)
-                 : [head] "r"(head)
-                 : "memory");
+    asm inline volatile(WEFT_TLS_LOAD_OFFSET "movq %[head], " WEFT_TLS_WORD(8)
+                        : [offset] "=&r"(offset)
+                        : [head] "r"(head)
+                        : "memory");
 }
 
 [[gnu::always_inline]] inline worker* hot_self() noexcept {
     worker* self;
     [[maybe_unused]] std::uintptr_t offset;
-    asm volatile(WEFT_TLS_LOAD_OFFSET "movq " WEFT_TLS_WORD(16) ", %[self]"
-                 : [self] "=r"(self), [offset] "=&r"(offset));
+    asm inline volatile(WEFT_TLS_LOAD_OFFSET "movq " WEFT_TLS_WORD(16) ", %[self]"
+                        : [self] "=r"(self), [offset] "=&r"(offset));
     return self;
 }
 

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <weft/context.hpp>
+#include <weft/impl/entry.hpp>
 #include <weft/impl/hot.hpp>
 
 #include <concepts>
@@ -49,6 +50,13 @@ template <bool Linked, class F>
     }
 }
 
+/// The same where it is rare: what the closure calls is not inlined here, and so is inlined on the fast path,
+/// for which compilers have a budget.
+template <class F>
+[[gnu::noinline, gnu::cold]] result<F> call_rarely(F& f) {
+    return call_closure<true>(f, hot_head());
+}
+
 /// The frame of a join: what others need to run its second closure, and where they put the outcome. A closure
 /// given as an lvalue is kept by reference, a temporary by value.
 template <class G>
@@ -61,35 +69,57 @@ struct join_frame : frame {
 
     template <class Closure>
     explicit join_frame(Closure&& closure) : g(std::forward<Closure>(closure)) {
-        run = [](frame* base) -> bool {
-            auto* self = static_cast<join_frame*>(base);
-            try {
-                ::new (static_cast<void*>(std::addressof(self->value)))
-                    result<G>(call_closure<true>(self->g, hot_head()));
-                return true;
-            } catch (...) {
-                ::new (static_cast<void*>(std::addressof(self->error)))
-                    std::exception_ptr(std::current_exception());
-                return false;
-            }
-        };
+        run = run_closure;
     }
     join_frame(const join_frame&) = delete;
     join_frame& operator=(const join_frame&) = delete;
     ~join_frame() {} // who takes the outcome ends its life
 
+    /// What the closure returned that somebody else ran.
     result<G> take_value() {
         result<G> v(std::move(value));
         std::destroy_at(std::addressof(value));
         return v;
     }
-    [[noreturn]] void rethrow() {
+
+    /// After the first closure: true if somebody else ran the second one, and take_value() has what it
+    /// returned; false if it is the caller's to run. Rethrows what it threw. The frame is unlinked.
+    bool was_run(frame* parent) {
+        const outcome how = slow_pop(parent, this);
+        if (how != outcome::failed) return how == outcome::value;
         std::exception_ptr e(std::move(error));
         std::destroy_at(std::addressof(error));
         std::rethrow_exception(std::move(e));
     }
-    void drop_value() noexcept { std::destroy_at(std::addressof(value)); }
-    void drop_error() noexcept { std::destroy_at(std::addressof(error)); }
+
+    /// The first closure threw: unlinks the frame; if somebody has it, waits for its end and drops its
+    /// outcome.
+    template <bool Plain>
+    [[gnu::noinline, gnu::cold]] void abandon(frame* parent) noexcept {
+        if constexpr (Plain) set_hot_head(parent);
+        parent->next = nullptr;
+        switch (slow_pop(parent, this)) {
+        case outcome::value: std::destroy_at(std::addressof(value)); break;
+        case outcome::failed:
+            std::destroy_at(std::addressof(error));
+            count_suppressed();
+            break;
+        case outcome::not_run: break;
+        }
+    }
+
+private:
+    [[gnu::cold]] static bool run_closure(frame* base) {
+        auto* self = static_cast<join_frame*>(base);
+        try {
+            ::new (static_cast<void*>(std::addressof(self->value))) result<G>(call_rarely(self->g));
+            return true;
+        } catch (...) {
+            ::new (static_cast<void*>(std::addressof(self->error)))
+                std::exception_ptr(std::current_exception());
+            return false;
+        }
+    }
 };
 
 } // namespace weft::impl

@@ -54,11 +54,6 @@ outcome slow_pop(frame* parent, frame* f) noexcept {
     return how;
 }
 
-outcome abandon(frame* parent, frame* f) noexcept {
-    parent->next = nullptr;
-    return slow_pop(parent, f);
-}
-
 bool fork_tasks(body a, const hints& ha, body b, const hints& hb) {
     group g;
     worker* w = &enter_runtime();
