@@ -1,4 +1,4 @@
-// ctest: timeout=120 labels=not_tsan
+// ctest: timeout=120
 //
 // What cannot be honoured is an error that says what was wrong, what was given and what is allowed; what is
 // merely much is honoured.

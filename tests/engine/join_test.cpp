@@ -1,4 +1,4 @@
-// ctest: timeout=120 labels=not_tsan
+// ctest: timeout=120
 // join and parallel_invoke: what they return, in which form, what they throw, and that nothing of a closure
 // or a result is lost or destroyed twice, whoever ran it.
 #include <weft/weft.hpp>
@@ -231,6 +231,8 @@ TEST_P(join_everywhere, forms_may_be_mixed) {
     for (int n = 0; n < 9; ++n)
         EXPECT_EQ(rt_.run([=](context ctx) { return mixed::sum(ctx, n); }), 1L << n) << n;
 }
+
+TEST(join, there_is_no_context_outside_of_a_runtime) { EXPECT_THROW(context::current(), error); }
 
 TEST_P(join_everywhere, enter_restores_the_context_when_left_by_an_exception) {
     const long sum = rt_.run([](context ctx) {

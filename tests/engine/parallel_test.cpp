@@ -1,4 +1,4 @@
-// ctest: timeout=120 labels=not_tsan
+// ctest: timeout=120
 // Loops and reductions: every index exactly once whatever the type, the grain and the policy; a reduction has
 // the same bits everywhere.
 #include <weft/weft.hpp>
@@ -25,6 +25,9 @@ namespace {
 using test::failure;
 using test::failure_of;
 
+/// Where a policy makes a task of each piece; breadth-first ones a fiber for each inner node as well.
+constexpr std::size_t max_tasks = test::thread_sanitized ? 100 : test::sanitized ? 700 : 3500;
+
 class loops : public testing::TestWithParam<test::setup> {
 protected:
     /// Runs `body(ran)` where ran[i] is to become 1.
@@ -44,8 +47,7 @@ INSTANTIATE_TEST_SUITE_P(all, loops, testing::ValuesIn(test::setups(test::all_po
 TEST_P(loops, each_index_once) {
     for (const std::size_t n : {0, 1, 2, 3, 7, 64, 1000, 10'000})
         for (const std::size_t grain : {0, 1, 3, 64, 100'000}) {
-            // A task an index, under some policies.
-            if (n > (test::sanitized ? 64 : 1000) && grain == 1) continue;
+            if (grain != 0 && n / grain > max_tasks) continue;
             expect_each_once(n, [&](auto& ran) {
                 parallel_for(std::size_t{0}, n, [&](std::size_t i) { ++ran[i]; }, {.grain = grain});
             });
@@ -235,7 +237,8 @@ std::uint64_t bits(double x) {
 TEST(reduce, has_the_same_bits_everywhere) {
     for (const std::size_t n : {1, 2, 1000, 5000, 20'000})
         for (const std::size_t grain : {0, 1, 17}) {
-            if (n > (test::sanitized ? 2 : 1000) && grain == 1) continue;
+            if (grain != 0 && n / grain > max_tasks) continue;
+            if (test::thread_sanitized && n > 5000) continue;
             std::uint64_t expected = 0;
             {
                 runtime rt(test::setup{"serial", 1}.options());

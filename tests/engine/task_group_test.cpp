@@ -1,4 +1,4 @@
-// ctest: timeout=120 labels=not_tsan
+// ctest: timeout=120
 // task_group: children are run once and waited for, exceptions reach one wait, cancelling drops what has not
 // begun, and closures of any shape are moved in and destroyed once.
 #include <weft/weft.hpp>
