@@ -119,7 +119,7 @@ def quartiles(values):
 
 def evaluate(row, sampler, failures):
     """The figure as a dictionary, for the table and for the file."""
-    figure = {"figure": row.what.strip(), "unit": row.unit, "target": row.target_text(), "note": ""}
+    figure = {"figure": row.what, "unit": row.unit, "digits": row.digits, "target": row.target_text(), "note": ""}
     if row.program in failures:
         return figure | {"note": "failed"}
     if sampler.absent:
@@ -149,15 +149,15 @@ def evaluate(row, sampler, failures):
                              "values": [float(f"{v:.4g}") for v in values]}
 
 
-def table_text(rows, evaluated, markdown=False):
+def table_text(evaluated, markdown=False):
     lines = [("figure", "target", "measured", "quartiles", "n", "reached", "")]
-    for row, f in zip(rows, evaluated):
+    for f in evaluated:
         if "value" not in f:
-            lines.append((row.what, f["target"], "-", "-", "-", "-", f["note"]))
+            lines.append((f["figure"], f["target"], "-", "-", "-", "-", f["note"]))
             continue
-        d = row.digits
-        reached = {True: "yes", False: "NO", None: "-" if row.target is None else "?"}[f["reached"]]
-        lines.append((row.what, f["target"], f"{f['value']:.{d}f} {f['unit']}".strip(),
+        d = f["digits"]
+        reached = {True: "yes", False: "NO", None: "-" if f["target"] == "-" else "?"}[f["reached"]]
+        lines.append((f["figure"], f["target"], f"{f['value']:.{d}f} {f['unit']}".strip(),
                       f"{f['low']:.{d}f} .. {f['high']:.{d}f}", str(f["n"]), reached, f["note"]))
     if markdown:
         lines.insert(1, ("---", "---", "---:", "---", "---:", "---", "---"))
@@ -183,6 +183,7 @@ def parse_arguments():
                         help="which Fibonacci number the forks compute, 20 to 40 (default: 35)")
     parser.add_argument("--compiler", default="", help="what built the programs, for the record")
     parser.add_argument("--results", type=Path, default=HERE / "results", help="folder for the JSON file")
+    parser.add_argument("--show", type=Path, metavar="FILE", help="print the table of stored results; run nothing")
     parser.add_argument("--markdown", action="store_true", help="print the table as Markdown")
     # The variable is how `make bench BENCH=...` comes through the build tool.
     arguments = sys.argv[1:] + shlex.split(os.environ.get("RUN_BENCH", ""))
@@ -198,6 +199,8 @@ def main():
         return 0
     if not chosen:
         parser.error(f"--only {' '.join(given.only)}: no such program; --list names them")
+    if given.show:
+        return show(given.show, given.markdown)
     command = shlex.join(["bench/run.py", *(a.replace(str(HERE.parent) + os.sep, "") for a in arguments)])
     about = machine.describe(given.compiler, command)
     rounds = 2 if given.quick else sys.maxsize
@@ -207,11 +210,7 @@ def main():
     rows = [r for r in figures.rows() if r.program in samplers]
     evaluated = [evaluate(r, samplers[r.program], failures) for r in rows]
 
-    plus = "+" if about["commit"].endswith("+") else ""
-    print(f"{about['cpu']}, {about['cores']} cores, Linux {about['kernel']}, "
-          f"{about['compiler'] or 'compiler not told'}, commit {about['commit'][:12] or 'unknown'}{plus}, "
-          f"load {about['load_before']:.2f} before\n")
-    print(table_text(rows, evaluated, given.markdown))
+    print_table(about, evaluated, given.markdown)
     taken = sum(len(s.samples) for s in samplers.values())
     discarded = sum(s.discarded for s in samplers.values())
     probes = sum(s.failed_probes for s in samplers.values())
@@ -226,6 +225,24 @@ def main():
     for name, failure in failures.items():
         print(f"bench/run.py: {name}: {failure}", file=sys.stderr)
     return 1 if failures else 0
+
+
+def print_table(about, evaluated, markdown):
+    plus = "+" if about["commit"].endswith("+") else ""
+    print(f"{about['cpu']}, {about['cores']} cores, Linux {about['kernel']}, "
+          f"{about['compiler'] or 'compiler not told'}, commit {about['commit'][:12] or 'unknown'}{plus}, "
+          f"load {about['load_before']:.2f} before\n")
+    print(table_text(evaluated, markdown))
+
+
+def show(path, markdown):
+    try:
+        stored = json.loads(path.read_text())
+        print_table(stored["machine"], stored["figures"], markdown)
+    except (OSError, ValueError, KeyError) as problem:
+        print(f"bench/run.py: {path}: no stored results: {problem!r}", file=sys.stderr)
+        return 2
+    return 0
 
 
 def store(folder, about, evaluated, taken, discarded, probes):
