@@ -162,7 +162,7 @@ void parallel_for(I first, I last, Body&& body, const loop_options& o = {}) {
     parallel_for_range(
         first, last,
         [&body](I begin, I end) {
-            for (I i = begin; i != end; ++i) body(i);
+            for (I i = begin; i < end; ++i) body(i); // `<`: an index that could wrap round is not vectorised
         },
         o);
 }
