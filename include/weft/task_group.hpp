@@ -20,12 +20,18 @@ namespace weft {
 /// On a worker under a depth-first policy, run() starts the child at once and the rest of the caller can be
 /// stolen meanwhile, so a million runs in a loop hold no memory; under a breadth-first one the child is
 /// queued. Any task may add children while the group is open, children included; one task at a time may wait.
-/// After wait() the group may be used again.
+/// After wait() the group may be used again. It must not outlive the task that made it, unless that is a
+/// root.
 class task_group {
 public:
-    task_group() noexcept {}
+    task_group() noexcept { state_.around_ = impl::group_of_task(); }
     /// Hints for the whole: `work` the sum over the children to come, `bytes` all their data.
-    explicit task_group(const hints& h) noexcept : hint_(h) { state_.hint_ = &hint_; }
+    explicit task_group(const hints& h) noexcept : task_group() {
+        ::new (static_cast<void*>(&hint_)) hints(h);
+        state_.hint_ = &hint_;
+    }
+    /// For the library: whose children belong to nobody else, as roots do.
+    explicit task_group(impl::apart_tag) noexcept { state_.apart_ = true; }
     task_group(const task_group&) = delete;
     task_group& operator=(const task_group&) = delete;
 
@@ -54,12 +60,12 @@ public:
         if (!state_.is_settled()) impl::wait_group(state_);
     }
 
-    /// Children that have not started are dropped; those that have started run on and may ask is_cancelled().
-    /// wait() still waits, and ends the cancellation.
-    void cancel() noexcept { state_.flags_.fetch_or(group::flag_cancelled, std::memory_order_relaxed); }
-    bool is_cancelled() const noexcept {
-        return state_.flags_.load(std::memory_order_relaxed) & group::flag_cancelled;
-    }
+    /// Children that have not started are dropped, those of the groups that the children have made likewise;
+    /// what has started runs on and may ask is_cancelled(), of a group or of this_task. wait() still waits,
+    /// and ends the cancellation.
+    void cancel() noexcept { impl::cancel(state_); }
+    /// This group was cancelled, or one around it: the task that made this group is its child.
+    bool is_cancelled() const noexcept { return impl::is_cancelled(&state_); }
 
 private:
     template <class F>

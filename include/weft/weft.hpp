@@ -1,11 +1,18 @@
 #pragma once
 
 /// All of Weft: nested parallel programs under a scheduler chosen by name.
+#include <weft/barrier.hpp>
+#include <weft/condition_variable.hpp>
 #include <weft/context.hpp>
 #include <weft/declare.hpp>
 #include <weft/error.hpp>
+#include <weft/future.hpp>
 #include <weft/hints.hpp>
 #include <weft/join.hpp>
+#include <weft/latch.hpp>
+#include <weft/mutex.hpp>
 #include <weft/parallel.hpp>
 #include <weft/runtime.hpp>
+#include <weft/semaphore.hpp>
 #include <weft/task_group.hpp>
+#include <weft/this_task.hpp>

@@ -68,7 +68,8 @@ struct alignas(std::max_align_t) task {
     impl::frame* frame_ = nullptr; ///< of a task made from an exposed frame
     fiber* fiber_ = nullptr;       ///< while suspended
     task* parent_ = nullptr;
-    group* group_ = nullptr;
+    group* group_ = nullptr; ///< counts it
+    group* scope_ = nullptr; ///< innermost group whose cancellation concerns it
     std::uint64_t id_ = 0;
     hints hint_{};
     std::span<const data_access> uses_{};

@@ -429,6 +429,48 @@ TEST_P(group_everywhere, a_cancelled_group_may_be_destroyed_or_have_failed) {
     });
 }
 
+// What is cancelled reaches the groups within: their children are dropped too, at any depth, and only theirs.
+TEST_P(group_everywhere, cancelling_reaches_nested_groups) {
+    std::atomic<int> ran{0}, beside{0};
+    rt_.run([&] {
+        task_group outer, other;
+        latch cancelled(1);
+        for (int i = 0; i < 4; ++i)
+            outer.run([&] {
+                task_group middle;
+                middle.run([&] {
+                    EXPECT_FALSE(this_task::is_cancelled());
+                    cancelled.wait();
+                    EXPECT_TRUE(this_task::is_cancelled());
+                    EXPECT_TRUE(middle.is_cancelled());
+                    task_group inner;
+                    for (int k = 0; k < 5; ++k) inner.run([&] { ++ran; });
+                    join([&] { inner.run([&] { ++ran; }); }, [&] { EXPECT_TRUE(this_task::is_cancelled()); });
+                    inner.wait();
+                    EXPECT_TRUE(inner.is_cancelled()); // the outer one still is
+                    const auto apart = async([] { return this_task::is_cancelled(); });
+                });
+                middle.wait();
+            });
+        outer.cancel();
+        cancelled.count_down();
+        other.run([&] {
+            EXPECT_FALSE(this_task::is_cancelled());
+            task_group within;
+            within.run([&] { ++beside; });
+            within.wait();
+        });
+        outer.wait();
+        other.wait();
+        EXPECT_FALSE(this_task::is_cancelled());
+        task_group again;
+        again.run([&] { ++beside; });
+        again.wait();
+    });
+    EXPECT_EQ(ran, 0);
+    EXPECT_EQ(beside, 2);
+}
+
 TEST(group_cancel, queued_children_are_dropped_unrun) {
     for (const auto& policy : {"steal-parent-first", "steal-parent-first:order=fifo", "share"}) {
         SCOPED_TRACE(policy);

@@ -67,6 +67,12 @@ void wait_group(group&);
 /// another one is already under way.
 void end_group(group&) noexcept;
 
+/// The group that the calling task belongs to; null for a root and in a thread that is no worker.
+group* group_of_task() noexcept;
+void cancel(group&) noexcept;
+/// `g` or a group around it was cancelled.
+bool is_cancelled(const group* g) noexcept;
+
 /// An exception lost to an earlier one, for the run's statistics.
 void count_suppressed() noexcept;
 

@@ -14,6 +14,8 @@ struct task;
 namespace impl {
 /// Who waits for a group or a frame: a suspended task, or a thread that is no worker (tagged).
 using waiter_word = std::uintptr_t;
+struct apart_tag {};
+inline constexpr apart_tag apart{};
 } // namespace impl
 
 /// The children that one wait collects. A policy sees it in the reported zone; `task_group` and a reported
@@ -48,6 +50,7 @@ struct group {
     std::atomic<std::uint32_t> spawned_{0}; ///< children so far, relaxed: the index of the next one
     std::exception_ptr error_{};            ///< written by the winner of flag_failed before its decrement
     task* owner_ = nullptr;
+    group* around_ = nullptr; ///< the one that the task which made this one belongs to; cancelled with it
     void* data_ = nullptr;
     std::uint64_t id_ = 0;
 
@@ -56,6 +59,8 @@ struct group {
         return open_.load(std::memory_order_acquire) == 1 && // pairs with the last child's decrement (G3)
                flags_.load(std::memory_order_relaxed) == 0;
     }
+
+    bool apart_ = false; ///< a future's: its child is no one's, for the policy a root
 
     static constexpr std::uint32_t flag_failed = 1;    ///< some child threw; the first one has error_
     static constexpr std::uint32_t flag_cancelled = 2; ///< children not yet started are dropped

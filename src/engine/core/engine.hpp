@@ -1,5 +1,6 @@
 #pragma once
 
+#include "engine/core/timer.hpp"
 #include "engine/core/worker.hpp"
 #include "machine/machine.hpp"
 #include "policy/policy.hpp"
@@ -32,6 +33,10 @@ struct engine {
     /// From any thread: some worker offers the task to the policy.
     virtual void submit(task&, why) = 0;
     virtual int worker_count() const noexcept = 0;
+    /// From any thread. set_timer throws weft::error when there is none to be had; when cancel_timer has
+    /// returned, the timer does not fire, or has fired to the end.
+    virtual void set_timer(timer&) = 0;
+    virtual void cancel_timer(timer&) noexcept = 0;
 
     std::unique_ptr<policy> scheduler;
     machine on;

@@ -1,3 +1,4 @@
+#include "engine/core/cancellation.hpp"
 #include "engine/core/default_engine.hpp"
 #include "engine/core/spawn.hpp"
 #include "engine/core/switch.hpp"
@@ -92,6 +93,18 @@ namespace weft::impl {
 using engine::enter_runtime;
 using engine::leave_runtime;
 
+group* group_of_task() noexcept {
+    const worker* w = hot_self();
+    return w ? w->current->running->scope_ : nullptr;
+}
+
+void cancel(group& g) noexcept {
+    if (!(g.flags_.fetch_or(group::flag_cancelled, std::memory_order_relaxed) & group::flag_cancelled))
+        engine::cancelled_groups.fetch_add(1, std::memory_order_relaxed);
+}
+
+bool is_cancelled(const group* g) noexcept { return engine::is_cancelled(g); }
+
 bool run_silently(group& g, void (*body)(void*), void* source) {
     worker* w = hot_self();
     if (!w) return false;
@@ -101,6 +114,7 @@ bool run_silently(group& g, void (*body)(void*), void* source) {
     enter_runtime();
     task& as = child.own.record;
     as.parent_ = me.parent_;
+    as.scope_ = &g;
     as.level_ = me.level_;
     as.root_ = me.root_;
     as.silent_ = true;
@@ -138,6 +152,12 @@ void commit_child(group& g, child_record s, const hints& h, void (*run)(void*),
         return engine::submit_root(engine::default_engine(), t);
     }
     worker& w = enter_runtime();
+    if (g.apart_) {
+        engine::adopt(t, nullptr, &g, h);
+        g.open_.fetch_add(1, std::memory_order_relaxed); // as above
+        engine::submit_root(w.eng, t);
+        return leave_runtime();
+    }
     task& me = *w.current->running;
     engine::begin_group(w, g, me);
     engine::adopt(t, &me, &g, h);
@@ -155,12 +175,13 @@ void wait_group(group& g) {
     engine::wait_until_done(g);
     if (g.flags_.load(std::memory_order_relaxed) == 0) [[likely]]
         return;
-    g.flags_.store(0, std::memory_order_relaxed);
+    engine::take_flags(g);
     if (g.error_) std::rethrow_exception(std::exchange(g.error_, nullptr));
 }
 
 void end_group(group& g) noexcept {
     engine::wait_until_done(g);
+    engine::take_flags(g);
     if (!g.error_) return;
     if (std::uncaught_exceptions() > 0) return count_suppressed();
     std::fputs("weft: a task group was destroyed with an exception that no wait() took\n", stderr);

@@ -64,6 +64,7 @@ bool fork_tasks(body a, const hints& ha, body b, const hints& hb) {
         t.closure_ = c.closure;
         t.last_ = last;
         engine::adopt(t, parent, &g, h);
+        t.scope_ = parent->scope_;
         return t;
     };
     engine::begin_group(*w, g, *parent);

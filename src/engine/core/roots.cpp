@@ -62,6 +62,7 @@ void run_root(engine& e, impl::body b) {
     t.call_ = b.run;
     t.closure_ = b.closure;
     adopt(t, nullptr, &g, {});
+    t.scope_ = nullptr;
     g.open_.fetch_add(1, std::memory_order_relaxed); // the spawner's own 1 keeps it above 0 (G1)
     submit_root(e, t);
     impl::wait_group(g);

@@ -1,5 +1,7 @@
 #include "engine/core/switch.hpp"
 
+#include "engine/core/cancellation.hpp"
+
 #include <cstddef>
 #include <cstdio>
 #include <cstdlib>
@@ -47,7 +49,7 @@ fiber& take_fiber_or_die(worker& w) noexcept {
 [[gnu::always_inline]] inline void run_child(fiber& self) {
     group& in = *self.parent_goes_on.in;
     std::exception_ptr error;
-    if (!(in.flags_.load(std::memory_order_relaxed) & group::flag_cancelled)) [[likely]] {
+    if (!is_cancelled(self.running->scope_)) [[likely]] {
         try {
             self.child_body(self.child_source);
         } catch (...) { error = std::current_exception(); }

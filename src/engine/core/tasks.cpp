@@ -1,3 +1,4 @@
+#include "engine/core/cancellation.hpp"
 #include "engine/core/completion.hpp"
 #include "engine/core/switch.hpp"
 #include "engine/core/thread_waiter.hpp"
@@ -28,10 +29,6 @@ void run_body(task& t, bool cancelled, std::exception_ptr& error) {
     try {
         t.call_(t.closure_);
     } catch (...) { error = std::current_exception(); }
-}
-
-bool is_cancelled(const task& t) noexcept {
-    return t.group_ && (t.group_->flags_.load(std::memory_order_relaxed) & group::flag_cancelled);
 }
 
 } // namespace
@@ -72,6 +69,7 @@ void free_task(worker* w, task& t) noexcept {
 void adopt(task& child, task* parent, group* in, const hints& h) noexcept {
     child.parent_ = parent;
     child.group_ = in;
+    child.scope_ = in;
     child.hint_ = h;
     if (in) child.index_ = static_cast<std::int32_t>(in->spawned_.fetch_add(1, std::memory_order_relaxed));
     if (parent) {
@@ -104,7 +102,7 @@ void start(worker& w0, task& t) {
         return;
     }
 
-    const bool cancelled = is_cancelled(t);
+    const bool cancelled = is_cancelled(t.scope_);
     if (!cancelled) w0.eng.scheduler->started(w0.id, t);
     if (w0.meters) t.birth_ns_ = w0.eng.now();
     leave_runtime();
@@ -123,7 +121,7 @@ void call(worker& w0, task& t, bool silent) {
     t.state_ = task_state::running;
     t.silent_ = silent;
     w0.count.tasks.add();
-    const bool cancelled = is_cancelled(t);
+    const bool cancelled = is_cancelled(t.scope_);
     if (!cancelled) w0.eng.scheduler->started(w0.id, t);
     if (w0.meters) t.birth_ns_ = w0.eng.now();
     leave_runtime();
@@ -173,6 +171,7 @@ task& task_of_frame(worker& thief, impl::frame& f) {
     std::memcpy(static_cast<void*>(&t + 1), static_cast<const void*>(&of + 1), thief.eng.need.task_bytes);
     t.frame_ = &f;
     t.parent_ = of.parent_;
+    t.scope_ = of.scope_;
     t.level_ = of.level_;
     t.root_ = of.root_;
     t.silent_ = true;

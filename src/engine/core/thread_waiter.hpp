@@ -1,5 +1,6 @@
 #pragma once
 
+#include <chrono>
 #include <condition_variable>
 #include <cstdint>
 #include <mutex>
@@ -13,6 +14,11 @@ public:
     void wait() {
         std::unique_lock lock(mutex_);
         woken_.wait(lock, [&] { return done_; });
+    }
+    /// False if it was not woken by then.
+    bool wait_for(std::chrono::nanoseconds at_most) {
+        std::unique_lock lock(mutex_);
+        return woken_.wait_for(lock, at_most, [&] { return done_; });
     }
     /// Under the lock, so that the waiter cannot leave, and destroy this, before it is through.
     void wake() noexcept {

@@ -1,6 +1,7 @@
 #pragma once
 
 #include "engine/core/engine.hpp"
+#include "engine/threads/alarm_clock.hpp"
 #include "engine/threads/thread_worker.hpp"
 #include "queue/injector.hpp"
 #include "queue/worker_set.hpp"
@@ -36,6 +37,8 @@ struct thread_engine final : engine, policy_context {
     bool take_back(worker&, impl::frame&) noexcept override;
     time_ns now() const noexcept override;
     void submit(task&, why) override;
+    void set_timer(timer& t) override { alarms.set(t); }
+    void cancel_timer(timer& t) noexcept override { alarms.cancel(t); }
     int worker_count() const noexcept override { return static_cast<int>(crew.size()); }
 
     // policy_context
@@ -71,6 +74,7 @@ struct thread_engine final : engine, policy_context {
     void stop() noexcept;
 
     const thread_engine_options options;
+    alarm_clock alarms{*this};
     std::vector<std::unique_ptr<thread_worker>> crew;
     queue::injector<task> inbox;
     queue::worker_set<> searching; ///< awake and looking: they will find what is announced

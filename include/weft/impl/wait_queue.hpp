@@ -1,0 +1,79 @@
+#pragma once
+
+#include <atomic>
+#include <chrono>
+#include <cstdint>
+
+namespace weft::impl {
+
+class wait_queue;
+
+/// Rounded up, and short enough to be added to a clock.
+template <class Rep, class Period>
+constexpr std::chrono::nanoseconds at_most(std::chrono::duration<Rep, Period> d) {
+    constexpr std::chrono::hours longest(24 * 365 * 100);
+    return d < longest ? std::chrono::ceil<std::chrono::nanoseconds>(d) : std::chrono::nanoseconds(longest);
+}
+
+/// Somebody who waits for an event: a task, which is suspended with its stack, or a thread that is no worker,
+/// which is blocked. Lives on the stack of who waits:
+///
+///     q.lock();  if (nothing to wait for) {...}  waiter me;  q.push(me);  q.unlock();  me.sleep();
+///
+/// W1  A waiter is in at most one queue. Who takes it out (pop, remove), under the queue's lock, and nobody
+/// else,
+///     wakes it, once.
+/// W2  wake() may come before sleep(), which then returns at once. When the waiter was told, nothing of it is
+/// touched
+///     any more, and of the queue nothing after unlock(): either may be gone.
+class waiter {
+public:
+    waiter() noexcept = default;
+    waiter(const waiter&) = delete;
+    waiter& operator=(const waiter&) = delete;
+
+    /// Until it was woken.
+    void sleep() noexcept;
+    /// At most so long; false if it was not woken by then, and is in the queue no more. Throws weft::error
+    /// when there is no timer to be had; then too it has left the queue.
+    bool sleep_for(wait_queue& in, std::chrono::nanoseconds);
+
+private:
+    friend class wait_queue;
+    friend void wake(waiter*) noexcept;
+
+    waiter *next_ = nullptr, *previous_ = nullptr; // guarded by the queue's lock
+    bool queued_ = false;                          // likewise
+    std::uintptr_t told_ = 0;                      // storage of a completion, see engine/core/completion.hpp
+    void* home_ = nullptr;                         // engine of the task, written before it can be woken
+};
+
+/// Wakes a list of waiters that pop() or pop_all() has returned (null: none). Not under a queue's lock.
+void wake(waiter* list) noexcept;
+
+/// Who waits for the same thing, first come, first served, and the lock of what they wait for. The lock
+/// spins: it is held for a few instructions only, never across a wait or a call of user code.
+class wait_queue {
+public:
+    wait_queue() noexcept = default;
+    wait_queue(const wait_queue&) = delete;
+    wait_queue& operator=(const wait_queue&) = delete;
+
+    void lock() noexcept;
+    void unlock() noexcept;
+
+    // ---- under the lock
+    bool empty() const noexcept { return !first_; }
+    void push(waiter&) noexcept;
+    waiter* pop() noexcept;     ///< the first, alone; null if there is none
+    waiter* pop_all() noexcept; ///< a list
+
+    /// Takes the lock. True if `w` was in the queue: nobody will wake it now.
+    bool remove(waiter& w) noexcept;
+
+private:
+    std::uint32_t lock_ = 0; // storage of a queue::spin_lock
+    waiter *first_ = nullptr, *last_ = nullptr;
+};
+
+} // namespace weft::impl

@@ -1,0 +1,72 @@
+#pragma once
+
+#include <weft/impl/wait_queue.hpp>
+
+#include <chrono>
+#include <cstddef>
+#include <limits>
+
+namespace weft {
+
+/// As std::counting_semaphore. Waiting suspends the task, not its worker. What is released goes to those who
+/// wait, in the order of their coming.
+template <std::ptrdiff_t LeastMax = std::numeric_limits<std::ptrdiff_t>::max()>
+class counting_semaphore {
+public:
+    explicit counting_semaphore(std::ptrdiff_t count) noexcept : count_(count) {}
+    counting_semaphore(const counting_semaphore&) = delete;
+    counting_semaphore& operator=(const counting_semaphore&) = delete;
+
+    static constexpr std::ptrdiff_t max() noexcept { return LeastMax; }
+
+    void release(std::ptrdiff_t n = 1) noexcept {
+        for (; n > 0; --n) {
+            queue_.lock();
+            impl::waiter* const first = queue_.pop();
+            if (!first) count_ += n;
+            queue_.unlock();
+            if (!first) return;
+            impl::wake(first);
+        }
+    }
+    void acquire() noexcept {
+        impl::waiter me;
+        if (!take_or_queue(me)) me.sleep();
+    }
+    bool try_acquire() noexcept {
+        queue_.lock();
+        const bool taken = count_ > 0;
+        count_ -= taken;
+        queue_.unlock();
+        return taken;
+    }
+    /// Throws weft::error when there is no timer to be had.
+    template <class Rep, class Period>
+    bool try_acquire_for(std::chrono::duration<Rep, Period> at_most) {
+        impl::waiter me;
+        return take_or_queue(me) || me.sleep_for(queue_, impl::at_most(at_most));
+    }
+    template <class Clock, class Duration>
+    bool try_acquire_until(std::chrono::time_point<Clock, Duration> end) {
+        return try_acquire_for(end - Clock::now());
+    }
+
+private:
+    bool take_or_queue(impl::waiter& me) noexcept {
+        queue_.lock();
+        const bool taken = count_ > 0;
+        if (taken)
+            --count_;
+        else
+            queue_.push(me);
+        queue_.unlock();
+        return taken;
+    }
+
+    impl::wait_queue queue_;
+    std::ptrdiff_t count_; // guarded by queue_; 0 while somebody waits
+};
+
+using binary_semaphore = counting_semaphore<1>;
+
+} // namespace weft

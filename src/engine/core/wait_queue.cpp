@@ -1,0 +1,185 @@
+#include <weft/impl/wait_queue.hpp>
+
+#include "engine/core/completion.hpp"
+#include "engine/core/switch.hpp"
+#include "engine/core/thread_waiter.hpp"
+#include "queue/spin_lock.hpp"
+
+#include <weft/this_task.hpp>
+
+#include <exception>
+#include <new>
+#include <thread>
+
+/// Waiting for an event that is no end of a task: what the synchronisation of the public headers is made of.
+namespace weft::impl {
+
+using engine::completion;
+
+namespace {
+
+static_assert(sizeof(queue::spin_lock<>) == sizeof(std::uint32_t) &&
+              sizeof(completion<>) == sizeof(std::uintptr_t));
+
+queue::spin_lock<>& as_lock(std::uint32_t& storage) noexcept {
+    return *std::launder(reinterpret_cast<queue::spin_lock<>*>(&storage));
+}
+completion<>& as_completion(std::uintptr_t& storage) noexcept {
+    return *std::launder(reinterpret_cast<completion<>*>(&storage));
+}
+
+} // namespace
+
+void wait_queue::lock() noexcept { as_lock(lock_).lock(); }
+void wait_queue::unlock() noexcept { as_lock(lock_).unlock(); }
+
+void wait_queue::push(waiter& w) noexcept {
+    const worker* here = hot_self();
+    w.home_ = here ? &here->eng : nullptr;
+    w.next_ = nullptr;
+    w.previous_ = last_;
+    w.queued_ = true;
+    (last_ ? last_->next_ : first_) = &w;
+    last_ = &w;
+}
+
+waiter* wait_queue::pop() noexcept {
+    waiter* const w = first_;
+    if (!w) return nullptr;
+    first_ = w->next_;
+    (first_ ? first_->previous_ : last_) = nullptr;
+    w->next_ = nullptr;
+    w->queued_ = false;
+    return w;
+}
+
+waiter* wait_queue::pop_all() noexcept {
+    waiter* const all = first_;
+    for (waiter* w = all; w; w = w->next_) w->queued_ = false;
+    first_ = last_ = nullptr;
+    return all;
+}
+
+bool wait_queue::remove(waiter& w) noexcept {
+    lock();
+    const bool was = w.queued_;
+    if (was) {
+        (w.previous_ ? w.previous_->next_ : first_) = w.next_;
+        (w.next_ ? w.next_->previous_ : last_) = w.previous_;
+        w.next_ = nullptr;
+        w.queued_ = false;
+    }
+    unlock();
+    return was;
+}
+
+void wake(waiter* list) noexcept {
+    if (!list) return;
+    worker* const w = hot_self();
+    if (w) engine::enter_runtime();
+    while (list) {
+        waiter& told = *list;
+        list = told.next_;
+        auto* const home = static_cast<engine::engine*>(told.home_);
+        const auto who = as_completion(told.told_).finish(false); // `told` may be gone from here on
+        if (who == completion<>::running) continue;               // it does not sleep yet
+        if (who & 1) {
+            engine::thread_waiter_of(who).wake();
+        } else if (task& t = *reinterpret_cast<task*>(who); w && &w->eng == home) {
+            engine::offer(*w, t, why::unblocked);
+        } else {
+            home->submit(t, why::unblocked);
+        }
+    }
+    if (w) engine::leave_runtime();
+}
+
+void waiter::sleep() noexcept {
+    completion<>& told = as_completion(told_);
+    if (!hot_self()) {
+        engine::thread_waiter self;
+        if (told.wait(self.word())) self.wait();
+        return;
+    }
+    worker& w = engine::enter_runtime();
+    if (told.poll() == completion<>::running) {
+        task& me = *w.current->running;
+        if (me.silent_) engine::expose_all(w);
+        engine::suspend(
+            w, why::unblocked,
+            [](worker& at, void* c, void* t) {
+                if (!static_cast<completion<>*>(c)->wait(reinterpret_cast<std::uintptr_t>(t)))
+                    at.resume_first = static_cast<task*>(t);
+            },
+            &told, &me);
+    }
+    engine::leave_runtime();
+}
+
+namespace {
+
+struct alarm : engine::timer {
+    wait_queue& in;
+    waiter& who;
+    bool rang = false; ///< written before the waking, which publishes it
+
+    alarm(wait_queue& q, waiter& w) noexcept : in(q), who(w) {
+        fire = [](engine::timer& t) noexcept {
+            auto& self = static_cast<alarm&>(t);
+            if (!self.in.remove(self.who)) return; // somebody else wakes it
+            self.rang = true;
+            wake(&self.who);
+        };
+    }
+};
+
+} // namespace
+
+bool waiter::sleep_for(wait_queue& in, std::chrono::nanoseconds d) {
+    worker* const w = hot_self();
+    if (!w) {
+        engine::thread_waiter self;
+        if (!as_completion(told_).wait(self.word()) || self.wait_for(d)) return true;
+        if (in.remove(*this)) return false;
+        self.wait(); // the waking is on its way
+        return true;
+    }
+    engine::engine& e = w->eng;
+    alarm bell(in, *this);
+    bell.at = e.now() + d.count();
+    try {
+        e.set_timer(bell);
+    } catch (...) {
+        if (in.remove(*this)) throw;
+        sleep(); // it was woken before that mattered
+        return true;
+    }
+    sleep();
+    e.cancel_timer(bell);
+    return !bell.rang;
+}
+
+} // namespace weft::impl
+
+namespace weft::this_task {
+
+int worker() noexcept {
+    const impl::worker* w = impl::hot_self();
+    return w ? w->id : -1;
+}
+
+void yield() noexcept {
+    if (!impl::hot_self()) return std::this_thread::yield();
+    impl::worker& w = engine::enter_runtime();
+    task& me = *w.current->running;
+    if (me.silent_) engine::expose_all(w);
+    engine::suspend(
+        w, why::yielded,
+        [](impl::worker& at, void* t, void*) { engine::offer(at, *static_cast<task*>(t), why::yielded); },
+        &me, nullptr);
+    engine::leave_runtime();
+}
+
+bool is_cancelled() noexcept { return impl::is_cancelled(impl::group_of_task()); }
+
+} // namespace weft::this_task

@@ -1,0 +1,61 @@
+#include "engine/threads/alarm_clock.hpp"
+
+#include "engine/core/engine.hpp"
+
+#include <weft/error.hpp>
+
+#include <fmt/format.h>
+
+#include <chrono>
+#include <system_error>
+
+namespace weft::engine {
+
+alarm_clock::~alarm_clock() {
+    {
+        const std::lock_guard lock(mutex_);
+        stopping_ = true;
+        changed_.notify_one();
+    }
+    if (thread_.joinable()) thread_.join();
+}
+
+void alarm_clock::set(timer& t) {
+    const std::lock_guard lock(mutex_);
+    if (!thread_.joinable()) {
+        try {
+            thread_ = std::thread([this] { run(); });
+        } catch (const std::system_error& failure) {
+            throw error(fmt::format("cannot create the thread of the timers ({})", failure.what()),
+                        "a wait with a limit of time, or a sleep",
+                        "waits without a limit, or a larger limit of threads or memory for this process");
+        }
+    }
+    const auto place = pending_.insert(&t).first;
+    if (place == pending_.begin()) changed_.notify_one();
+}
+
+void alarm_clock::cancel(timer& t) noexcept {
+    const std::lock_guard lock(mutex_);
+    pending_.erase(&t);
+}
+
+void alarm_clock::run() {
+    std::unique_lock lock(mutex_);
+    while (!stopping_) {
+        if (pending_.empty()) {
+            changed_.wait(lock);
+            continue;
+        }
+        timer* const next = *pending_.begin();
+        const time_ns left = next->at - of_.now();
+        if (left > 0) {
+            changed_.wait_for(lock, std::chrono::nanoseconds(left));
+            continue;
+        }
+        pending_.erase(pending_.begin());
+        next->fire(*next);
+    }
+}
+
+} // namespace weft::engine

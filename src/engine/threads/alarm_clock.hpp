@@ -1,0 +1,42 @@
+#pragma once
+
+#include "engine/core/timer.hpp"
+
+#include <condition_variable>
+#include <mutex>
+#include <set>
+#include <thread>
+
+namespace weft::engine {
+
+struct engine;
+
+/// The timers of one engine: a thread, started with the first of them, that sleeps until the next is due.
+/// Timers fire on it, under its lock, so cancel() cannot overtake one that is firing.
+class alarm_clock {
+public:
+    explicit alarm_clock(const engine& of) noexcept : of_(of) {}
+    ~alarm_clock();
+    alarm_clock(const alarm_clock&) = delete;
+    alarm_clock& operator=(const alarm_clock&) = delete;
+
+    void set(timer&); ///< throws weft::error when the thread cannot be created
+    void cancel(timer&) noexcept;
+
+private:
+    struct earlier {
+        bool operator()(const timer* a, const timer* b) const noexcept {
+            return a->at != b->at ? a->at < b->at : std::less<const timer*>()(a, b);
+        }
+    };
+    void run();
+
+    const engine& of_;
+    std::mutex mutex_;
+    std::condition_variable changed_;
+    std::set<timer*, earlier> pending_; // guarded by mutex_, as what follows
+    bool stopping_ = false;
+    std::thread thread_;
+};
+
+} // namespace weft::engine
