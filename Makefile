@@ -3,7 +3,8 @@
 .NOTPARALLEL:
 .PHONY: help demo test build bench stress format clean setup
 
-# How often `make stress` runs each stress test.
+# How many random programs `make stress` runs under every policy, and how often it runs the other stress tests.
+PROGRAMS ?= 10000
 REPEAT ?= 20
 
 help:
@@ -11,7 +12,7 @@ help:
 	@echo 'make test     every test, then again under the sanitizers'
 	@echo 'make build    the library, examples and tests, preset dev'
 	@echo 'make bench    the benchmarks, preset release; BENCH=--quick, BENCH="--only fork", see bench/README.md'
-	@echo 'make stress   the stress tests REPEAT=$(REPEAT) times, plain and under ThreadSanitizer'
+	@echo 'make stress   PROGRAMS=$(PROGRAMS) random programs, a tenth under ThreadSanitizer; other stress tests REPEAT=$(REPEAT) times'
 	@echo 'make format   format the C++ files in place'
 	@echo 'make clean    remove what was built; fetched data stay'
 
@@ -33,10 +34,7 @@ bench: setup
 	RUN_BENCH='$(BENCH)' cmake --build --preset release --target run_bench
 
 stress: setup
-	cmake --preset dev && cmake --build --preset dev
-	ctest --preset dev -L '^stress$$' --repeat until-fail:$(REPEAT)
-	cmake --preset tsan && cmake --build --preset tsan
-	ctest --preset tsan -L '^stress$$' --repeat until-fail:$(REPEAT)
+	@scripts/stress $(PROGRAMS) $(REPEAT)
 
 format:
 	scripts/format

@@ -23,7 +23,8 @@
     entry(steal) \
     entry(steal_parent_first) \
     entry(share) \
-    entry(near)
+    entry(near) \
+    entry(chaos)
 // clang-format on
 
 namespace weft {

@@ -2,12 +2,13 @@
 //
 // Random nested programs under every policy, compared with the same programs run as plain code.
 //
-// A program is a tree of joins, groups, loops, reductions, runs in other runtimes, exceptions and catch
-// blocks, drawn from a seed. The plain run says for each node its value or, if it fails, which failures may
-// come out of it: those of either half of a join, of any child of a group.
+// A program is a tree of joins, groups, loops, reductions, futures, runs in other runtimes, exceptions, catch
+// blocks, cancellations and waits of every kind, drawn from a seed. The plain run says for each node its
+// value or, if it fails, which failures may come out of it: those of either half of a join, of any child of a
+// group.
 //
 // Program i has seed WEFT_TEST_SEED + i, and a failure names the seed with which its program is the first
-// one. WEFT_STRESS_PROGRAMS is the number of programs, WEFT_STRESS_POLICIES a list of policies, separated by
+// one. WEFT_TEST_PROGRAMS is the number of programs, WEFT_TEST_POLICIES a list of policies, separated by
 // ';'.
 #include <weft/weft.hpp>
 
@@ -43,8 +44,8 @@ using test::lives;
 using test::tracked;
 using value = std::uint64_t;
 
-const auto programs_given = test::take_variable("WEFT_STRESS_PROGRAMS");
-const auto policies_given = test::take_variable("WEFT_STRESS_POLICIES");
+const auto programs_given = test::take_variable("WEFT_TEST_PROGRAMS");
+const auto policies_given = test::take_variable("WEFT_TEST_POLICIES");
 
 constexpr value mixed(value a, value b) {
     value z = a * 0x9e3779b97f4a7c15u + b + 0x7f4a7c15u;
@@ -58,6 +59,7 @@ constexpr value mixed(value a, value b) {
 enum class kind : std::uint8_t {
     leaf,
     spinning_leaf,  ///< long enough to be found by thieves
+    sleeping_leaf,  ///< for some microseconds
     throwing,       ///< throws its number
     joined,         ///< two children
     context_joined, ///< two children, by the form with a context
@@ -73,6 +75,10 @@ enum class kind : std::uint8_t {
     reduced,        ///< parallel_reduce over the children
     caught,         ///< one child, whose failure is caught
     unwinding,      ///< fails with its number while a group with the children is open
+    awaited,        ///< the children through futures, taken from the last to the first
+    locked,         ///< in a group, adding up under a mutex that is held across a yield
+    throttled,      ///< in a group, two at a time by a semaphore
+    met,            ///< in a group, all wait for each other before they end; never in what is cancelled
     elsewhere,      ///< one child in another runtime
     again,          ///< one child by run() of this runtime
     last = again
@@ -94,16 +100,22 @@ public:
 
     node program() {
         budget_ = 20 + below(180);
-        return make(0, true);
+        return make(0, {});
     }
 
 private:
     int below(int n) { return static_cast<int>(random_() % static_cast<std::uint64_t>(n)); }
 
+    struct circumstances {
+        bool may_fail = true;
+        bool may_meet = true; ///< what waits for a sibling would wait for ever if that was dropped
+    };
+
     node leaf(bool may_fail) {
         const int which = below(40);
         return finished({.what = which == 0 && may_fail ? kind::throwing
                                  : which < 12           ? kind::spinning_leaf
+                                 : which < 14           ? kind::sleeping_leaf
                                                         : kind::leaf});
     }
 
@@ -113,31 +125,30 @@ private:
         return n;
     }
 
-    node make(int depth, bool may_fail) {
-        if (--budget_ <= 0 || depth > 9 || below(6) == 0) return leaf(may_fail);
-        node n{.what = static_cast<kind>(3 + below(static_cast<int>(kind::last) - 2))};
+    node make(int depth, circumstances may) {
+        if (--budget_ <= 0 || depth > 9 || below(6) == 0) return leaf(may.may_fail);
+        constexpr int first = static_cast<int>(kind::throwing) + 1;
+        node n{.what = static_cast<kind>(first + below(static_cast<int>(kind::last) + 1 - first))};
+        if (n.what == kind::met && !may.may_meet) n.what = kind::grouped;
         int children = 0;
-        bool children_may_fail = may_fail;
+        circumstances within = may;
         switch (n.what) {
-        case kind::leaf:
-        case kind::spinning_leaf:
-        case kind::throwing: return leaf(may_fail);
         case kind::fine_looped: break;
         case kind::joined:
         case kind::context_joined: children = 2; break;
         case kind::invoked: children = 1 + below(4); break;
-        case kind::caught: children = 1, children_may_fail = true; break;
+        case kind::caught: children = 1, within.may_fail = true; break;
         case kind::elsewhere:
         case kind::again: children = 1; break;
         case kind::unwinding:
-            if (!may_fail || below(3)) n.what = kind::grouped;
+            if (!may.may_fail || below(3)) n.what = kind::grouped;
             children = below(5);
             break;
-        case kind::abandoned:
-        case kind::cancelled: children = below(6), children_may_fail = false; break;
+        case kind::abandoned: children = below(6), within.may_fail = false; break;
+        case kind::cancelled: children = below(6), within = {false, false}; break;
         default: children = below(6); break;
         }
-        for (int i = 0; i < children; ++i) n.children.push_back(make(depth + 1, children_may_fail));
+        for (int i = 0; i < children; ++i) n.children.push_back(make(depth + 1, within));
         return finished(std::move(n));
     }
 
@@ -184,6 +195,7 @@ void solve(node& n) {
         if (!n.failures.empty()) n.expected = ~n.salt;
         n.failures.clear();
         break;
+    case kind::locked:
     case kind::reduced: {
         value sum = 0;
         for (const value v : values) sum += v;
@@ -234,6 +246,17 @@ void grow(task_group& g, const node& n, world& w, std::vector<value>& values, st
         values[i] = eval(n.children[i], w);
     });
 }
+
+// At the end of a scope, also while an exception passes: others wait for it.
+template <class Semaphore>
+struct leaving_releases {
+    Semaphore& s;
+    ~leaving_releases() { s.release(); }
+};
+struct leaving_arrives {
+    barrier<>& b;
+    ~leaving_arrives() { b.arrive_and_wait(); }
+};
 
 value eval_children(const node& n, world& w) {
     const std::size_t count = n.children.size();
@@ -335,6 +358,52 @@ value eval_children(const node& n, world& w) {
             return may.contains(f.number) ? ~n.salt : 0;
         }
         break;
+    case kind::awaited: {
+        std::vector<future<value>> to_come;
+        for (std::size_t i = 0; i < count; ++i)
+            to_come.push_back(async([&n, &w, i, mine] { return eval(n.children[i], w); }));
+        for (std::size_t i = count; i-- > 0;) values[i] = to_come[i].get();
+        break;
+    }
+    case kind::locked: {
+        mutex m;
+        value sum = 0;
+        task_group g;
+        for (std::size_t i = 0; i < count; ++i)
+            g.run([&, i, mine] {
+                const value v = eval(n.children[i], w);
+                const std::lock_guard lock(m);
+                const value before = sum;
+                if (v % 2) this_task::yield();
+                sum = before + v;
+            });
+        g.wait();
+        return mixed(n.salt, sum);
+    }
+    case kind::throttled: {
+        counting_semaphore<2> places(2);
+        task_group g;
+        for (std::size_t i = 0; i < count; ++i)
+            g.run([&, i, mine] {
+                places.acquire();
+                const leaving_releases<counting_semaphore<2>> at_end{places};
+                values[i] = eval(n.children[i], w);
+            });
+        g.wait();
+        break;
+    }
+    case kind::met: {
+        barrier all(static_cast<std::ptrdiff_t>(count) + 1);
+        task_group g;
+        for (std::size_t i = 0; i < count; ++i)
+            g.run([&, i, mine] {
+                const leaving_arrives at_end{all};
+                values[i] = eval(n.children[i], w);
+            });
+        all.arrive_and_wait();
+        g.wait();
+        break;
+    }
     case kind::elsewhere: values[0] = w.other->run([&] { return eval(n.children[0], w); }); break;
     case kind::again: values[0] = w.here->run([&] { return eval(n.children[0], w); }); break;
     default: break;
@@ -347,6 +416,10 @@ value eval(const node& n, world& w) {
     case kind::context_joined: return eval_context(context::current(), n, w);
     case kind::leaf: ++w.visits[static_cast<std::size_t>(n.number)]; return n.salt;
     case kind::spinning_leaf: ++w.visits[static_cast<std::size_t>(n.number)]; return spin(n);
+    case kind::sleeping_leaf:
+        ++w.visits[static_cast<std::size_t>(n.number)];
+        this_task::sleep_for(std::chrono::microseconds(n.salt % 100));
+        return n.salt;
     case kind::throwing: ++w.visits[static_cast<std::size_t>(n.number)]; throw failure{n.number};
     default: ++w.visits[static_cast<std::size_t>(n.number)]; return eval_children(n, w);
     }
@@ -414,7 +487,12 @@ private:
 };
 
 std::vector<std::string> chosen_policies() {
-    if (!policies_given) return test::all_policies;
+    if (!policies_given) {
+        auto list = test::all_policies;
+        list.insert(list.end(), {"chaos:of=steal", "chaos:hold=60,of=steal:zone=reported",
+                                 "chaos:of=steal-parent-first"});
+        return list;
+    }
     std::vector<std::string> list;
     for (std::size_t at = 0; at <= policies_given->size();) {
         const auto end = std::min(policies_given->find(';', at), policies_given->size());
@@ -447,7 +525,7 @@ TEST(engine_programs, same_results_as_plain_code) {
             for (std::size_t i = 0; i < nodes.size(); ++i) {
                 const node& program = nodes[i];
                 const std::string what = "WEFT_TEST_SEED=" + std::to_string(test::seed + first + i) +
-                                         " WEFT_STRESS_PROGRAMS=1, " + s.policy + ", " +
+                                         " WEFT_TEST_PROGRAMS=1, " + s.policy + ", " +
                                          std::to_string(s.workers) + " workers";
                 SCOPED_TRACE(what);
                 dog.now(what);

@@ -38,7 +38,7 @@ TEST(policy_registry, every_built_in_policy_is_complete) {
         }
         EXPECT_EQ(find_policy(e.name), &e);
     }
-    for (const char* const name : {"serial", "steal", "steal-parent-first", "share", "near"}) {
+    for (const char* const name : {"serial", "steal", "steal-parent-first", "share", "near", "chaos"}) {
         EXPECT_TRUE(names.contains(name)) << name;
         EXPECT_NE(make_policy(name), nullptr) << name;
     }

@@ -1,0 +1,127 @@
+#include "policy/registry.hpp"
+
+#include "queue/locked_list.hpp"
+
+#include <cstdint>
+#include <memory>
+#include <utility>
+
+/// Any policy, disturbed: for tests of programs, policies and engines.
+///
+/// Tasks that become ready are now and then held back for a while and then offered in another order; a worker
+/// that looks for a task is now and then told that there is none; hooks take their time. What is decided
+/// stays the other policy's, so a program that goes wrong under chaos can go wrong without it. Every choice
+/// is drawn from the runtime's seed, in the order of the hooks of each worker.
+namespace weft::policies {
+namespace {
+
+constexpr knob chaos_knobs[] = {
+    {"hold", "20", "0..100", "percentage of the ready tasks that are held back"},
+    {"blind", "20", "0..100", "percentage of the looks for a task that find none"},
+    {"delay", "10", "0..100", "percentage of these hooks that take some microseconds longer"},
+    {"of", "steal", "policy", "the policy that is disturbed, with its knobs"},
+};
+
+class chaos final : public policy {
+public:
+    chaos(std::unique_ptr<policy> of, std::int64_t hold, std::int64_t blind, std::int64_t delay)
+        : of_(std::move(of))
+        , hold_(static_cast<std::uint32_t>(hold))
+        , blind_(static_cast<std::uint32_t>(blind))
+        , delay_(static_cast<std::uint32_t>(delay)) {}
+
+    needs attach(const machine& m, policy_context& context) override {
+        context_ = &context;
+        mine_ = std::make_unique<held[]>(static_cast<std::size_t>(context.all().size()));
+        return of_->attach(m, context);
+    }
+
+    placed ready(worker_id w, task& t, why reason) override {
+        linger(w);
+        if (!drawn(w, hold_)) return of_->ready(w, t, reason);
+        auto& list = at(w).by_reason[static_cast<std::size_t>(reason)];
+        if (context_->random(w, 2) == 0)
+            list.push_back(&t);
+        else
+            list.push_front(&t);
+        return {w, context_->active()}; // a last look of anybody finds it
+    }
+
+    pick next(worker_id w, bool last_look) override {
+        linger(w);
+        if (last_look)
+            for (worker_id v = 0; v < context_->all().last; ++v) release(w, v);
+        else if (context_->random(w, 2) == 0)
+            release(w, w);
+        if (!last_look && drawn(w, blind_)) return {};
+        return of_->next(w, last_look);
+    }
+
+    order spawn(worker_id w, task& parent, task& child) override {
+        linger(w);
+        return of_->spawn(w, parent, child);
+    }
+    after group_wait(worker_id w, task& t, group& g) override {
+        linger(w);
+        return of_->group_wait(w, t, g);
+    }
+
+    workers victims(worker_id w) override { return of_->victims(w); }
+    int pieces(worker_id w, task& loop) override { return of_->pieces(w, loop); }
+    void group_begin(worker_id w, task& t, group& g) override { of_->group_begin(w, t, g); }
+    void group_end(worker_id w, task& t, group& g) override { of_->group_end(w, t, g); }
+    void started(worker_id w, task& t) override { of_->started(w, t); }
+    void blocked(worker_id w, task& t, why reason) override { of_->blocked(w, t, reason); }
+    void finished(worker_id w, task& t, const usage& used) override { of_->finished(w, t, used); }
+    void message(worker_id w, worker_id from, int kind, task* t) override { of_->message(w, from, kind, t); }
+    void iteration(worker_id w, task& t, int k) override { of_->iteration(w, t, k); }
+    void graph_grew(worker_id w, const graph_view& g) override { of_->graph_grew(w, g); }
+    void resized(workers active) override { of_->resized(active); }
+    void tick(time_ns now) override { of_->tick(now); }
+
+private:
+    static constexpr std::size_t reasons = static_cast<std::size_t>(why::yielded) + 1;
+
+    /// What a worker holds back; anybody may offer it.
+    struct alignas(queue::k_cache_line_bytes) held {
+        queue::locked_list<task> by_reason[reasons];
+    };
+
+    held& at(worker_id w) noexcept { return mine_[static_cast<std::size_t>(w)]; }
+    bool drawn(worker_id w, std::uint32_t percent) { return context_->random(w, 100) < percent; }
+
+    void linger(worker_id w) {
+        if (!drawn(w, delay_)) return;
+        for (auto turns = context_->random(w, 300); turns > 0; --turns) queue::std_sync::pause();
+    }
+
+    /// `w` offers what `holder` has held back.
+    void release(worker_id w, worker_id holder) {
+        for (std::size_t reason = 0; reason < reasons; ++reason)
+            while (task* const t = at(holder).by_reason[reason].try_pop_front()) {
+                const placed p = of_->ready(w, *t, static_cast<why>(reason));
+                // Nobody announces it: that was done when it was held back.
+                if (!p.who.empty()) context_->wake(p.who);
+            }
+    }
+
+    std::unique_ptr<policy> of_;
+    std::uint32_t hold_, blind_, delay_; ///< percent
+    policy_context* context_ = nullptr;
+    std::unique_ptr<held[]> mine_;
+};
+
+} // namespace
+
+extern constinit const policy_entry chaos_entry{
+    .name = "chaos",
+    .summary = "another policy, disturbed at random, for tests",
+    .source = "after schedule fuzzing as in Burckhardt, Kothari, Musuvathi, Nagarakatte, ASPLOS 2010",
+    .knobs = chaos_knobs,
+    .make = [](const knob_values& values) -> std::unique_ptr<policy> {
+        return std::make_unique<chaos>(make_policy(values.text("of")), values.integer("hold"),
+                                       values.integer("blind"), values.integer("delay"));
+    },
+};
+
+} // namespace weft::policies
