@@ -46,43 +46,82 @@ inline std::uint64_t ticks() noexcept {
 /// so short that the last pieces of a loop end together.
 inline constexpr std::uint64_t piece_ticks = 12'288;
 
-/// The grain of one loop, learnt while it runs. The range is halved by lazy joins down to it, first to single
-/// iterations at the left end; each piece that was too quick allows one twice as long, which is just what the
-/// next subtree to the right has. Written by all who run pieces; relaxed: a stale value costs a little time
-/// only.
+/// What an iteration of one loop of the program cost when it ran last, in ticks / 256; 0: never measured.
+/// With it a short loop is one piece from the start: to hand half of it to another core would take longer
+/// than to run it.
+using iteration_cost = std::atomic<std::uint64_t>;
+
+/// The grain of one loop, learnt while it runs. Written by all who run pieces; relaxed: a stale value costs a
+/// little time only.
 class learnt_grain {
 public:
-    explicit learnt_grain(std::ptrdiff_t given) noexcept
-        : grain_(given > 0 ? given : 1)
-        , learns_(given <= 0) {}
+    learnt_grain(std::ptrdiff_t given, iteration_cost& cost) noexcept
+        : cost_(cost)
+        , learns_(given <= 0)
+        , grain_(given > 0 ? given : for_cost(cost.load(std::memory_order_relaxed))) {}
 
     std::ptrdiff_t get() const noexcept { return grain_.load(std::memory_order_relaxed); }
 
-    template <class Piece>
-    void timed(std::ptrdiff_t iterations, Piece&& piece) {
-        if (!learns_) return piece();
+    /// Runs `range(from, to)` and returns `to`, or where it stopped since the iterations take longer than was
+    /// thought: the rest is to be divided.
+    template <class Range>
+    std::ptrdiff_t run(std::ptrdiff_t from, std::ptrdiff_t to, Range&& range) {
+        if (!learns_) return range(from, to), to;
         const std::uint64_t began = ticks();
-        piece();
-        const std::uint64_t took = ticks() - began;
-        if (took <
-            piece_ticks) { // halves differ by one, so the next subtree may be a little larger than twice this
-            if (2 * iterations > get()) grain_.store(2 * iterations, std::memory_order_relaxed);
-        } else if (took > 4 * piece_ticks && iterations > 1) { // the bodies have become longer
-            grain_.store(iterations / 2, std::memory_order_relaxed);
+        // Until a piece of this very loop was as long as thought, by steps of which each is at most three
+        // times all before: so what is not divided for the cost of another day is short.
+        std::ptrdiff_t end = confirmed_.load(std::memory_order_relaxed) ? to : from + 1;
+        for (std::ptrdiff_t at = from;;
+             at = end, end = to - end > 3 * (end - from) ? end + 3 * (end - from) : to) {
+            range(at, end);
+            const std::uint64_t took = ticks() - began;
+            if (end == to || took > piece_ticks) {
+                learn(end - from, took);
+                return end;
+            }
         }
     }
 
 private:
-    std::atomic<std::ptrdiff_t> grain_;
+    static constexpr std::uint64_t unit = 256;
+
+    static std::ptrdiff_t for_cost(std::uint64_t cost) noexcept {
+        return cost == 0 ? 1
+                         : static_cast<std::ptrdiff_t>(std::max<std::uint64_t>(1, piece_ticks * unit / cost));
+    }
+    void learn(std::ptrdiff_t iterations, std::uint64_t took) noexcept {
+        const std::uint64_t cost =
+            std::max<std::uint64_t>(1, took * unit / static_cast<std::uint64_t>(iterations));
+        if (took > piece_ticks / 16) {
+            cost_.store(cost, std::memory_order_relaxed);
+            grain_.store(for_cost(cost), std::memory_order_relaxed);
+            confirmed_.store(true, std::memory_order_relaxed);
+            return;
+        }
+        // So short a piece is measured badly, and seems dearer than it is: it may only say that iterations
+        // are cheap.
+        const std::uint64_t before = cost_.load(std::memory_order_relaxed);
+        if (before == 0 || cost < before) cost_.store(cost, std::memory_order_relaxed);
+        if (const auto grain = std::min(for_cost(cost), 16 * iterations); grain > get())
+            grain_.store(grain, std::memory_order_relaxed);
+    }
+
+    iteration_cost& cost_;
     const bool learns_;
+    std::atomic<std::ptrdiff_t> grain_;
+    std::atomic<bool> confirmed_{false};
 };
 
+/// Halves the range by lazy joins down to the grain: of what is left an idle worker gets the largest part.
 template <class I, class Range>
 void loop_over(I first, std::ptrdiff_t from, std::ptrdiff_t to, learnt_grain& grain, Range& range) {
-    const std::ptrdiff_t n = to - from;
-    if (n <= grain.get()) {
-        grain.timed(n, [&] { range(static_cast<I>(first + from), static_cast<I>(first + to)); });
-        return;
+    std::ptrdiff_t n = to - from;
+    while (n <= grain.get()) {
+        from = grain.run(from, to, [&](std::ptrdiff_t begin, std::ptrdiff_t end) {
+            range(static_cast<I>(first + begin), static_cast<I>(first + end));
+        });
+        n = to - from;
+        if (n == 0) return;
     }
     const std::ptrdiff_t mid = from + n / 2;
     join([&] { loop_over(first, from, mid, grain, range); },
@@ -149,7 +188,8 @@ void parallel_for_range(I first, I last, Range&& range, const loop_options& o = 
         const impl::loop_shape shape = impl::shape_of_loop();
         if (shape.fixed)
             return impl::fixed_loop<I, std::remove_reference_t<Range>>{first, n, o, range}.run(shape);
-        impl::learnt_grain grain(static_cast<std::ptrdiff_t>(o.grain));
+        static constinit impl::iteration_cost cost{0}; // one for each loop in the program's text
+        impl::learnt_grain grain(static_cast<std::ptrdiff_t>(o.grain), cost);
         impl::loop_over(first, 0, n, grain, range);
     });
 }
