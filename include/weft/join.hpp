@@ -116,10 +116,17 @@ template <class F, class G>
     }
 }
 
+/// How a first closure is handed to a cold function. A small temporary by value: it needs no memory on the
+/// fast path then.
+template <class F>
+using handed = std::conditional_t<std::is_trivially_copyable_v<F> &&
+                                      sizeof(std::remove_reference_t<F>) <= 2 * sizeof(void*),
+                                  F, std::remove_reference_t<F>&>;
+
 /// Every fork that is not on its fast path. `parent` is null in a thread that is no worker, otherwise the
 /// frame is linked. The frame of this function stays on the stack below the fork, so it is kept small.
 template <bool Plain, class F, class G>
-[[gnu::noinline, gnu::cold]] join_result<F, G> fork_slowly(frame* parent, F& f, join_frame<G>& second,
+[[gnu::noinline, gnu::cold]] join_result<F, G> fork_slowly(frame* parent, handed<F> f, join_frame<G>& second,
                                                            const join_hints* h) {
     std::remove_reference_t<G>& g = second.g;
     if (!parent) return fork_outside(f, g, h);
@@ -138,7 +145,8 @@ template <bool Plain, class F, class G>
 /// comparison sees it; where it finds nothing it leaves its mark in `limit`, and then the first comparison
 /// sees that. src/engine/core/README.md has the budget in instructions and the argument.
 template <bool Plain, class F, class G>
-[[gnu::always_inline]] inline join_result<F, G> fork(frame* parent, F& f, G&& g, const join_hints* h) {
+[[gnu::always_inline]] inline join_result<F, G> fork(frame* parent, std::remove_reference_t<F>& f, G&& g,
+                                                     const join_hints* h) {
     join_frame<G> second(std::forward<G>(g));
     bool slowly = Plain && !parent;
     if (!slowly) [[likely]] {
@@ -149,13 +157,13 @@ template <bool Plain, class F, class G>
         slowly = at_limit(&second);
     }
     if (slowly) [[unlikely]]
-        return fork_slowly<Plain>(parent, f, second, h);
+        return fork_slowly<Plain, F>(parent, f, second, h);
     return fork_linked<Plain>(parent, f, second);
 }
 
 template <bool Plain, class F, class G>
 join_result<F, G> fork_rarely(frame* parent, F& f, G& g, const join_hints* h) {
-    return fork<Plain, F, G&>(parent, f, g, h);
+    return fork<Plain, F&, G&>(parent, f, g, h);
 }
 
 } // namespace impl
@@ -173,23 +181,23 @@ join_result<F, G> fork_rarely(frame* parent, F& f, G& g, const join_hints* h) {
 template <class F, class G>
     requires(!std::same_as<std::remove_cvref_t<F>, context>)
 [[gnu::always_inline]] inline join_result<F, G> join(F&& f, G&& g) {
-    return impl::fork<true, std::remove_reference_t<F>, G>(impl::hot_head(), f, std::forward<G>(g), nullptr);
+    return impl::fork<true, F, G>(impl::hot_head(), f, std::forward<G>(g), nullptr);
 }
 template <class F, class G>
     requires(!std::same_as<std::remove_cvref_t<F>, context>)
 inline join_result<F, G> join(F&& f, G&& g, const join_hints& h) {
-    return impl::fork<true, std::remove_reference_t<F>, G>(impl::hot_head(), f, std::forward<G>(g), &h);
+    return impl::fork<true, F, G>(impl::hot_head(), f, std::forward<G>(g), &h);
 }
 
 /// The same with the context passed down: `f` and `g` take a weft::context, or nothing (then the plain forms
 /// below them work as usual).
 template <class F, class G>
 [[gnu::always_inline]] inline join_result<F, G> join(context ctx, F&& f, G&& g) {
-    return impl::fork<false, std::remove_reference_t<F>, G>(ctx.at(), f, std::forward<G>(g), nullptr);
+    return impl::fork<false, F, G>(ctx.at(), f, std::forward<G>(g), nullptr);
 }
 template <class F, class G>
 inline join_result<F, G> join(context ctx, F&& f, G&& g, const join_hints& h) {
-    return impl::fork<false, std::remove_reference_t<F>, G>(ctx.at(), f, std::forward<G>(g), &h);
+    return impl::fork<false, F, G>(ctx.at(), f, std::forward<G>(g), &h);
 }
 
 namespace impl {
