@@ -1,0 +1,116 @@
+// ctest: timeout=180
+// The whole runtime under schedules drawn by seed: random programs come out right, nobody is left asleep, and
+// the same seed is the same schedule. WEFT_TEST_SCHEDULES is the number of schedules of random programs.
+#include <weft/weft.hpp>
+
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <chrono>
+#include <cstdint>
+#include <cstdio>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "engine/programs.hpp"
+#include "engine/support.hpp"
+#include "stepper/stepper.hpp"
+
+namespace weft {
+namespace {
+
+using namespace test::programs;
+
+const auto schedules_given = test::take_variable("WEFT_TEST_SCHEDULES");
+
+runtime_options options(const std::string& policy, int workers, std::uint64_t seed) {
+    runtime_options o = test::setup{policy, workers}.options();
+    o.machine = "pack:1 l3:1 core:4 pu:1";
+    o.seed = seed;
+    o.stack_bytes = 256 * 1024;
+    return o;
+}
+
+stepper::schedule run_program(std::uint64_t seed, const std::string& policy, int workers) {
+    node program = generator(seed, 25).program();
+    solve(program);
+    return stepper::run(seed, [&] {
+        runtime here(options(policy, workers, seed)), other(options(policy, 1, seed));
+        world w(here, other, count(program));
+        w.learns_grains = false;
+        std::optional<value> result;
+        std::optional<int> failed;
+        try {
+            result = here.run([&] { return eval(program, w); });
+        } catch (const test::failure& f) { failed = f.number; }
+        if (program.failures.empty()) {
+            EXPECT_EQ(result, program.expected);
+        } else {
+            EXPECT_TRUE(failed && program.failures.contains(*failed)) << failed.value_or(-1);
+        }
+        expect_visits(program, w, true);
+        EXPECT_EQ(w.closures.alive(), 0);
+        EXPECT_EQ(w.closures.misused.load(), 0);
+    });
+}
+
+TEST(schedules, are_the_same_for_the_same_seed) {
+    run_program(1, "steal", 2); // what a process does once takes steps as well
+    for (std::uint64_t seed = 1; seed <= 6; ++seed) {
+        const auto once = run_program(seed, "steal", 2), again = run_program(seed, "steal", 2);
+        EXPECT_EQ(once.hash, again.hash);
+        EXPECT_EQ(once.steps, again.steps);
+        EXPECT_NE(once.hash, run_program(seed + 100, "steal", 2).hash);
+    }
+}
+
+TEST(schedules, of_random_programs) {
+    const std::uint64_t schedules = schedules_given ? std::stoull(*schedules_given) : 400;
+    auto policies = test::all_policies;
+    policies.emplace_back("chaos:of=steal");
+    const auto until = std::chrono::steady_clock::now() + std::chrono::seconds(25);
+    std::printf("WEFT_TEST_SEED=%llu\n", static_cast<unsigned long long>(test::seed));
+    std::uint64_t steps = 0, switches = 0, done = 0;
+    for (; done < schedules && !testing::Test::HasFailure(); ++done) {
+        if (!schedules_given && std::chrono::steady_clock::now() > until) break;
+        const std::uint64_t seed = test::seed + done;
+        const std::string& policy = policies[seed % policies.size()];
+        const int workers = 1 + static_cast<int>(seed / policies.size() % 3);
+        SCOPED_TRACE("WEFT_TEST_SEED=" + std::to_string(seed) + " WEFT_TEST_SCHEDULES=1, " + policy + ", " +
+                     std::to_string(workers) + " workers");
+        const auto s = run_program(seed, policy, workers);
+        steps += s.steps;
+        switches += s.switches;
+    }
+    std::printf("%llu schedules, %llu steps, %llu switches of threads\n",
+                static_cast<unsigned long long>(done), static_cast<unsigned long long>(steps),
+                static_cast<unsigned long long>(switches));
+}
+
+// A worker that has gone to sleep is woken by whoever has work for it, also by a signal out of a leaf that
+// never polls: the second closure ends the first one's wait, so a lost wake-up is a schedule in which nobody
+// can go on.
+TEST(schedules, hidden_work_reaches_a_sleeper) {
+    for (std::uint64_t seed = 1; seed <= 60; ++seed) {
+        SCOPED_TRACE(seed);
+        stepper::run(seed, [&] {
+            runtime rt(options(seed % 2 ? "steal" : "near", 2, seed));
+            rt.run([&] {
+                for (int round = 0; round < 3; ++round) {
+                    this_task::sleep_for(
+                        std::chrono::microseconds(seed % 300)); // the other one sleeps, or is about to
+                    std::atomic<bool> seen{false};
+                    join(
+                        [&] {
+                            while (!seen.load(std::memory_order_acquire)) {}
+                        },
+                        [&] { seen.store(true, std::memory_order_release); });
+                }
+            });
+        });
+    }
+}
+
+} // namespace
+} // namespace weft
