@@ -10,6 +10,12 @@
 #include <algorithm>
 #include <atomic>
 #include <chrono>
+#include <cstdlib>
+#include <memory>
+#include <mutex>
+
+#include <dlfcn.h>
+#include <sys/auxv.h>
 
 namespace weft {
 
@@ -40,7 +46,9 @@ struct runtime::state {
     totals before{};
     totals after{};
     std::chrono::steady_clock::time_point began{}, ended{};
-    std::atomic<int> open_runs{0}; ///< overlapping runs share one stretch of statistics
+    std::atomic<int> open_runs{0};  ///< overlapping runs share one stretch of statistics
+    runtime* before_fork = nullptr; ///< the default runtime of the parent process, to be reachable
+    state* left_before = nullptr;   ///< of the list of those that were left behind
 
     explicit state(api::settings&& s)
         : policy(s.policy)
@@ -49,10 +57,23 @@ struct runtime::state {
 
 runtime::runtime(const runtime_options& options) : state_(std::make_unique<state>(api::settle(options))) {}
 
-runtime::~runtime() = default;
+runtime::~runtime() {
+    state& s = *state_;
+    // Threads that a fork() did not bring along, or that are busy (exit() inside of a task), cannot be waited
+    // for. acquire: pairs with the decrement at the end of a run
+    if (s.engine.member.of_this_process() && s.open_runs.load(std::memory_order_acquire) == 0) return;
+    // Never read again; reachable for whoever looks for leaks.
+    static constinit std::atomic<state*> left_behind{nullptr};
+    s.left_before = left_behind.load(std::memory_order_relaxed);
+    while (!left_behind.compare_exchange_weak(s.left_before, &s, std::memory_order_relaxed)) {}
+    static_cast<void>(state_.release());
+}
 
 void runtime::run_body(impl::body b) {
     state& s = *state_;
+    if (!s.engine.member.of_this_process())
+        throw error("this runtime has no threads in this process", "run() in a child of fork()",
+                    "a runtime made after the fork, or exec");
     if (s.open_runs.fetch_add(1, std::memory_order_acq_rel) ==
         0) { // pairs with the decrement of the run before
         s.before = sum(s.engine);
@@ -101,9 +122,59 @@ std::string run_stats::to_json() const {
         known(work_seconds), known(span_seconds));
 }
 
+// ---- the default runtime
+
+namespace {
+
+// All of it without a destructor, since threads may use the default runtime until the very end of the
+// process.
+constinit std::atomic<runtime*> the_default{nullptr};
+constinit std::atomic<bool> exit_began{false};
+constinit bool unloading = false;
+
+bool is_usable(runtime* r) noexcept { return r && r->internals().engine.member.of_this_process(); }
+
+/// Is this code the program's own, which is never unloaded?
+bool is_in_the_program() noexcept {
+    Dl_info self{}, program{};
+    const auto headers = reinterpret_cast<void*>(getauxval(AT_PHDR));
+    return !dladdr(reinterpret_cast<void*>(&is_in_the_program), &self) || !dladdr(headers, &program) ||
+           self.dli_fbase == program.dli_fbase;
+}
+
+// What is registered with atexit() runs before the functions below when the process ends, and between them
+// when the library is closed by dlclose().
+[[gnu::destructor]] void begin_unloading() noexcept {
+    unloading = !exit_began.load(std::memory_order_relaxed); // same thread, or never
+}
+
+[[gnu::destructor(101)]] void unload() noexcept {
+    runtime* const r = the_default.load(std::memory_order_acquire); // pairs with the store at its making
+    if (!is_usable(r)) return;
+    if (unloading) {
+        the_default.store(nullptr, std::memory_order_relaxed);
+        delete r;
+    } else if (!is_in_the_program()) {
+        // Other threads may still use it, so it stays. But a static object of the program may be closing this
+        // library at this moment.
+        r->internals().engine.end_threads_at_exit();
+    }
+}
+
+} // namespace
+
 runtime& runtime::default_runtime() {
-    static runtime* const forever = new runtime; // threads may use it until the very end of the process
-    return *forever;
+    runtime* r = the_default.load(std::memory_order_acquire); // pairs with the store below
+    if (is_usable(r)) [[likely]]
+        return *r;
+    const std::lock_guard guard(engine::default_lock());
+    r = the_default.load(std::memory_order_relaxed); // written under the lock
+    if (is_usable(r)) return *r;
+    auto made = std::make_unique<runtime>();
+    made->state_->before_fork = r;
+    if (!r) std::atexit([] { exit_began.store(true, std::memory_order_relaxed); });
+    the_default.store(made.get(), std::memory_order_release); // pairs with the loads outside of the lock
+    return *made.release();
 }
 
 namespace engine {

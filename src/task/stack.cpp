@@ -20,10 +20,7 @@ namespace {
 
 constexpr int madv_guard_install = 102; // Linux 6.13; older headers do not name it
 
-std::size_t page_bytes() noexcept {
-    static const auto bytes = static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
-    return bytes;
-}
+std::size_t page_bytes() noexcept { return static_cast<std::size_t>(sysconf(_SC_PAGESIZE)); }
 
 std::size_t round_up(std::size_t n, std::size_t unit) noexcept { return (n + unit - 1) / unit * unit; }
 

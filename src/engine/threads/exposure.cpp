@@ -1,4 +1,5 @@
 #include "engine/core/completion.hpp"
+#include "engine/threads/signal_claim.hpp"
 #include "engine/threads/thread_engine.hpp"
 
 #include <cerrno>
@@ -9,7 +10,7 @@ namespace weft::engine {
 namespace {
 
 constexpr int exposure_signal = SIGURG;
-struct sigaction action_before;
+constinit signal_claim claim(exposure_signal);
 
 /// The oldest entry of the running chain that nobody was offered, or null. `of` is the fiber it belongs to.
 impl::frame* oldest_hidden(const worker& w, fiber*& of) noexcept {
@@ -26,27 +27,16 @@ void handle(int, siginfo_t* info, void* context) {
     if (worker* w = impl::hot_self()) {
         auto& self = static_cast<thread_worker&>(*w);
         static_cast<thread_engine&>(w->eng).on_signal(self);
-    } else if (action_before.sa_flags & SA_SIGINFO) {
-        action_before.sa_sigaction(exposure_signal, info, context);
-    } else if (action_before.sa_handler != SIG_DFL && action_before.sa_handler != SIG_IGN) {
-        action_before.sa_handler(exposure_signal);
+    } else {
+        claim.forward(info, context);
     }
     errno = kept;
 }
 
 } // namespace
 
-void install_exposure_handler() {
-    static const bool once = [] {
-        struct sigaction action{};
-        action.sa_sigaction = handle;
-        action.sa_flags = SA_SIGINFO | SA_RESTART | SA_ONSTACK;
-        sigemptyset(&action.sa_mask);
-        sigaction(exposure_signal, &action, &action_before);
-        return true;
-    }();
-    static_cast<void>(once);
-}
+void install_exposure_handler() noexcept { claim.take(handle, SA_RESTART); }
+void give_back_exposure_handler() noexcept { claim.give_back(); }
 
 void allow_exposure_signal() noexcept {
     sigset_t mask;

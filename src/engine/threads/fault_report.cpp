@@ -1,3 +1,4 @@
+#include "engine/threads/signal_claim.hpp"
 #include "engine/threads/thread_engine.hpp"
 
 #include <csignal>
@@ -12,7 +13,7 @@ namespace weft::engine {
 
 namespace {
 
-struct sigaction segv_before, bus_before;
+constinit signal_claim segv(SIGSEGV), bus(SIGBUS);
 
 void say(const char* text) noexcept { static_cast<void>(!write(STDERR_FILENO, text, std::strlen(text))); }
 
@@ -25,25 +26,20 @@ void handle(int signal, siginfo_t* info, void* context) {
         say(number);
         say("; allowed: a larger WEFT_STACK or runtime_options::stack_bytes\n");
     }
-    const struct sigaction& before = signal == SIGSEGV ? segv_before : bus_before;
-    if (before.sa_flags & SA_SIGINFO) return before.sa_sigaction(signal, info, context);
-    if (before.sa_handler != SIG_DFL && before.sa_handler != SIG_IGN) return before.sa_handler(signal);
+    if ((signal == SIGSEGV ? segv : bus).forward(info, context)) return;
     std::signal(signal, SIG_DFL); // the access is tried again and ends the program
 }
 
 } // namespace
 
-void install_fault_report() {
-    static const bool once = [] {
-        struct sigaction action{};
-        action.sa_sigaction = handle;
-        action.sa_flags = SA_SIGINFO | SA_ONSTACK;
-        sigemptyset(&action.sa_mask);
-        sigaction(SIGSEGV, &action, &segv_before);
-        sigaction(SIGBUS, &action, &bus_before);
-        return true;
-    }();
-    static_cast<void>(once);
+void install_fault_report() noexcept {
+    segv.take(handle, 0);
+    bus.take(handle, 0);
+}
+
+void give_back_fault_report() noexcept {
+    segv.give_back();
+    bus.give_back();
 }
 
 signal_stack::signal_stack() {

@@ -13,6 +13,8 @@
 
 #include <cxxabi.h>
 #include <sched.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 namespace weft::engine {
 
@@ -58,8 +60,6 @@ thread_engine::thread_engine(std::unique_ptr<policy> p, machine m, const thread_
     need = scheduler->attach(on, *this);
     refuse(need);
     for (auto& w : crew) w->meters = need.own_usage;
-    install_exposure_handler();
-    install_fault_report();
 
     // Every worker's words must be there before another one may ask it.
     struct argument {
@@ -82,6 +82,11 @@ thread_engine::thread_engine(std::unique_ptr<policy> p, machine m, const thread_
                 of->all_ready.arrive_and_wait();
                 if (!of->incomplete) of->run_thread(*worker);
                 worker->hot->self = nullptr;
+                const bool at_once = of->abandon;
+                // release: pairs with the load in end_threads_at_exit()
+                of->ended.fetch_add(1, std::memory_order_release);
+                // The destructors of the program's thread-local objects are not run: what they use is gone.
+                if (at_once) syscall(SYS_exit, 0);
                 return nullptr;
             },
             &arguments.back());
@@ -110,6 +115,19 @@ thread_engine::~thread_engine() {
 void thread_engine::stop() noexcept {
     stopping.store(true, std::memory_order_seq_cst); // before the sleepers are woken, as in announce()
     for (auto& w : crew) w->bed.wake();
+}
+
+void thread_engine::end_threads_at_exit() noexcept {
+    if (const worker* self = impl::hot_self(); self && &self->eng == this) return;
+    abandon = true;
+    stop();
+    constexpr std::chrono::milliseconds patience_at_exit{100};
+    const auto until = std::chrono::steady_clock::now() + patience_at_exit;
+    while (ended.load(std::memory_order_acquire) < worker_count()) { // pairs with the end of the threads
+        if (std::chrono::steady_clock::now() > until) return;
+        queue::std_sync::yield();
+    }
+    for (const auto& w : crew) pthread_join(w->thread, nullptr);
 }
 
 void thread_engine::run_thread(thread_worker& w) {

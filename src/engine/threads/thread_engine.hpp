@@ -2,6 +2,7 @@
 
 #include "engine/core/engine.hpp"
 #include "engine/threads/alarm_clock.hpp"
+#include "engine/threads/process.hpp"
 #include "engine/threads/thread_worker.hpp"
 #include "queue/injector.hpp"
 #include "queue/worker_set.hpp"
@@ -72,6 +73,9 @@ struct thread_engine final : engine, policy_context {
     void run_thread(thread_worker&);
     void pin(const thread_worker&) const noexcept;
     void stop() noexcept;
+    /// At the end of the process, when the code may be unloaded: ends the threads, unless one of them
+    /// stays busy. No memory is freed, no destructor run: others may still use this engine, in vain.
+    void end_threads_at_exit() noexcept;
 
     const thread_engine_options options;
     alarm_clock alarms{*this};
@@ -84,14 +88,20 @@ struct thread_engine final : engine, policy_context {
     bool incomplete = false;        ///< some thread could not be created; written before all_ready opens
     std::latch all_ready;           ///< the threads and the constructor; outlives the last wait in it
     std::latch all_ended;           ///< no worker's words go before the last one has stopped asking
+    std::atomic<int> ended{0};      ///< threads that are through with this engine's words
+    bool abandon = false;           ///< threads end without a word; written before `stopping`
+    const membership member;        ///< last: there are handlers as long as there are threads
 };
 
 /// The thread's signal for exposure; its default is to be ignored, so one that comes too late does nothing.
-void install_exposure_handler();
+/// These four under process_lock().
+void install_exposure_handler() noexcept;
+void give_back_exposure_handler() noexcept;
+/// Reports a stack that a task has used up; faults elsewhere go to who was there before.
+void install_fault_report() noexcept;
+void give_back_fault_report() noexcept;
 /// In the calling thread, whatever mask it inherited.
 void allow_exposure_signal() noexcept;
-/// Reports a stack that a task has used up; faults elsewhere go to who was there before.
-void install_fault_report();
 /// Gives the calling thread a signal stack for as long as the object lives.
 class signal_stack {
 public:

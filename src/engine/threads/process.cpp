@@ -1,0 +1,61 @@
+#include "engine/threads/process.hpp"
+
+#include "engine/threads/thread_engine.hpp"
+
+#include <pthread.h>
+
+namespace weft::engine {
+
+namespace {
+
+// All of it without a destructor: threads may run until the very end of the process.
+constinit std::mutex lock, making;
+constinit int members = 0; // guarded by lock
+constinit std::atomic<unsigned> forks{0};
+
+void before_fork() {
+    making.lock();
+    lock.lock();
+}
+
+void after_fork_in_parent() {
+    lock.unlock();
+    making.unlock();
+}
+
+void after_fork_in_child() {
+    // One thread, the one that called fork(), and no engine.
+    forks.fetch_add(1, std::memory_order_relaxed);
+    members = 0;
+    give_back_exposure_handler();
+    give_back_fault_report();
+    after_fork_in_parent();
+}
+
+/// When the library is loaded, so that no thread can be found in the middle of it; dlclose() undoes it.
+[[maybe_unused]] const int registered =
+    pthread_atfork(before_fork, after_fork_in_parent, after_fork_in_child);
+
+} // namespace
+
+std::mutex& process_lock() noexcept { return lock; }
+std::mutex& default_lock() noexcept { return making; }
+
+// relaxed: changed only in a child that has no other thread yet
+unsigned forks_so_far() noexcept { return forks.load(std::memory_order_relaxed); }
+
+membership::membership() : born_in_(forks_so_far()) {
+    const std::lock_guard guard(lock);
+    if (members++ > 0) return;
+    install_exposure_handler();
+    install_fault_report();
+}
+
+membership::~membership() {
+    const std::lock_guard guard(lock);
+    if (--members > 0) return;
+    give_back_exposure_handler();
+    give_back_fault_report();
+}
+
+} // namespace weft::engine

@@ -1,0 +1,36 @@
+#pragma once
+
+#include <atomic>
+#include <mutex>
+
+/// What all engines of a process share: its signal handlers, and what becomes of them in a forked child.
+/// docs/processes.md has the rules for users.
+namespace weft::engine {
+
+/// Guards what is shared.
+std::mutex& process_lock() noexcept;
+/// Guards the making of the default runtime. Who takes both takes this one first.
+std::mutex& default_lock() noexcept;
+// Both are held over a fork(), so that the child finds them free.
+
+/// How often this process was forked off since the library was loaded: what was made under another number has
+/// no threads here.
+unsigned forks_so_far() noexcept;
+
+/// An engine's membership. The first member installs the signal handlers, the last one gives them back: it
+/// lives as long as the engine's threads.
+class membership {
+public:
+    membership();
+    ~membership();
+    membership(const membership&) = delete;
+    membership& operator=(const membership&) = delete;
+
+    /// False in a child that was forked off since.
+    bool of_this_process() const noexcept { return born_in_ == forks_so_far(); }
+
+private:
+    const unsigned born_in_;
+};
+
+} // namespace weft::engine

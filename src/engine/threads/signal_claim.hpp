@@ -1,0 +1,56 @@
+#pragma once
+
+#include <csignal>
+
+namespace weft::engine {
+
+/// The action of one signal, taken while engines need it and given back after the last. Calls are made under
+/// one lock; forward() is for the handler.
+class signal_claim {
+public:
+    using handler_fn = void (*)(int, siginfo_t*, void*);
+
+    explicit constexpr signal_claim(int signal) noexcept : signal_(signal) {}
+
+    void take(handler_fn handler, int flags) noexcept {
+        if (taken_) return;
+        sigaction(signal_, nullptr, &before_); // first: the handler may run as soon as it is there
+        struct sigaction action{};
+        action.sa_sigaction = handler;
+        action.sa_flags = SA_SIGINFO | SA_ONSTACK | flags;
+        sigemptyset(&action.sa_mask);
+        taken_ = sigaction(signal_, &action, nullptr) == 0;
+        handler_ = handler;
+    }
+
+    /// If somebody has installed a handler on top, that one may call ours: then ours stays, counts as taken,
+    /// and is not installed a second time, or the two would call each other for ever.
+    void give_back() noexcept {
+        if (!taken_) return;
+        struct sigaction now{};
+        sigaction(signal_, nullptr, &now);
+        if (!(now.sa_flags & SA_SIGINFO) || now.sa_sigaction != handler_) return;
+        sigaction(signal_, &before_, nullptr);
+        taken_ = false;
+    }
+
+    /// Calls who was there before; false if that was nobody.
+    bool forward(siginfo_t* info, void* context) const {
+        if (before_.sa_flags & SA_SIGINFO) {
+            before_.sa_sigaction(signal_, info, context);
+        } else if (before_.sa_handler != SIG_DFL && before_.sa_handler != SIG_IGN) {
+            before_.sa_handler(signal_);
+        } else {
+            return false;
+        }
+        return true;
+    }
+
+private:
+    const int signal_;
+    bool taken_ = false;
+    handler_fn handler_ = nullptr;
+    struct sigaction before_{};
+};
+
+} // namespace weft::engine

@@ -1,0 +1,1 @@
+// All of this library comes from an archive.
