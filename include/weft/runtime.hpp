@@ -45,7 +45,7 @@ struct run_stats {
 };
 
 /// Workers under one scheduling policy. Several may exist at once. Destroying one waits for nothing: its runs
-/// must be over.
+/// must be over. What becomes of it at exit(), fork() and dlclose(): docs/processes.md.
 class runtime {
 public:
     explicit runtime(const runtime_options& options = {});

@@ -55,7 +55,16 @@ struct runtime::state {
         , engine(make_policy(s.policy), std::move(s.on), s.threads) {}
 };
 
-runtime::runtime(const runtime_options& options) : state_(std::make_unique<state>(api::settle(options))) {}
+namespace {
+
+api::settings settled(const runtime_options& options) {
+    const std::lock_guard guard(engine::machine_lock());
+    return api::settle(options);
+}
+
+} // namespace
+
+runtime::runtime(const runtime_options& options) : state_(std::make_unique<state>(settled(options))) {}
 
 runtime::~runtime() {
     state& s = *state_;

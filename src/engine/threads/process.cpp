@@ -9,17 +9,19 @@ namespace weft::engine {
 namespace {
 
 // All of it without a destructor: threads may run until the very end of the process.
-constinit std::mutex lock, making;
-constinit int members = 0; // guarded by lock
+constinit std::mutex making, reading, lock; // in the order in which they are taken
+constinit int members = 0;                  // guarded by lock
 constinit std::atomic<unsigned> forks{0};
 
 void before_fork() {
     making.lock();
+    reading.lock();
     lock.lock();
 }
 
 void after_fork_in_parent() {
     lock.unlock();
+    reading.unlock();
     making.unlock();
 }
 
@@ -40,6 +42,7 @@ void after_fork_in_child() {
 
 std::mutex& process_lock() noexcept { return lock; }
 std::mutex& default_lock() noexcept { return making; }
+std::mutex& machine_lock() noexcept { return reading; }
 
 // relaxed: changed only in a child that has no other thread yet
 unsigned forks_so_far() noexcept { return forks.load(std::memory_order_relaxed); }

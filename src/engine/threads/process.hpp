@@ -7,11 +7,10 @@
 /// docs/processes.md has the rules for users.
 namespace weft::engine {
 
-/// Guards what is shared.
-std::mutex& process_lock() noexcept;
-/// Guards the making of the default runtime. Who takes both takes this one first.
-std::mutex& default_lock() noexcept;
-// Both are held over a fork(), so that the child finds them free.
+// Held over a fork(), so that the child finds them free. Who takes several takes them in this order.
+std::mutex& default_lock() noexcept; ///< the making of the default runtime
+std::mutex& machine_lock() noexcept; ///< reading the machine: libraries that do it have locks of their own
+std::mutex& process_lock() noexcept; ///< what is shared by all engines
 
 /// How often this process was forked off since the library was loaded: what was made under another number has
 /// no threads here.
