@@ -5,6 +5,7 @@
 #include <weft/impl/entry.hpp>
 #include <weft/impl/join_frame.hpp>
 
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -25,6 +26,9 @@ struct runtime_options {
     std::optional<std::size_t>
         stack_bytes{}; ///< [WEFT_STACK] of each task's stack, bytes or 64K, 8M, 1G; default 1M
     std::string pin{}; ///< [WEFT_PIN] compact, scatter, off; default: compact if every core has one worker
+    /// [WEFT_SPIN] microseconds, forever: how long an idle worker looks for work before it sleeps; 0: it
+    /// sleeps at once, max(): never. Longer is quicker to start and takes a core meanwhile; default 100
+    std::optional<std::chrono::microseconds> spin{};
 };
 
 /// Of the last run() of a runtime that has ended; sums over its workers.

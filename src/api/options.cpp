@@ -12,6 +12,7 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
+#include <chrono>
 #include <cstdlib>
 #include <limits>
 #include <optional>
@@ -28,7 +29,7 @@ constexpr int max_workers = 1024;
 constexpr std::array known = {std::string_view("WEFT_WORKERS"), std::string_view("WEFT_POLICY"),
                               std::string_view("WEFT_ENGINE"),  std::string_view("WEFT_MACHINE"),
                               std::string_view("WEFT_SEED"),    std::string_view("WEFT_STACK"),
-                              std::string_view("WEFT_PIN")};
+                              std::string_view("WEFT_PIN"),     std::string_view("WEFT_SPIN")};
 
 /// An empty value counts as none.
 std::optional<std::string> variable(const char* name) {
@@ -121,6 +122,26 @@ std::uint64_t seed_of(const runtime_options& o) {
     return engine::thread_engine_options{}.seed;
 }
 
+std::chrono::nanoseconds patience_of(const runtime_options& o) {
+    using std::chrono::microseconds;
+    constexpr microseconds most = std::chrono::hours(1), for_ever = std::chrono::hours(24 * 365 * 100);
+    constexpr const char* what = "the time an idle worker looks for work is out of range";
+    const std::string allowed = fmt::format("0 to {} (microseconds), forever", most.count());
+    if (o.spin) {
+        if (*o.spin == microseconds::max()) return for_ever;
+        if (*o.spin < microseconds(0) || *o.spin > most)
+            throw error(what, fmt::format("runtime_options::spin = {}", o.spin->count()), allowed);
+        return *o.spin;
+    }
+    if (const auto text = variable("WEFT_SPIN")) {
+        if (*text == "forever") return for_ever;
+        const auto n = parse<std::int64_t>(*text);
+        if (!n || *n < 0 || *n > most.count()) throw error(what, "WEFT_SPIN=" + *text, allowed);
+        return microseconds(*n);
+    }
+    return engine::thread_engine_options{}.patience;
+}
+
 /// Where the workers are, or nothing for "nowhere in particular".
 std::optional<placement> placement_of(const runtime_options& o, const machine& m, int workers) {
     const auto text = given_or_variable(o.pin, "WEFT_PIN");
@@ -149,6 +170,8 @@ settings settle(const runtime_options& o) {
                             : std::min(whole.size(), max_workers);
     s.threads.seed = seed_of(o);
     s.threads.stack_bytes = stack_of(o);
+    s.threads.patience = patience_of(o);
+    s.threads.cores = usable_cores();
     const auto where = placement_of(o, whole, s.threads.workers);
     s.threads.pin = where.has_value();
     // The policy's machine has a rank for each worker; with more workers than cores, they start over.

@@ -1,5 +1,7 @@
 #include "machine/workers.hpp"
 
+#include "machine/quota.hpp"
+
 #include <weft/error.hpp>
 
 #include <algorithm>
@@ -7,6 +9,9 @@
 #include <cstddef>
 #include <fmt/format.h>
 #include <utility>
+
+#include <sched.h>
+#include <unistd.h>
 
 namespace weft {
 
@@ -35,11 +40,20 @@ scatter_key scatter_key_of(const machine& m, int rank) {
 
 } // namespace
 
-int default_workers(const machine& m) {
-    const std::optional<double> quota = m.cpu_quota();
-    if (!quota) return m.size();
+int workers_within(int cores, std::optional<double> quota) {
+    if (!quota) return cores;
     const double rounded = std::floor(*quota + 0.5);
-    return static_cast<int>(std::clamp(rounded, 1.0, static_cast<double>(m.size())));
+    return static_cast<int>(std::clamp(rounded, 1.0, static_cast<double>(cores)));
+}
+
+int default_workers(const machine& m) { return workers_within(m.size(), m.cpu_quota()); }
+
+int usable_cores() {
+    cpu_set_t mask;
+    // Refused where the kernel's masks are larger than cpu_set_t.
+    const bool known = sched_getaffinity(0, sizeof mask, &mask) == 0;
+    const int cores = known ? CPU_COUNT(&mask) : static_cast<int>(sysconf(_SC_NPROCESSORS_ONLN));
+    return workers_within(std::max(cores, 1), cpu_quota());
 }
 
 std::vector<int> ranks_for(const machine& m, int workers, placement how) {

@@ -2,6 +2,7 @@
 
 #include "machine/machine.hpp"
 
+#include <optional>
 #include <vector>
 
 namespace weft {
@@ -12,6 +13,13 @@ namespace weft {
 // group run out of its quota early in each period (100 ms by default), which stops all workers at once,
 // perhaps one that holds what the others wait for. At a half or more the first loss is the larger one.
 int default_workers(const machine& m);
+
+// The same for a number of cores and a quota.
+int workers_within(int cores, std::optional<double> quota);
+
+// How many processing units the calling thread may use, by its affinity mask and the quota of the process,
+// whatever machine is described: cheap, and read anew at each call.
+int usable_cores();
 
 // compact: fill one core after the other, so that few domains are used.
 // scatter: spread over packages, then domains, then cores, and use second hyperthreads last, so that each

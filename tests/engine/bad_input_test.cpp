@@ -7,6 +7,7 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
+#include <chrono>
 #include <csignal>
 #include <cstdlib>
 #include <fstream>
@@ -61,6 +62,12 @@ runtime_options with_stack(std::size_t bytes) {
 runtime_options with_pin(std::string pin) {
     runtime_options o;
     o.pin = std::move(pin);
+    return o;
+}
+
+runtime_options with_spin(long long microseconds) {
+    runtime_options o;
+    o.spin = std::chrono::microseconds(microseconds);
     return o;
 }
 
@@ -133,6 +140,10 @@ const std::vector<bad_input> bad_inputs = {
     {"unit_alone", {}, {{"WEFT_STACK", "M"}}, {"WEFT_STACK=M", "K, M or G"}},
     {"unknown_pin", with_pin("diagonal"), {}, {"unknown way to pin", "diagonal", "compact, scatter, off"}},
     {"unknown_pin_variable", {}, {{"WEFT_PIN", "diagonal"}}, {"WEFT_PIN=diagonal", "compact, scatter, off"}},
+    {"negative_spin", with_spin(-1), {}, {"looks for work", "spin = -1", "0 to 3600000000", "forever"}},
+    {"long_spin", with_spin(3'600'000'001), {}, {"spin = 3600000001", "0 to 3600000000"}},
+    {"negative_spin_variable", {}, {{"WEFT_SPIN", "-1"}}, {"WEFT_SPIN=-1", "microseconds", "forever"}},
+    {"unit_of_spin", {}, {{"WEFT_SPIN", "1ms"}}, {"WEFT_SPIN=1ms", "microseconds", "forever"}},
     {"unknown_engine",
      {},
      {{"WEFT_ENGINE", "quantum"}},
@@ -176,11 +187,11 @@ TEST_P(bad_inputs_are_refused, with_a_message_that_helps) {
 
 TEST(good_input, an_empty_variable_is_none) {
     for (const char* name : {"WEFT_WORKERS", "WEFT_POLICY", "WEFT_ENGINE", "WEFT_MACHINE", "WEFT_SEED",
-                             "WEFT_STACK", "WEFT_PIN", "WEFT_NO_SUCH_THING"})
+                             "WEFT_STACK", "WEFT_PIN", "WEFT_SPIN", "WEFT_NO_SUCH_THING"})
         setenv(name, "", 1);
     EXPECT_EQ(runtime().policy(), "steal");
     for (const char* name : {"WEFT_WORKERS", "WEFT_POLICY", "WEFT_ENGINE", "WEFT_MACHINE", "WEFT_SEED",
-                             "WEFT_STACK", "WEFT_PIN", "WEFT_NO_SUCH_THING"})
+                             "WEFT_STACK", "WEFT_PIN", "WEFT_SPIN", "WEFT_NO_SUCH_THING"})
         unsetenv(name);
 }
 

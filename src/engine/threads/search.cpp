@@ -18,6 +18,11 @@ void count_steal(thread_worker& w, const pick& p) noexcept {
     if (p.from != w.id && p.from < w.eng.worker_count()) w.count.steals.add();
 }
 
+/// Without patience one look at the own places and at another's, then the last one, which goes everywhere.
+int looks_before_clock(std::chrono::nanoseconds patience) noexcept {
+    return patience.count() > 0 ? looks_a_clock : 1;
+}
+
 thread_worker& here() noexcept { return static_cast<thread_worker&>(*impl::hot_self()); }
 
 } // namespace
@@ -61,9 +66,9 @@ task* thread_engine::find_work(thread_worker& w) {
     searching.insert(rank(w.id));
     task* t = nullptr;
     for (auto since = clock::now(); !t && !stopping.load(std::memory_order_acquire);) { // pairs with stop()
-        for (int look = 0; look < looks_a_clock && !t; ++look) {
+        for (int look = looks_before_clock(options.patience); look > 0 && !t; --look) {
             if (!inbox.empty()) take_submitted(w);
-            if (!p.t && p.ask) {
+            if (!p.t && p.ask && options.patience.count() > 0) {
                 auto& victim = *crew[static_cast<std::size_t>(p.from)];
                 if (&victim != &w && victim.working.load(std::memory_order_relaxed))
                     t = ask_and_wait(w, victim);
@@ -75,7 +80,7 @@ task* thread_engine::find_work(thread_worker& w) {
                 count_steal(w, p);
                 break;
             }
-            queue::std_sync::pause();
+            rest();
         }
         if (!t && clock::now() - since >= options.patience) {
             searching.erase(rank(w.id));
@@ -94,6 +99,13 @@ task* thread_engine::find_work(thread_worker& w) {
     w.working.store(true, std::memory_order_seq_cst);
     queue::std_sync::fence(std::memory_order_seq_cst);
     return t;
+}
+
+void thread_engine::rest() const noexcept {
+    if (crowded.load(std::memory_order_relaxed))
+        queue::std_sync::yield();
+    else
+        queue::std_sync::pause();
 }
 
 task* thread_engine::receive(thread_worker& w, impl::frame* entry) {
@@ -118,13 +130,13 @@ task* thread_engine::ask_and_wait(thread_worker& w, thread_worker& victim) {
         if (victim.refusals.load(std::memory_order_acquire) != refused || !inbox.empty() ||
             stopping.load(std::memory_order_relaxed))
             break;
-        queue::std_sync::pause();
+        rest();
         if (spins % looks_a_clock == looks_a_clock - 1) {
             const auto waited = clock::now() - began;
             if (!signalled && waited >= options.exposure_bound) {
                 signal(victim);
                 signalled = true;
-            } else if (waited >= options.exposure_bound + options.patience) {
+            } else if (waited >= options.exposure_bound + options.answer_bound) {
                 break; // its thread does not run: the other victims are not to wait for that
             } else if (!signalled) {
                 victim.hot->limit.store(

@@ -47,6 +47,7 @@ thread_engine::thread_engine(std::unique_ptr<policy> p, machine m, const thread_
     , options(o)
     , searching(static_cast<std::size_t>(o.workers))
     , parked(static_cast<std::size_t>(o.workers))
+    , crowded(o.workers > o.cores)
     , all_ready(o.workers + 1)
     , all_ended(o.workers) {
     const auto count = static_cast<std::size_t>(o.workers);

@@ -11,6 +11,7 @@
 #include <chrono>
 #include <cstdint>
 #include <latch>
+#include <limits>
 #include <memory>
 #include <vector>
 
@@ -23,7 +24,9 @@ struct thread_engine_options {
     std::size_t keep_fibers = 256;
     bool pin = false; ///< worker w to the core of rank w; a refused mask leaves it where it is
     std::chrono::nanoseconds exposure_bound{50'000}; ///< from a flag that is not answered to the signal
+    std::chrono::nanoseconds answer_bound{100'000};  ///< from the signal to looking elsewhere
     std::chrono::nanoseconds patience{100'000};      ///< from the first look without success to sleep
+    int cores = std::numeric_limits<int>::max();     ///< that this process may use
 };
 
 /// Real threads. README.md beside this file has its protocols: asking, exposure, sleep.
@@ -69,6 +72,7 @@ struct thread_engine final : engine, policy_context {
     bool take_submitted(thread_worker&);
     void wake_one(workers who, worker_id near) noexcept;
     void pass_watch_on(thread_worker&) noexcept;
+    void rest() const noexcept;
 
     void run_thread(thread_worker&);
     void pin(const thread_worker&) const noexcept;
@@ -85,6 +89,7 @@ struct thread_engine final : engine, policy_context {
     queue::worker_set<> parked;    ///< asleep, or about to be after one last look
     std::atomic<bool> stopping{false};
     std::atomic<int> submitting{0}; ///< threads inside submit()
+    std::atomic<bool> crowded;      ///< more workers than cores: who searches lets others run
     bool incomplete = false;        ///< some thread could not be created; written before all_ready opens
     std::latch all_ready;           ///< the threads and the constructor; outlives the last wait in it
     std::latch all_ended;           ///< no worker's words go before the last one has stopped asking

@@ -1,0 +1,33 @@
+#pragma once
+
+#include "engine/support.hpp"
+#include "engine/threads/thread_engine.hpp"
+#include "machine/load.hpp"
+#include "policy/registry.hpp"
+
+#include <string>
+#include <type_traits>
+
+namespace weft::test {
+
+/// An engine without a runtime around it: its insides can be looked at.
+struct bare_engine {
+    explicit bare_engine(const std::string& policy, const engine::thread_engine_options& o)
+        : engine(make_policy(policy), load_machine(""), o) {}
+
+    template <class F>
+    void run(F&& f) {
+        engine::run_root(engine, {[](void* c) { (*static_cast<std::remove_reference_t<F>*>(c))(); }, &f});
+    }
+
+    weft::engine::thread_engine engine;
+};
+
+inline engine::thread_engine_options options_of(int workers) {
+    engine::thread_engine_options o;
+    o.workers = workers;
+    o.seed = seed;
+    return o;
+}
+
+} // namespace weft::test
