@@ -11,7 +11,7 @@
 
 namespace weft::engine {
 
-alarm_clock::~alarm_clock() {
+void alarm_clock::stop() noexcept {
     {
         const std::lock_guard lock(mutex_);
         stopping_ = true;

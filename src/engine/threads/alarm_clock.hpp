@@ -16,12 +16,13 @@ struct engine;
 class alarm_clock {
 public:
     explicit alarm_clock(const engine& of) noexcept : of_(of) {}
-    ~alarm_clock();
+    ~alarm_clock() { stop(); }
     alarm_clock(const alarm_clock&) = delete;
     alarm_clock& operator=(const alarm_clock&) = delete;
 
     void set(timer&); ///< throws weft::error when the thread cannot be created
     void cancel(timer&) noexcept;
+    void stop() noexcept; ///< no timer fires from here on; the thread has ended
 
 private:
     struct earlier {

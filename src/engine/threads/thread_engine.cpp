@@ -122,6 +122,7 @@ void thread_engine::end_threads_at_exit() noexcept {
     if (const worker* self = impl::hot_self(); self && &self->eng == this) return;
     abandon = true;
     stop();
+    alarms.stop();
     constexpr std::chrono::milliseconds patience_at_exit{100};
     const auto until = std::chrono::steady_clock::now() + patience_at_exit;
     while (ended.load(std::memory_order_acquire) < worker_count()) { // pairs with the end of the threads
