@@ -9,16 +9,18 @@
 #include <fstream>
 #include <string>
 
+#include <sys/resource.h>
 #include <unistd.h>
 
 namespace bench {
 
-/// CPU time of everybody but this process since it was made, as a share of one core.
+/// CPU time of everybody but this process and the children it has waited for, since it was made, as a share
+/// of one core.
 class neighbours {
 public:
     double share() const {
         const double wall = static_cast<double>(now_ns() - wall_);
-        const double others = (busy_ns() - busy_) - static_cast<double>(cpu_ns() - own_);
+        const double others = (busy_ns() - busy_) - static_cast<double>(own_ns() - own_);
         return std::max(0.0, others / wall);
     }
 
@@ -43,8 +45,17 @@ private:
         return busy * 1e9 / static_cast<double>(sysconf(_SC_CLK_TCK));
     }
 
+    static std::int64_t own_ns() noexcept {
+        rusage children{};
+        getrusage(RUSAGE_CHILDREN, &children);
+        const auto ns = [](const timeval& t) {
+            return std::int64_t{t.tv_sec} * 1'000'000'000 + t.tv_usec * 1000;
+        };
+        return cpu_ns() + ns(children.ru_utime) + ns(children.ru_stime);
+    }
+
     double busy_ = busy_ns();
-    std::int64_t own_ = cpu_ns(), wall_ = now_ns();
+    std::int64_t own_ = own_ns(), wall_ = now_ns();
 };
 
 /// How long the threads of this process have been ready to run without a core, all together.

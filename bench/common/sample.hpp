@@ -60,6 +60,9 @@ public:
     void add(const std::string& name, const std::vector<double>& values) {
         put(name, fmt::format("[{:.6g}]", fmt::join(values, ", ")));
     }
+    void add_text(const std::string& name, const std::string& text) {
+        put(name, fmt::format("\"{}\"", text)); // our own words, nothing to escape
+    }
     void check(bool right) { right_ = right_ && right; }
 
     /// Measures only while two cores are there, and are this program's: probes before and after, and looks at
