@@ -11,7 +11,7 @@ help:
 	@echo 'make demo     grow a decision tree on real data under several schedulers'
 	@echo 'make test     every test, then again under the sanitizers'
 	@echo 'make build    the library, examples and tests, preset dev'
-	@echo 'make bench    the benchmarks, preset release; BENCH=--quick, BENCH="--only fork", see bench/README.md'
+	@echo 'make bench    the benchmarks, Weft and its peers; BENCH=--quick, BENCH="--only fork", see bench/README.md'
 	@echo 'make stress   PROGRAMS=$(PROGRAMS) random programs, a tenth under ThreadSanitizer; other stress tests REPEAT=$(REPEAT) times'
 	@echo 'make format   format the C++ files in place'
 	@echo 'make clean    remove what was built; fetched data stay'
@@ -29,7 +29,8 @@ build: setup
 	cmake --preset dev
 	cmake --build --preset dev
 
-bench: setup
+bench:
+	@scripts/setup --bench
 	cmake --preset release
 	RUN_BENCH='$(BENCH)' cmake --build --preset release --target run_bench
 

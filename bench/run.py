@@ -1,8 +1,7 @@
 #!/usr/bin/env python3
 """Runs the benchmarks in turn and prints one table of figures, each beside its target.
 
-All programs are sampled round by round, so that every figure sees the same machine. A sample with two workers
-counts only if it had two cores to itself; the others are discarded and taken again, up to a bound.
+All programs are sampled round by round, Weft's and those of its peers; sampling.py says how.
 The exit status is 0 when everything ran and every answer was right, whatever the figures are.
 """
 
@@ -10,7 +9,6 @@ import argparse
 import json
 import os
 import shlex
-import shutil
 import statistics
 import subprocess
 import sys
@@ -19,102 +17,12 @@ from pathlib import Path
 
 import figures
 import machine
+import matrix
+import matrix_text
+from sampling import Sampler, measure, quartiles
 
 HERE = Path(__file__).resolve().parent
-TIME_LIMIT_S = 60  # of one sample
-DISCARDS_A_ROUND = 2
-PATIENCE_S = 150  # after that, what was discarded is not taken again
 FEW = 5  # a figure of fewer samples says so
-# The programs say themselves what they want of the runtime.
-ENVIRONMENT = {name: value for name, value in os.environ.items() if not name.startswith("WEFT_")}
-
-
-class Failure(Exception):
-    """A wrong answer, or a program that did not run."""
-
-
-class Sampler:
-    def __init__(self, program, folder, rounds):
-        self.program, self.rounds = program, rounds
-        self.samples, self.doubtful = [], []
-        self.discarded = self.failed_probes = 0
-        self.absent = ""
-        executable = folder / program.executable
-        self.command = [*program.launcher, str(executable), *program.arguments]
-        launcher_is_there = not program.launcher or shutil.which(program.launcher[0])
-        if program.optional and not (executable.exists() and launcher_is_there):
-            self.absent = program.optional
-
-    def wants_more(self, seconds):
-        tries = self.rounds * (1 if seconds > PATIENCE_S else 1 + DISCARDS_A_ROUND)
-        tried_enough = len(self.samples) + self.discarded >= tries
-        return not self.absent and len(self.samples) < self.rounds and not tried_enough
-
-    def take(self):
-        try:
-            done = subprocess.run(self.command, capture_output=True, text=True, timeout=TIME_LIMIT_S,
-                                  env=ENVIRONMENT)
-        except subprocess.TimeoutExpired:
-            raise Failure(f"no answer within {TIME_LIMIT_S} s")
-        except OSError as error:
-            raise Failure(str(error))
-        if done.returncode != 0:
-            raise Failure((done.stderr or done.stdout or f"exit status {done.returncode}").strip()[-500:])
-        sample = json.loads(done.stdout.strip().splitlines()[-1])
-        if self.program.after:
-            self.program.after(sample, done.stderr)
-        self.failed_probes += sample.get("failed_probes", 0)
-        if sample.get("cores") == 1:
-            self.absent = "needs two cores"
-        elif sample.get("both_cores", True):
-            self.samples.append(sample)
-        else:
-            self.discarded += 1
-            self.doubtful.append(sample)
-
-
-class Progress:
-    """One line that is written over, on a terminal only."""
-
-    def __init__(self, total):
-        self.total, self.done, self.began = total, 0, time.monotonic()
-
-    def seconds(self):
-        return time.monotonic() - self.began
-
-    def show(self, what):
-        self.done += 1
-        if sys.stderr.isatty():
-            line = f"[{self.done}/{self.total}] {self.seconds():.0f} s  {what}"
-            print(f"\r\033[K{line}", end="", file=sys.stderr,
-                  flush=True)
-
-    def clear(self):
-        if sys.stderr.isatty():
-            print("\r\033[K", end="", file=sys.stderr, flush=True)
-
-
-def measure(samplers):
-    """Round by round over all programs; returns the failures by program."""
-    failures = {}
-    progress = Progress(sum(s.rounds for s in samplers if not s.absent))
-    while pending := [s for s in samplers
-                      if s.wants_more(progress.seconds()) and s.program.name not in failures]:
-        for s in pending:
-            progress.show(s.program.name)
-            try:
-                s.take()
-            except Failure as failure:
-                failures[s.program.name] = str(failure)
-    progress.clear()
-    return failures
-
-
-def quartiles(values):
-    if len(values) == 1:
-        return values[0], values[0]
-    q = statistics.quantiles(values, n=4, method="inclusive")
-    return q[0], q[2]
 
 
 def evaluate(row, sampler, failures):
@@ -177,6 +85,8 @@ def parse_arguments():
                         help="folder of the built programs (default: %(default)s)")
     parser.add_argument("--only", action="append", metavar="NAME", default=[],
                         help="only programs whose name begins so; may be given several times")
+    parser.add_argument("--without", action="append", metavar="NAME", default=[],
+                        help="not the programs whose name begins so")
     parser.add_argument("--list", action="store_true", help="print the names of the programs and stop")
     parser.add_argument("--quick", action="store_true", help="two rounds, nothing stored")
     parser.add_argument("--fib", type=int, default=35, choices=range(20, 41), metavar="N",
@@ -192,13 +102,14 @@ def parse_arguments():
 
 def main():
     parser, given, arguments = parse_arguments()
-    chosen = [p for p in figures.programs(given.fib)
-              if not given.only or any(p.name.startswith(only) for only in given.only)]
+    chosen = [p for p in figures.programs(given.fib) + matrix.programs()
+              if (not given.only or p.name.startswith(tuple(given.only)))
+              and not (given.without and p.name.startswith(tuple(given.without)))]
     if given.list:
         print("\n".join(p.name for p in chosen))
         return 0
     if not chosen:
-        parser.error(f"--only {' '.join(given.only)}: no such program; --list names them")
+        parser.error("no such program; --list names them")
     if given.show:
         return show(given.show, given.markdown)
     command = shlex.join(["bench/run.py", *(a.replace(str(HERE.parent) + os.sep, "") for a in arguments)])
@@ -209,50 +120,69 @@ def main():
     failures = measure(list(samplers.values()))
     rows = [r for r in figures.rows() if r.program in samplers]
     evaluated = [evaluate(r, samplers[r.program], failures) for r in rows]
+    beside = matrix.evaluate(samplers, failures)
 
-    print_table(about, evaluated, given.markdown)
+    print_tables(about, evaluated, beside, given.markdown)
     taken = sum(len(s.samples) for s in samplers.values())
     discarded = sum(s.discarded for s in samplers.values())
     probes = sum(s.failed_probes for s in samplers.values())
     seconds = time.monotonic() - began
     print(f"\n{taken} samples in {seconds:.0f} s; {discarded} discarded because a core was away "
           f"or busy with others ({probes} failed probes).\n"
-          "A figure is the median of its n values unless it says maximum.")
-    if not given.quick and not given.only and not failures:
-        stored = store(given.results, about, evaluated, taken, discarded, probes)
+          "A figure is the median of its values unless it says maximum.")
+    if not given.quick and not given.only and not given.without and not failures:
+        stored = store(given.results, about, evaluated, beside, taken, discarded, probes)
         inside = stored.is_relative_to(HERE.parent)
-        print(f"stored in {stored.relative_to(HERE.parent) if inside else stored}")
+        print(f"stored in {stored.relative_to(HERE.parent) if inside else stored}; {draw(stored)}")
     for name, failure in failures.items():
         print(f"bench/run.py: {name}: {failure}", file=sys.stderr)
     return 1 if failures else 0
 
 
-def print_table(about, evaluated, markdown):
+def print_tables(about, evaluated, beside, markdown):
     plus = "+" if about["commit"].endswith("+") else ""
     print(f"{about['cpu']}, {about['cores']} cores, Linux {about['kernel']}, "
           f"{about['compiler'] or 'compiler not told'}, commit {about['commit'][:12] or 'unknown'}{plus}, "
           f"load {about['load_before']:.2f} before\n")
-    print(table_text(evaluated, markdown))
+    if evaluated:
+        print(table_text(evaluated, markdown))
+    if beside:
+        print("\n" * bool(evaluated) + matrix_text.table(beside, markdown))
 
 
 def show(path, markdown):
     try:
         stored = json.loads(path.read_text())
-        print_table(stored["machine"], stored["figures"], markdown)
+        print_tables(stored["machine"], stored["figures"], stored.get("peers", []), markdown)
     except (OSError, ValueError, KeyError) as problem:
         print(f"bench/run.py: {path}: no stored results: {problem!r}", file=sys.stderr)
         return 2
     return 0
 
 
-def store(folder, about, evaluated, taken, discarded, probes):
+def store(folder, about, evaluated, beside, taken, discarded, probes):
     folder.mkdir(parents=True, exist_ok=True)
     path = folder / f"{machine.kind(about)}-{about['date'][:10]}.json"
     run = {"machine": about, "samples": taken, "discarded": discarded, "failed_probes": probes}
-    head = json.dumps(run, indent=1)
-    lines = ",\n".join("  " + json.dumps(f) for f in evaluated)
-    path.write_text(head[:-2] + ',\n "figures": [\n' + lines + "\n ]\n}\n")
+    lists = [f' "{name}": [\n' + ",\n".join("  " + json.dumps(line) for line in lines) + "\n ]"
+             for name, lines in (("figures", evaluated), ("peers", beside))]
+    path.write_text(json.dumps(run, indent=1)[:-2] + ",\n" + ",\n".join(lists) + "\n}\n")
     return path
+
+
+def draw(results):
+    """Draws with this Python, or with the one that has Debian's packages; says what came of it."""
+    said = ""
+    for python in (sys.executable, "/usr/bin/python3"):
+        try:
+            done = subprocess.run([python, HERE / "picture.py", results], capture_output=True, text=True, timeout=60)
+        except (OSError, subprocess.TimeoutExpired) as problem:
+            said = str(problem)
+            continue
+        said = (done.stdout or done.stderr).strip().split("\n")[-1]
+        if done.returncode == 0:
+            break
+    return said
 
 
 if __name__ == "__main__":
