@@ -5,7 +5,7 @@ import statistics
 from dataclasses import dataclass
 from typing import Callable
 
-from figures import CALLGRIND, Program
+from figures import Program
 from sampling import quartiles
 
 ROUNDS = 5
@@ -21,6 +21,11 @@ class Runtime:
     missing: str = ""  # what to say if there is no such program
     is_serial: bool = False
 
+
+# The C++ programs ask for the counting themselves; those in Rust have a function to look for.
+CALLGRIND = ("valgrind", "--tool=callgrind", "--callgrind-out-file=/dev/null")
+OF_REQUESTS = "--collect-atstart=no"
+OF_FUNCTION = "--toggle-collect=*counted_region*"
 
 RUST = "peers/rust/release/peers"
 NO_RUST = "not built (cargo, Rust 1.85 and the crates)"
@@ -107,6 +112,8 @@ def collected(sample, stderr):
     for line in stderr.splitlines():
         if "Collected :" in line:
             sample["instructions"] = int(line.split(":")[1])
+    if not sample.get("instructions"):
+        sample["absent"] = "built without valgrind's headers"
 
 
 NOTHING_SERIAL = ("wake", "idle")  # nobody is there to be woken
@@ -124,7 +131,8 @@ def programs():
             launcher, after, rounds = (), None, ROUNDS
             if row.counted:
                 arguments += (f"n={sizes[row.workload]}", "warm=0")
-                launcher, after, rounds = CALLGRIND, collected, 1
+                how = OF_FUNCTION if runtime.executable == RUST else OF_REQUESTS
+                launcher, after, rounds = (*CALLGRIND, how), collected, 1
             elif workers > 1 and row.workload != "idle":
                 launcher = ("peers/launcher",)
             name = row.program(runtime)
