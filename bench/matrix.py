@@ -180,6 +180,8 @@ def cell(row, sampler, failed, base):
     if base is None:
         return {"note": "no serial program to compare with"}
     values, note = values_of(row, sampler)
+    if not values:
+        return {"note": "two whole cores in no try"}
     values = [v / base for v in values]
     low, high = quartiles(values)
     short = {"value": statistics.median(values), "low": low, "high": high}

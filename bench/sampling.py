@@ -10,7 +10,7 @@ import sys
 import time
 
 TIME_LIMIT_S = 60  # of one sample
-DISCARDS_A_ROUND = 2
+DISCARDS_A_ROUND = 4
 PATIENCE_S = 600  # after that, what was discarded is not taken again
 # The programs say themselves what they want of the runtime.
 ENVIRONMENT = {name: value for name, value in os.environ.items()
@@ -68,7 +68,8 @@ class Sampler:
             return sample
         else:
             self.discarded += 1
-            self.doubtful.append(sample)
+            if not sample.get("skipped"):
+                self.doubtful.append(sample)
         return None
 
 

@@ -66,9 +66,10 @@ public:
     void check(bool right) { right_ = right_ && right; }
 
     /// Measures only while two cores are there, and are this program's: probes before and after, and looks at
-    /// what others took meanwhile. A sample that had less is marked, and the runner discards it.
+    /// what others took meanwhile. A sample that had less is marked, and the runner discards it. If they are
+    /// not there at the beginning, `body` runs all the same, or not at all if `only_then`.
     template <class Body>
-    void with_both_cores(Body&& body) {
+    void with_both_cores(Body&& body, bool only_then = false) {
         const both_cores cores;
         if (cores.count() < 2) return put("cores", "1");
         constexpr int attempts = 8;
@@ -76,6 +77,11 @@ public:
         int failed = 0;
         while (failed < attempts && !(cores.probe() && neighbours::are_quiet())) ++failed;
         const bool there = failed < attempts;
+        if (only_then && !there) {
+            put("skipped", "true");
+            put("failed_probes", fmt::format("{}", failed));
+            return put("both_cores", "false");
+        }
         const neighbours others;
         body();
         const double share = others.share();

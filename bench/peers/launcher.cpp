@@ -1,4 +1,4 @@
-// Runs a program while two cores are there, and says whether they were: its line comes after the program's.
+// Runs a program if two cores are there, and says whether they were: its line comes after the program's.
 // The same for every runtime, whatever the program is written in.
 //   launcher PROGRAM [ARGUMENT...]
 #include "../common/sample.hpp"
@@ -29,6 +29,6 @@ int main(int argc, char** argv) {
     if (argc < 2) return fmt::print(stderr, "usage: {} PROGRAM [ARGUMENT...]\n", argv[0]), 2;
     bench::sample s;
     int status = 0;
-    s.with_both_cores([&] { status = status_of(argv + 1); });
+    s.with_both_cores([&] { status = status_of(argv + 1); }, true);
     return status != 0 ? status : s.print();
 }
