@@ -112,7 +112,7 @@ def collected(sample, stderr):
     for line in stderr.splitlines():
         if "Collected :" in line:
             sample["instructions"] = int(line.split(":")[1])
-    if not sample.get("instructions"):
+    if not sample.get("instructions") and "absent" not in sample:
         sample["absent"] = "built without valgrind's headers"
 
 

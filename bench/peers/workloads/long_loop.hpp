@@ -27,8 +27,8 @@ struct long_loop {
     template <loops Strand>
     void run(Strand here) {
         std::uint16_t* const to = out.data();
-        here.loop(std::size_t{0}, out.size(),
-                  [to](std::size_t i) { to[i] = value_of(static_cast<std::uint32_t>(i)); });
+        here.loop(0, static_cast<int>(out.size()),
+                  [to](int i) { to[i] = value_of(static_cast<std::uint32_t>(i)); });
     }
     bool is_right() const {
         for (std::size_t i = 0; i < out.size(); ++i)
