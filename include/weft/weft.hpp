@@ -14,5 +14,6 @@
 #include <weft/parallel.hpp>
 #include <weft/runtime.hpp>
 #include <weft/semaphore.hpp>
+#include <weft/scan.hpp>
 #include <weft/task_group.hpp>
 #include <weft/this_task.hpp>

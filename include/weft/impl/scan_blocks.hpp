@@ -1,0 +1,169 @@
+#pragma once
+
+#include <weft/impl/entry.hpp>
+#include <weft/join.hpp>
+#include <weft/parallel.hpp>
+
+#include <algorithm>
+#include <atomic>
+#include <cstddef>
+#include <functional>
+#include <iterator>
+#include <optional>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+namespace weft::impl {
+
+/// A scan over blocks whose prefixes and totals are combined in one order only:
+///   total(b)      = ((identity . x0) . x1)... of block b
+///   prefix(0)     = identity, prefix(b + 1) = prefix(b) . total(b)
+///   out in b      = ((prefix(b) . x0) . x1)...
+/// Who comes to a block in order knows its prefix, and makes all three in one pass. Who got the right half of
+/// a range while the left one was still running makes the totals only; its elements get their values
+/// afterwards.
+template <class I, class Out, class T, class Op>
+class scan_blocks {
+public:
+    scan_blocks(I first, std::ptrdiff_t n, Out out, const T& identity, Op& op, std::ptrdiff_t grain)
+        : first_(first)
+        , out_(out)
+        , n_(n)
+        , identity_(identity)
+        , op_(op)
+        , length_(grain > 0 ? grain : length_for(n))
+        , blocks_((n + length_ - 1) / length_) {}
+
+    void run() {
+        if (blocks_ == 1) return sweep(0);
+        prefixes_.resize(static_cast<std::size_t>(blocks_));
+        totals_.resize(static_cast<std::size_t>(blocks_));
+        on_worker([this] {
+            const loop_shape shape = shape_of_loop();
+            constexpr std::ptrdiff_t pieces_a_worker = 16;
+            // Of blocks a piece. In the reported zone the tree must not depend on times.
+            learnt_grain grain(
+                shape.fixed ? std::max<std::ptrdiff_t>(1, blocks_ / (pieces_a_worker * shape.workers)) : 0);
+            in_order(0, blocks_, grain);
+        });
+    }
+
+private:
+    static constexpr bool reads_back =
+        !std::is_trivially_copyable_v<T> && std::is_same_v<std::iter_reference_t<Out>, T&>;
+
+    /// At most so many blocks; of so many elements at least, as long as that leaves some blocks to a worker:
+    /// a call of `op` may take long.
+    static std::ptrdiff_t length_for(std::ptrdiff_t n) noexcept {
+        constexpr std::ptrdiff_t most = 1024, shortest = 16;
+        return std::max({(n + most - 1) / most, std::min(shortest, n / 16), std::ptrdiff_t{1}});
+    }
+
+    std::ptrdiff_t from(std::ptrdiff_t b) const noexcept { return b * length_; }
+    std::ptrdiff_t to(std::ptrdiff_t b) const noexcept { return std::min(n_, (b + 1) * length_); }
+    const T& prefix(std::ptrdiff_t b) const {
+        return b == 0 ? identity_ : *prefixes_[static_cast<std::size_t>(b)];
+    }
+    void set_prefix(std::ptrdiff_t b, const T& total) {
+        if (b < blocks_)
+            prefixes_[static_cast<std::size_t>(b)].emplace(std::invoke(op_, prefix(b - 1), total));
+    }
+
+    /// Blocks [begin, end), of the first of which the prefix is known; afterwards that of `end` is.
+    void in_order(std::ptrdiff_t begin, std::ptrdiff_t end, learnt_grain& grain) {
+        if (end - begin <= grain.get()) {
+            grain.timed(end - begin, [&] {
+                for (std::ptrdiff_t b = begin; b < end; ++b) {
+                    if (b + 1 < blocks_)
+                        set_prefix(b + 1, sweep_and_fold(b));
+                    else
+                        sweep(b);
+                }
+            });
+            return;
+        }
+        const std::ptrdiff_t mid = begin + (end - begin) / 2;
+        std::atomic<bool> left_done{false}; // released with the prefix of mid
+        bool folded = false;                // by the second closure, read after both
+        join(
+            [&] {
+                in_order(begin, mid, grain);
+                left_done.store(true, std::memory_order_release);
+            },
+            [&] {
+                if (left_done.load(std::memory_order_acquire)) return in_order(mid, end, grain);
+                parallel_for(mid, end, [this](std::ptrdiff_t b) {
+                    if (b + 1 < blocks_) totals_[static_cast<std::size_t>(b)].emplace(fold(b));
+                });
+                folded = true;
+            });
+        if (!folded) return;
+        for (std::ptrdiff_t b = mid; b < end; ++b)
+            if (b + 1 < blocks_) set_prefix(b + 1, *totals_[static_cast<std::size_t>(b)]);
+        parallel_for(mid, end, [this](std::ptrdiff_t b) { sweep(b); });
+    }
+
+    void put(std::ptrdiff_t i, const T& sum) const {
+        using value = std::iter_value_t<Out>;
+        if constexpr (std::is_arithmetic_v<T> && std::is_arithmetic_v<value>)
+            out_[i] = static_cast<value>(sum); // also where that narrows, as std::inclusive_scan
+        else
+            out_[i] = sum;
+    }
+
+    T fold(std::ptrdiff_t b) const {
+        std::ptrdiff_t i = from(b);
+        T total = std::invoke(op_, identity_, std::as_const(first_[i]));
+        while (++i < to(b)) total = std::invoke(op_, std::move(total), std::as_const(first_[i]));
+        return total;
+    }
+
+    void sweep(std::ptrdiff_t b) const {
+        std::ptrdiff_t i = from(b);
+        if constexpr (reads_back) {
+            out_[i] = std::invoke(op_, prefix(b), std::as_const(first_[i]));
+            while (++i < to(b))
+                out_[i] = std::invoke(op_, std::as_const(out_[i - 1]), std::as_const(first_[i]));
+        } else {
+            T sum = std::invoke(op_, prefix(b), std::as_const(first_[i]));
+            put(i, sum);
+            while (++i < to(b)) {
+                sum = std::invoke(op_, std::move(sum), std::as_const(first_[i]));
+                put(i, sum);
+            }
+        }
+    }
+
+    /// Both, and each element is read before its place is written.
+    T sweep_and_fold(std::ptrdiff_t b) const {
+        std::ptrdiff_t i = from(b);
+        T total = std::invoke(op_, identity_, std::as_const(first_[i]));
+        if constexpr (reads_back) {
+            out_[i] = std::invoke(op_, prefix(b), std::as_const(first_[i]));
+            while (++i < to(b)) {
+                total = std::invoke(op_, std::move(total), std::as_const(first_[i]));
+                out_[i] = std::invoke(op_, std::as_const(out_[i - 1]), std::as_const(first_[i]));
+            }
+        } else {
+            T sum = std::invoke(op_, prefix(b), std::as_const(first_[i]));
+            put(i, sum);
+            while (++i < to(b)) {
+                total = std::invoke(op_, std::move(total), std::as_const(first_[i]));
+                sum = std::invoke(op_, std::move(sum), std::as_const(first_[i]));
+                put(i, sum);
+            }
+        }
+        return total;
+    }
+
+    const I first_;
+    const Out out_;
+    const std::ptrdiff_t n_;
+    const T& identity_;
+    Op& op_;
+    const std::ptrdiff_t length_, blocks_;
+    std::vector<std::optional<T>> prefixes_, totals_; ///< of each block; each written by one thread
+};
+
+} // namespace weft::impl
