@@ -2,7 +2,8 @@
 find_package(Threads REQUIRED)
 find_package(PkgConfig REQUIRED)
 pkg_check_modules(HWLOC REQUIRED IMPORTED_TARGET GLOBAL "hwloc>=2.9")
-find_package(Boost 1.74 CONFIG REQUIRED COMPONENTS context)
+pkg_check_modules(HWY REQUIRED IMPORTED_TARGET GLOBAL "libhwy-contrib>=1.0.3" "libhwy>=1.0.3")
+find_package(Boost 1.74 CONFIG REQUIRED COMPONENTS headers context)
 find_package(fmt 9 REQUIRED)
 
 # Header only, so that users of weft need no TOML library: the headers alone, not the package's

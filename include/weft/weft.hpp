@@ -13,7 +13,8 @@
 #include <weft/mutex.hpp>
 #include <weft/parallel.hpp>
 #include <weft/runtime.hpp>
-#include <weft/semaphore.hpp>
 #include <weft/scan.hpp>
+#include <weft/semaphore.hpp>
+#include <weft/sort.hpp>
 #include <weft/task_group.hpp>
 #include <weft/this_task.hpp>

@@ -20,6 +20,7 @@ ROOMS = {
     PUBLIC: [],
     "src/machine": [],
     "src/queue": [],
+    "src/sort": [],
     "src/task": ["src/machine", "src/queue"],
     "src/policy": ["src/machine", "src/task", "src/queue"],
     "src/gate": ["src/task"],
