@@ -84,6 +84,8 @@ LATENCIES = [
     ("runtime", "asked inside the runtime"),
 ]
 
+SORTED = [("u32", "10 M uint32"), ("f64", "10 M double"), ("record", "10 M records of 24 bytes")]
+
 POLICIES = ["steal", "near", "steal:zone=reported", "steal-parent-first", "share"]
 
 CALLGRIND = ("valgrind", "--tool=callgrind", "--callgrind-out-file=/dev/null",
@@ -104,6 +106,7 @@ def programs(n):
               Program("loop-2", "loop_launch", ("workers=2",), rounds=5),
               Program("loop-long", "loop_long", rounds=5), Program("nqueens", "nqueens", rounds=7),
               Program("uts", "uts", rounds=5, optional="nettle not installed")]
+    found += [Program("sort-" + t, "sort", (f"type={t}",), rounds=5) for t, _ in SORTED]
     found += [Program("count-" + form, "fork_counted", ("n=20", f"form={form}"), rounds=1,
                       launcher=CALLGRIND, after=instructions, optional="valgrind not installed")
               for form in ("serial", "calls", "plain", "context")]
@@ -144,6 +147,12 @@ def rows():
     for name, what in (("nqueens", "nqueens(13)"), ("uts", "UTS T1")):
         table += [Row(f"{what}, 1 worker over serial recursion", name, "x", one("one")),
                   Row("  speed-up over serial, 2 workers", name, "x", one("two"), more_is_better=True)]
+    for t, what in SORTED:
+        aimed = t == "u32"
+        table += [Row(f"parallel_sort of {what}, 1 worker over std::sort", "sort-" + t, "x", one("one"),
+                      0.30 if aimed else None, digits=3),
+                  Row(f"parallel_sort of {what}, 2 workers over std::sort", "sort-" + t, "x", one("two"),
+                      0.16 if aimed else None, digits=3)]
     for form in ("plain", "context"):
         table.append(Row(f"instructions a fork, {form}, whole program", "count-" + form, "",
                          one("instructions"), digits=1))
