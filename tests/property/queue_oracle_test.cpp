@@ -10,6 +10,8 @@
 #include "queue/chase_lev_deque.hpp"
 #include "queue/injector.hpp"
 #include "queue/locked_list.hpp"
+#include "queue/mailbox.hpp"
+#include "queue/the_deque.hpp"
 #include "queue/worker_set.hpp"
 
 namespace weft::queue {
@@ -64,9 +66,73 @@ RC_GTEST_PROP(chase_lev_deque, behaves_like_a_deque, (const std::vector<std::uin
     RC_ASSERT((tasks.pop() == nullptr));
 }
 
+RC_GTEST_PROP(the_deque, behaves_like_a_deque, (const std::vector<std::uint8_t>& script)) {
+    const auto capacity = *rc::gen::inRange<std::size_t>(1, 9);
+    // Long enough to grow several times and to run round the rings.
+    const auto repeats = *rc::gen::inRange<std::size_t>(1, 20);
+    std::vector<int> items(script.size() * repeats + 1);
+    std::size_t made = 0;
+    the_deque<int*> tasks(capacity);
+    std::deque<int*> oracle; // its back is the near end
+    const auto back = [&] {
+        int* const expected = oracle.empty() ? nullptr : oracle.back();
+        if (expected != nullptr) oracle.pop_back();
+        return expected;
+    };
+    for (std::size_t round = 0; round < repeats; ++round) {
+        for (const std::uint8_t op : script) {
+            switch (op % 8) {
+            case 0:
+            case 1: RC_ASSERT((tasks.pop() == back())); break;
+            case 2: {
+                int* const expected = oracle.empty() ? nullptr : oracle.front();
+                if (expected != nullptr) oracle.pop_front();
+                RC_ASSERT((tasks.steal() == expected));
+                break;
+            }
+            case 3:
+            case 4: {
+                int* const item = &items[made++];
+                tasks.push_far(item);
+                oracle.push_front(item);
+                break;
+            }
+            default: {
+                int* const item = &items[made++];
+                tasks.push(item);
+                oracle.push_back(item);
+            }
+            }
+            RC_ASSERT(tasks.size() == oracle.size());
+        }
+    }
+    while (!oracle.empty()) RC_ASSERT((tasks.pop() == back()));
+    RC_ASSERT((tasks.pop() == nullptr));
+}
+
 struct item {
     list_hook queue_link;
 };
+
+RC_GTEST_PROP(mailbox, behaves_like_a_queue, (const std::vector<std::uint8_t>& script)) {
+    std::vector<item> items(script.size());
+    std::size_t made = 0;
+    mailbox<item> box;
+    std::deque<item*> oracle;
+    for (const std::uint8_t op : script) {
+        if (op % 2 == 0) {
+            box.put(&items[made]);
+            oracle.push_back(&items[made++]);
+        } else {
+            item* const expected = oracle.empty() ? nullptr : oracle.front();
+            if (expected != nullptr) oracle.pop_front();
+            RC_ASSERT((box.take() == expected));
+        }
+        RC_ASSERT(box.empty() == oracle.empty());
+    }
+    for (item* const expected : oracle) RC_ASSERT((box.take() == expected));
+    RC_ASSERT((box.take() == nullptr));
+}
 
 RC_GTEST_PROP(locked_list, behaves_like_a_deque, (const std::vector<std::uint8_t>& script)) {
     std::vector<item> items(script.size() * 3);

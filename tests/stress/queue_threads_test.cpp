@@ -17,7 +17,9 @@
 #include "queue/chase_lev_deque.hpp"
 #include "queue/injector.hpp"
 #include "queue/locked_list.hpp"
+#include "queue/mailbox.hpp"
 #include "queue/spin_lock.hpp"
+#include "queue/the_deque.hpp"
 #include "queue/worker_set.hpp"
 
 namespace weft::queue {
@@ -170,6 +172,126 @@ TEST_F(queue_stress, deque_last_elements) {
             stolen += takings[static_cast<std::size_t>(thief)].size();
     }
     RecordProperty("stolen", static_cast<int>(stolen));
+}
+
+// The owner pushes and pops near; of the others two steal, one of which also pushes far, and one only does
+// that.
+TEST_F(queue_stress, the_deque_owner_thieves_and_who_pushes_far) {
+    constexpr std::size_t k_each = 150000; // of the owner, and of each of the two
+    std::vector<item> items(3 * k_each);
+    std::vector<std::vector<item*>> takings(k_threads);
+    the_deque<item*> tasks(2);
+    std::atomic<int> pushing = 3;
+    std::atomic<std::size_t> pushed = 0;
+    on_all_threads([&](int me) {
+        auto random = this->random(me);
+        auto& mine = takings[static_cast<std::size_t>(me)];
+        int wrong = 0;
+        const auto take = [&](item* got) {
+            if (got == nullptr) return false;
+            wrong += got->payload != static_cast<int>(got - items.data()) + 1;
+            mine.push_back(got);
+            return true;
+        };
+        const auto make = [&] {
+            item* const made = &items[pushed.fetch_add(1)];
+            made->payload = static_cast<int>(made - items.data()) + 1;
+            return made;
+        };
+        const auto started = std::chrono::steady_clock::now();
+        std::size_t left = me < 3 ? k_each : 0;
+        while (left != 0 && !overdue(started)) {
+            // Bursts up and down, often down to the last one.
+            for (auto burst = random(me == 0 ? 64 : 8); burst != 0 && left != 0; --burst, --left) {
+                if (me == 0) {
+                    tasks.push(make());
+                } else {
+                    tasks.push_far(make());
+                }
+            }
+            if (me == 1) continue;
+            for (auto burst = random(me == 0 ? 80 : 8); burst != 0; --burst)
+                if (!take(me == 0 ? tasks.pop() : tasks.steal())) break;
+        }
+        if (me < 3) pushing.fetch_sub(1);
+        for (;;) {
+            const bool last = pushing.load() == 0;
+            if (take(me == 0 ? tasks.pop() : tasks.steal())) continue;
+            if (last) break;
+            std::this_thread::yield();
+        }
+        EXPECT_EQ(wrong, 0) << "payloads seen by thread " << me;
+    });
+    EXPECT_TRUE(tasks.empty());
+    expect_each_once(items, pushed.load(), takings);
+}
+
+// One to three elements at a time, over and over: the owner and the thieves meet at the last one.
+TEST_F(queue_stress, the_deque_last_elements) {
+    constexpr std::size_t k_items = 200000;
+    std::vector<item> items(k_items);
+    std::vector<std::vector<item*>> takings(k_threads);
+    the_deque<item*> tasks(4);
+    std::atomic<bool> done = false;
+    std::size_t pushed = 0;
+    on_all_threads([&](int me) {
+        auto random = this->random(me);
+        auto& mine = takings[static_cast<std::size_t>(me)];
+        if (me == 0) {
+            const auto started = std::chrono::steady_clock::now();
+            while (pushed < k_items && !overdue(started)) {
+                const std::uint32_t burst = 1 + random(3);
+                for (std::uint32_t at = 0; at < burst && pushed < k_items; ++at) tasks.push(&items[pushed++]);
+                for (std::uint32_t at = 0; at < burst; ++at)
+                    if (item* const got = tasks.pop()) mine.push_back(got);
+            }
+            done.store(true);
+        } else {
+            while (!done.load())
+                if (item* const got = tasks.steal()) mine.push_back(got);
+        }
+    });
+    EXPECT_TRUE(tasks.empty());
+    EXPECT_EQ(tasks.capacity(), 4u);
+    expect_each_once(items, pushed, takings);
+}
+
+TEST_F(queue_stress, mailbox_three_senders) {
+    constexpr int k_each = 50000;
+    std::vector<item> items(3 * k_each);
+    std::vector<std::vector<item*>> takings(1);
+    mailbox<item> box;
+    std::atomic<int> sending = 3;
+    on_all_threads([&](int me) {
+        if (me < 3) {
+            auto random = this->random(me);
+            for (int at = 0; at < k_each; ++at) {
+                item& each = items[static_cast<std::size_t>(me * k_each + at)];
+                each.producer = me;
+                each.payload = at + 1;
+                box.put(&each);
+                if (random(4) == 0) std::this_thread::yield();
+            }
+            sending.fetch_sub(1);
+            return;
+        }
+        int wrong = 0;
+        int seen[3] = {};
+        for (;;) {
+            const bool last = sending.load() == 0;
+            item* const each = box.take();
+            if (each == nullptr && last) break;
+            if (each == nullptr) {
+                std::this_thread::yield();
+                continue;
+            }
+            wrong += each->payload != ++seen[each->producer];
+            takings[0].push_back(each);
+        }
+        EXPECT_EQ(wrong, 0) << "out of their sender's order";
+    });
+    EXPECT_TRUE(box.empty());
+    expect_each_once(items, items.size(), takings);
 }
 
 TEST_F(queue_stress, injector_two_producers_two_consumers) {
