@@ -1,4 +1,5 @@
-// Random numbers: std::sort against parallel_sort at one worker and at two, one after the other, over std::sort.
+// Random numbers: std::sort against parallel_sort at one worker and at two, one after the other, over
+// std::sort.
 //   elements=10000000 type=u32   (u32, u64, f32, f64, or record: 24 bytes under a lambda)
 #include "../common/runtimes.hpp"
 #include "../common/sample.hpp"

@@ -43,8 +43,10 @@ public:
             const loop_shape shape = shape_of_loop();
             constexpr std::ptrdiff_t pieces_a_worker = 16;
             // Of blocks a piece. In the reported zone the tree must not depend on times.
+            static constinit iteration_cost cost{0};
             learnt_grain grain(
-                shape.fixed ? std::max<std::ptrdiff_t>(1, blocks_ / (pieces_a_worker * shape.workers)) : 0);
+                shape.fixed ? std::max<std::ptrdiff_t>(1, blocks_ / (pieces_a_worker * shape.workers)) : 0,
+                cost);
             in_order(0, blocks_, grain);
         });
     }
@@ -72,16 +74,16 @@ private:
 
     /// Blocks [begin, end), of the first of which the prefix is known; afterwards that of `end` is.
     void in_order(std::ptrdiff_t begin, std::ptrdiff_t end, learnt_grain& grain) {
-        if (end - begin <= grain.get()) {
-            grain.timed(end - begin, [&] {
-                for (std::ptrdiff_t b = begin; b < end; ++b) {
+        while (end - begin <= grain.get()) {
+            begin = grain.run(begin, end, [this](std::ptrdiff_t from_block, std::ptrdiff_t to_block) {
+                for (std::ptrdiff_t b = from_block; b < to_block; ++b) {
                     if (b + 1 < blocks_)
                         set_prefix(b + 1, sweep_and_fold(b));
                     else
                         sweep(b);
                 }
             });
-            return;
+            if (begin == end) return;
         }
         const std::ptrdiff_t mid = begin + (end - begin) / 2;
         std::atomic<bool> left_done{false}; // released with the prefix of mid
