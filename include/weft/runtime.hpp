@@ -19,8 +19,10 @@ namespace weft {
 /// What is not given (an empty text) is taken from the environment (the variable in brackets), else it is the
 /// default. A value that cannot be honoured, here or there, is a weft::error that says what is allowed.
 struct runtime_options {
-    std::optional<int> workers{}; ///< [WEFT_WORKERS] 1 to 1024; default: the cores this process may use
-    std::string policy{};         ///< [WEFT_POLICY] name[:key=value,...], see docs/policies.md; default steal
+    /// [WEFT_WORKERS] 1 to 1024; default: the cores this process may use. In that case fewer of them take
+    /// part while it may use fewer (cpuset, quota; looked at once a second), if the policy can bear it.
+    std::optional<int> workers{};
+    std::string policy{};  ///< [WEFT_POLICY] name[:key=value,...], see docs/policies.md; default steal
     std::string machine{}; ///< [WEFT_MACHINE] TOML or XML file, or hwloc synthetic string; default: this one
     std::optional<std::uint64_t> seed{}; ///< [WEFT_SEED] of every random choice; default 1
     std::optional<std::size_t>

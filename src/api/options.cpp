@@ -168,6 +168,7 @@ settings settle(const runtime_options& o) {
     s.threads.workers = o.workers || variable("WEFT_WORKERS") || !whole.is_modelled()
                             ? workers_of(o, whole)
                             : std::min(whole.size(), max_workers);
+    s.threads.follow = !o.workers && !variable("WEFT_WORKERS") && !whole.is_modelled();
     s.threads.seed = seed_of(o);
     s.threads.stack_bytes = stack_of(o);
     s.threads.patience = patience_of(o);

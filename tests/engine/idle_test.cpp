@@ -99,9 +99,9 @@ TEST(idle, for_ever_nobody_sleeps) {
 TEST(idle, more_workers_than_cores_are_a_crowd) {
     auto o = test::options_of(3);
     o.cores = 2;
-    EXPECT_TRUE(test::bare_engine("steal", o).engine.crowded.load());
+    EXPECT_TRUE(test::bare_engine("steal", o).engine.crowded);
     o.cores = 3;
-    EXPECT_FALSE(test::bare_engine("steal", o).engine.crowded.load());
+    EXPECT_FALSE(test::bare_engine("steal", o).engine.crowded);
 }
 
 TEST(idle, the_environment_says_how_long) {

@@ -30,6 +30,7 @@
 
 #include "engine/programs.hpp"
 #include "engine/support.hpp"
+#include "engine/threads/thread_engine.hpp"
 
 namespace weft {
 namespace {
@@ -180,6 +181,44 @@ TEST(engine_programs, in_several_runtimes_at_once) {
         });
     for (auto& t : threads) t.join();
     EXPECT_EQ(bad.load(), 0u) << "the program with this seed, WEFT_TEST_SEED=" << test::seed;
+}
+
+// Workers stand by and come back, at random, while the programs run.
+TEST(engine_programs, while_the_number_of_active_workers_changes) {
+    const std::uint64_t programs = programs_given ? std::stoull(*programs_given) : test::sanitized ? 15 : 60;
+    watchdog dog;
+    for (const auto& policy : chosen_policies()) {
+        runtime rt(test::setup{policy, 4}.options()), other(test::setup{"steal", 2}.options());
+        engine::thread_engine* resized = nullptr;
+        rt.run([&] { resized = &static_cast<engine::thread_engine&>(impl::hot_self()->eng); });
+        std::atomic<bool> stop{false};
+        std::thread changes([&] {
+            std::mt19937_64 random(test::seed);
+            while (!stop) {
+                resized->set_active(static_cast<int>(1 + random() % 4));
+                if (random() % 8 == 0) std::this_thread::sleep_for(std::chrono::microseconds(random() % 500));
+            }
+        });
+        for (std::uint64_t i = 0; i < programs; ++i) {
+            dog.now("active workers, " + policy + ", WEFT_TEST_SEED=" + std::to_string(test::seed + i));
+            node program = generator(test::seed + i).program();
+            solve(program);
+            world w(rt, other, count(program));
+            std::optional<int> failed;
+            value result = 0;
+            try {
+                result = rt.run([&] { return eval(program, w); });
+            } catch (const failure& f) { failed = f.number; }
+            if (program.failures.empty()) {
+                EXPECT_EQ(result, program.expected);
+            } else {
+                EXPECT_TRUE(failed && program.failures.contains(*failed)) << failed.value_or(-1);
+            }
+            EXPECT_EQ(w.closures.alive(), 0);
+        }
+        stop = true;
+        changes.join();
+    }
 }
 
 // A thief takes the rest of a task while the child above that rest ends, on a fiber that is then used for

@@ -29,6 +29,7 @@ void after_fork_in_child() {
     // One thread, the one that called fork(), and no engine.
     forks.fetch_add(1, std::memory_order_relaxed);
     members = 0;
+    forget_followers();
     give_back_exposure_handler();
     give_back_fault_report();
     after_fork_in_parent();

@@ -52,11 +52,14 @@ void thread_engine::schedule() {
 
 task* thread_engine::find_work(thread_worker& w) {
     // Fast: what the worker has at hand.
-    if (!inbox.empty()) take_submitted(w);
-    pick p = scheduler->next(w.id, false);
-    if (p.t) {
-        count_steal(w, p);
-        return p.t;
+    pick p;
+    if (is_active(w)) [[likely]] {
+        if (!inbox.empty()) take_submitted(w);
+        p = scheduler->next(w.id, false);
+        if (p.t) {
+            count_steal(w, p);
+            return p.t;
+        }
     }
 
     w.working.store(false, std::memory_order_seq_cst);
@@ -66,6 +69,14 @@ task* thread_engine::find_work(thread_worker& w) {
     searching.insert(rank(w.id));
     task* t = nullptr;
     for (auto since = clock::now(); !t && !stopping.load(std::memory_order_acquire);) { // pairs with stop()
+        if (!is_active(w)) [[unlikely]] {
+            searching.erase(rank(w.id));
+            stand_by(w);
+            searching.insert(rank(w.id));
+            since = clock::now();
+            p = {};
+            continue;
+        }
         for (int look = looks_before_clock(options.patience); look > 0 && !t; --look) {
             if (!inbox.empty()) take_submitted(w);
             if (!p.t && p.ask && options.patience.count() > 0) {
@@ -102,7 +113,7 @@ task* thread_engine::find_work(thread_worker& w) {
 }
 
 void thread_engine::rest() const noexcept {
-    if (crowded.load(std::memory_order_relaxed))
+    if (crowded)
         queue::std_sync::yield();
     else
         queue::std_sync::pause();
@@ -171,7 +182,7 @@ task* thread_engine::park(thread_worker& w) {
     if (pick p = scheduler->next(w.id, true); p.t) {
         t = p.t;
         count_steal(w, p);
-    } else if (!stopping.load(std::memory_order_seq_cst) && inbox.empty()) {
+    } else if (!stopping.load(std::memory_order_seq_cst) && inbox.empty() && is_active(w)) {
         w.count.parks.add();
         w.bed.sleep();
     }
@@ -225,20 +236,21 @@ void thread_engine::announce(worker& w, const placed& p) {
     // The place was written before; a worker that parks inserts itself before its last look, with a fence on
     // either side.
     queue::std_sync::fence(std::memory_order_seq_cst);
-    if (const auto searcher = searching.find_in(rank(p.who.first), rank(p.who.last), rank(w.id))) {
-        // It will find the task; or it finds another one, and then it wakes somebody. If it has stopped
-        // searching by now, it may have looked at what it owes before this was added.
-        owe(crew[*searcher]->owed, p.who);
+    const workers who = able(p.who); // read after the fence
+    if (const auto searcher = searching.find_in(rank(who.first), rank(who.last), rank(w.id))) {
+        // It will find the task; or it finds another one, or stands by, and then it wakes somebody. If it has
+        // stopped searching by now, it may have looked at what it owes before this was added.
+        owe(crew[*searcher]->owed, who);
         queue::std_sync::fence(std::memory_order_seq_cst); // pairs with the erasure before pass_watch_on()
         if (searching.contains(*searcher)) return;
     }
-    wake_one(p.who, w.id);
+    wake_one(who, w.id);
 }
 
 void thread_engine::pass_watch_on(thread_worker& w) noexcept {
     // After this worker left `searching`: what was announced before that and left to it is owed here.
     if (w.owed.load(std::memory_order_seq_cst) == 0) return;
-    wake_one(unpack(w.owed.exchange(0, std::memory_order_acq_rel)), w.id); // pairs with owe()
+    wake_one(able(unpack(w.owed.exchange(0, std::memory_order_acq_rel))), w.id); // pairs with owe()
 }
 
 void thread_engine::wake_one(workers who, worker_id near) noexcept {

@@ -48,6 +48,7 @@ thread_engine::thread_engine(std::unique_ptr<policy> p, machine m, const thread_
     , searching(static_cast<std::size_t>(o.workers))
     , parked(static_cast<std::size_t>(o.workers))
     , crowded(o.workers > o.cores)
+    , active_count(o.workers)
     , all_ready(o.workers + 1)
     , all_ended(o.workers) {
     const auto count = static_cast<std::size_t>(o.workers);
@@ -104,9 +105,11 @@ thread_engine::thread_engine(std::unique_ptr<policy> p, machine m, const thread_
                     "fewer workers (WEFT_WORKERS), or a larger limit of threads or memory for this process");
     }
     all_ready.arrive_and_wait();
+    if (options.follow && need.resizable && worker_count() > 1) follows.emplace(*this);
 }
 
 thread_engine::~thread_engine() {
+    follows.reset();
     stop();
     for (auto& w : crew) pthread_join(w->thread, nullptr);
     while (submitting.load(std::memory_order_acquire) > 0)
@@ -114,12 +117,14 @@ thread_engine::~thread_engine() {
 }
 
 void thread_engine::stop() noexcept {
-    stopping.store(true, std::memory_order_seq_cst); // before the sleepers are woken, as in announce()
+    stopping.store(true, std::memory_order_seq_cst);   // before the sleepers are woken, as in announce()
+    queue::std_sync::fence(std::memory_order_seq_cst); // pairs with arm(), as in set_active()
     for (auto& w : crew) w->bed.wake();
 }
 
 void thread_engine::end_threads_at_exit() noexcept {
     if (const worker* self = impl::hot_self(); self && &self->eng == this) return;
+    follows.reset();
     abandon = true;
     stop();
     alarms.stop();

@@ -2,6 +2,7 @@
 
 #include "engine/core/engine.hpp"
 #include "engine/threads/alarm_clock.hpp"
+#include "engine/threads/follower.hpp"
 #include "engine/threads/process.hpp"
 #include "engine/threads/thread_worker.hpp"
 #include "queue/injector.hpp"
@@ -13,6 +14,8 @@
 #include <latch>
 #include <limits>
 #include <memory>
+#include <mutex>
+#include <optional>
 #include <vector>
 
 namespace weft::engine {
@@ -27,6 +30,7 @@ struct thread_engine_options {
     std::chrono::nanoseconds answer_bound{100'000};  ///< from the signal to looking elsewhere
     std::chrono::nanoseconds patience{100'000};      ///< from the first look without success to sleep
     int cores = std::numeric_limits<int>::max();     ///< that this process may use
+    bool follow = false; ///< the number of active workers follows the cores that the process may use
 };
 
 /// Real threads. README.md beside this file has its protocols: asking, exposure, sleep.
@@ -47,7 +51,9 @@ struct thread_engine final : engine, policy_context {
 
     // policy_context
     workers all() const override { return {0, worker_count()}; }
-    workers active() const override { return all(); }
+    workers active() const override {
+        return {0, active_count.load(std::memory_order_relaxed)}; // a snapshot in any case
+    }
     int core_of(worker_id w) const override { return crew[static_cast<std::size_t>(w)]->core; }
     std::uint32_t random(worker_id, std::uint32_t below) override;
     void wake(workers) override;
@@ -74,6 +80,19 @@ struct thread_engine final : engine, policy_context {
     void pass_watch_on(thread_worker&) noexcept;
     void rest() const noexcept;
 
+    // active.cpp
+    /// How many workers take part, the lowest ranks: 1 to all of them; what is beyond is cut. Under a policy
+    /// that is not resizable nothing changes. From any thread; returns when the policy has been told, while
+    /// workers may still be busy with what they have.
+    void set_active(int count);
+    bool is_active(const thread_worker& w) const noexcept {
+        return w.id < active_count.load(std::memory_order_relaxed); // set_active() wakes whom it concerns
+    }
+    void stand_by(thread_worker&);
+    workers able(workers who) const noexcept;
+    /// As many active workers as there are cores, by the threads' affinity masks and the quota.
+    void follow(std::optional<double> quota);
+
     void run_thread(thread_worker&);
     void pin(const thread_worker&) const noexcept;
     void stop() noexcept;
@@ -88,14 +107,17 @@ struct thread_engine final : engine, policy_context {
     queue::worker_set<> searching; ///< awake and looking: they will find what is announced
     queue::worker_set<> parked;    ///< asleep, or about to be after one last look
     std::atomic<bool> stopping{false};
-    std::atomic<int> submitting{0}; ///< threads inside submit()
-    std::atomic<bool> crowded;      ///< more workers than cores: who searches lets others run
-    bool incomplete = false;        ///< some thread could not be created; written before all_ready opens
-    std::latch all_ready;           ///< the threads and the constructor; outlives the last wait in it
-    std::latch all_ended;           ///< no worker's words go before the last one has stopped asking
-    std::atomic<int> ended{0};      ///< threads that are through with this engine's words
-    bool abandon = false;           ///< threads end without a word; written before `stopping`
-    const membership member;        ///< last: there are handlers as long as there are threads
+    std::atomic<int> submitting{0};  ///< threads inside submit()
+    const bool crowded;              ///< more workers than cores: who searches lets others run
+    std::atomic<int> active_count;   ///< written under resizing; README "Who stands by"
+    std::mutex resizing;             ///< policy::resized() is never beside itself
+    bool incomplete = false;         ///< some thread could not be created; written before all_ready opens
+    std::latch all_ready;            ///< the threads and the constructor; outlives the last wait in it
+    std::latch all_ended;            ///< no worker's words go before the last one has stopped asking
+    std::atomic<int> ended{0};       ///< threads that are through with this engine's words
+    bool abandon = false;            ///< threads end without a word; written before `stopping`
+    const membership member;         ///< there are handlers as long as there are threads
+    std::optional<follower> follows; ///< if options.follow and there is anything to be changed
 };
 
 /// The thread's signal for exposure; its default is to be ignored, so one that comes too late does nothing.
