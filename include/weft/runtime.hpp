@@ -44,8 +44,11 @@ struct run_stats {
     std::uint64_t suppressed_exceptions = 0; ///< thrown in a group that had one already
     double busy_seconds = 0;                 ///< seconds x workers - idle_seconds
     double idle_seconds = 0;                 ///< looking for work or asleep
-    std::optional<double> work_seconds{};    ///< T1, where the engine can tell
-    std::optional<double> span_seconds{};    ///< Tinf, where the engine can tell
+    std::size_t stack_high_water =
+        0;                       ///< most bytes of its stack that any task used since the runtime was made
+    std::size_t stack_bytes = 0; ///< what a stack has: the limit of that
+    std::optional<double> work_seconds{}; ///< T1, where the engine can tell
+    std::optional<double> span_seconds{}; ///< Tinf, where the engine can tell
 
     std::string to_json() const;
 };

@@ -113,6 +113,8 @@ run_stats runtime::stats() const {
     r.steals = now.steals - s.before.steals;
     r.exposures = now.exposures - s.before.exposures;
     r.suppressed_exceptions = now.suppressed - s.before.suppressed;
+    r.stack_bytes = usable_stack_bytes(s.engine.fibers.stack_bytes());
+    if (s.engine.member.of_this_process()) r.stack_high_water = s.engine.fibers.stack_high_water();
     const double total = r.seconds * r.workers;
     r.idle_seconds = std::min(total, static_cast<double>(now.idle_ns - s.before.idle_ns) * 1e-9);
     r.busy_seconds = total - r.idle_seconds;
@@ -125,10 +127,10 @@ std::string run_stats::to_json() const {
     };
     return fmt::format(
         R"({{"policy": "{}", "workers": {}, "seconds": {}, "tasks": {}, "steals": {}, "exposures": {}, )"
-        R"("suppressed_exceptions": {}, "busy_seconds": {}, "idle_seconds": {}, "work_seconds": {}, )"
-        R"("span_seconds": {}}})",
+        R"("suppressed_exceptions": {}, "busy_seconds": {}, "idle_seconds": {}, "stack_high_water": {}, )"
+        R"("stack_bytes": {}, "work_seconds": {}, "span_seconds": {}}})",
         policy, workers, seconds, tasks, steals, exposures, suppressed_exceptions, busy_seconds, idle_seconds,
-        known(work_seconds), known(span_seconds));
+        stack_high_water, stack_bytes, known(work_seconds), known(span_seconds));
 }
 
 // ---- the default runtime

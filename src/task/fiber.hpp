@@ -45,6 +45,7 @@ struct fiber {
     task* running = nullptr; ///< innermost task whose code is on this stack
     fiber* above = nullptr;  ///< the child that runs in its place; meaningful while there is one
     fiber* free_next = nullptr;
+    fiber *all_before = nullptr, *all_next = nullptr; ///< of the pool's register
     stack memory{};
     exception_globals exceptions{};
 

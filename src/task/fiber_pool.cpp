@@ -1,5 +1,6 @@
 #include "task/fiber_pool.hpp"
 
+#include <algorithm>
 #include <mutex>
 #include <new>
 
@@ -24,6 +25,10 @@ fiber* fiber_pool::make() {
 #ifdef WEFT_TSAN
     f->tsan_fiber = __tsan_create_fiber(0);
 #endif
+    const std::lock_guard guard(register_lock_);
+    f->all_next = all_;
+    if (all_) all_->all_before = f;
+    all_ = f;
     return f;
 }
 
@@ -32,6 +37,13 @@ void fiber_pool::destroy(fiber* f) noexcept {
     __tsan_destroy_fiber(f->tsan_fiber);
 #endif
     const stack memory = f->memory;
+    const std::size_t touched = touched_bytes(memory);
+    {
+        const std::lock_guard guard(register_lock_);
+        high_water_ = std::max(high_water_, touched);
+        (f->all_before ? f->all_before->all_next : all_) = f->all_next;
+        if (f->all_next) f->all_next->all_before = f->all_before;
+    }
     // Nothing on the stack needs a destructor: the loop of a free fiber holds no object.
     unmap_stack(memory);
 }
@@ -78,6 +90,13 @@ std::size_t fiber_pool::mapped() const noexcept {
 std::size_t fiber_pool::peak() const noexcept {
     std::lock_guard guard(lock_);
     return peak_;
+}
+
+std::size_t fiber_pool::stack_high_water() const {
+    const std::lock_guard guard(register_lock_);
+    std::size_t most = high_water_;
+    for (const fiber* f = all_; f; f = f->all_next) most = std::max(most, touched_bytes(f->memory));
+    return most;
 }
 
 } // namespace weft

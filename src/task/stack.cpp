@@ -37,8 +37,10 @@ std::size_t min_stack_bytes() noexcept {
     return round_up(signal_frame + 24 * 1024, page_bytes());
 }
 
+std::size_t usable_stack_bytes(std::size_t asked) noexcept { return round_up(asked, page_bytes()); }
+
 stack map_stack(std::size_t usable_bytes) {
-    const std::size_t bytes = round_up(usable_bytes, page_bytes()) + page_bytes();
+    const std::size_t bytes = usable_stack_bytes(usable_bytes) + page_bytes();
     void* p = mmap(nullptr, bytes, PROT_READ | PROT_WRITE,
                    MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_STACK, -1, 0);
     if (p == MAP_FAILED)
@@ -62,6 +64,22 @@ void unmap_stack(const stack& s) noexcept {
     __asan_unpoison_memory_region(s.base, s.mapped_bytes);
 #endif
     munmap(s.base, s.mapped_bytes);
+}
+
+std::size_t touched_bytes(const stack& s) noexcept {
+    constexpr std::size_t pages_a_look = 512; // small: this, too, may run on a stack of the least size
+    unsigned char is_there[pages_a_look];
+    const std::size_t page = page_bytes();
+    for (std::byte* at = s.limit(); at < s.top();) {
+        const std::size_t pages = std::min(static_cast<std::size_t>(s.top() - at) / page, pages_a_look);
+        if (mincore(at, pages * page, is_there) != 0) return 0;
+        const auto* const found =
+            std::find_if(is_there, is_there + pages, [](unsigned char p) { return p & 1; });
+        if (found != is_there + pages)
+            return static_cast<std::size_t>(s.top() - at) - static_cast<std::size_t>(found - is_there) * page;
+        at += pages * page;
+    }
+    return 0;
 }
 
 } // namespace weft

@@ -29,5 +29,10 @@ std::size_t min_stack_bytes() noexcept;
 /// which ends at about 32,000 stacks with the usual limit of 65,530 mappings.
 stack map_stack(std::size_t usable_bytes);
 void unmap_stack(const stack&) noexcept;
+/// Of what was asked for: whole pages.
+std::size_t usable_stack_bytes(std::size_t asked) noexcept;
+/// From the top down to the lowest page that was ever touched: what the kernel has given pages for. One
+/// system call for 2 MB. Too much where it gives huge pages, too little for what was swapped out.
+std::size_t touched_bytes(const stack&) noexcept;
 
 } // namespace weft
