@@ -38,6 +38,14 @@ void refuse(const needs& n) {
                     fmt::format("at most {} and {}", max_task_bytes, max_group_bytes));
 }
 
+void give_back_fibers(thread_worker& w) noexcept {
+    while (fiber* f = w.free_fibers) {
+        w.free_fibers = f->free_next;
+        --w.free_fiber_count;
+        w.eng.fibers.give(f);
+    }
+}
+
 [[noreturn]] void not_offered() { std::abort(); } // refuse() keeps policies that would call it out
 
 } // namespace
@@ -62,6 +70,17 @@ thread_engine::thread_engine(std::unique_ptr<policy> p, machine m, const thread_
     need = scheduler->attach(on, *this);
     refuse(need);
     for (auto& w : crew) w->meters = need.own_usage;
+
+    // What each begins on; here a failure can still be reported.
+    try {
+        for (auto& w : crew) {
+            w->free_fibers = fibers.take();
+            w->free_fiber_count = 1;
+        }
+    } catch (const error&) {
+        for (auto& w : crew) give_back_fibers(*w);
+        throw;
+    }
 
     // Every worker's words must be there before another one may ask it.
     struct argument {
@@ -100,6 +119,7 @@ thread_engine::thread_engine(std::unique_ptr<policy> p, machine m, const thread_
         all_ready.count_down(static_cast<std::ptrdiff_t>(count - started));
         all_ready.arrive_and_wait();
         for (std::size_t i = 0; i < started; ++i) pthread_join(crew[i]->thread, nullptr);
+        for (auto& w : crew) give_back_fibers(*w);
         throw error(fmt::format("cannot create the thread of a worker ({})", std::strerror(failure)),
                     fmt::format("{} workers, {} created", o.workers, started),
                     "fewer workers (WEFT_WORKERS), or a larger limit of threads or memory for this process");
@@ -146,15 +166,11 @@ void thread_engine::run_thread(thread_worker& w) {
 #ifdef WEFT_TSAN
     w.native.tsan_fiber = __tsan_get_current_fiber();
 #endif
-    fiber& first = take_fiber(w);
+    fiber& first = take_fiber(w); // its own
     first.reset_chain();
     switch_to(w, first, {});
     // Back here, the worker stops.
-    while (fiber* f = w.free_fibers) {
-        w.free_fibers = f->free_next;
-        --w.free_fiber_count;
-        fibers.give(f);
-    }
+    give_back_fibers(w);
     all_ended.arrive_and_wait();
 }
 

@@ -1,0 +1,268 @@
+// ctest: timeout=120
+//
+// What the system refuses: the n-th thread, the n-th stack. Each refusal is an error that says what would
+// help, leaves nothing behind, and does not stand in the way of the next attempt. The calls are made to fail
+// here, by functions of this program that stand before those of the C library.
+#include <weft/weft.hpp>
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <atomic>
+#include <cerrno>
+#include <csignal>
+#include <cstddef>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <limits>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <dlfcn.h>
+#include <pthread.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include "engine/bare_engine.hpp"
+
+namespace {
+
+/// Counts calls, and lets those from the n-th on fail, `failures` times.
+struct fault {
+    std::atomic<int> until{std::numeric_limits<int>::max()};
+    std::atomic<int> failures{0};
+
+    void arm(int n, int times = std::numeric_limits<int>::max()) {
+        failures = times;
+        until = n;
+    }
+    void disarm() { until = std::numeric_limits<int>::max(); }
+    bool strikes() {
+        if (until == std::numeric_limits<int>::max()) return false;
+        return --until <= 0 && failures-- > 0;
+    }
+};
+
+constinit fault no_thread, no_stack;
+
+template <class F>
+F* next(const char* name) {
+    return reinterpret_cast<F*>(dlsym(RTLD_NEXT, name));
+}
+
+} // namespace
+
+extern "C" {
+
+int pthread_create(pthread_t* thread, const pthread_attr_t* attributes, void* (*start)(void*),
+                   void* argument) noexcept {
+    static auto* const real =
+        next<int(pthread_t*, const pthread_attr_t*, void* (*)(void*), void*)>("pthread_create");
+    if (no_thread.strikes()) return EAGAIN;
+    return real(thread, attributes, start, argument);
+}
+
+void* mmap(void* at, std::size_t bytes, int protection, int flags, int file, off_t offset) noexcept {
+    static auto* const real = next<void*(void*, std::size_t, int, int, int, off_t)>("mmap");
+    if ((flags & MAP_STACK) && no_stack.strikes()) {
+        errno = ENOMEM;
+        return MAP_FAILED;
+    }
+    return real(at, bytes, protection, flags, file, offset);
+}
+}
+
+namespace weft {
+namespace {
+
+long fib(int n) {
+    if (n < 2) return n;
+    const auto [a, b] = join([=] { return fib(n - 1); }, [=] { return fib(n - 2); });
+    return a + b;
+}
+
+long by_group(int n) {
+    std::atomic<long> sum{0};
+    task_group g;
+    for (int i = 0; i < n; ++i) g.run([&] { sum += fib(5); });
+    g.wait();
+    return sum;
+}
+
+std::size_t entries(const char* of) {
+    const std::filesystem::directory_iterator list(of);
+    return static_cast<std::size_t>(std::distance(begin(list), end(list)));
+}
+
+std::size_t mappings() {
+    std::ifstream maps("/proc/self/maps");
+    return static_cast<std::size_t>(
+        std::count(std::istreambuf_iterator<char>(maps), std::istreambuf_iterator<char>(), '\n'));
+}
+
+long resident_bytes() {
+    long pages = 0, resident = 0;
+    std::ifstream("/proc/self/statm") >> pages >> resident;
+    return resident * sysconf(_SC_PAGESIZE);
+}
+
+/// The message of the error that making a runtime throws; nothing if it can be made.
+std::optional<std::string> refusal(const runtime_options& o) {
+    try {
+        runtime rt(o);
+        rt.run([] { EXPECT_EQ(fib(8), 21); });
+        return std::nullopt;
+    } catch (const error& e) { return e.what(); }
+}
+
+constexpr int workers = 5;
+
+runtime_options options(const std::string& policy = "steal") {
+    return test::setup{policy, workers}.options();
+}
+
+TEST(faults, every_thread_can_fail) {
+    for (int n = 1; n <= workers; ++n) {
+        no_thread.arm(n);
+        const auto message = refusal(options());
+        no_thread.disarm();
+        ASSERT_TRUE(message) << n;
+        EXPECT_NE(message->find("cannot create the thread of a worker"), std::string::npos) << *message;
+        EXPECT_NE(message->find("given: 5 workers, " + std::to_string(n - 1) + " created"), std::string::npos)
+            << *message;
+        EXPECT_NE(message->find("allowed: fewer workers"), std::string::npos) << *message;
+        EXPECT_EQ(refusal(options()), std::nullopt) << "afterwards";
+    }
+}
+
+TEST(faults, every_first_stack_can_fail) {
+    for (int n = 1; n <= workers; ++n) {
+        no_stack.arm(n);
+        const auto message = refusal(options());
+        no_stack.disarm();
+        ASSERT_TRUE(message) << n;
+        EXPECT_NE(message->find("cannot map a stack for a task"), std::string::npos) << *message;
+        EXPECT_NE(message->find("given: stack_bytes = "), std::string::npos) << *message;
+        EXPECT_NE(message->find("allowed: a smaller WEFT_STACK"), std::string::npos) << *message;
+        EXPECT_EQ(refusal(options()), std::nullopt) << "afterwards";
+    }
+}
+
+TEST(faults, without_a_thread_that_looks_at_the_machine_the_number_stays) {
+    auto o = test::options_of(2);
+    o.follow = true;
+    no_thread.arm(3);
+    test::bare_engine e("steal", o);
+    no_thread.disarm();
+    e.run([] { EXPECT_EQ(fib(10), 55); });
+    EXPECT_EQ(e.engine.active().size(), 2);
+}
+
+// In the silent zone a child runs on a stack of its own: without one, run() throws and the group goes on.
+TEST(faults, the_stack_of_a_child_can_fail) {
+    for (const char* policy : {"steal", "near"}) {
+        SCOPED_TRACE(policy);
+        runtime rt(test::setup{policy, 1}.options());
+        rt.run([] {
+            task_group g;
+            int ran = 0;
+            no_stack.arm(1, 3);
+            for (int i = 0; i < 3; ++i) {
+                try {
+                    g.run([&] { ran += 100; });
+                    ADD_FAILURE() << "a stack from nowhere";
+                } catch (const error& e) {
+                    EXPECT_NE(std::string(e.what()).find("cannot map a stack"), std::string::npos)
+                        << e.what();
+                }
+            }
+            no_stack.disarm();
+            for (int i = 0; i < 3; ++i) g.run([&] { ++ran; });
+            g.wait();
+            EXPECT_EQ(ran, 3);
+        });
+        EXPECT_EQ(rt.run([] { return by_group(50); }), 50 * 5);
+    }
+}
+
+TEST(faults, a_child_without_a_stack_is_called_where_the_policy_allows_it) {
+    runtime rt(test::setup{"steal:zone=reported", 1}.options());
+    no_stack.arm(1);
+    const long sum = rt.run([] {
+        std::atomic<int> depth{0};
+        task_group g;
+        for (int i = 0; i < 10; ++i) g.run([&] { ++depth; });
+        g.wait();
+        return depth.load();
+    });
+    no_stack.disarm();
+    EXPECT_EQ(sum, 10);
+}
+
+TEST(faults, a_task_that_cannot_be_put_aside_ends_the_program) {
+    // Others hold addresses in its stack, so there is nothing that could be unwound.
+    GTEST_FLAG_SET(death_test_style, "threadsafe");
+    EXPECT_EXIT(
+        {
+            runtime rt(test::setup{"share", 1}.options());
+            rt.run([] {
+                task_group g;
+                g.run([] {});
+                no_stack.arm(1);
+                g.wait();
+            });
+        },
+        testing::KilledBySignal(SIGABRT), "a waiting task cannot be suspended: cannot map a stack");
+}
+
+/// 0 if too many workers are refused, and a few are not.
+int make_many_in_little_room() {
+    long pages = 0;
+    std::ifstream("/proc/self/statm") >> pages;
+    const auto bytes = static_cast<rlim_t>(pages * sysconf(_SC_PAGESIZE)) + (rlim_t{200} << 20);
+    const rlimit limit{bytes, bytes};
+    setrlimit(RLIMIT_AS, &limit);
+    for (const int many : {100, 1000}) {
+        const auto message = refusal(test::setup{"steal", many}.options());
+        if (!message || message->find("; allowed: ") == std::string::npos) return 1;
+    }
+    return refusal(test::setup{"steal", 2}.options()) ? 2 : 0;
+}
+
+TEST(faults, a_limit_of_memory_is_an_error) {
+    if (test::sanitized) GTEST_SKIP() << "the sanitizers need terabytes of addresses";
+    GTEST_FLAG_SET(death_test_style, "threadsafe");
+    EXPECT_EXIT(_exit(make_many_in_little_room()), testing::ExitedWithCode(0), "");
+}
+
+TEST(faults, nothing_is_left_of_a_thousand_runtimes_made_or_refused) {
+    const int all = test::sanitized ? 300 : 1000, warm = all / 4;
+    std::size_t files = 0, threads = 0, maps = 0;
+    long resident = 0;
+    for (int i = 0; i < all; ++i) {
+        if (i == warm) {
+            files = entries("/proc/self/fd");
+            threads = entries("/proc/self/task");
+            maps = mappings();
+            resident = resident_bytes();
+        }
+        if (i % 4 == 1) no_thread.arm(1 + i / 4 % workers);
+        if (i % 4 == 3) no_stack.arm(1 + i / 4 % workers);
+        const auto message =
+            refusal(options(test::all_policies[static_cast<std::size_t>(i) % test::all_policies.size()]));
+        no_thread.disarm();
+        no_stack.disarm();
+        ASSERT_EQ(message.has_value(), i % 2 == 1) << message.value_or("");
+    }
+    EXPECT_EQ(entries("/proc/self/fd"), files);
+    EXPECT_TRUE(test::await([&] { return entries("/proc/self/task") <= threads; }));
+    if (test::sanitized) return;                        // their allocators keep what was freed
+    EXPECT_LE(mappings(), maps + 50);                   // malloc's arenas come and go
+    EXPECT_LE(resident_bytes(), resident + (4L << 20)); // 5 KB each
+}
+
+} // namespace
+} // namespace weft
