@@ -7,9 +7,8 @@
 
 #include "sort/vector_sort.hpp"
 
-#include <algorithm>
 #include <cstring>
-#include <limits>
+#include <vector>
 
 namespace weft::impl {
 namespace {
@@ -76,10 +75,9 @@ public:
     static bool before(key a, key b) noexcept { return a < b; }
     static bool after(key a, key b) noexcept { return b < a; }
     bool is_before(std::ptrdiff_t i, std::ptrdiff_t j) const noexcept { return look_at(i) < look_at(j); }
-    template <class Index>
-    void sort_sample(Index first, Index last) const {
-        std::sort(first, last,
-                  [this](std::ptrdiff_t i, std::ptrdiff_t j) { return look_at(i) < look_at(j); });
+    static key look_of(key k) noexcept { return k; }
+    static void sort_sample(std::vector<key>& sample) noexcept {
+        sort::sort_vectorised(sample.data(), sample.size());
     }
 
     void take(std::ptrdiff_t i, slot* to) const noexcept { *to = look_at(i); }

@@ -14,7 +14,7 @@ void sort_by_best_target(Key* keys, std::size_t n) {
 }
 
 #if HWY_ARCH_X86
-/// Where vqsort of this library is the slower one; docs/decisions/009-sorting.md has the figures.
+/// Where vqsort of this library is the slower one; docs/decisions/010-sorting.md has the figures.
 struct weaknesses {
     bool of_16_bits; ///< no instruction compresses 16-bit lanes
     /// Zen 4 takes over a hundred cycles to store the lanes that a mask selects, which is how vqsort

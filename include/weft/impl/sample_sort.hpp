@@ -60,9 +60,10 @@ struct sort_cuts {
 ///   look                     what an element is for a comparison, cheap to copy
 ///   splitter                 what is kept of a sample
 ///   bucket_length            at which length a bucket is quicker sorted than cut
-///   look_at(i), splitter_of(i)
+///   look_at(i), splitter_of(i), look_of(splitter)
 ///   before(splitter, look), after(splitter, look)    may throw
-///   sort_sample(first, last)                         of std::ptrdiff_t, by the elements they name; may throw
+///   is_before(i, j)                                  likewise
+///   sort_sample(std::vector<splitter>&)              likewise
 ///   take(i, slot*) noexcept                          moves element i to the slot
 ///   put_back(slot* first, slot* last, at) noexcept   moves slots to elements at, at + 1...
 ///   finish(slot* first, slot* last, at)              the same, sorted; throws only after all are back
@@ -105,18 +106,20 @@ private:
 
     /// False if the range is in order already.
     bool choose_splitters() {
-        // One out of each of so many equal parts: a range in order has its sample in order.
-        std::vector<std::ptrdiff_t> sample(static_cast<std::size_t>(cuts_.samples));
+        std::vector<splitter> sample;
+        sample.reserve(static_cast<std::size_t>(cuts_.samples));
+        const std::ptrdiff_t part = n_ / cuts_.samples; // one out of each, so a range in order shows here
         std::uint64_t dice = 0x9e37'79b9'7f4a'7c15U;
+        bool ordered = true;
         for (std::ptrdiff_t i = 0; i < cuts_.samples; ++i) {
             dice = dice * 6'364'136'223'846'793'005U + 1'442'695'040'888'963'407U; // Knuth's generator
-            const std::ptrdiff_t begin = n_ / cuts_.samples * i;
-            sample[static_cast<std::size_t>(i)] =
-                begin +
-                static_cast<std::ptrdiff_t>((dice >> 33U) % static_cast<std::uint64_t>(n_ / cuts_.samples));
+            const std::ptrdiff_t at =
+                part * i + static_cast<std::ptrdiff_t>((dice >> 33U) % static_cast<std::uint64_t>(part));
+            ordered = ordered && (sample.empty() || !elements_.after(sample.back(), elements_.look_at(at)));
+            sample.push_back(elements_.splitter_of(at));
         }
-        if (is_in_order(sample) && is_in_order()) return false;
-        elements_.sort_sample(sample.begin(), sample.end());
+        if (ordered && is_in_order()) return false;
+        elements_.sort_sample(sample);
 
         buckets_ = cuts_.buckets;
         pick(sample);
@@ -133,12 +136,6 @@ private:
         return true;
     }
 
-    bool is_in_order(const std::vector<std::ptrdiff_t>& places) const {
-        for (std::size_t i = 1; i < places.size(); ++i)
-            if (elements_.after(elements_.splitter_of(places[i - 1]), elements_.look_at(places[i])))
-                return false;
-        return true;
-    }
     bool is_in_order() const {
         std::atomic<bool> so_far{true};
         parallel_for(
@@ -157,12 +154,12 @@ private:
     }
 
     /// buckets_ - 1 splitters out of the sorted sample, equal ones once.
-    void pick(const std::vector<std::ptrdiff_t>& sample) {
+    void pick(const std::vector<splitter>& sample) {
         splitters_.clear();
         for (std::ptrdiff_t i = 1; i < buckets_; ++i) {
-            const std::ptrdiff_t at = sample[static_cast<std::size_t>(cuts_.samples * i / buckets_)];
-            if (splitters_.empty() || elements_.before(splitters_.back(), elements_.look_at(at)))
-                splitters_.push_back(elements_.splitter_of(at));
+            const splitter& next = sample[static_cast<std::size_t>(cuts_.samples * i / buckets_)];
+            if (splitters_.empty() || elements_.before(splitters_.back(), elements_.look_of(next)))
+                splitters_.push_back(next);
         }
     }
 
