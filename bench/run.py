@@ -92,7 +92,8 @@ def parse_arguments():
     parser.add_argument("--fib", type=int, default=35, choices=range(20, 41), metavar="N",
                         help="which Fibonacci number the forks compute, 20 to 40 (default: 35)")
     parser.add_argument("--compiler", default="", help="what built the programs, for the record")
-    parser.add_argument("--results", type=Path, default=HERE / "results", help="folder for the JSON file")
+    parser.add_argument("--results", type=Path, metavar="FOLDER",
+                        help="store there, also a part (default: bench/results, whole runs that are not --quick)")
     parser.add_argument("--show", type=Path, metavar="FILE", help="print the table of stored results; run nothing")
     parser.add_argument("--markdown", action="store_true", help="print the table as Markdown")
     # The variable is how `make bench BENCH=...` comes through the build tool.
@@ -130,8 +131,10 @@ def main():
     print(f"\n{taken} samples in {seconds:.0f} s; {discarded} discarded because a core was away "
           f"or busy with others ({probes} failed probes).\n"
           "A figure is the median of its values unless it says maximum.")
-    if not given.quick and not given.only and not given.without and not failures:
-        stored = store(given.results, about, evaluated, beside, taken, discarded, probes)
+    part = bool(given.only or given.without)
+    if not failures and (given.results or not (given.quick or part)):
+        name = f"{machine.kind(about)}-{about['date'][:10]}{'-part' * part}.json"
+        stored = store((given.results or HERE / "results") / name, about, evaluated, beside, taken, discarded, probes)
         inside = stored.is_relative_to(HERE.parent)
         print(f"stored in {stored.relative_to(HERE.parent) if inside else stored}; {draw(stored)}")
     for name, failure in failures.items():
@@ -160,9 +163,9 @@ def show(path, markdown):
     return 0
 
 
-def store(folder, about, evaluated, beside, taken, discarded, probes):
-    folder.mkdir(parents=True, exist_ok=True)
-    path = folder / f"{machine.kind(about)}-{about['date'][:10]}.json"
+def store(path, about, evaluated, beside, taken, discarded, probes):
+    path = path.resolve()
+    path.parent.mkdir(parents=True, exist_ok=True)
     run = {"machine": about, "samples": taken, "discarded": discarded, "failed_probes": probes}
     lists = [f' "{name}": [\n' + ",\n".join("  " + json.dumps(line) for line in lines) + "\n ]"
              for name, lines in (("figures", evaluated), ("peers", beside))]
