@@ -100,6 +100,7 @@ def programs(n):
     found += [Program("speedup", "fork_speedup", size, rounds=11), Program("group", "group")]
     found += [Program("latency-" + s, "latency", (f"scenario={s}",), rounds=5) for s, _ in LATENCIES]
     found += [Program("control", "control", rounds=5), Program("memory", "memory", rounds=5),
+              Program("blocked", "blocked", rounds=3),
               Program("idle", "idle", rounds=5)]
     found += [Program("policy-" + p, "policies", (f"policy={p}",), rounds=5) for p in POLICIES]
     found += [Program("loop-1", "loop_launch", ("workers=1",), rounds=5),
@@ -137,6 +138,7 @@ def rows():
                   many("wake_us"), of="maximum", digits=1),
               Row("peak memory of fib with two workers", "memory", "MB", one("mb"), 8, strictly=True),
               Row("  of it before main()", "memory", "MB", one("before_main_mb")),
+              Row("memory of a task that waits, 200,000 at once", "blocked", "KB", one("kb")),
               Row("CPU time of idle workers, of one core", "idle", "%", one("percent"), 1, strictly=True,
                   digits=4)]
     table += [Row(f"fork under {p}, fib(25)", "policy-" + p, "ns", one("fork"), digits=1) for p in POLICIES]
