@@ -42,7 +42,7 @@ constexpr std::size_t lengths[] = {
 TEST_P(scans, sums) {
     WEFT_SEEDED;
     for (const std::size_t n : lengths)
-        for (const std::size_t grain : {0, 1, 7, 300, 100'000}) {
+        for (const std::size_t grain : {0UL, 1UL, 7UL, 300UL, 100'000UL}) {
             if (grain != 0 && n / grain > (test::sanitized ? 100 : 1000)) continue;
             std::vector<std::uint64_t> v(n), expected(n), out(n + 1, 42);
             for (auto& x : v) x = random_();
@@ -152,12 +152,12 @@ TEST_P(scans, exceptions_come_out_once_nothing_runs) {
 TEST(scan, has_the_same_bits_everywhere) {
     WEFT_SEEDED;
     std::mt19937_64 random(test::seed);
-    for (const std::size_t n : {1, 100, 1000, 1500, 20'000}) {
+    for (const std::size_t n : {1UL, 100UL, 1000UL, 1500UL, 20'000UL}) {
         if (test::thread_sanitized && n > 2000) continue;
         std::vector<double> v(n);
         for (auto& x : v)
             x = std::ldexp(static_cast<double>(random() % 1000), static_cast<int>(random() % 60));
-        for (const std::size_t grain : {0, 13}) {
+        for (const std::size_t grain : {0UL, 13UL}) {
             if (grain != 0 && n / grain > 200) continue;
             std::vector<double> expected;
             for (const auto& s : test::setups(test::all_policies, {1, 2, 3, 4})) {

@@ -70,7 +70,7 @@ void expect_sorted_as_by_std(runtime& rt, std::vector<T> values, Less less) {
 
 TEST_P(sorts, every_pattern_and_length) {
     WEFT_SEEDED;
-    for (const std::size_t n : {0, 1, 2, 3, 10, 100, 4095, 4096, 4097, 10'000})
+    for (const std::size_t n : {0UL, 1UL, 2UL, 3UL, 10UL, 100UL, 4095UL, 4096UL, 4097UL, 10'000UL})
         for (const auto& v : patterns(n, random_)) {
             expect_sorted_as_by_std(rt_, v, [](std::uint64_t a, std::uint64_t b) { return a < b; });
             expect_sorted_as_by_std(rt_, v, [](auto a, auto b) noexcept { return a > b; });
@@ -92,7 +92,7 @@ void expect_numbers_sorted(runtime& rt, std::mt19937_64& random, std::size_t n) 
 
 TEST_P(sorts, numbers_of_every_type) {
     WEFT_SEEDED;
-    for (const std::size_t n : {2, 100, 5000}) {
+    for (const std::size_t n : {2UL, 100UL, 5000UL}) {
         if (test::thread_sanitized && n == 100) continue;
         expect_numbers_sorted<std::int8_t>(rt_, random_, n);
         expect_numbers_sorted<short>(rt_, random_, n);

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <atomic>
 #include <cstddef>
+#include <cstdint>
 #include <functional>
 #include <iterator>
 #include <optional>
@@ -43,11 +44,15 @@ public:
             const loop_shape shape = shape_of_loop();
             constexpr std::ptrdiff_t pieces_a_worker = 16;
             // Of blocks a piece. In the reported zone the tree must not depend on times.
-            static constinit iteration_cost cost{0};
+            // What is remembered is the cost of an element: blocks of another scan may be longer.
+            static constinit iteration_cost of_element{0};
+            const auto length = static_cast<std::uint64_t>(length_);
+            iteration_cost cost{of_element.load(std::memory_order_relaxed) * length};
             learnt_grain grain(
                 shape.fixed ? std::max<std::ptrdiff_t>(1, blocks_ / (pieces_a_worker * shape.workers)) : 0,
                 cost);
             in_order(0, blocks_, grain);
+            of_element.store(cost.load(std::memory_order_relaxed) / length, std::memory_order_relaxed);
         });
     }
 
