@@ -11,10 +11,13 @@
 #include <cstdio>
 #include <memory>
 #include <optional>
+#include <random>
 #include <string>
+#include <thread>
 
 #include "engine/programs.hpp"
 #include "engine/support.hpp"
+#include "engine/threads/thread_engine.hpp"
 #include "stepper/stepper.hpp"
 
 namespace weft {
@@ -32,7 +35,9 @@ runtime_options options(const std::string& policy, int workers, std::uint64_t se
     return o;
 }
 
-stepper::schedule run_program(std::uint64_t seed, const std::string& policy, int workers) {
+/// `resized`: meanwhile another thread lets workers stand by and come back.
+stepper::schedule run_program(std::uint64_t seed, const std::string& policy, int workers,
+                              bool resized = false) {
     node program = generator(seed, 25).program();
     solve(program);
     return stepper::run(seed, [&] {
@@ -41,6 +46,16 @@ stepper::schedule run_program(std::uint64_t seed, const std::string& policy, int
         w.learns_grains = false;
         std::optional<value> result;
         std::optional<int> failed;
+        std::thread changes;
+        if (resized) {
+            auto* const e =
+                here.run([] { return static_cast<engine::thread_engine*>(&impl::hot_self()->eng); });
+            changes = std::thread([&, e] {
+                std::mt19937_64 random(seed);
+                for (int i = 0; i < 12; ++i)
+                    e->set_active(1 + static_cast<int>(random() % static_cast<std::uint64_t>(workers)));
+            });
+        }
         try {
             result = here.run([&] { return eval(program, w); });
         } catch (const test::failure& f) { failed = f.number; }
@@ -49,6 +64,7 @@ stepper::schedule run_program(std::uint64_t seed, const std::string& policy, int
         } else {
             EXPECT_TRUE(failed && program.failures.contains(*failed)) << failed.value_or(-1);
         }
+        if (resized) changes.join();
         expect_visits(program, w, true);
         EXPECT_EQ(w.closures.alive(), 0);
         EXPECT_EQ(w.closures.misused.load(), 0);
@@ -79,7 +95,7 @@ TEST(schedules, of_random_programs) {
         const int workers = 1 + static_cast<int>(seed / policies.size() % 3);
         SCOPED_TRACE("WEFT_TEST_SEED=" + std::to_string(seed) + " WEFT_TEST_SCHEDULES=1, " + policy + ", " +
                      std::to_string(workers) + " workers");
-        const auto s = run_program(seed, policy, workers);
+        const auto s = run_program(seed, policy, workers, seed % 3 == 2);
         steps += s.steps;
         switches += s.switches;
     }
