@@ -1,8 +1,11 @@
-// Model check of the count of open children in a group, rules G1 to G3 of weft/impl/group.hpp. The steps are
-// copied from src/engine/core (groups.cpp, tasks.cpp) and src/engine/threads/exposure.cpp.
+// Model check of the count of open children in a group, rules G1 to G3 of weft/impl/group.hpp. Leaving,
+// counting down and looking are the engine's own steps (engine/core/group_count.hpp); handing out is copied
+// from src/engine/threads/exposure.cpp.
 #include <memory>
 
 #include "relacy_run.hpp"
+
+#include "engine/core/group_count.hpp"
 
 namespace weft::model {
 namespace {
@@ -25,8 +28,8 @@ struct children : rl::test_suite<children, 3> {
     static constexpr int rounds = 2;
 
     struct state {
-        sync::atomic<std::int64_t> open{1};
-        sync::atomic<std::uintptr_t> waiter{0};
+        sync::atomic<std::int64_t> open_{1};
+        sync::atomic<std::uintptr_t> waiter_{0};
         sync::atomic<std::uint32_t> handed_out[2];
         sync::var<int> result[2];
         sync::var<int> saved; // the waiter's context
@@ -38,46 +41,49 @@ struct children : rl::test_suite<children, 3> {
     void before() {
         all = std::make_unique<state>();
         for (auto& h : all->handed_out) h.store(0, order::relaxed);
-        if (made(ownerless)) all->open.store(0, order::relaxed);
+        if (made(ownerless)) all->open_.store(0, order::relaxed);
     }
     void after() {
-        RL_ASSERT(all->open.load(order::relaxed) == 1);
+        RL_ASSERT(all->open_.load(order::relaxed) == 1);
         all.reset();
     }
 
     void hand_out(int child, int round) {
-        if (!made(uncounted)) all->open.fetch_add(1, order::relaxed);
+        if (!made(uncounted)) all->open_.fetch_add(1, order::relaxed);
         all->handed_out[child].store(static_cast<std::uint32_t>(round) + 1, order::release);
-        if (made(uncounted)) all->open.fetch_add(1, order::relaxed);
+        if (made(uncounted)) all->open_.fetch_add(1, order::relaxed);
     }
     void refuse() {
-        all->open.fetch_add(1, order::relaxed);
-        all->open.fetch_sub(1, order::relaxed);
+        all->open_.fetch_add(1, order::relaxed);
+        all->open_.fetch_sub(1, order::relaxed);
     }
     /// By whoever brought the count to 0.
     void wake() {
         RL_ASSERT(++all->woken == 1);
-        const std::uintptr_t found = all->waiter.load(order::relaxed);
+        const std::uintptr_t found = all->waiter_.load(order::relaxed);
         RL_ASSERT(found == 8);
         RL_ASSERT(all->saved.get() != 0);
         all->saved.set(0);
         all->goes_on.store(1, order::release);
     }
-    void decrement() {
-        if (all->open.fetch_sub(1, order::acq_rel) == 1) wake();
+    void child_done() {
+        if (engine::count_child_down(*all)) wake();
     }
-    bool is_open() { return all->open.load(order::acquire) != 1; }
     void sleep_in_group() {
-        if (!made(unnamed)) all->waiter.store(8, order::relaxed);
         if (!made(early)) all->saved.set(1);
-        decrement();
-        if (made(unnamed)) all->waiter.store(8, order::relaxed);
+        if (made(unnamed)) {
+            const bool last = engine::count_child_down(*all);
+            all->waiter_.store(8, order::relaxed);
+            if (last) wake();
+        } else if (engine::leave_to_children(*all, 8)) {
+            wake();
+        }
         if (made(early)) all->saved.set(1);
         while (all->goes_on.load(order::acquire) == 0) sync::yield();
         all->goes_on.store(0, order::relaxed);
         all->woken = 0;
-        all->open.store(1, order::relaxed);
-        all->waiter.store(0, order::relaxed);
+        engine::reopen(*all);
+        all->waiter_.store(0, order::relaxed);
     }
 
     void thread(unsigned me) {
@@ -86,7 +92,7 @@ struct children : rl::test_suite<children, 3> {
                 hand_out(0, round);
                 refuse();
                 hand_out(1, round);
-                if (is_open()) sleep_in_group();
+                if (engine::has_open_children(*all)) sleep_in_group();
                 for (int child = 0; child < 2; ++child) {
                     RL_ASSERT(all->result[child].get() == round + 1);
                     all->result[child].set(0);
@@ -95,7 +101,7 @@ struct children : rl::test_suite<children, 3> {
                 while (all->handed_out[me].load(order::acquire) != static_cast<std::uint32_t>(round) + 1)
                     sync::yield();
                 all->result[me].set(round + 1);
-                decrement();
+                child_done();
             }
         }
     }
@@ -107,11 +113,16 @@ constexpr scenario scenarios[] = {
 };
 
 constexpr mutant mutants[] = {
-    {"decrements relaxed", operation::fetch, order::acq_rel, words::numbers, "::decrement(", mistake::relax},
-    {"decrements in two steps", operation::fetch, order::acq_rel, words::numbers, "::decrement(",
-     mistake::tear},
-    {"the look before the wait relaxed", operation::load, order::acquire, words::numbers, "::is_open(",
+    {"a child counts down relaxed", operation::fetch, order::acq_rel, words::numbers, "count_child_down(",
      mistake::relax},
+    {"a child counts down in two steps", operation::fetch, order::acq_rel, words::numbers,
+     "count_child_down(", mistake::tear},
+    {"the waiter leaves relaxed", operation::fetch, order::acq_rel, words::numbers, "leave_to_children(",
+     mistake::relax},
+    {"the waiter leaves in two steps", operation::fetch, order::acq_rel, words::numbers, "leave_to_children(",
+     mistake::tear},
+    {"the look before the wait relaxed", operation::load, order::acquire, words::numbers,
+     "has_open_children(", mistake::relax},
     {"handing out counts in two steps", operation::fetch, order::relaxed, words::numbers, "::hand_out(",
      mistake::tear},
     {unnamed, operation::fence, order::relaxed, words::all, "nowhere", mistake::omit},

@@ -1,20 +1,19 @@
-// Model check of announcing and sleeping: no task stays beside a worker that sleeps. The steps are copied
-// from src/engine/threads/search.cpp (find_work, park, announce, owe, pass_watch_on, wake_one), active.cpp
-// (set_active, stand_by, able) and sleeper.hpp, on the worker sets that the engine uses; a worker that has
-// found a task does not come back, as if that task never ended.
+// Model check of announcing, sleeping and standing by: no task stays beside a worker that sleeps. The steps
+// are the engine's own (engine/threads/watch.hpp); the bed and the loop around them are copied from
+// sleeper.hpp and find_work of search.cpp. A worker that has found a task does not come back, as if that task
+// never ended.
 #include <algorithm>
 #include <memory>
 
 #include "relacy_run.hpp"
 
-#include "queue/worker_set.hpp"
+#include "engine/threads/watch.hpp"
 
 namespace weft::model {
 namespace {
 
 using order = std::memory_order;
 using sync = relacy_sync;
-using set_type = queue::worker_set<relacy_sync>;
 
 // For mistakes in the order of steps.
 bool made(std::string_view name) {
@@ -31,18 +30,45 @@ constexpr const char* keeps_watch = "who stands by hands nothing on";
 constexpr const char* stands_by_late = "the bed armed after the look at the number of active workers";
 constexpr const char* knows_early = "the number of active workers read before the announcer's fence";
 
+// A sleeper without its system calls.
+class bed_type {
+public:
+    void arm() { word_.store(1, order::seq_cst); }
+    void sleep() {
+        while (word_.load(order::acquire) == 1) sync::yield();
+    }
+    void disarm() { word_.store(0, order::relaxed); }
+    void wake() {
+        if (word_.load(order::relaxed) == 1) word_.exchange(0, order::acq_rel);
+    }
+
+private:
+    sync::atomic<std::uint32_t> word_{0};
+};
+
+struct worker {
+    bed_type bed;
+    sync::atomic<std::uint64_t> owed{0};
+};
+
+template <int Workers>
+struct crew_type {
+    worker all[Workers];
+    worker* operator[](std::uint32_t id) { return &all[id]; }
+};
+
 /// `From` workers are active at first, `To` in the end, if that is another number.
 template <class Derived, int Workers, int Tasks, int From = Workers, int To = From>
 struct sleeping : rl::test_suite<Derived, Workers + 1 + (From != To)> {
-    struct worker {
-        sync::atomic<std::uint32_t> bed{0}; // 1: armed
-        sync::atomic<std::uint32_t> owed{0};
-    };
+    using watch_type = engine::watch<crew_type<Workers>, sync>;
+    static constexpr workers everybody{0, Workers};
+
     struct state {
-        set_type searching{Workers}, parked{Workers};
+        queue::worker_set<sync> searching{Workers}, parked{Workers};
+        crew_type<Workers> crew;
+        sync::atomic<int> active{From};
+        watch_type watch{searching, parked, crew, active};
         sync::atomic<std::uint32_t> tasks{0}; // the policy's place
-        sync::atomic<std::uint32_t> active{From};
-        worker crew[Workers];
     };
     std::unique_ptr<state> all;
 
@@ -60,41 +86,26 @@ struct sleeping : rl::test_suite<Derived, Workers + 1 + (From != To)> {
         return false;
     }
 
-    void wake(std::uint32_t id) {
-        auto& bed = all->crew[id].bed;
-        if (bed.load(order::relaxed) != 1) return;
-        bed.exchange(0, order::acq_rel);
-    }
-    void sleep(unsigned me) {
-        while (all->crew[me].bed.load(order::acquire) == 1) sync::yield();
-    }
-
+    // ---- steps of the engine with one of them wrong
+    std::uint32_t able() { return static_cast<std::uint32_t>(all->active.load(order::relaxed)); }
     void owe(std::uint32_t id) {
-        auto& owed = all->crew[id].owed;
-        std::uint32_t before = owed.load(order::relaxed);
-        while (before != 1)
-            if (owed.compare_exchange_strong(before, 1, order::seq_cst, order::relaxed)) return;
+        auto& owed = all->crew[id]->owed;
+        std::uint64_t before = owed.load(order::relaxed);
+        while (before != engine::pack(everybody))
+            if (owed.compare_exchange_strong(before, engine::pack(everybody), order::seq_cst, order::relaxed))
+                return;
     }
-    std::uint32_t able() { return From == To ? Workers : all->active.load(order::relaxed); }
-    void wake_one(std::uint32_t near, std::uint32_t last = Workers) {
+    void wrong_wake_one(std::uint32_t near, std::uint32_t last) {
         if (made(owes_late)) {
             const auto id = all->parked.take_one_in(0, last, near);
             if (!id) return;
             owe(*id);
-            return wake(*id);
+            return all->crew[*id]->bed.wake();
         }
-        while (const auto id = all->parked.find_in(0, last, near)) {
-            if (!made(forgets)) owe(*id);
-            // Whoever finds itself erased sees what it owes.
-            if (all->parked.erase(*id)) return wake(*id);
-        }
+        while (const auto id = all->parked.find_in(0, last, near))
+            if (all->parked.erase(*id)) return all->crew[*id]->bed.wake(); // forgets
     }
-    void pass_watch_on(unsigned me) {
-        if (made(silent)) return;
-        if (all->crew[me].owed.load(order::seq_cst) == 0) return;
-        if (all->crew[me].owed.exchange(0, order::acq_rel) != 0) wake_one(me, able());
-    }
-    void announce() {
+    void wrong_announce() {
         std::uint32_t last = made(knows_early) ? able() : 0;
         sync::fence(order::seq_cst);
         if (!made(knows_early)) last = able();
@@ -105,58 +116,83 @@ struct sleeping : rl::test_suite<Derived, Workers + 1 + (From != To)> {
         }
         wake_one(0, last);
     }
-
-    bool is_active(unsigned me) { return From == To || me < all->active.load(order::relaxed); }
-    void set_active() {
-        all->active.store(To, order::relaxed);
-        sync::fence(order::seq_cst);
-        for (std::uint32_t w = std::min(From, To); w < std::max(From, To); ++w) wake(w);
-    }
-    void hand_on(unsigned me) {
-        if (made(keeps_watch)) return;
-        if (all->crew[me].owed.load(order::seq_cst) != 0)
-            pass_watch_on(me);
-        else
-            wake_one(me, able());
-    }
-    /// False where it stays so.
-    bool stand_by(unsigned me) {
-        all->searching.erase(me);
-        hand_on(me);
-        if (To < From) return false;
-        auto& bed = all->crew[me].bed;
-        for (;;) {
-            if (!made(stands_by_late)) bed.store(1, order::seq_cst);
-            sync::fence(order::seq_cst);
-            const bool back = me < all->active.load(order::relaxed);
-            if (made(stands_by_late)) bed.store(1, order::seq_cst);
-            if (back) break;
-            sleep(me);
-        }
-        bed.store(0, order::relaxed);
-        all->searching.insert(me);
-        return true;
-    }
-
-    bool park(unsigned me) {
-        auto& bed = all->crew[me].bed;
+    bool wrong_park(unsigned me) {
+        auto& bed = all->crew[me]->bed;
         bool found = made(looks_first) && next();
-        if (!made(arms_late)) bed.store(1, order::seq_cst);
+        if (!made(arms_late)) bed.arm();
         all->parked.insert(me);
-        if (made(arms_late)) bed.store(1, order::seq_cst);
+        if (made(arms_late)) bed.arm();
         sync::fence(order::seq_cst);
         if (!made(looks_first)) found = next();
-        if (!found && is_active(me)) sleep(me);
-        bed.store(0, order::relaxed);
+        if (!found && is_active(me)) bed.sleep();
+        bed.disarm();
         all->parked.erase(me);
         return found;
     }
+    bool wrong_pass_on(unsigned me) {
+        auto& owed = all->crew[me]->owed;
+        if (made(silent)) return true;
+        if (owed.load(order::seq_cst) == 0) return false;
+        if (owed.exchange(0, order::acq_rel) != 0) wake_one(me, able());
+        return true;
+    }
+    void wrong_stop(unsigned me) {
+        if (!made(keeps_searching)) all->searching.erase(me);
+        wrong_pass_on(me);
+        if (made(keeps_searching)) all->searching.erase(me);
+    }
+    void wrong_stand_by(unsigned me) {
+        all->searching.erase(me);
+        if (!made(keeps_watch) && !wrong_pass_on(me)) wake_one(me, able());
+        auto& bed = all->crew[me]->bed;
+        for (;;) {
+            if (!made(stands_by_late)) bed.arm();
+            sync::fence(order::seq_cst);
+            const bool back = is_active(me) || To < From;
+            if (made(stands_by_late)) bed.arm();
+            if (back) break;
+            bed.sleep();
+        }
+        bed.disarm();
+    }
+
+    // ---- those of the engine, or the wrong ones
+    static bool wakes_wrongly() { return made(owes_late) || made(forgets); }
+    bool is_active(unsigned me) { return all->watch.is_active(static_cast<worker_id>(me)); }
+    void wake_one(std::uint32_t near, std::uint32_t last) {
+        if (wakes_wrongly()) return wrong_wake_one(near, last);
+        all->watch.wake_one({0, static_cast<worker_id>(last)}, static_cast<worker_id>(near));
+    }
+    void announce() {
+        if (made(trusts) || made(knows_early) || wakes_wrongly()) return wrong_announce();
+        all->watch.announce(everybody, 0);
+    }
+    bool park(unsigned me) {
+        if (made(looks_first) || made(arms_late)) return wrong_park(me);
+        bool found = false;
+        all->watch.park(
+            static_cast<worker_id>(me), [] {}, [&] { return (found = next()) || !is_active(me); });
+        return found;
+    }
+    void stop_searching(unsigned me) {
+        if (made(keeps_searching) || made(silent) || wakes_wrongly()) return wrong_stop(me);
+        all->watch.stop_searching(static_cast<worker_id>(me));
+    }
+    /// Where nobody comes back, it ends there.
+    void stand_by(unsigned me) {
+        if (made(keeps_watch) || made(stands_by_late) || made(silent) || wakes_wrongly())
+            return wrong_stand_by(me);
+        all->watch.stand_by(static_cast<worker_id>(me), [] { return To < From; });
+    }
+
     void find_work(unsigned me) {
         all->searching.insert(me);
         bool found = false;
         while (!found) {
             if (!is_active(me)) {
-                if (!stand_by(me)) return;
+                stand_by(me);
+                if (To < From) return;
+                all->searching.insert(me);
                 continue;
             }
             found = next();
@@ -166,11 +202,9 @@ struct sleeping : rl::test_suite<Derived, Workers + 1 + (From != To)> {
                 all->searching.insert(me);
             }
         }
-        if (made(keeps_searching)) pass_watch_on(me);
-        all->searching.erase(me);
-        if (!made(keeps_searching)) pass_watch_on(me);
+        stop_searching(me);
         // A task that is not interrupted, and spawns one that the others have to find.
-        if (To < From && me >= To) place();
+        if (To < From && static_cast<int>(me) >= To) place();
     }
     void place() {
         all->tasks.fetch_add(1, order::release);
@@ -183,7 +217,7 @@ struct sleeping : rl::test_suite<Derived, Workers + 1 + (From != To)> {
         else if (me == Workers)
             for (int i = 0; i < Tasks; ++i) place();
         else
-            set_active();
+            all->watch.resize(To, [] {});
     }
 };
 
@@ -214,7 +248,7 @@ constexpr mutant mutants[] = {
     {stands_by_late, operation::fence, order::relaxed, words::all, "nowhere", mistake::omit},
     {"who stands by without its fence", operation::fence, order::seq_cst, words::all, "::stand_by(",
      mistake::omit},
-    {"the number changed without a fence", operation::fence, order::seq_cst, words::all, "::set_active(",
+    {"the number changed without a fence", operation::fence, order::seq_cst, words::all, "::resize(",
      mistake::omit},
     {knows_early, operation::fence, order::relaxed, words::all, "nowhere", mistake::omit},
 };

@@ -4,6 +4,10 @@
 #include <chrono>
 #include <cstdint>
 
+namespace weft::engine {
+struct wait_list;
+}
+
 namespace weft::impl {
 
 class wait_queue;
@@ -40,7 +44,7 @@ public:
 
 private:
     friend class wait_queue;
-    friend void wake(waiter*) noexcept;
+    friend struct engine::wait_list;
 
     waiter *next_ = nullptr, *previous_ = nullptr; // guarded by the queue's lock
     bool queued_ = false;                          // likewise
@@ -72,6 +76,8 @@ public:
     bool remove(waiter& w) noexcept;
 
 private:
+    friend struct engine::wait_list;
+
     std::uint32_t lock_ = 0; // storage of a queue::spin_lock
     waiter *first_ = nullptr, *last_ = nullptr;
 };

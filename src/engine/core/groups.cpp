@@ -1,5 +1,6 @@
 #include "engine/core/cancellation.hpp"
 #include "engine/core/default_engine.hpp"
+#include "engine/core/group_count.hpp"
 #include "engine/core/spawn.hpp"
 #include "engine/core/switch.hpp"
 #include "engine/core/thread_waiter.hpp"
@@ -19,9 +20,8 @@ namespace {
 
 void sleep_in_group(worker& at, void* in, void* waiter) {
     auto& g = *static_cast<group*>(in);
-    g.waiter_.store(reinterpret_cast<impl::waiter_word>(waiter),
-                    std::memory_order_relaxed); // published by the next line (G2)
-    if (g.open_.fetch_sub(1, std::memory_order_acq_rel) == 1) at.resume_first = static_cast<task*>(waiter);
+    if (leave_to_children(g, reinterpret_cast<impl::waiter_word>(waiter)))
+        at.resume_first = static_cast<task*>(waiter);
 }
 
 /// The caller is to wait, and is the first. Throws if it is not.
@@ -33,19 +33,16 @@ void claim_wait(group& g) {
 
 /// Children are open, or somebody waits (who took back the group's own 1, so that open_ alone does not tell).
 bool is_open(const group& g) noexcept {
-    const bool open =
-        g.open_.load(std::memory_order_acquire) != 1; // pairs with the last child's decrement (G3)
-    return open || (g.flags_.load(std::memory_order_relaxed) &
-                    group::flag_waiting); // set before a waiter's decrement
+    return has_open_children(g) || (g.flags_.load(std::memory_order_relaxed) &
+                                    group::flag_waiting); // set before a waiter's decrement
 }
 
 void wait_as_thread(group& g) {
     if (!is_open(g)) return;
     claim_wait(g);
     thread_waiter self;
-    g.waiter_.store(self.word(), std::memory_order_relaxed); // published by the next line (G2)
-    if (g.open_.fetch_sub(1, std::memory_order_acq_rel) != 1) self.wait();
-    g.open_.store(1, std::memory_order_relaxed); // nobody else is left
+    if (!leave_to_children(g, self.word())) self.wait();
+    reopen(g);
     g.flags_.fetch_and(~group::flag_waiting, std::memory_order_relaxed);
 }
 
@@ -65,7 +62,7 @@ void wait_as_worker(group& g) {
         g.waiter_home_ = &w.eng;
         if (me.silent_) expose_all(w);
         suspend(w, why::joined, sleep_in_group, &g, &me);
-        g.open_.store(1, std::memory_order_relaxed); // nobody else is left
+        reopen(g);
         g.flags_.fetch_and(~group::flag_waiting, std::memory_order_relaxed);
     } else if (then == after::requeue) {
         suspend(

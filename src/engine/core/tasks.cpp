@@ -1,5 +1,6 @@
 #include "engine/core/cancellation.hpp"
 #include "engine/core/completion.hpp"
+#include "engine/core/group_count.hpp"
 #include "engine/core/switch.hpp"
 #include "engine/core/thread_waiter.hpp"
 
@@ -190,8 +191,7 @@ void wake_waiter(worker* w, group& g) noexcept {
 }
 
 void child_done(worker* w, group& g) noexcept {
-    // release: what the child did, for the waiter. acquire: G2 if this is the last one.
-    if (g.open_.fetch_sub(1, std::memory_order_acq_rel) == 1) wake_waiter(w, g);
+    if (count_child_down(g)) wake_waiter(w, g);
 }
 
 void fail(worker* w, group& g, std::exception_ptr error) noexcept {

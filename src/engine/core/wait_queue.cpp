@@ -1,8 +1,8 @@
 #include <weft/impl/wait_queue.hpp>
 
-#include "engine/core/completion.hpp"
 #include "engine/core/switch.hpp"
 #include "engine/core/thread_waiter.hpp"
+#include "engine/core/wait_list.hpp"
 #include "queue/spin_lock.hpp"
 
 #include <weft/this_task.hpp>
@@ -15,6 +15,7 @@
 namespace weft::impl {
 
 using engine::completion;
+using engine::wait_list;
 
 namespace {
 
@@ -23,9 +24,6 @@ static_assert(sizeof(queue::spin_lock<>) == sizeof(std::uint32_t) &&
 
 queue::spin_lock<>& as_lock(std::uint32_t& storage) noexcept {
     return *std::launder(reinterpret_cast<queue::spin_lock<>*>(&storage));
-}
-completion<>& as_completion(std::uintptr_t& storage) noexcept {
-    return *std::launder(reinterpret_cast<completion<>*>(&storage));
 }
 
 } // namespace
@@ -36,53 +34,18 @@ void wait_queue::unlock() noexcept { as_lock(lock_).unlock(); }
 void wait_queue::push(waiter& w) noexcept {
     const worker* here = hot_self();
     w.home_ = here ? &here->eng : nullptr;
-    w.next_ = nullptr;
-    w.previous_ = last_;
-    w.queued_ = true;
-    (last_ ? last_->next_ : first_) = &w;
-    last_ = &w;
+    wait_list::push(*this, w);
 }
-
-waiter* wait_queue::pop() noexcept {
-    waiter* const w = first_;
-    if (!w) return nullptr;
-    first_ = w->next_;
-    (first_ ? first_->previous_ : last_) = nullptr;
-    w->next_ = nullptr;
-    w->queued_ = false;
-    return w;
-}
-
-waiter* wait_queue::pop_all() noexcept {
-    waiter* const all = first_;
-    for (waiter* w = all; w; w = w->next_) w->queued_ = false;
-    first_ = last_ = nullptr;
-    return all;
-}
-
-bool wait_queue::remove(waiter& w) noexcept {
-    lock();
-    const bool was = w.queued_;
-    if (was) {
-        (w.previous_ ? w.previous_->next_ : first_) = w.next_;
-        (w.next_ ? w.next_->previous_ : last_) = w.previous_;
-        w.next_ = nullptr;
-        w.queued_ = false;
-    }
-    unlock();
-    return was;
-}
+waiter* wait_queue::pop() noexcept { return wait_list::pop(*this); }
+waiter* wait_queue::pop_all() noexcept { return wait_list::pop_all(*this); }
+bool wait_queue::remove(waiter& w) noexcept { return wait_list::remove(*this, w); }
 
 void wake(waiter* list) noexcept {
     if (!list) return;
     worker* const w = hot_self();
     if (w) engine::enter_runtime();
-    while (list) {
-        waiter& told = *list;
-        list = told.next_;
-        auto* const home = static_cast<engine::engine*>(told.home_);
-        const auto who = as_completion(told.told_).finish(false); // `told` may be gone from here on
-        if (who == completion<>::running) continue;               // it does not sleep yet
+    wait_list::tell(list, [w](std::uintptr_t who, void* home_of_task) {
+        auto* const home = static_cast<engine::engine*>(home_of_task);
         if (who & 1) {
             engine::thread_waiter_of(who).wake();
         } else if (task& t = *reinterpret_cast<task*>(who); w && &w->eng == home) {
@@ -90,12 +53,12 @@ void wake(waiter* list) noexcept {
         } else {
             home->submit(t, why::unblocked);
         }
-    }
+    });
     if (w) engine::leave_runtime();
 }
 
 void waiter::sleep() noexcept {
-    completion<>& told = as_completion(told_);
+    completion<>& told = engine::told_in(told_);
     if (!hot_self()) {
         engine::thread_waiter self;
         if (told.wait(self.word())) self.wait();
@@ -121,14 +84,12 @@ namespace {
 struct alarm : engine::timer {
     wait_queue& in;
     waiter& who;
-    bool rang = false; ///< written before the waking, which publishes it
+    bool rang = false;
 
     alarm(wait_queue& q, waiter& w) noexcept : in(q), who(w) {
         fire = [](engine::timer& t) noexcept {
             auto& self = static_cast<alarm&>(t);
-            if (!self.in.remove(self.who)) return; // somebody else wakes it
-            self.rang = true;
-            wake(&self.who);
+            wait_list::ring(self.in, self.who, self.rang, [](waiter* told) { wake(told); });
         };
     }
 };
@@ -139,7 +100,7 @@ bool waiter::sleep_for(wait_queue& in, std::chrono::nanoseconds d) {
     worker* const w = hot_self();
     if (!w) {
         engine::thread_waiter self;
-        if (!as_completion(told_).wait(self.word()) || self.wait_for(d)) return true;
+        if (!engine::told_in(told_).wait(self.word()) || self.wait_for(d)) return true;
         if (in.remove(*this)) return false;
         self.wait(); // the waking is on its way
         return true;

@@ -2,7 +2,6 @@
 
 #include "engine/core/switch.hpp"
 
-#include <algorithm>
 #include <chrono>
 #include <utility>
 
@@ -70,7 +69,6 @@ task* thread_engine::find_work(thread_worker& w) {
     task* t = nullptr;
     for (auto since = clock::now(); !t && !stopping.load(std::memory_order_acquire);) { // pairs with stop()
         if (!is_active(w)) [[unlikely]] {
-            searching.erase(rank(w.id));
             stand_by(w);
             searching.insert(rank(w.id));
             since = clock::now();
@@ -101,10 +99,12 @@ task* thread_engine::find_work(thread_worker& w) {
             p = {};
         }
     }
-    searching.erase(rank(w.id));
     w.count.end_idle(now());
-    if (!t) return nullptr;
-    pass_watch_on(w);
+    if (!t) {
+        searching.erase(rank(w.id));
+        return nullptr;
+    }
+    watching().stop_searching(w.id);
     // seq_cst, then the way out of the runtime reads askers: pairs with park(), which inserts and then reads
     // `working`.
     w.working.store(true, std::memory_order_seq_cst);
@@ -159,13 +159,10 @@ task* thread_engine::ask_and_wait(thread_worker& w, thread_worker& victim) {
 }
 
 task* thread_engine::park(thread_worker& w) {
-    // README, "sleep": 1 arm, 2 show, 3 ask, 4 look once more, 5 sleep.
-    w.bed.arm();
-    parked.insert(rank(w.id));
-    queue::std_sync::fence(
-        std::memory_order_seq_cst); // before the last look: pairs with the fence of announce()
-    const workers victims = scheduler->victims(w.id);
-    if (!victims.empty()) {
+    task* t = nullptr;
+    const auto ask = [&] {
+        const workers victims = scheduler->victims(w.id);
+        if (victims.empty()) return;
         w.slot.ask_anybody();
         for (worker_id v = victims.first; v < victims.last; ++v) {
             if (v == w.id) continue;
@@ -176,18 +173,20 @@ task* thread_engine::park(thread_worker& w) {
             victim.hot->limit.store(0, std::memory_order_relaxed);
             signal(victim);
         }
-    }
-    task* t = nullptr;
-    if (!inbox.empty()) take_submitted(w);
-    if (pick p = scheduler->next(w.id, true); p.t) {
-        t = p.t;
-        count_steal(w, p);
-    } else if (!stopping.load(std::memory_order_seq_cst) && inbox.empty() && is_active(w)) {
+    };
+    const auto look = [&] {
+        if (!inbox.empty()) take_submitted(w);
+        if (pick p = scheduler->next(w.id, true); p.t) {
+            t = p.t;
+            count_steal(w, p);
+            return true;
+        }
+        // pairs with stop()
+        if (stopping.load(std::memory_order_seq_cst) || !inbox.empty() || !is_active(w)) return true;
         w.count.parks.add();
-        w.bed.sleep();
-    }
-    w.bed.disarm();
-    parked.erase(rank(w.id));
+        return false;
+    };
+    watching().park(w.id, ask, look);
     if (impl::frame* f = w.slot.withdraw()) {
         // With a task in hand already, the frame is offered to the policy like any other.
         task* got = receive(w, f);
@@ -207,63 +206,7 @@ bool thread_engine::take_submitted(thread_worker& w) {
     return any;
 }
 
-namespace {
-
-constexpr std::uint64_t pack(workers r) noexcept { return std::uint64_t{rank(r.first)} << 32 | rank(r.last); }
-constexpr workers unpack(std::uint64_t r) noexcept {
-    return {static_cast<worker_id>(r >> 32), static_cast<worker_id>(r & 0xffff'ffff)};
-}
-
-/// Makes `owed` cover `r`.
-void owe(std::atomic<std::uint64_t>& owed, workers r) noexcept {
-    std::uint64_t before = owed.load(std::memory_order_relaxed); // the exchange decides
-    for (;;) {
-        const workers now = unpack(before);
-        if (!now.empty() && now.first <= r.first && r.last <= now.last) return;
-        const workers both =
-            now.empty() ? r : workers{std::min(now.first, r.first), std::max(now.last, r.last)};
-        // seq_cst: before the second look at `searching`, see announce()
-        if (owed.compare_exchange_weak(before, pack(both), std::memory_order_seq_cst,
-                                       std::memory_order_relaxed))
-            return;
-    }
-}
-
-} // namespace
-
-void thread_engine::announce(worker& w, const placed& p) {
-    if (p.who.empty()) return;
-    // The place was written before; a worker that parks inserts itself before its last look, with a fence on
-    // either side.
-    queue::std_sync::fence(std::memory_order_seq_cst);
-    const workers who = able(p.who); // read after the fence
-    if (const auto searcher = searching.find_in(rank(who.first), rank(who.last), rank(w.id))) {
-        // It will find the task; or it finds another one, or stands by, and then it wakes somebody. If it has
-        // stopped searching by now, it may have looked at what it owes before this was added.
-        owe(crew[*searcher]->owed, who);
-        queue::std_sync::fence(std::memory_order_seq_cst); // pairs with the erasure before pass_watch_on()
-        if (searching.contains(*searcher)) return;
-    }
-    wake_one(who, w.id);
-}
-
-void thread_engine::pass_watch_on(thread_worker& w) noexcept {
-    // After this worker left `searching`: what was announced before that and left to it is owed here.
-    if (w.owed.load(std::memory_order_seq_cst) == 0) return;
-    wake_one(able(unpack(w.owed.exchange(0, std::memory_order_acq_rel))), w.id); // pairs with owe()
-}
-
-void thread_engine::wake_one(workers who, worker_id near) noexcept {
-    if (who.empty()) return;
-    while (const auto id = parked.find_in(rank(who.first), rank(who.last), rank(near))) {
-        // There may be more than one task: if it gets busy, it goes on waking. Said before it is taken out:
-        // it may have found something in its last look, and be on its way to look at what it owes.
-        owe(crew[*id]->owed, who);
-        if (!parked.erase(*id)) continue; // it left, or somebody else wakes it
-        crew[*id]->bed.wake();
-        return;
-    }
-}
+void thread_engine::announce(worker& w, const placed& p) { watching().announce(p.who, w.id); }
 
 void thread_engine::wake(workers who) {
     queue::std_sync::fence(std::memory_order_seq_cst); // as in announce()

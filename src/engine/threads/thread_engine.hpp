@@ -5,8 +5,8 @@
 #include "engine/threads/follower.hpp"
 #include "engine/threads/process.hpp"
 #include "engine/threads/thread_worker.hpp"
+#include "engine/threads/watch.hpp"
 #include "queue/injector.hpp"
-#include "queue/worker_set.hpp"
 
 #include <atomic>
 #include <chrono>
@@ -76,8 +76,7 @@ struct thread_engine final : engine, policy_context {
     task* park(thread_worker&);
     task* receive(thread_worker&, impl::frame*);
     bool take_submitted(thread_worker&);
-    void wake_one(workers who, worker_id near) noexcept;
-    void pass_watch_on(thread_worker&) noexcept;
+    auto watching() noexcept { return watch<decltype(crew)>{searching, parked, crew, active_count}; }
     void rest() const noexcept;
 
     // active.cpp
@@ -85,11 +84,8 @@ struct thread_engine final : engine, policy_context {
     /// that is not resizable nothing changes. From any thread; returns when the policy has been told, while
     /// workers may still be busy with what they have.
     void set_active(int count);
-    bool is_active(const thread_worker& w) const noexcept {
-        return w.id < active_count.load(std::memory_order_relaxed); // set_active() wakes whom it concerns
-    }
+    bool is_active(const thread_worker& w) noexcept { return watching().is_active(w.id); }
     void stand_by(thread_worker&);
-    workers able(workers who) const noexcept;
     /// As many active workers as there are cores, by the threads' affinity masks and the quota.
     void follow(std::optional<double> quota);
 

@@ -14,9 +14,6 @@ namespace weft::engine {
 
 struct thread_engine;
 
-/// A worker's number in a worker_set.
-constexpr std::uint32_t rank(worker_id w) noexcept { return static_cast<std::uint32_t>(w); }
-
 /// A worker that is an OS thread. Fields without a remark belong to that thread.
 struct thread_worker : worker {
     thread_worker(worker_id rank, engine& of, std::size_t workers, std::uint64_t seed)
