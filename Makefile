@@ -1,7 +1,7 @@
 # The commands of README.md and HACKING.md; the work is done by CMakePresets.json and scripts/.
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help demo test build bench stress format clean setup
+.PHONY: help demo test build bench stress mutants format clean setup
 
 # How many random programs `make stress` runs under every policy, and how often it runs the other stress tests.
 PROGRAMS ?= 10000
@@ -13,6 +13,7 @@ help:
 	@echo 'make build    the library, examples and tests, preset dev'
 	@echo 'make bench    the benchmarks, Weft and its peers; BENCH=--quick, BENCH="--only fork", see bench/README.md'
 	@echo 'make stress   PROGRAMS=$(PROGRAMS) random programs, a tenth under ThreadSanitizer; other stress tests REPEAT=$(REPEAT) times'
+	@echo 'make mutants  puts one mistake at a time into the source: do the tests notice? MUTANTS="--only fence", about an hour for all'
 	@echo 'make format   format the C++ files in place'
 	@echo 'make clean    remove what was built; fetched data stay'
 
@@ -37,8 +38,11 @@ bench:
 stress: setup
 	@scripts/stress $(PROGRAMS) $(REPEAT)
 
+mutants: setup
+	tests/mutants/run.py $(MUTANTS)
+
 format:
 	scripts/format
 
 clean:
-	rm -rf build/dev build/release build/asan build/tsan build/model build/*.log
+	rm -rf build/dev build/release build/asan build/tsan build/model build/mutants build/*.log

@@ -16,6 +16,7 @@
 #include <thread>
 #include <vector>
 
+#include "engine/bare_engine.hpp"
 #include "engine/support.hpp"
 
 namespace weft {
@@ -311,6 +312,25 @@ TEST_P(blocking, a_semaphore_lets_so_many_in) {
     EXPECT_FALSE(places.try_acquire());
 }
 
+TEST_P(blocking, what_is_released_at_once_goes_to_as_many_and_the_rest_is_kept) {
+    counting_semaphore<> units(0);
+    std::atomic<int> through{0};
+    rt_.run([&] {
+        task_group g;
+        for (int i = 0; i < 3; ++i)
+            g.run([&] {
+                units.acquire();
+                ++through;
+            });
+        units.release(5);
+        g.wait();
+    });
+    EXPECT_EQ(through, 3);
+    EXPECT_TRUE(units.try_acquire());
+    EXPECT_TRUE(units.try_acquire());
+    EXPECT_FALSE(units.try_acquire());
+}
+
 // The unit goes to the waiter or to the clock, never to both and never to none.
 TEST_P(blocking, a_release_races_with_a_limit) {
     WEFT_SEEDED;
@@ -412,6 +432,22 @@ TEST(blocking_apart, threads_wait_with_limits) {
     EXPECT_TRUE(s.try_acquire_for(1h));
     later.join();
     EXPECT_FALSE(s.try_acquire_until(std::chrono::system_clock::now() + 1ms));
+}
+
+// A timer lies on the stack of who waits, so it must not outlive the wait.
+TEST(blocking_apart, no_timer_is_left_of_a_wait_that_its_event_has_ended) {
+    test::bare_engine bare("steal-parent-first", test::options_of(1));
+    bare.run([&] {
+        binary_semaphore s(0);
+        task_group g;
+        g.run([&] {
+            EXPECT_EQ(bare.engine.alarms.pending(), 1u);
+            s.release();
+        });
+        EXPECT_TRUE(s.try_acquire_for(1h));
+        EXPECT_EQ(bare.engine.alarms.pending(), 0u);
+        g.wait();
+    });
 }
 
 TEST(blocking_apart, an_exception_under_way_survives_a_wait) {

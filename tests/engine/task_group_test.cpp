@@ -16,6 +16,7 @@
 #include <thread>
 #include <vector>
 
+#include "engine/core/cancellation.hpp"
 #include "engine/support.hpp"
 
 namespace weft {
@@ -468,6 +469,7 @@ TEST_P(group_everywhere, cancelling_reaches_nested_groups) {
     });
     EXPECT_EQ(ran, 0);
     EXPECT_EQ(beside, 2);
+    EXPECT_EQ(engine::cancelled_groups.load(), 0) << "every spawn of the process looks around its groups";
 }
 
 TEST(group_cancel, queued_children_are_dropped_unrun) {

@@ -279,10 +279,10 @@ struct ending : rl::test_suite<Derived, 2>, owner_side {
     }
 };
 
-struct throws_past_a_value : ending<throws_past_a_value, end::throws, end::returns> {};
-struct throws_past_a_failure : ending<throws_past_a_failure, end::throws, end::throws> {};
-struct returns_to_a_value : ending<returns_to_a_value, end::returns, end::returns> {};
-struct returns_to_a_failure : ending<returns_to_a_failure, end::returns, end::throws> {};
+struct throws_past_a_value final : ending<throws_past_a_value, end::throws, end::returns> {};
+struct throws_past_a_failure final : ending<throws_past_a_failure, end::throws, end::throws> {};
+struct returns_to_a_value final : ending<returns_to_a_value, end::returns, end::returns> {};
+struct returns_to_a_failure final : ending<returns_to_a_failure, end::returns, end::throws> {};
 
 constexpr scenario scenarios[] = {
     {"throws_past_a_value, bounded", 0, search<throws_past_a_value>},

@@ -40,6 +40,11 @@ void alarm_clock::cancel(timer& t) noexcept {
     pending_.erase(&t);
 }
 
+std::size_t alarm_clock::pending() noexcept {
+    const std::lock_guard lock(mutex_);
+    return pending_.size();
+}
+
 void alarm_clock::run() {
     std::unique_lock lock(mutex_);
     while (!stopping_) {

@@ -3,6 +3,7 @@
 #include "engine/core/timer.hpp"
 
 #include <condition_variable>
+#include <cstddef>
 #include <mutex>
 #include <set>
 #include <thread>
@@ -22,7 +23,8 @@ public:
 
     void set(timer&); ///< throws weft::error when the thread cannot be created
     void cancel(timer&) noexcept;
-    void stop() noexcept; ///< no timer fires from here on; the thread has ended
+    void stop() noexcept;           ///< no timer fires from here on; the thread has ended
+    std::size_t pending() noexcept; ///< timers that were neither cancelled nor fired
 
 private:
     struct earlier {
