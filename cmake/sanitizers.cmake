@@ -1,11 +1,15 @@
 # WEFT_SANITIZER: flags for everything in this project, and what the tests need to run under them.
 #   WEFT_TEST_ENVIRONMENT   environment of every test
 #   WEFT_TEST_LAUNCHER      command put before every test executable
+#   WEFT_TEST_SANITIZER_OPTIONS  how the tests themselves are compiled: most of their time is the compiler's
 set(WEFT_TEST_ENVIRONMENT "")
 set(WEFT_TEST_LAUNCHER "")
+set(WEFT_TEST_SANITIZER_OPTIONS -O0 -g1)
 
 if(WEFT_SANITIZER STREQUAL "address")
   set(flags -fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer)
+  # The library has these checks.
+  list(APPEND WEFT_TEST_SANITIZER_OPTIONS -fno-sanitize=null,vptr,object-size,pointer-overflow)
   # Fake stacks belong to threads; a fiber that moves between threads would carry pointers into
   # another thread's.
   list(APPEND WEFT_TEST_ENVIRONMENT "ASAN_OPTIONS=detect_stack_use_after_return=0:strict_string_checks=1"
