@@ -41,7 +41,7 @@ protected:
     runtime rt_{GetParam().options()};
 };
 
-INSTANTIATE_TEST_SUITE_P(all, loops, testing::ValuesIn(test::setups(test::all_policies, {1, 2, 4})),
+INSTANTIATE_TEST_SUITE_P(all, loops, testing::ValuesIn(test::setups(test::all_policies, test::crews)),
                          test::setup_name{});
 
 TEST_P(loops, each_index_once) {

@@ -33,7 +33,7 @@ protected:
     std::mt19937_64 random_{test::seed};
 };
 
-INSTANTIATE_TEST_SUITE_P(all, scans, testing::ValuesIn(test::setups(test::all_policies, {1, 2, 4})),
+INSTANTIATE_TEST_SUITE_P(all, scans, testing::ValuesIn(test::setups(test::all_policies, test::crews)),
                          test::setup_name{});
 
 constexpr std::size_t lengths[] = {

@@ -37,7 +37,7 @@ protected:
     std::mt19937_64 random_{test::seed};
 };
 
-INSTANTIATE_TEST_SUITE_P(all, sorts, testing::ValuesIn(test::setups(test::all_policies, {1, 2, 4})),
+INSTANTIATE_TEST_SUITE_P(all, sorts, testing::ValuesIn(test::setups(test::all_policies, test::crews)),
                          test::setup_name{});
 
 /// Values below `bound` in the orders that sorts are known to meet.

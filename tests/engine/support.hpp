@@ -79,6 +79,9 @@ inline const std::vector<std::string> all_policies = {
 inline const std::vector<std::string> parallel_policies = {
     "steal", "steal:zone=reported", "steal-parent-first", "steal-parent-first:order=fifo", "share", "near"};
 
+/// How many workers the tests of algorithms are run with.
+inline const std::vector<int> crews = sanitized ? std::vector{2} : std::vector{1, 2, 4};
+
 inline std::vector<setup> setups(const std::vector<std::string>& policies, const std::vector<int>& workers) {
     std::vector<setup> all;
     for (const auto& p : policies)

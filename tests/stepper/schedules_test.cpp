@@ -128,5 +128,30 @@ TEST(schedules, hidden_work_reaches_a_sleeper) {
     }
 }
 
+// The same of work that lies in a place where others look, and to which its spawner never comes. It is placed at
+// some step of the other's way to sleep, which is short: nobody looks twice.
+TEST(schedules, placed_work_reaches_a_sleeper) {
+    for (std::uint64_t seed = 1; seed <= 60; ++seed) {
+        SCOPED_TRACE(seed);
+        stepper::run(seed, [&] {
+            auto o = options(seed % 2 ? "steal" : "share", 2, seed);
+            o.spin = std::chrono::microseconds(0);
+            runtime rt(o);
+            std::mt19937_64 random(seed);
+            rt.run([&] {
+                task_group spawned;
+                for (int round = 0; round < 30; ++round) {
+                    std::atomic<bool> seen{false};
+                    spawned.run([&] { seen.store(true, std::memory_order_release); });
+                    while (!seen.load(std::memory_order_acquire)) {}
+                    for (auto steps = random() % 100; steps > 0; --steps)
+                        seen.load(std::memory_order_relaxed);
+                }
+                spawned.wait();
+            });
+        });
+    }
+}
+
 } // namespace
 } // namespace weft
