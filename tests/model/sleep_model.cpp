@@ -170,8 +170,7 @@ struct sleeping : rl::test_suite<Derived, Workers + 1 + (From != To)> {
     bool park(unsigned me, bool found = false) {
         if (made(looks_first) || made(arms_late)) return wrong_park(me);
         all->watch.park(
-            static_cast<worker_id>(me), [] {},
-            [&] { return found || (found = next()) || !is_active(me); });
+            static_cast<worker_id>(me), [] {}, [&] { return found || (found = next()) || !is_active(me); });
         return found;
     }
     void stop_searching(unsigned me) {
@@ -237,9 +236,9 @@ struct one_leaves : sleeping<one_leaves, 2, 1, 2, 1> {};
 struct one_comes_back : sleeping<one_comes_back, 2, 2, 1, 2> {};
 
 constexpr scenario scenarios[] = {
-    {"one_and_one, bounded", 0, search<one_and_one>}, {"one_and_one", 50000, search<one_and_one>},
-    {"one_has_found", 50000, search<one_has_found>},  {"two_and_two", 100000, search<two_and_two>},
-    {"one_leaves", 150000, search<one_leaves>},       {"one_comes_back", 50000, search<one_comes_back>},
+    {"one_and_one, bounded", 0, search<one_and_one>},    {"one_and_one", 50000, search<one_and_one>},
+    {"one_has_found", 50000, search<one_has_found>},     {"two_and_two", 100000, search<two_and_two>},
+    {"one_leaves", 150000, search<one_leaves>},          {"one_comes_back", 50000, search<one_comes_back>},
     {"three_and_three", 50000, search<three_and_three>},
 };
 

@@ -128,8 +128,8 @@ TEST(schedules, hidden_work_reaches_a_sleeper) {
     }
 }
 
-// The same of work that lies in a place where others look, and to which its spawner never comes. It is placed at
-// some step of the other's way to sleep, which is short: nobody looks twice.
+// The same of work that lies in a place where others look, and to which its spawner never comes. It is placed
+// at some step of the other's way to sleep, which is short: nobody looks twice.
 TEST(schedules, placed_work_reaches_a_sleeper) {
     for (std::uint64_t seed = 1; seed <= 60; ++seed) {
         SCOPED_TRACE(seed);
