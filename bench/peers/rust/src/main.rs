@@ -90,6 +90,7 @@ fn with_forks<R: Forks>(runtime: &R, given: &Given) -> Answer {
     match given.workload.as_str() {
         "fib" => timed(runtime, given, |w: &mut fib::Fib, here| w.run::<R>(here)),
         "integrate" => timed(runtime, given, |w: &mut integrate::Integrate, here| w.run::<R>(here)),
+        "nqueens" => timed(runtime, given, |w: &mut nqueens::Nqueens, here| w.run::<R>(here)),
         "uts" => timed(runtime, given, |w: &mut uts::Uts, here| w.run::<R>(here)),
         "matmul" => timed(runtime, given, |w: &mut matmul::Matmul, here| w.run::<R>(here)),
         "merge_sort" => timed(runtime, given, |w: &mut merge_sort::MergeSort, here| w.run::<R>(here)),
@@ -101,7 +102,6 @@ fn with_forks<R: Forks>(runtime: &R, given: &Given) -> Answer {
 
 fn with_groups_and_loops<R: Groups + Loops>(runtime: &R, given: &Given) -> Answer {
     match given.workload.as_str() {
-        "nqueens" => timed(runtime, given, |w: &mut nqueens::Nqueens, _| w.run::<R>()),
         "skynet" => timed(runtime, given, |w: &mut skynet::Skynet, _| w.run::<R>()),
         "library_sort" => timed(runtime, given, |w: &mut library_sort::LibrarySort, _| w.run::<R>()),
         "long_loop" => timed(runtime, given, |w: &mut long_loop::LongLoop, _| w.run::<R>()),
@@ -114,7 +114,7 @@ fn with_groups_and_loops<R: Groups + Loops>(runtime: &R, given: &Given) -> Answe
 fn with_forks_only<R: Forks>(runtime: &R, given: &Given) -> Answer {
     let absent = |what| Ok((true, format!("\"absent\": \"no {what}\"")));
     match given.workload.as_str() {
-        "nqueens" | "skynet" => absent("task groups"),
+        "skynet" => absent("task groups"),
         "library_sort" => absent("library sort"),
         "long_loop" | "short_loops" | "uneven_loop" => absent("loops"),
         _ => with_forks(runtime, given),

@@ -1,5 +1,5 @@
 use crate::Workload;
-use crate::runtimes::Groups;
+use crate::runtimes::Forks;
 
 const SOLUTIONS: [u64; 17] =
     [1, 1, 0, 0, 2, 10, 4, 40, 92, 352, 724, 2680, 14200, 73712, 365596, 2279184, 14772512];
@@ -9,7 +9,7 @@ pub struct Nqueens {
     answer: u64,
 }
 
-#[derive(Clone, Copy, Default)]
+#[derive(Clone, Copy)]
 struct Board {
     n: u32,
     columns: u32,
@@ -31,20 +31,25 @@ impl Board {
     }
 }
 
-fn from<R: Groups>(board: Board) -> u64 {
+fn from<R: Forks>(here: &mut R::Strand<'_>, board: Board) -> u64 {
     if board.columns.count_ones() == board.n {
         return 1;
     }
-    let mut squares = [(0, Board::default()); 16];
-    let mut count = 0;
-    let mut free = board.free();
-    while free != 0 {
-        squares[count].1 = board.with(free & free.wrapping_neg());
-        count += 1;
-        free &= free - 1;
+    with_one_of::<R>(here, &board, board.free())
+}
+
+fn with_one_of<R: Forks>(here: &mut R::Strand<'_>, board: &Board, squares: u32) -> u64 {
+    if squares == 0 {
+        return 0;
     }
-    R::group(&mut squares[..count], |(found, next)| *found = from::<R>(*next));
-    squares[..count].iter().map(|(found, _)| found).sum()
+    let others = squares & (squares - 1);
+    let next = board.with(squares & squares.wrapping_neg());
+    if others == 0 {
+        return from::<R>(here, next);
+    }
+    let (a, rest) =
+        R::fork(here, |s| from::<R>(s, next), |s| with_one_of::<R>(s, board, others));
+    a + rest
 }
 
 impl Workload for Nqueens {
@@ -60,7 +65,8 @@ impl Workload for Nqueens {
 }
 
 impl Nqueens {
-    pub fn run<R: Groups>(&mut self) {
-        self.answer = from::<R>(Board { n: self.n, ..Board::default() });
+    pub fn run<R: Forks>(&mut self, here: &mut R::Strand<'_>) {
+        let empty = Board { n: self.n, columns: 0, falling: 0, rising: 0 };
+        self.answer = from::<R>(here, empty);
     }
 }
