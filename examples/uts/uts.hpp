@@ -90,15 +90,14 @@ private:
 // BEGIN-EXAMPLE uts
 inline uts_totals uts_search(weft::context here, const uts_tree& tree, const uts_node& node);
 
-// The subtrees of children [first, last), last > first.
+// The subtrees of children [first, last), last > first: of the first one, and of the others.
 inline uts_totals uts_search(weft::context here, const uts_tree& tree, const uts_node& parent,
                              std::uint32_t first, std::uint32_t last) {
-    if (last - first == 1) return uts_search(here, tree, parent.child(first));
-    std::uint32_t middle = first + (last - first) / 2;
-    auto [a, b] = weft::join(
-        here, [&](weft::context child) { return uts_search(child, tree, parent, first, middle); },
-        [&](weft::context child) { return uts_search(child, tree, parent, middle, last); });
-    return a + b;
+    if (first + 1 == last) return uts_search(here, tree, parent.child(first));
+    auto [one, others] = weft::join(
+        here, [&, first](weft::context child) { return uts_search(child, tree, parent.child(first)); },
+        [&, first, last](weft::context child) { return uts_search(child, tree, parent, first + 1, last); });
+    return one + others;
 }
 
 inline uts_totals uts_search(weft::context here, const uts_tree& tree, const uts_node& node) {

@@ -43,8 +43,10 @@ inline std::uint64_t ticks() noexcept {
 }
 
 /// A piece should take about this long, 3 to 6 microseconds: a thousand times the cost of a fork, and still
-/// so short that the last pieces of a loop end together.
+/// so short that the last pieces of a loop end together. Where a loop has very many pieces, they may be
+/// longer: a loop over memory loses 3 % by starting anew every 5 microseconds.
 inline constexpr std::uint64_t piece_ticks = 12'288;
+inline constexpr std::ptrdiff_t many_pieces = 256, longer = 4;
 
 /// What an iteration of one loop of the program cost when it ran last, in ticks / 256; 0: never measured.
 /// With it a short loop is one piece from the start: to hand half of it to another core would take longer
@@ -55,8 +57,10 @@ using iteration_cost = std::atomic<std::uint64_t>;
 /// little time only.
 class learnt_grain {
 public:
-    learnt_grain(std::ptrdiff_t given, iteration_cost& cost) noexcept
+    /// `given`: the grain, or 0; `n`: iterations of the loop.
+    learnt_grain(std::ptrdiff_t given, std::ptrdiff_t n, iteration_cost& cost) noexcept
         : cost_(cost)
+        , long_grain_(n / many_pieces)
         , learns_(given <= 0)
         , grain_(given > 0 ? given : for_cost(cost.load(std::memory_order_relaxed))) {}
 
@@ -85,9 +89,10 @@ public:
 private:
     static constexpr std::uint64_t unit = 256;
 
-    static std::ptrdiff_t for_cost(std::uint64_t cost) noexcept {
-        return cost == 0 ? 1
-                         : static_cast<std::ptrdiff_t>(std::max<std::uint64_t>(1, piece_ticks * unit / cost));
+    std::ptrdiff_t for_cost(std::uint64_t cost) const noexcept {
+        if (cost == 0) return 1;
+        const auto grain = static_cast<std::ptrdiff_t>(piece_ticks * unit / cost);
+        return std::max({std::ptrdiff_t{1}, grain, std::min(longer * grain, long_grain_)});
     }
     void learn(std::ptrdiff_t iterations, std::uint64_t took) noexcept {
         const std::uint64_t cost =
@@ -107,6 +112,7 @@ private:
     }
 
     iteration_cost& cost_;
+    const std::ptrdiff_t long_grain_;
     const bool learns_;
     std::atomic<std::ptrdiff_t> grain_;
     std::atomic<bool> confirmed_{false};
@@ -189,7 +195,7 @@ void parallel_for_range(I first, I last, Range&& range, const loop_options& o = 
         if (shape.fixed)
             return impl::fixed_loop<I, std::remove_reference_t<Range>>{first, n, o, range}.run(shape);
         static constinit impl::iteration_cost cost{0}; // one for each loop in the program's text
-        impl::learnt_grain grain(static_cast<std::ptrdiff_t>(o.grain), cost);
+        impl::learnt_grain grain(static_cast<std::ptrdiff_t>(o.grain), n, cost);
         impl::loop_over(first, 0, n, grain, range);
     });
 }

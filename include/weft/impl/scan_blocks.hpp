@@ -50,7 +50,7 @@ public:
             iteration_cost cost{of_element.load(std::memory_order_relaxed) * length};
             learnt_grain grain(
                 shape.fixed ? std::max<std::ptrdiff_t>(1, blocks_ / (pieces_a_worker * shape.workers)) : 0,
-                cost);
+                blocks_, cost);
             in_order(0, blocks_, grain);
             of_element.store(cost.load(std::memory_order_relaxed) / length, std::memory_order_relaxed);
         });
