@@ -53,50 +53,47 @@ extern "C" {
 extern thread_local constinit hot_words weft_hot __attribute__((tls_model("initial-exec")));
 }
 #    if defined(WEFT_SHARED) || (defined(__PIC__) && !defined(__PIE__))
-#        define WEFT_TLS_LOAD_OFFSET "movq weft_hot@gottpoff(%%rip), %[offset]\n\t"
+// Not volatile: one that is at hand may be used again.
+[[gnu::always_inline]] inline std::uintptr_t hot_offset() noexcept {
+    std::uintptr_t offset;
+    asm("movq weft_hot@gottpoff(%%rip), %0" : "=r"(offset));
+    return offset;
+}
 #        define WEFT_TLS_WORD(n) "%%fs:" #n "(%[offset])"
-#    else
-#        define WEFT_TLS_LOAD_OFFSET
+#        define WEFT_TLS_OFFSET [offset] "r"(hot_offset())
+#    else // the linker knows it
 #        define WEFT_TLS_WORD(n) "%%fs:weft_hot@tpoff+" #n
+#        define WEFT_TLS_OFFSET [offset] "i"(0)
 #    endif
 
 /// True when the entry at `f` is not ordinary. Ordered by a compiler barrier on both sides.
 [[gnu::always_inline]] inline bool at_limit(const void* f) noexcept {
     bool slow;
-    [[maybe_unused]] std::uintptr_t offset;
-    asm inline volatile(WEFT_TLS_LOAD_OFFSET "cmpq " WEFT_TLS_WORD(0) ", %[f]"
-                        : "=@ccae"(slow), [offset] "=&r"(offset)
-                        : [f] "r"(f)
+    asm inline volatile("cmpq " WEFT_TLS_WORD(0) ", %[f]"
+                        : "=@ccae"(slow)
+                        : [f] "r"(f), WEFT_TLS_OFFSET
                         : "memory");
     return slow;
 }
 
 [[gnu::always_inline]] inline frame* hot_head() noexcept {
     frame* head;
-    [[maybe_unused]] std::uintptr_t offset;
-    asm inline volatile(WEFT_TLS_LOAD_OFFSET "movq " WEFT_TLS_WORD(8) ", %[head]"
-                        : [head] "=r"(head), [offset] "=&r"(offset));
+    asm inline volatile("movq " WEFT_TLS_WORD(8) ", %[head]" : [head] "=r"(head) : WEFT_TLS_OFFSET);
     return head;
 }
 
 [[gnu::always_inline]] inline void set_hot_head(frame* head) noexcept {
-    [[maybe_unused]] std::uintptr_t offset;
-    asm inline volatile(WEFT_TLS_LOAD_OFFSET "movq %[head], " WEFT_TLS_WORD(8)
-                        : [offset] "=&r"(offset)
-                        : [head] "r"(head)
-                        : "memory");
+    asm inline volatile("movq %[head], " WEFT_TLS_WORD(8) : : [head] "r"(head), WEFT_TLS_OFFSET : "memory");
 }
 
 [[gnu::always_inline]] inline worker* hot_self() noexcept {
     worker* self;
-    [[maybe_unused]] std::uintptr_t offset;
-    asm inline volatile(WEFT_TLS_LOAD_OFFSET "movq " WEFT_TLS_WORD(16) ", %[self]"
-                        : [self] "=r"(self), [offset] "=&r"(offset));
+    asm inline volatile("movq " WEFT_TLS_WORD(16) ", %[self]" : [self] "=r"(self) : WEFT_TLS_OFFSET);
     return self;
 }
 
-#    undef WEFT_TLS_LOAD_OFFSET
 #    undef WEFT_TLS_WORD
+#    undef WEFT_TLS_OFFSET
 #else
 // Elsewhere the same accesses are calls that the compiler cannot see through.
 bool at_limit(const void* f) noexcept;
