@@ -10,6 +10,7 @@
 #include <cstdint>
 #include <cstdio>
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <random>
 #include <string>
@@ -149,6 +150,28 @@ TEST(schedules, placed_work_reaches_a_sleeper) {
                 }
                 spawned.wait();
             });
+        });
+    }
+}
+
+// Who is about to wait for a condition hears of what happens once it has let go of the mutex.
+TEST(schedules, a_notification_reaches_who_is_about_to_wait) {
+    for (std::uint64_t seed = 1; seed <= 60; ++seed) {
+        SCOPED_TRACE(seed);
+        stepper::run(seed, [&] {
+            runtime rt(options(seed % 2 ? "steal" : "share", 2, seed));
+            mutex m;
+            condition_variable changed;
+            int turn = 0;
+            const auto take_turns = [&](int mine) {
+                for (int round = 0; round < 10; ++round) {
+                    std::unique_lock lock(m);
+                    changed.wait(lock, [&] { return turn == mine; });
+                    turn = 1 - mine;
+                    changed.notify_one();
+                }
+            };
+            rt.run([&] { join([&] { take_turns(0); }, [&] { take_turns(1); }); });
         });
     }
 }
