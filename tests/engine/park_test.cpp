@@ -1,0 +1,95 @@
+// A worker on its way to sleep finds a task in its last look while somebody answers what it has asked: it
+// keeps both. A policy of its own brings the two together.
+#include <weft/weft.hpp>
+
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <chrono>
+#include <memory>
+#include <thread>
+#include <utility>
+
+#include <sched.h>
+
+#include "engine/bare_engine.hpp"
+
+namespace weft {
+namespace {
+
+using clock_type = std::chrono::steady_clock;
+
+template <class Condition>
+bool wait_for(Condition&& condition, std::chrono::milliseconds limit) {
+    const auto until = clock_type::now() + limit;
+    while (!condition()) {
+        if (clock_type::now() > until) return condition();
+        sched_yield(); // where a sanitizer delivers signals
+    }
+    return true;
+}
+
+/// As `steal`, but who finds a root that comes while `keeps` is set gets it in its last look only, and not
+/// before it has an answer, if there comes one.
+struct late_finder final : policy {
+    needs attach(const machine& m, policy_context& c) override {
+        context = &c;
+        return base->attach(m, c);
+    }
+    placed ready(worker_id w, task& t, why reason) override {
+        if (reason != why::root || !keeps.load()) return base->ready(w, t, reason);
+        finder = w;
+        kept.store(&t);
+        return {0, context->all()};
+    }
+    pick next(worker_id w, bool last_look) override {
+        if (!last_look || !kept.load() || w != finder) return base->next(w, last_look);
+        auto& slot = of.load()->crew[static_cast<std::size_t>(w)]->slot;
+        if (wait_for([&] { return slot.has_answer(); }, std::chrono::milliseconds(200))) ++both;
+        return {kept.exchange(nullptr), w, false};
+    }
+    workers victims(worker_id w) override { return base->victims(w); }
+
+    std::unique_ptr<policy> base = make_policy("steal");
+    policy_context* context = nullptr;
+    std::atomic<engine::thread_engine*> of{nullptr};
+    std::atomic<bool> keeps{false};
+    std::atomic<task*> kept{nullptr};
+    std::atomic<worker_id> finder{0}; ///< the one that does not run the first root
+    std::atomic<int> both{0};
+};
+
+template <class F>
+void run_root(engine::engine& e, F& f) {
+    engine::run_root(e, {[](void* c) { (*static_cast<F*>(c))(); }, &f});
+}
+
+TEST(park, an_answer_beside_a_task_is_kept) {
+    auto made = std::make_unique<late_finder>();
+    late_finder& p = *made;
+    auto options = test::options_of(2);
+    options.patience = std::chrono::nanoseconds(0); // asks in its sleep only
+    engine::thread_engine e(std::move(made), load_machine(""), options);
+    p.of = &e;
+    std::atomic<int> second{0};
+    auto root = [&] {
+        std::atomic<bool> ran{false};
+        auto other = [&] { ran = true; };
+        p.keeps = true;
+        std::thread outside([&] { run_root(e, other); });
+        EXPECT_TRUE(wait_for([&] { return p.kept.load() != nullptr; }, std::chrono::seconds(10)));
+        // The other worker is about to park. The frame goes to it, by the fork or by the signal.
+        join([&] { EXPECT_TRUE(wait_for([&] { return ran.load(); }, std::chrono::seconds(10))); },
+             [&] { ++second; });
+        p.keeps = false;
+        outside.join();
+    };
+    for (int round = 1; round <= 20; ++round) {
+        run_root(e, root);
+        EXPECT_EQ(second.load(), round);
+    }
+    EXPECT_GT(p.both.load(), 0) << "never was there an answer beside a task";
+}
+
+} // namespace
+} // namespace weft
