@@ -16,6 +16,12 @@
 #        define WEFT_TSAN 1
 #    endif
 #endif
+#if !defined(WEFT_ASAN) && !defined(WEFT_TSAN) && defined(__has_include)
+#    if __has_include(<valgrind/valgrind.h>)
+#        define WEFT_VALGRIND 1 // its requests are a few instructions that do nothing elsewhere
+#        include <valgrind/valgrind.h>
+#    endif
+#endif
 #ifdef WEFT_ASAN
 #    include <sanitizer/asan_interface.h>
 #    include <sanitizer/common_interface_defs.h>

@@ -55,13 +55,20 @@ stack map_stack(std::size_t usable_bytes) {
                     fmt::format("stack_bytes = {}", usable_bytes),
                     "fewer tasks suspended at once (a depth-first policy), or a larger vm.max_map_count");
     }
-    return {static_cast<std::byte*>(p), bytes};
+    stack s{static_cast<std::byte*>(p), bytes};
+#ifdef WEFT_VALGRIND
+    s.valgrind_id = VALGRIND_STACK_REGISTER(s.limit(), s.top());
+#endif
+    return s;
 }
 
 void unmap_stack(const stack& s) noexcept {
 #ifdef WEFT_ASAN
     // What lived on it is marked in the shadow memory, and the next mapping may be here again.
     __asan_unpoison_memory_region(s.base, s.mapped_bytes);
+#endif
+#ifdef WEFT_VALGRIND
+    VALGRIND_STACK_DEREGISTER(s.valgrind_id);
 #endif
     munmap(s.base, s.mapped_bytes);
 }

@@ -10,6 +10,7 @@ namespace weft {
 struct stack {
     std::byte* base = nullptr; ///< lowest address of the mapping, the guard included
     std::size_t mapped_bytes = 0;
+    unsigned valgrind_id = 0; ///< under which Valgrind knows it
 
     std::byte* top() const noexcept { return base + mapped_bytes; }
     std::byte* limit() const noexcept; ///< lowest usable address
