@@ -12,9 +12,6 @@
 #include <cerrno>
 #include <csignal>
 #include <cstddef>
-#include <filesystem>
-#include <fstream>
-#include <iterator>
 #include <limits>
 #include <optional>
 #include <string>
@@ -27,6 +24,7 @@
 #include <unistd.h>
 
 #include "engine/bare_engine.hpp"
+#include "engine/held.hpp"
 
 namespace {
 
@@ -90,17 +88,6 @@ long by_group(int n) {
     for (int i = 0; i < n; ++i) g.run([&] { sum += fib(5); });
     g.wait();
     return sum;
-}
-
-std::size_t entries(const char* of) {
-    const std::filesystem::directory_iterator list(of);
-    return static_cast<std::size_t>(std::distance(begin(list), end(list)));
-}
-
-std::size_t mappings() {
-    std::ifstream maps("/proc/self/maps");
-    return static_cast<std::size_t>(
-        std::count(std::istreambuf_iterator<char>(maps), std::istreambuf_iterator<char>(), '\n'));
 }
 
 long resident_bytes() {
@@ -244,9 +231,9 @@ TEST(faults, nothing_is_left_of_a_thousand_runtimes_made_or_refused) {
     long resident = 0;
     for (int i = 0; i < all; ++i) {
         if (i == warm) {
-            files = entries("/proc/self/fd");
-            threads = entries("/proc/self/task");
-            maps = mappings();
+            files = test::entries("/proc/self/fd");
+            threads = test::entries("/proc/self/task");
+            maps = test::mappings();
             resident = resident_bytes();
         }
         if (i % 4 == 1) no_thread.arm(1 + i / 4 % workers);
@@ -257,10 +244,10 @@ TEST(faults, nothing_is_left_of_a_thousand_runtimes_made_or_refused) {
         no_stack.disarm();
         ASSERT_EQ(message.has_value(), i % 2 == 1) << message.value_or("");
     }
-    EXPECT_EQ(entries("/proc/self/fd"), files);
-    EXPECT_TRUE(test::await([&] { return entries("/proc/self/task") <= threads; }));
+    EXPECT_EQ(test::entries("/proc/self/fd"), files);
+    EXPECT_TRUE(test::await([&] { return test::entries("/proc/self/task") <= threads; }));
     if (test::sanitized) return;                        // their allocators keep what was freed
-    EXPECT_LE(mappings(), maps + 50);                   // malloc's arenas come and go
+    EXPECT_LE(test::mappings(), maps + 50);             // malloc's arenas come and go
     EXPECT_LE(resident_bytes(), resident + (4L << 20)); // 5 KB each
 }
 

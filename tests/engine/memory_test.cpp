@@ -8,13 +8,11 @@
 #include <algorithm>
 #include <atomic>
 #include <cstddef>
-#include <filesystem>
-#include <fstream>
-#include <iterator>
 #include <string>
 #include <thread>
 #include <vector>
 
+#include "engine/held.hpp"
 #include "engine/support.hpp"
 #include "engine/threads/thread_engine.hpp"
 #include "machine/load.hpp"
@@ -153,17 +151,6 @@ TEST_P(burst, of_waiting_tasks_gives_its_stacks_back) {
 
 // ---- nothing is left
 
-std::size_t entries(const char* of) {
-    const std::filesystem::directory_iterator list(of);
-    return static_cast<std::size_t>(std::distance(begin(list), end(list)));
-}
-
-std::size_t mappings() {
-    std::ifstream maps("/proc/self/maps");
-    return static_cast<std::size_t>(
-        std::count(std::istreambuf_iterator<char>(maps), std::istreambuf_iterator<char>(), '\n'));
-}
-
 TEST(memory, nothing_is_left_of_a_runtime) {
     const auto use = [](int i) {
         const auto& policy = test::all_policies[static_cast<std::size_t>(i) % test::all_policies.size()];
@@ -175,12 +162,13 @@ TEST(memory, nothing_is_left_of_a_runtime) {
     };
     const int first = 50, all = test::sanitized ? 150 : 300;
     for (int i = 0; i < first; ++i) use(i);
-    const auto files = entries("/proc/self/fd"), threads = entries("/proc/self/task"), maps = mappings();
+    const auto files = test::entries("/proc/self/fd"), threads = test::entries("/proc/self/task"),
+               maps = test::mappings();
     for (int i = first; i < all; ++i) use(i);
-    EXPECT_EQ(entries("/proc/self/fd"), files);
-    EXPECT_TRUE(test::await([&] { return entries("/proc/self/task") <= threads; }))
-        << entries("/proc/self/task");
-    if (!test::sanitized) { EXPECT_LE(mappings(), maps + 50); } // malloc's arenas come and go
+    EXPECT_EQ(test::entries("/proc/self/fd"), files);
+    EXPECT_TRUE(test::await([&] { return test::entries("/proc/self/task") <= threads; }))
+        << test::entries("/proc/self/task");
+    if (!test::sanitized) { EXPECT_LE(test::mappings(), maps + 50); } // malloc's arenas come and go
 }
 
 } // namespace

@@ -13,10 +13,7 @@ namespace {
 using order = std::memory_order;
 using word_type = engine::completion<relacy_sync>;
 
-// For mistakes in the order of steps.
-bool made(std::string_view name) {
-    return relacy_sync::active != nullptr && relacy_sync::active->name == name;
-}
+// Mistakes in the order of steps.
 constexpr const char* early = "the waiter published before it is saved";
 constexpr const char* late = "the thief writes the result after it has told";
 

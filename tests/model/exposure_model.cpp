@@ -17,10 +17,7 @@ using sync = relacy_sync;
 using set_type = queue::worker_set<relacy_sync>;
 using slot_type = engine::ask_slot<relacy_sync>;
 
-// For mistakes in the order of steps.
-bool made(std::string_view name) {
-    return relacy_sync::active != nullptr && relacy_sync::active->name == name;
-}
+// Mistakes in the order of steps.
 constexpr const char* clears_late = "signal_out cleared after the askers were read";
 constexpr const char* inserts_late = "the insertion after working was read";
 constexpr const char* works_late = "working set after the askers were read";

@@ -13,10 +13,7 @@ namespace {
 using order = std::memory_order;
 using sync = relacy_sync;
 
-// For mistakes in the order of steps.
-bool made(std::string_view name) {
-    return relacy_sync::active != nullptr && relacy_sync::active->name == name;
-}
+// Mistakes in the order of steps.
 constexpr const char* unnamed = "the waiter stores itself after its decrement";
 constexpr const char* early = "the waiter published before it is saved";
 constexpr const char* uncounted = "a child counted after it was handed out";

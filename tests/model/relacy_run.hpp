@@ -11,6 +11,7 @@
 #include <iostream>
 #include <ostream>
 #include <span>
+#include <string_view>
 
 #include "relacy_sync.hpp"
 
@@ -20,6 +21,12 @@ struct outcome {
     rl::test_result_e result;
     rl::iteration_t iteration;
 };
+
+// True while the mutant of that name is tried: for mistakes in the order of steps, which a model makes
+// itself.
+inline bool made(std::string_view name) {
+    return relacy_sync::active != nullptr && relacy_sync::active->name == name;
+}
 
 struct scenario {
     const char* name;

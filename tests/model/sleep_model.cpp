@@ -15,10 +15,7 @@ namespace {
 using order = std::memory_order;
 using sync = relacy_sync;
 
-// For mistakes in the order of steps.
-bool made(std::string_view name) {
-    return relacy_sync::active != nullptr && relacy_sync::active->name == name;
-}
+// Mistakes in the order of steps.
 constexpr const char* looks_first = "the last look before the insertion into parked";
 constexpr const char* trusts = "the second look at searching left out";
 constexpr const char* silent = "the watch is not passed on";

@@ -28,10 +28,7 @@ using order = std::memory_order;
 using sync = relacy_sync;
 using completion = engine::completion<sync>;
 
-// For mistakes in the order of steps.
-bool made(std::string_view name) {
-    return relacy_sync::active != nullptr && relacy_sync::active->name == name;
-}
+// Mistakes in the order of steps.
 constexpr const char* looks_first = "looks who has the frame before it is unlinked";
 constexpr const char* waits_not = "unwinds without waiting for the thief";
 constexpr const char* leaks = "the outcome that nobody wants is left";

@@ -19,10 +19,7 @@ using order = std::memory_order;
 using sync = relacy_sync;
 using steps = engine::wait_list;
 
-// For mistakes in the order of steps.
-bool made(std::string_view name) {
-    return relacy_sync::active != nullptr && relacy_sync::active->name == name;
-}
+// Mistakes in the order of steps.
 constexpr const char* early = "the waiter published before it is saved";
 constexpr const char* hasty = "who was told before it slept sleeps all the same";
 constexpr const char* unlocked = "popped without the lock";
