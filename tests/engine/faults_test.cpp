@@ -12,6 +12,7 @@
 #include <cerrno>
 #include <csignal>
 #include <cstddef>
+#include <fstream>
 #include <limits>
 #include <optional>
 #include <string>
