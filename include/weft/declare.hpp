@@ -16,7 +16,10 @@ inline void touch([[maybe_unused]] const void* data, [[maybe_unused]] std::size_
 
 /// Declares that the code since the task's last declaration costs so many cycles, where time is modelled. On
 /// real threads this is nothing.
-inline void cost([[maybe_unused]] std::uint64_t cycles) noexcept {}
+inline void cost(std::uint64_t cycles) noexcept {
+    if (impl::models.load(std::memory_order_relaxed) != 0) [[unlikely]]
+        impl::declare_cost(cycles);
+}
 
 /// Marks the beginning of outer iteration `k` of a program: policies that learn hear of it, and the children
 /// of the calling root are numbered from the start again. In a thread that is no worker it counts for the

@@ -156,15 +156,43 @@ std::optional<placement> placement_of(const runtime_options& o, const machine& m
     return *text == "compact" ? placement::compact : placement::scatter;
 }
 
+std::string policy_of(const runtime_options& o) {
+    return given_or_variable(o.policy, "WEFT_POLICY").value_or("steal");
+}
+
+settings settle_model(const runtime_options& o, machine whole) {
+    engine::model_engine_options m;
+    m.workers = o.workers || variable("WEFT_WORKERS") ? workers_of(o, whole) : std::min(whole.size(), max_workers);
+    if (m.workers > whole.size())
+        throw error("more virtual workers than the machine has cores", fmt::format("{} workers", m.workers),
+                    fmt::format("1 to {}, the cores of {}", whole.size(), whole.name()));
+    if (const auto text = given_or_variable(o.pin, "WEFT_PIN"); text && *text != "compact" && *text != "scatter")
+        throw error("unknown way to place virtual workers", *text, "compact, scatter");
+    const bool scattered = given_or_variable(o.pin, "WEFT_PIN") == "scatter";
+    m.seed = seed_of(o);
+    m.stack_bytes = stack_of(o);
+    m.patience = patience_of(o).count();
+    settings s;
+    s.policy = policy_of(o);
+    s.on = m.workers < whole.size()
+               ? restrict_to(whole, ranks_for(whole, m.workers,
+                                              scattered ? placement::scatter : placement::compact))
+               : std::move(whole);
+    s.model = m;
+    return s;
+}
+
 } // namespace
 
 settings settle(const runtime_options& o) {
     refuse_unknown_variables();
-    if (const auto name = variable("WEFT_ENGINE"); name && *name != "threads")
-        throw error("unknown engine", "WEFT_ENGINE=" + *name, "threads");
+    const auto engine_name = variable("WEFT_ENGINE").value_or("threads");
+    if (engine_name != "threads" && engine_name != "model")
+        throw error("unknown engine", "WEFT_ENGINE=" + engine_name, "threads, model");
 
     settings s;
     machine whole = load_machine(given_or_variable(o.machine, "WEFT_MACHINE").value_or(""));
+    if (engine_name == "model") return settle_model(o, std::move(whole));
     s.threads.workers = o.workers || variable("WEFT_WORKERS") || !whole.is_modelled()
                             ? workers_of(o, whole)
                             : std::min(whole.size(), max_workers);
@@ -179,7 +207,7 @@ settings settle(const runtime_options& o) {
     s.on = s.threads.workers < whole.size()
                ? restrict_to(whole, ranks_for(whole, s.threads.workers, where.value_or(placement::compact)))
                : std::move(whole);
-    s.policy = given_or_variable(o.policy, "WEFT_POLICY").value_or("steal");
+    s.policy = policy_of(o);
     return s;
 }
 

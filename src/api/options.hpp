@@ -1,10 +1,12 @@
 #pragma once
 
+#include "engine/model/model_engine.hpp"
 #include "engine/threads/thread_engine.hpp"
 #include "machine/machine.hpp"
 
 #include <weft/runtime.hpp>
 
+#include <optional>
 #include <string>
 
 namespace weft::api {
@@ -14,6 +16,7 @@ struct settings {
     std::string policy;
     machine on;
     engine::thread_engine_options threads;
+    std::optional<engine::model_engine_options> model; ///< if that engine was asked for
 };
 
 /// Throws weft::error, naming the option or variable, what was given and what is allowed.

@@ -2,6 +2,7 @@
 
 #include "api/options.hpp"
 #include "engine/core/default_engine.hpp"
+#include "engine/model/model_engine.hpp"
 #include "engine/threads/thread_engine.hpp"
 #include "policy/registry.hpp"
 
@@ -25,34 +26,40 @@ struct totals {
     std::uint64_t tasks = 0, steals = 0, exposures = 0, suppressed = 0, idle_ns = 0;
 };
 
-totals sum(const engine::thread_engine& e) {
+totals sum(const engine::engine& e, time_ns until) {
     totals t;
-    const auto now = e.now();
-    for (const auto& w : e.crew) {
-        t.tasks += w->count.tasks.get();
-        t.steals += w->count.steals.get();
-        t.exposures += w->count.exposures.get();
-        t.suppressed += w->count.suppressed.get();
-        t.idle_ns += w->count.idle_until(now);
+    for (int rank = 0; rank < e.worker_count(); ++rank) {
+        const auto& count = e.worker_at(rank).count;
+        t.tasks += count.tasks.get();
+        t.steals += count.steals.get();
+        t.exposures += count.exposures.get();
+        t.suppressed += count.suppressed.get();
+        t.idle_ns += count.idle_until(until);
     }
     return t;
+}
+
+std::unique_ptr<engine::engine> make_engine(api::settings&& s) {
+    auto p = make_policy(s.policy);
+    if (s.model) return std::make_unique<engine::model_engine>(std::move(p), std::move(s.on), *s.model);
+    return std::make_unique<engine::thread_engine>(std::move(p), std::move(s.on), s.threads);
 }
 
 } // namespace
 
 struct runtime::state {
     std::string policy;
-    engine::thread_engine engine;
+    std::unique_ptr<engine::engine> eng;
     totals before{};
     totals after{};
-    std::chrono::steady_clock::time_point began{}, ended{};
+    engine::stretch run{}; ///< in the engine's time
     std::atomic<int> open_runs{0};  ///< overlapping runs share one stretch of statistics
     runtime* before_fork = nullptr; ///< the default runtime of the parent process, to be reachable
     state* left_before = nullptr;   ///< of the list of those that were left behind
 
     explicit state(api::settings&& s)
         : policy(s.policy)
-        , engine(make_policy(s.policy), std::move(s.on), s.threads) {}
+        , eng(make_engine(std::move(s))) {}
 };
 
 namespace {
@@ -70,7 +77,7 @@ runtime::~runtime() {
     state& s = *state_;
     // Threads that a fork() did not bring along, or that are busy (exit() inside of a task), cannot be waited
     // for. acquire: pairs with the decrement at the end of a run
-    if (s.engine.member.of_this_process() && s.open_runs.load(std::memory_order_acquire) == 0) return;
+    if (s.eng->of_this_process() && s.open_runs.load(std::memory_order_acquire) == 0) return;
     // Never read again; reachable for whoever looks for leaks.
     static constinit std::atomic<state*> left_behind{nullptr};
     s.left_before = left_behind.load(std::memory_order_relaxed);
@@ -80,26 +87,28 @@ runtime::~runtime() {
 
 void runtime::run_body(impl::body b) {
     state& s = *state_;
-    if (!s.engine.member.of_this_process())
+    if (!s.eng->of_this_process())
         throw error("this runtime has no threads in this process", "run() in a child of fork()",
                     "a runtime made after the fork, or exec");
     if (s.open_runs.fetch_add(1, std::memory_order_acq_rel) ==
         0) { // pairs with the decrement of the run before
-        s.before = sum(s.engine);
-        s.began = std::chrono::steady_clock::now();
+        s.eng->settle();
+        s.run.began = s.eng->now();
+        s.before = sum(*s.eng, s.run.began);
     }
     struct end {
         state& s;
         ~end() {
-            s.ended = std::chrono::steady_clock::now();
-            s.after = sum(s.engine);
+            s.run.ended = s.eng->now();
+            if (const auto own = s.eng->last_stretch()) s.run = *own;
+            s.after = sum(*s.eng, s.run.ended);
             s.open_runs.fetch_sub(1, std::memory_order_acq_rel); // pairs with the increment of the next run
         }
     } const at_end{s};
-    engine::run_root(s.engine, b);
+    engine::run_root(*s.eng, b);
 }
 
-int runtime::workers() const noexcept { return state_->engine.worker_count(); }
+int runtime::workers() const noexcept { return state_->eng->worker_count(); }
 const std::string& runtime::policy() const noexcept { return state_->policy; }
 
 run_stats runtime::stats() const {
@@ -108,13 +117,13 @@ run_stats runtime::stats() const {
     run_stats r;
     r.policy = s.policy;
     r.workers = workers();
-    r.seconds = std::chrono::duration<double>(s.ended - s.began).count();
+    r.seconds = static_cast<double>(s.run.ended - s.run.began) * 1e-9;
     r.tasks = now.tasks - s.before.tasks;
     r.steals = now.steals - s.before.steals;
     r.exposures = now.exposures - s.before.exposures;
     r.suppressed_exceptions = now.suppressed - s.before.suppressed;
-    r.stack_bytes = usable_stack_bytes(s.engine.fibers.stack_bytes());
-    if (s.engine.member.of_this_process()) r.stack_high_water = s.engine.fibers.stack_high_water();
+    r.stack_bytes = usable_stack_bytes(s.eng->fibers.stack_bytes());
+    if (s.eng->of_this_process()) r.stack_high_water = s.eng->fibers.stack_high_water();
     const double total = r.seconds * r.workers;
     r.idle_seconds = std::min(total, static_cast<double>(now.idle_ns - s.before.idle_ns) * 1e-9);
     r.busy_seconds = total - r.idle_seconds;
@@ -143,7 +152,7 @@ constinit std::atomic<runtime*> the_default{nullptr};
 constinit std::atomic<bool> exit_began{false};
 constinit bool unloading = false;
 
-bool is_usable(runtime* r) noexcept { return r && r->internals().engine.member.of_this_process(); }
+bool is_usable(runtime* r) noexcept { return r && r->internals().eng->of_this_process(); }
 
 /// Is this code the program's own, which is never unloaded?
 bool is_in_the_program() noexcept {
@@ -168,7 +177,7 @@ bool is_in_the_program() noexcept {
     } else if (!is_in_the_program()) {
         // Other threads may still use it, so it stays. But a static object of the program may be closing this
         // library at this moment.
-        r->internals().engine.end_threads_at_exit();
+        r->internals().eng->end_threads_at_exit();
     }
 }
 
@@ -189,7 +198,7 @@ runtime& runtime::default_runtime() {
 }
 
 namespace engine {
-engine& default_engine() { return runtime::default_runtime().internals().engine; }
+engine& default_engine() { return *runtime::default_runtime().internals().eng; }
 } // namespace engine
 
 } // namespace weft

@@ -1,5 +1,5 @@
 // Model check of announcing, sleeping and standing by: no task stays beside a worker that sleeps. The steps
-// are the engine's own (engine/threads/watch.hpp); the bed and the loop around them are copied from
+// are the engine's own (engine/core/watch.hpp); the bed and the loop around them are copied from
 // sleeper.hpp and find_work of search.cpp. A worker that has found a task does not come back, as if that task
 // never ended.
 #include <algorithm>
@@ -7,7 +7,7 @@
 
 #include "relacy_run.hpp"
 
-#include "engine/threads/watch.hpp"
+#include "engine/core/watch.hpp"
 
 namespace weft::model {
 namespace {

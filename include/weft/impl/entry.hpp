@@ -4,7 +4,9 @@
 #include <weft/impl/group.hpp>
 #include <weft/impl/hot.hpp>
 
+#include <atomic>
 #include <cstddef>
+#include <cstdint>
 
 /// The doors from the templates of the public headers into the runtime.
 namespace weft::impl {
@@ -86,6 +88,12 @@ loop_shape shape_of_loop() noexcept;
 
 /// See weft::iteration.
 void mark_iteration(int k);
+
+/// How many engines of this process model time: without any, declarations are nothing. relaxed: a program
+/// makes the runtime before it declares anything for it.
+extern constinit std::atomic<int> models;
+/// See weft::cost; for workers of such an engine.
+[[gnu::cold]] void declare_cost(std::uint64_t cycles) noexcept;
 
 /// Runs `b` as a root of the default runtime and waits.
 void run_in_default(body b);

@@ -10,8 +10,16 @@
 
 #include <atomic>
 #include <memory>
+#include <optional>
 
 namespace weft::engine {
+
+/// What the runtime does for a program, where that takes time on a modelled machine.
+enum class operation : std::uint8_t { fork, spawn, start, suspend, wait };
+
+struct stretch { ///< of an engine's time
+    time_ns began = 0, ended = 0;
+};
 
 /// What every engine offers to the code shared between them: the carrying out of spawns, joins, waits and
 /// completions is in this folder, how workers get work and how they are told is the engine's.
@@ -38,6 +46,29 @@ struct engine {
     virtual void set_timer(timer&) = 0;
     virtual void cancel_timer(timer&) noexcept = 0;
 
+    /// Of workers that are `observed`: the runtime was entered from user code, or is about to go back to it.
+    /// By default for needs::own_usage.
+    virtual void user_code_ends(worker&) noexcept;
+    virtual void user_code_begins(worker&) noexcept;
+    /// Of workers that are `slow`: the operation is taking place; the worker pays before its user code goes
+    /// on.
+    virtual void charge(worker&, operation) noexcept {}
+    virtual void task_retired(worker&, const task&) noexcept {}
+    /// See weft::cost.
+    virtual void declare_cost(worker&, std::uint64_t cycles) noexcept { static_cast<void>(cycles); }
+
+    virtual const worker& worker_at(int rank) const noexcept = 0;
+    /// False in a process that a fork() has made without this engine's threads.
+    virtual bool of_this_process() const noexcept = 0;
+    /// At the end of the process, when the code may be unloaded: ends the threads, unless one of them
+    /// stays busy. No memory is freed, no destructor run: others may still use this engine, in vain.
+    virtual void end_threads_at_exit() noexcept = 0;
+    /// From the first of the last roots to the end of the last one, where the engine's time is its own; the
+    /// caller has waited for them.
+    virtual std::optional<stretch> last_stretch() const { return std::nullopt; }
+    /// Returns when nothing is left of earlier roots, where that could be seen in the next one's figures.
+    virtual void settle() {}
+
     std::unique_ptr<policy> scheduler;
     machine on;
     needs need;
@@ -47,6 +78,11 @@ struct engine {
 
 /// frame::thief of an entry that its owner gave to the policy by itself.
 inline constexpr std::int32_t not_returnable = -1;
+
+inline void charge(worker& w, operation o) noexcept {
+    if (w.slow) [[unlikely]]
+        w.eng.charge(w, o);
+}
 
 // switch.hpp
 /// Keeps the exposure handler away from the chain while the runtime works on it. The way out answers the asks

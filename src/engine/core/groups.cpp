@@ -49,6 +49,7 @@ void wait_as_thread(group& g) {
 void wait_as_worker(group& g) {
     worker& w = enter_runtime();
     task& me = *w.current->running;
+    charge(w, operation::wait);
     after then = after::stay;
     if (g.flags_.load(std::memory_order_relaxed) & group::flag_begun)
         then = w.eng.scheduler->group_wait(w.id, me, g);
@@ -108,7 +109,7 @@ bool run_silently(group& g, void (*body)(void*), void* source) {
     const task& me = *w->current->running;
     if (!me.silent_) return false;
     fiber& child = engine::take_fiber(*w);
-    enter_runtime();
+    engine::charge(enter_runtime(), engine::operation::spawn);
     task& as = child.own.record;
     as.parent_ = me.parent_;
     as.scope_ = &g;

@@ -18,7 +18,7 @@ zone slow_push(frame* parent, frame*) noexcept {
         parent->next = nullptr;
         return w ? zone::reported : zone::outside;
     }
-    enter_runtime();
+    charge(enter_runtime(), engine::operation::fork);
     leave_runtime(); // hands out what is asked for
     return zone::silent;
 }

@@ -20,7 +20,8 @@ void count_suppressed() noexcept {
 loop_shape shape_of_loop() noexcept {
     worker& w = *hot_self();
     task& t = *w.current->running;
-    if (t.silent_) return {false, 0, w.eng.worker_count()};
+    // What a loop learns of its times would make every run of a model another one.
+    if (t.silent_) return {w.slow, 0, w.eng.worker_count()};
     enter_runtime();
     const int pieces = w.eng.scheduler->pieces(w.id, t);
     leave_runtime();
@@ -38,6 +39,16 @@ void mark_iteration(int k) {
     enter_runtime();
     t.children_ = 0;
     w->eng.scheduler->iteration(w->id, t, k);
+    leave_runtime();
+}
+
+constinit std::atomic<int> models{0};
+
+void declare_cost(std::uint64_t cycles) noexcept {
+    worker* w = hot_self();
+    if (!w || !w->slow) return;
+    enter_runtime();
+    w->eng.declare_cost(*w, cycles);
     leave_runtime();
 }
 

@@ -67,6 +67,7 @@ void run_record(void* record) {
 /// The current task spawns `t`, which adopt() has made its child, as `how` says.
 void carry_out(worker& w, group& g, task& t, order how) {
     task& parent = *w.current->running;
+    charge(w, operation::spawn);
     if (how == order::child_first || how == order::lazy) {
         fiber* on = nullptr;
         try {

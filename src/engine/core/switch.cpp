@@ -34,6 +34,13 @@ engine::engine(std::unique_ptr<policy> p, machine m, std::size_t stack_bytes, st
     , on(std::move(m))
     , fibers(stack_bytes, keep_fibers, fiber_entry) {}
 
+void engine::user_code_ends(worker& w) noexcept {
+    if (w.meters) w.current->running->self_ns_ += now() - w.stretch_began;
+}
+void engine::user_code_begins(worker& w) noexcept {
+    if (w.meters) w.stretch_began = now();
+}
+
 namespace {
 
 fiber& take_fiber_or_die(worker& w) noexcept {
@@ -112,6 +119,7 @@ void suspend(worker& w0, why reason, void (*action)(worker&, void*, void*), void
     t.fiber_ = &self;
     t.state_ = task_state::suspended;
     w0.count.suspensions.add();
+    charge(w0, operation::suspend);
     w0.eng.scheduler->blocked(w0.id, t, reason);
     next.reset_chain();
     switch_to(w0, next, {action, a, b});

@@ -65,8 +65,25 @@ inline void hold_signals(int how) noexcept {
 }
 #endif
 
-/// First thing on the stack that was switched to: what the fiber left behind is saved now.
-[[gnu::always_inline]] inline void arrived(fiber& self, transfer_t from) noexcept {
+/// From the code on `from` to that on `to`; returns when somebody comes back. Whoever arrives saves the context
+/// of whom it came from.
+[[gnu::always_inline]] inline transfer_t change_stacks(fiber& from, fiber& to) noexcept {
+#ifdef WEFT_ASAN
+    const void* bottom = to.memory.base ? to.memory.limit() : to.asan_bottom;
+    const std::size_t size =
+        to.memory.base ? static_cast<std::size_t>(reinterpret_cast<std::byte*>(&to) - to.memory.limit())
+                       : to.asan_size;
+    __sanitizer_start_switch_fiber(&from.asan_fake_stack, bottom, size);
+#endif
+#ifdef WEFT_TSAN
+    hold_signals(SIG_BLOCK);
+    __tsan_switch_to_fiber(to.tsan_fiber, 0);
+#endif
+    return jump(to.context, &from);
+}
+
+/// First thing on the stack that was changed to.
+[[gnu::always_inline]] inline void save_context([[maybe_unused]] fiber& self, transfer_t from) noexcept {
     auto* before = static_cast<fiber*>(from.data);
     before->context = from.fctx;
 #ifdef WEFT_TSAN
@@ -81,6 +98,11 @@ inline void hold_signals(int how) noexcept {
         before->asan_size = size;
     }
 #endif
+}
+
+/// The fiber's code goes on: what the fiber left behind is saved now.
+[[gnu::always_inline]] inline void arrived(fiber& self, transfer_t from) noexcept {
+    save_context(self, from);
     worker& w = *impl::hot_self();
     *w.exceptions = self.exceptions;
     impl::set_hot_head(self.head);
@@ -97,18 +119,7 @@ inline void hold_signals(int how) noexcept {
     from.exceptions = *w.exceptions;
     w.after_switch = after;
     w.current = &to;
-#ifdef WEFT_ASAN
-    const void* bottom = to.memory.base ? to.memory.limit() : to.asan_bottom;
-    const std::size_t size =
-        to.memory.base ? static_cast<std::size_t>(reinterpret_cast<std::byte*>(&to) - to.memory.limit())
-                       : to.asan_size;
-    __sanitizer_start_switch_fiber(&from.asan_fake_stack, bottom, size);
-#endif
-#ifdef WEFT_TSAN
-    hold_signals(SIG_BLOCK);
-    __tsan_switch_to_fiber(to.tsan_fiber, 0);
-#endif
-    arrived(from, jump(to.context, &from));
+    arrived(from, change_stacks(from, to));
 }
 
 [[gnu::always_inline]] inline fiber& take_fiber(worker& w) {
@@ -135,15 +146,15 @@ inline void free_left(worker& w, void* f, void*) noexcept { free_fiber(w, *stati
     worker& w = *impl::hot_self();
     w.hot->in_runtime.store(true, std::memory_order_relaxed);
     impl::handler_fence();
-    if (w.meters) [[unlikely]]
-        w.current->running->self_ns_ += w.eng.now() - w.stretch_began;
+    if (w.observed) [[unlikely]]
+        w.eng.user_code_ends(w);
     return w;
 }
 
 [[gnu::always_inline]] inline void leave_runtime() noexcept {
     worker& w = *impl::hot_self();
-    if (w.meters) [[unlikely]]
-        w.stretch_began = w.eng.now();
+    if (w.observed) [[unlikely]]
+        w.eng.user_code_begins(w);
     for (;;) {
         bool asked = !w.askers.empty();
         const bool signalled = w.signalled.load(std::memory_order_relaxed);
@@ -154,7 +165,7 @@ inline void free_left(worker& w, void* f, void*) noexcept { free_fiber(w, *stati
         }
         // From the next store on, the handler may hand out entries and lower the limit by itself.
         const fiber* f = w.current;
-        const bool ordinary = !asked && f->running && f->running->silent_;
+        const bool ordinary = !asked && !w.slow && f->running && f->running->silent_;
         w.hot->limit.store(ordinary ? reinterpret_cast<std::uintptr_t>(f->split) : 0,
                            std::memory_order_relaxed);
         impl::handler_fence();

@@ -88,6 +88,7 @@ void start(worker& w0, task& t) {
     self.running = &t;
     t.state_ = task_state::running;
     w0.count.tasks.add();
+    charge(w0, operation::start);
 
     if (t.frame_) {
         impl::frame& f = *t.frame_;
@@ -142,6 +143,8 @@ void retire(worker& w, task& t, bool cancelled) noexcept {
         used.wall = w.eng.now() - t.birth_ns_;
     }
     w.eng.scheduler->finished(w.id, t, used);
+    if (w.slow) [[unlikely]]
+        w.eng.task_retired(w, t);
     free_task(&w, t);
 }
 

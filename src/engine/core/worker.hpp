@@ -75,7 +75,9 @@ struct worker {
         nullptr; ///< of the fibers below `current` (itself included), the oldest with unexposed entries
     exception_globals* exceptions = nullptr; ///< the ABI's, of the thread
     engine::switch_action after_switch;
-    bool meters = false; ///< needs::own_usage: the time of each stretch of user code goes to its task
+    bool observed = false; ///< the engine is told of each stretch of user code: user_code_begins, _ends
+    bool slow = false;     ///< every fork and every return from one comes to the runtime: time is modelled
+    bool meters = false;   ///< needs::own_usage: the time of each stretch of user code goes to its task
     time_ns stretch_began = 0;
     task* resume_first = nullptr; ///< a waiter whose event came before it slept
     fiber* free_fibers = nullptr;

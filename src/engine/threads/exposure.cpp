@@ -1,4 +1,4 @@
-#include "engine/core/completion.hpp"
+#include "engine/core/exposure.hpp"
 #include "engine/threads/signal_claim.hpp"
 #include "engine/threads/thread_engine.hpp"
 
@@ -11,16 +11,6 @@ namespace {
 
 constexpr int exposure_signal = SIGURG;
 constinit signal_claim claim(exposure_signal);
-
-/// The oldest entry of the running chain that nobody was offered, or null. `of` is the fiber it belongs to.
-impl::frame* oldest_hidden(const worker& w, fiber*& of) noexcept {
-    of = w.oldest;
-    if (!of) return nullptr;
-    // In a reported task a fork is linked for two instructions, until it has looked at the zone.
-    if (impl::frame* f = of->split->next) return of == w.current && !of->running->silent_ ? nullptr : f;
-    // Until the child has moved its closure, the parent's frame must stay.
-    return of == w.current || !of->above->child_has_started ? nullptr : &of->above->parent_goes_on;
-}
 
 void handle(int, siginfo_t* info, void* context) {
     const int kept = errno;
@@ -74,31 +64,10 @@ void thread_engine::hand_out(worker& w) noexcept {
         const auto id = w.askers.take_one_in(0, rank(worker_count()), rank(w.id));
         if (!id) return;
         thread_worker& asker = *crew[*id];
-        // All that the asker will read is written before its slot is.
-        entry->thief = asker.id;
-        group* counted = nullptr;
-        if (entry->run) {
-            entry->of = of->running;
-            begin_completion(*entry);
-        } else {
-            counted = static_cast<continuation*>(entry)->in;
-            counted->open_.fetch_add(1, std::memory_order_relaxed); // the child above counts from now on
-        }
-        // The owner's view is changed first: from the exchange on, the entry may be running elsewhere.
-        fiber* const oldest_before = w.oldest;
-        impl::frame* const split_before = of->split;
-        if (entry->run)
-            of->split = entry;
-        else
-            w.oldest = of->above;
+        exposure handed(w, *of, *entry, asker.id);
+        // From the exchange on, the entry may be running elsewhere.
         if (!asker.slot.answer(w.id, entry)) { // it asks no more, or somebody else
-            of->split = split_before;
-            w.oldest = oldest_before;
-            if (counted) {
-                counted->open_.fetch_sub(
-                    1, std::memory_order_relaxed); // the owner's own 1 keeps it above 0 (G1)
-                static_cast<continuation*>(entry)->thief = continuation::unexposed;
-            }
+            handed.undo();
             continue;
         }
         w.count.exposures.add();

@@ -69,7 +69,7 @@ thread_engine::thread_engine(std::unique_ptr<policy> p, machine m, const thread_
     }
     need = scheduler->attach(on, *this);
     refuse(need);
-    for (auto& w : crew) w->meters = need.own_usage;
+    for (auto& w : crew) w->meters = w->observed = need.own_usage;
 
     // What each begins on; here a failure can still be reported.
     try {

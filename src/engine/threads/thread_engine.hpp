@@ -5,7 +5,7 @@
 #include "engine/threads/follower.hpp"
 #include "engine/threads/process.hpp"
 #include "engine/threads/thread_worker.hpp"
-#include "engine/threads/watch.hpp"
+#include "engine/core/watch.hpp"
 #include "queue/injector.hpp"
 
 #include <atomic>
@@ -48,6 +48,9 @@ struct thread_engine final : engine, policy_context {
     void set_timer(timer& t) override { alarms.set(t); }
     void cancel_timer(timer& t) noexcept override { alarms.cancel(t); }
     int worker_count() const noexcept override { return static_cast<int>(crew.size()); }
+    const worker& worker_at(int rank) const noexcept override { return *crew[static_cast<std::size_t>(rank)]; }
+    bool of_this_process() const noexcept override { return member.of_this_process(); }
+    void end_threads_at_exit() noexcept override;
 
     // policy_context
     workers all() const override { return {0, worker_count()}; }
@@ -92,9 +95,6 @@ struct thread_engine final : engine, policy_context {
     void run_thread(thread_worker&);
     void pin(const thread_worker&) const noexcept;
     void stop() noexcept;
-    /// At the end of the process, when the code may be unloaded: ends the threads, unless one of them
-    /// stays busy. No memory is freed, no destructor run: others may still use this engine, in vain.
-    void end_threads_at_exit() noexcept;
 
     const thread_engine_options options;
     alarm_clock alarms{*this};

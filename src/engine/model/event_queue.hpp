@@ -1,0 +1,44 @@
+#pragma once
+
+#include "task/task.hpp"
+
+#include <cstdint>
+#include <unordered_set>
+#include <vector>
+
+namespace weft::engine {
+
+/// What is going to happen, in the order of virtual time; what happens at the same time, in the order in which
+/// it was foreseen. Both are the same in every run, so nothing depends on addresses or on a real clock.
+class event_queue {
+public:
+    using number = std::uint64_t;
+
+    struct event {
+        time_ns at = 0;
+        number in_order = 0;
+        void (*happen)(void* to) = nullptr; ///< null: `to` is a worker that goes on
+        void* to = nullptr;
+    };
+
+    /// `at` must not be before the last event that was popped.
+    number push(time_ns at, void (*happen)(void*), void* to);
+    void cancel(number n) { cancelled_.insert(n); }
+    bool empty() { return skip_cancelled(), heap_.empty(); }
+    /// Of a queue that is not empty.
+    time_ns next_time() { return skip_cancelled(), heap_.front().at; }
+    event pop();
+
+    std::uint64_t popped() const noexcept { return popped_; }
+
+private:
+    void skip_cancelled();
+    event remove_first();
+
+    std::vector<event> heap_;
+    std::unordered_set<number> cancelled_; ///< looked up only, so its order does not matter
+    number next_ = 0;
+    std::uint64_t popped_ = 0;
+};
+
+} // namespace weft::engine
