@@ -39,7 +39,7 @@ public:
     void wait(arrival_token of) noexcept {
         queue_.lock();
         if (phase_ != of) return queue_.unlock();
-        impl::waiter me;
+        impl::waiter me("a barrier");
         queue_.push(me);
         queue_.unlock();
         me.sleep();

@@ -31,7 +31,7 @@ public:
     }
 
     void wait(std::unique_lock<mutex>& held) noexcept {
-        impl::waiter me;
+        impl::waiter me("a condition variable");
         begin(me, held);
         me.sleep();
         held.lock();
@@ -44,7 +44,7 @@ public:
     /// Throws weft::error when there is no timer to be had; the mutex is held then, too.
     template <class Rep, class Period>
     std::cv_status wait_for(std::unique_lock<mutex>& held, std::chrono::duration<Rep, Period> at_most) {
-        impl::waiter me;
+        impl::waiter me("a condition variable");
         begin(me, held);
         struct relock {
             std::unique_lock<mutex>& held;

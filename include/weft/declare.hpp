@@ -5,20 +5,45 @@
 #include <cstddef>
 #include <cstdint>
 
+/// What a program says about itself for whoever models a machine: docs/modelled-machines.md. On real threads
+/// all of it is nothing.
 namespace weft {
 
 enum class access : std::uint8_t { read, write, readwrite };
 
-/// Declares that the calling task touches `bytes` bytes at `data`. For whoever models or records data; on
-/// real threads the hardware sees for itself, and this is nothing.
-inline void touch([[maybe_unused]] const void* data, [[maybe_unused]] std::size_t bytes,
-                  [[maybe_unused]] access how) noexcept {}
+/// Kinds of work in which the cores of a machine may differ: machines/README.md, core_class.
+enum class work : std::uint8_t { general, compute, memory };
 
-/// Declares that the code since the task's last declaration costs so many cycles, where time is modelled. On
-/// real threads this is nothing.
-inline void cost(std::uint64_t cycles) noexcept {
-    if (impl::models.load(std::memory_order_relaxed) != 0) [[unlikely]]
-        impl::declare_cost(cycles);
+/// Declares that the calling task touches `bytes` bytes at `data` now: what it has to wait for is not part of
+/// its cost. Throws weft::error for a size above PTRDIFF_MAX, which a negative number turns into, if time is
+/// modelled.
+inline void touch(const void* data, std::size_t bytes, access how) {
+    if (impl::time_is_modelled()) [[unlikely]]
+        impl::declare_data(data, bytes, static_cast<int>(how));
+}
+
+/// Declares what the calling task computes here, with its data at hand: so many cycles of the machine's
+/// fastest core. Virtual time passes in this call. In a program that calls it anywhere, code without a
+/// declaration takes no time; in others, every stretch of user code takes the processor time that it takes
+/// here.
+template <class = void>
+void cost(std::uint64_t cycles, work kind = work::general) noexcept {
+    static_cast<void>(impl::this_module_has_costs<>::said);
+    if (impl::time_is_modelled()) [[unlikely]]
+        impl::declare_cost(cycles, static_cast<int>(kind));
+}
+
+/// Declares where data lie that nobody has touched yet, as the program has asked the system for it; without
+/// it, with the core that touches them first. Throws weft::error for a node that the modelled machine does
+/// not have.
+inline void bind_to_node(const void* data, std::size_t bytes, int node) {
+    if (impl::time_is_modelled()) [[unlikely]]
+        impl::declare_home(data, bytes, node);
+}
+/// The same for data that lie on all memory nodes by turns.
+inline void interleave(const void* data, std::size_t bytes) {
+    if (impl::time_is_modelled()) [[unlikely]]
+        impl::declare_home(data, bytes, -1);
 }
 
 /// Marks the beginning of outer iteration `k` of a program: policies that learn hear of it, and the children

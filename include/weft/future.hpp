@@ -36,13 +36,13 @@ public:
     }
     /// Suspends the calling task until the result is there.
     void wait() const {
-        impl::waiter me;
+        impl::waiter me("a future");
         if (!there().ready_or_queue(me)) me.sleep();
     }
     /// Throws weft::error also when there is no timer to be had.
     template <class Rep, class Period>
     std::future_status wait_for(std::chrono::duration<Rep, Period> at_most) const {
-        impl::waiter me;
+        impl::waiter me("a future");
         state& s = there();
         return s.ready_or_queue(me) || me.sleep_for(s.waiting, impl::at_most(at_most))
                    ? std::future_status::ready

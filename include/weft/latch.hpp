@@ -39,7 +39,7 @@ private:
             queue_.unlock();
             return impl::wake(all);
         }
-        impl::waiter me;
+        impl::waiter me("a latch");
         queue_.push(me);
         queue_.unlock();
         me.sleep();

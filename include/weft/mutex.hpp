@@ -20,7 +20,7 @@ public:
             held_ = true;
             return queue_.unlock();
         }
-        impl::waiter me;
+        impl::waiter me("a mutex");
         queue_.push(me);
         queue_.unlock();
         me.sleep(); // whoever unlocks leaves it held, for us

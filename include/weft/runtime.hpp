@@ -23,6 +23,7 @@ struct runtime_options {
     /// part while it may use fewer (cpuset, quota; looked at once a second), if the policy can bear it.
     std::optional<int> workers{};
     std::string policy{};  ///< [WEFT_POLICY] name[:key=value,...], see docs/policies.md; default steal
+    std::string engine{};  ///< [WEFT_ENGINE] threads, model; default threads
     std::string machine{}; ///< [WEFT_MACHINE] TOML or XML file, or hwloc synthetic string; default: this one
     std::optional<std::uint64_t> seed{}; ///< [WEFT_SEED] of every random choice; default 1
     std::optional<std::size_t>
@@ -31,6 +32,12 @@ struct runtime_options {
     /// [WEFT_SPIN] microseconds, forever: how long an idle worker looks for work before it sleeps; 0: it
     /// sleeps at once, max(): never. Longer is quicker to start and takes a core meanwhile; default 100
     std::optional<std::chrono::microseconds> spin{};
+
+    // Of the engine `model` only, see docs/modelled-machines.md.
+    std::string scenario{}; ///< [WEFT_SCENARIO] TOML file of what happens to the machine meanwhile
+    std::string costs{};    ///< [WEFT_COSTS] declared, measured; default: declared if the program calls weft::cost
+    std::string report{};   ///< [WEFT_REPORT] file for reports of all runs (JSON if *.json), - for standard error
+    std::string trace{};    ///< [WEFT_TRACE] file for what every worker did when, JSON trace events
 };
 
 /// Of the last run() of a runtime that has ended; sums over its workers.
@@ -52,6 +59,8 @@ struct run_stats {
 
     std::string to_json() const;
 };
+
+enum class report_format : std::uint8_t { table, json };
 
 /// Workers under one scheduling policy. Several may exist at once. Destroying one waits for nothing: its runs
 /// must be over. What becomes of it at exit(), fork() and dlclose(): docs/processes.md.
@@ -81,6 +90,9 @@ public:
     int workers() const noexcept;
     const std::string& policy() const noexcept; ///< as given
     run_stats stats() const;                    ///< not during a run
+    /// Of the last run on a modelled machine: what its workers, caches and memory did; the keys of the JSON
+    /// object are described in docs/modelled-machines.md. Empty where time is real. Not during a run.
+    std::string report(report_format = report_format::table) const;
 
     /// The one that join, groups and loops use in threads that belong to none. Made at first use from the
     /// environment, which is where it can throw weft::error; lives until the process exits.

@@ -30,7 +30,7 @@ public:
         }
     }
     void acquire() noexcept {
-        impl::waiter me;
+        impl::waiter me("a semaphore");
         if (!take_or_queue(me)) me.sleep();
     }
     bool try_acquire() noexcept {
@@ -43,7 +43,7 @@ public:
     /// Throws weft::error when there is no timer to be had.
     template <class Rep, class Period>
     bool try_acquire_for(std::chrono::duration<Rep, Period> at_most) {
-        impl::waiter me;
+        impl::waiter me("a semaphore");
         return take_or_queue(me) || me.sleep_for(queue_, impl::at_most(at_most));
     }
     template <class Clock, class Duration>

@@ -21,7 +21,7 @@ template <class Rep, class Period>
 void sleep_for(std::chrono::duration<Rep, Period> d) {
     if (d <= d.zero()) return yield();
     impl::wait_queue nobody;
-    impl::waiter me;
+    impl::waiter me("its alarm");
     nobody.lock();
     nobody.push(me);
     nobody.unlock();

@@ -26,10 +26,9 @@ namespace {
 
 constexpr int max_workers = 1024;
 
-constexpr std::array known = {std::string_view("WEFT_WORKERS"), std::string_view("WEFT_POLICY"),
-                              std::string_view("WEFT_ENGINE"),  std::string_view("WEFT_MACHINE"),
-                              std::string_view("WEFT_SEED"),    std::string_view("WEFT_STACK"),
-                              std::string_view("WEFT_PIN"),     std::string_view("WEFT_SPIN")};
+constexpr std::array<std::string_view, 12> known = {
+    "WEFT_WORKERS", "WEFT_POLICY", "WEFT_ENGINE",   "WEFT_MACHINE", "WEFT_SEED",   "WEFT_STACK",
+    "WEFT_PIN",     "WEFT_SPIN",   "WEFT_SCENARIO", "WEFT_COSTS",   "WEFT_REPORT", "WEFT_TRACE"};
 
 /// An empty value counts as none.
 std::optional<std::string> variable(const char* name) {
@@ -160,25 +159,59 @@ std::string policy_of(const runtime_options& o) {
     return given_or_variable(o.policy, "WEFT_POLICY").value_or("steal");
 }
 
+/// What only a model understands.
+struct model_option {
+    const char* variable;
+    std::string runtime_options::*given;
+};
+constexpr std::array<model_option, 4> model_options = {{{"WEFT_SCENARIO", &runtime_options::scenario},
+                                                        {"WEFT_COSTS", &runtime_options::costs},
+                                                        {"WEFT_REPORT", &runtime_options::report},
+                                                        {"WEFT_TRACE", &runtime_options::trace}}};
+
+void refuse_model_options(const runtime_options& o) {
+    for (const auto& option : model_options)
+        if (const auto text = given_or_variable(o.*option.given, option.variable))
+            throw error("only the engine 'model' understands this", fmt::format("{}={}", option.variable, *text),
+                        "WEFT_ENGINE=model with it");
+}
+
+bool measures_costs(const runtime_options& o) {
+    const auto text = given_or_variable(o.costs, "WEFT_COSTS");
+    if (!text) return impl::modules_with_costs.load(std::memory_order_relaxed) == 0;
+    if (*text != "declared" && *text != "measured")
+        throw error("unknown source of costs", "WEFT_COSTS=" + *text, "declared, measured");
+    return *text == "measured";
+}
+
+placement placement_in_model(const runtime_options& o) {
+    const auto text = given_or_variable(o.pin, "WEFT_PIN").value_or("compact");
+    if (text != "compact" && text != "scatter")
+        throw error("unknown way to place virtual workers", "WEFT_PIN=" + text, "compact, scatter");
+    return text == "scatter" ? placement::scatter : placement::compact;
+}
+
 settings settle_model(const runtime_options& o, machine whole) {
     engine::model_engine_options m;
-    m.workers = o.workers || variable("WEFT_WORKERS") ? workers_of(o, whole) : std::min(whole.size(), max_workers);
+    m.workers =
+        o.workers || variable("WEFT_WORKERS") ? workers_of(o, whole) : std::min(whole.size(), max_workers);
     if (m.workers > whole.size())
         throw error("more virtual workers than the machine has cores", fmt::format("{} workers", m.workers),
-                    fmt::format("1 to {}, the cores of {}", whole.size(), whole.name()));
-    if (const auto text = given_or_variable(o.pin, "WEFT_PIN"); text && *text != "compact" && *text != "scatter")
-        throw error("unknown way to place virtual workers", *text, "compact, scatter");
-    const bool scattered = given_or_variable(o.pin, "WEFT_PIN") == "scatter";
+                    fmt::format("1 to {}, the cores of machine '{}'", whole.size(), whole.name()));
     m.seed = seed_of(o);
     m.stack_bytes = stack_of(o);
     m.patience = patience_of(o).count();
+    m.measures = measures_costs(o);
+    m.report_file = given_or_variable(o.report, "WEFT_REPORT").value_or("");
+    m.trace_file = given_or_variable(o.trace, "WEFT_TRACE").value_or("");
     settings s;
     s.policy = policy_of(o);
-    s.on = m.workers < whole.size()
-               ? restrict_to(whole, ranks_for(whole, m.workers,
-                                              scattered ? placement::scatter : placement::compact))
-               : std::move(whole);
-    s.model = m;
+    m.policy_name = s.policy;
+    s.on = m.workers < whole.size() ? restrict_to(whole, ranks_for(whole, m.workers, placement_in_model(o)))
+                                    : std::move(whole);
+    if (const auto file = given_or_variable(o.scenario, "WEFT_SCENARIO"))
+        m.events = engine::load_scenario(*file, s.on);
+    s.model = std::move(m);
     return s;
 }
 
@@ -186,13 +219,14 @@ settings settle_model(const runtime_options& o, machine whole) {
 
 settings settle(const runtime_options& o) {
     refuse_unknown_variables();
-    const auto engine_name = variable("WEFT_ENGINE").value_or("threads");
+    const auto engine_name = given_or_variable(o.engine, "WEFT_ENGINE").value_or("threads");
     if (engine_name != "threads" && engine_name != "model")
         throw error("unknown engine", "WEFT_ENGINE=" + engine_name, "threads, model");
 
     settings s;
     machine whole = load_machine(given_or_variable(o.machine, "WEFT_MACHINE").value_or(""));
     if (engine_name == "model") return settle_model(o, std::move(whole));
+    refuse_model_options(o);
     s.threads.workers = o.workers || variable("WEFT_WORKERS") || !whole.is_modelled()
                             ? workers_of(o, whole)
                             : std::min(whole.size(), max_workers);

@@ -52,7 +52,7 @@ struct runtime::state {
     std::unique_ptr<engine::engine> eng;
     totals before{};
     totals after{};
-    engine::stretch run{}; ///< in the engine's time
+    engine::measured_run run{};
     std::atomic<int> open_runs{0};  ///< overlapping runs share one stretch of statistics
     runtime* before_fork = nullptr; ///< the default runtime of the parent process, to be reachable
     state* left_before = nullptr;   ///< of the list of those that were left behind
@@ -100,7 +100,7 @@ void runtime::run_body(impl::body b) {
         state& s;
         ~end() {
             s.run.ended = s.eng->now();
-            if (const auto own = s.eng->last_stretch()) s.run = *own;
+            if (const auto own = s.eng->last_measured_run()) s.run = *own;
             s.after = sum(*s.eng, s.run.ended);
             s.open_runs.fetch_sub(1, std::memory_order_acq_rel); // pairs with the increment of the next run
         }
@@ -127,7 +127,12 @@ run_stats runtime::stats() const {
     const double total = r.seconds * r.workers;
     r.idle_seconds = std::min(total, static_cast<double>(now.idle_ns - s.before.idle_ns) * 1e-9);
     r.busy_seconds = total - r.idle_seconds;
+    if (s.run.work) r.work_seconds = static_cast<double>(*s.run.work) * 1e-9;
     return r;
+}
+
+std::string runtime::report(report_format how) const {
+    return state_->eng->describe_last_run(how == report_format::json);
 }
 
 std::string run_stats::to_json() const {

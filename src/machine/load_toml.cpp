@@ -27,7 +27,7 @@ public:
     toml_machine(const toml::table& table, const std::string& file)
         : root_(table, file, "",
                 {"name", "description", "core_class", "regular", "domain", "memory_node", "distance", "steal",
-                 "cache", "device", "cluster"}) {}
+                 "cache", "device", "cluster", "charges", "model"}) {}
 
     machine_parts read() {
         parts_.name = root_.text("name");
@@ -41,6 +41,8 @@ public:
         read_toml_caches(root_, parts_);
         read_toml_devices(root_, parts_);
         read_toml_cluster(root_, parts_);
+        read_toml_charges(root_, parts_);
+        read_toml_model(root_, parts_);
         return std::move(parts_);
     }
 

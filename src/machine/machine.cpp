@@ -62,20 +62,20 @@ rank_range machine::siblings_of(int rank) const {
     return range;
 }
 
-std::span<const int> machine::cache_indices_of(int rank) const {
+std::span<const int> machine::caches_of(int rank) const {
     const std::size_t first = cache_starts_[index(rank)];
     return std::span(cache_indices_).subspan(first, cache_starts_[index(rank) + 1] - first);
 }
 
 const cache* machine::cache_of(int rank, int level) const {
-    for (const int i : cache_indices_of(rank)) {
+    for (const int i : caches_of(rank)) {
         if (parts_.caches[index(i)].level == level) return &parts_.caches[index(i)];
     }
     return nullptr;
 }
 
 const cache* machine::last_level_cache_of(int rank) const {
-    const std::span<const int> own = cache_indices_of(rank);
+    const std::span<const int> own = caches_of(rank);
     return own.empty() ? nullptr : &parts_.caches[index(own.back())];
 }
 
@@ -121,7 +121,7 @@ double machine::distance(int a, int b) const {
     if (x.physical_core == y.physical_core) return 0;
     if (x.domain == y.domain) {
         // The last one is the domain's, or private: it tells nothing.
-        std::span<const int> own = cache_indices_of(a);
+        std::span<const int> own = caches_of(a);
         if (!own.empty()) own = own.first(own.size() - 1);
         for (const int i : own) {
             if (parts_.caches[index(i)].shared_by.contains(b)) return 1;

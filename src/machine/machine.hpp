@@ -60,6 +60,8 @@ struct machine {
     rank_range siblings_of(int rank) const;
     int physical_cores() const { return parts_.cores.back().physical_core + 1; }
 
+    // Indices into caches() of those through which the rank reaches memory, from the lowest level.
+    std::span<const int> caches_of(int rank) const;
     // The cache of that level through which the rank reaches memory; null where none is described. The
     // last-level one is private to the core where domains are not made by a cache.
     const cache* cache_of(int rank, int level) const;
@@ -70,6 +72,8 @@ struct machine {
     // True where two ranks have core classes of different speed.
     bool is_heterogeneous() const;
     std::optional<double> cpu_quota() const { return parts_.cpu_quota; }
+    const runtime_charges& charges() const { return parts_.charges; }
+    const model_settings& model() const { return parts_.model; }
 
     // Between memory nodes, as in ACPI's SLIT: 10 is local. Where the machine gives no matrix, 20 is remote.
     double node_distance(int from, int to) const;
@@ -95,7 +99,6 @@ struct machine {
 private:
     static std::size_t index(int i) { return static_cast<std::size_t>(i); }
     void derive();
-    std::span<const int> cache_indices_of(int rank) const;
 
     machine_parts parts_;
     std::vector<cache_domain> domains_;

@@ -60,8 +60,9 @@ struct cache {
     int ways = 0; // 0: unknown
     rank_range shared_by{};
     std::optional<double> latency_ns{};
-    std::optional<double> bandwidth_gbps{};
-    bool inclusive = false; // holds all that the caches above it hold
+    std::optional<double> bandwidth_gbps{};        // of each core
+    std::optional<double> shared_bandwidth_gbps{}; // of all cores together
+    bool inclusive = false;                        // holds all that the caches above it hold
 };
 
 struct memory_node {
@@ -106,6 +107,32 @@ struct cluster {
         classes{}; // empty: all nodes are this machine; otherwise counts add up to `nodes`
 };
 
+// What the runtime's own work takes on a core of speed 1, where a machine is modelled: in nanoseconds. The
+// defaults were measured by `make calibrate` on the machine of machines/epyc-zen4-2.toml.
+struct runtime_charges {
+    double fork = 1;          // a join that nobody else takes a part of
+    double spawn = 25;        // a child of a group, or a spawn that the policy sees
+    double start = 20;        // of a task, on the worker that has it
+    double suspend = 40;      // of a task that waits, and its going on
+    double wait = 5;          // at the end of a group
+    double look = 20;         // at a worker's own place
+    double look_away = 60;    // at another's place, where the machine does not say the time of a steal
+    double lock = 30;         // of a place that all share
+    double wake = 2'000;      // for who wakes a sleeper
+    double woken = 40'000;    // until the sleeper runs
+    double exposure = 50'000; // from an ask that no fork of the asked worker meets to its interruption
+    double signal = 8'000;    // from its interruption to the answer
+
+    static constexpr runtime_charges none() { return {0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0}; }
+};
+
+// How a model of this machine counts.
+struct model_settings {
+    std::int64_t block_bytes = 4096; // what moves between caches and memory at a time
+    double loads_in_flight = 10; // cache lines that a core waits for at a time, where no bandwidth is given
+    double host_speed = 1;       // of the core that runs the model, in the same unit as core_class::speed
+};
+
 // Square matrices are row-major; an empty one says that nothing is known.
 struct machine_parts {
     std::string name = "machine";
@@ -124,6 +151,8 @@ struct machine_parts {
     std::optional<weft::cluster> cluster_of{};
     std::optional<double>
         cpu_quota{}; // in cores, of this process on this machine; absent where there is no limit
+    runtime_charges charges{};
+    model_settings model{};
 };
 
 } // namespace weft

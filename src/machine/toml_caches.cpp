@@ -16,7 +16,7 @@ public:
 
     void read(const toml_section& root) {
         const auto sections = root.tables("cache", {"level", "bytes", "line_bytes", "ways", "shared_by",
-                                                    "class", "latency_ns", "bandwidth_gbps", "inclusive"});
+                                                    "class", "latency_ns", "bandwidth_gbps", "shared_bandwidth_gbps", "inclusive"});
         std::vector<placed_cache> placed;
         for (const toml_section& s : sections) place_cache(s, placed);
         std::stable_sort(placed.begin(), placed.end(), [](const placed_cache& a, const placed_cache& b) {
@@ -52,6 +52,7 @@ private:
         out.ways = s.count("ways", 0, 1 << 20, 0);
         out.latency_ns = s.maybe_number("latency_ns", any_latency_ns);
         out.bandwidth_gbps = s.maybe_number("bandwidth_gbps", any_gbps);
+        out.shared_bandwidth_gbps = s.maybe_number("shared_bandwidth_gbps", any_gbps);
         out.inclusive = s.boolean("inclusive", false);
         const int only = s.has("class") ? class_of(s, parts_.core_classes) : -1;
         const bool by_word = !s.has("shared_by") || s.is_string("shared_by");

@@ -23,6 +23,8 @@ void read_toml_distances(const toml_section& root, machine_parts& parts);
 void read_toml_steal(const toml_section& root, machine_parts& parts);
 void read_toml_devices(const toml_section& root, machine_parts& parts);
 void read_toml_cluster(const toml_section& root, machine_parts& parts);
+void read_toml_charges(const toml_section& root, machine_parts& parts);
+void read_toml_model(const toml_section& root, machine_parts& parts);
 
 // The index of the class named by the key 'class', which may be left out where there is only one.
 int class_of(const toml_section& section, const std::vector<core_class>& classes);

@@ -29,6 +29,7 @@ public:
         matrices();
         devices();
         cluster();
+        model();
         if (parts_.cpu_quota) positive("the cpu quota", *parts_.cpu_quota);
     }
 
@@ -156,6 +157,17 @@ private:
         }
     }
 
+    void model() const {
+        const runtime_charges& c = parts_.charges;
+        for (const double ns : {c.fork, c.spawn, c.start, c.suspend, c.wait, c.look, c.look_away, c.lock, c.wake,
+                                c.woken, c.exposure, c.signal})
+            not_negative("a charge", ns);
+        if (parts_.model.block_bytes < 1)
+            fail("block_bytes", fmt::format("{}", parts_.model.block_bytes), "above 0");
+        positive("loads_in_flight", parts_.model.loads_in_flight);
+        positive("host_speed", parts_.model.host_speed);
+    }
+
     void caches() const {
         const cache* before = nullptr;
         std::vector<rank_range> outermost(parts_.cores.size());
@@ -169,6 +181,7 @@ private:
             if (c.ways < 0) fail(who + "ways", fmt::format("{}", c.ways), "0 (unknown) or above");
             not_negative(who + "latency_ns", c.latency_ns);
             positive(who + "bandwidth_gbps", c.bandwidth_gbps);
+            positive(who + "shared_bandwidth_gbps", c.shared_bandwidth_gbps);
             if (c.shared_by.size() < 1 || !rank_range{0, ranks}.contains(c.shared_by)) {
                 fail(who + "ranks", fmt::format("[{}, {})", c.shared_by.first, c.shared_by.last),
                      fmt::format("within [0, {})", ranks));

@@ -15,7 +15,7 @@
 #include <dlfcn.h>
 
 #include "engine/support.hpp"
-#include "engine/threads/signal_claim.hpp"
+#include "engine/core/signal_claim.hpp"
 
 namespace weft {
 namespace {

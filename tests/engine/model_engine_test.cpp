@@ -16,23 +16,32 @@
 namespace weft {
 namespace {
 
-constexpr engine::charges nothing{0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0};
+/// Cores in one domain, of speed 1; a cycle is a nanosecond. `more` is added to the description.
+machine cores(int count, const std::string& more) {
+    return parse_toml("name = 'm'\n[[core_class]]\nname = 'c'\nfrequency_mhz = 1000\n[regular]\ncores_per_domain = " +
+                          std::to_string(count) + "\n" + more,
+                      "test");
+}
 
-/// A model whose runtime costs nothing, or what is given; a cycle is a nanosecond.
+const std::string free_of_charge = "[charges]\nfork_ns = 0\nspawn_ns = 0\nstart_ns = 0\nsuspend_ns = 0\nwait_ns = 0\n"
+                                   "look_ns = 0\nlook_away_ns = 0\nlock_ns = 0\nwake_ns = 0\nwoken_ns = 0\n"
+                                   "exposure_ns = 0\nsignal_ns = 0\n";
+
+/// A model whose runtime costs nothing, or what is given.
 struct modelled {
     engine::model_engine engine;
 
-    explicit modelled(int workers, const std::string& policy = "steal", engine::charges price = nothing,
+    explicit modelled(int workers, const std::string& policy = "steal", const std::string& more = free_of_charge,
                       time_ns patience = 0, std::uint64_t seed = 1)
-        : engine(make_policy(policy), load_machine("pack:1 l3:1 core:" + std::to_string(workers) + " pu:1"),
-                 {.workers = workers, .seed = seed, .patience = patience, .price = price}) {}
+        : engine(make_policy(policy), cores(workers, more),
+                 {.workers = workers, .seed = seed, .patience = patience}) {}
 
     /// Virtual time that `f` takes as a root.
     template <class F>
     time_ns run(F f) {
         engine.settle();
         engine::run_root(engine, {[](void* c) { (*static_cast<F*>(c))(); }, &f});
-        const auto s = *engine.last_stretch();
+        const auto s = *engine.last_measured_run();
         return s.ended - s.began;
     }
 };
@@ -78,10 +87,9 @@ TEST(model_engine, balanced_trees_are_divided_evenly) {
 }
 
 TEST(model_engine, the_same_seed_is_the_same_history) {
-    const engine::charges usual{};
     for (const auto& p : policies) {
         const auto once = [&](std::uint64_t seed) {
-            modelled m(p == "serial" ? 1 : 4, p, usual, 100'000, seed);
+            modelled m(p == "serial" ? 1 : 4, p, "", 100'000, seed);
             const auto took = m.run([] { tree(10, 3000); });
             m.engine.settle();
             return std::pair(took, m.engine.history);

@@ -92,8 +92,19 @@ void mark_iteration(int k);
 /// How many engines of this process model time: without any, declarations are nothing. relaxed: a program
 /// makes the runtime before it declares anything for it.
 extern constinit std::atomic<int> models;
-/// See weft::cost; for workers of such an engine.
-[[gnu::cold]] void declare_cost(std::uint64_t cycles) noexcept;
+inline bool time_is_modelled() noexcept { return models.load(std::memory_order_relaxed) != 0; }
+/// See weft/declare.hpp; for workers of such an engine, and nothing in other threads.
+[[gnu::cold]] void declare_cost(std::uint64_t cycles, int kind) noexcept;
+[[gnu::cold]] void declare_data(const void* data, std::size_t bytes, int how);
+[[gnu::cold]] void declare_home(const void* data, std::size_t bytes, int node);
+
+/// How many modules of the program call weft::cost: they say so when they are loaded, before a runtime is
+/// made.
+extern constinit std::atomic<int> modules_with_costs;
+template <class = void>
+struct this_module_has_costs {
+    static inline const bool said = (modules_with_costs.fetch_add(1, std::memory_order_relaxed), true);
+};
 
 /// Runs `b` as a root of the default runtime and waits.
 void run_in_default(body b);

@@ -32,7 +32,8 @@ constexpr std::chrono::nanoseconds at_most(std::chrono::duration<Rep, Period> d)
 ///     any more, and of the queue nothing after unlock(): either may be gone.
 class waiter {
 public:
-    waiter() noexcept = default;
+    /// `for_what`: a literal, for reports of who waits for what.
+    explicit waiter(const char* for_what) noexcept : for_what_(for_what) {}
     waiter(const waiter&) = delete;
     waiter& operator=(const waiter&) = delete;
 
@@ -50,6 +51,8 @@ private:
     bool queued_ = false;                          // likewise
     std::uintptr_t told_ = 0;                      // storage of a completion, see engine/core/completion.hpp
     void* home_ = nullptr;                         // engine of the task, written before it can be woken
+    const char* const for_what_;
+    const wait_queue* in_ = nullptr; // it was last pushed into
 };
 
 /// Wakes a list of waiters that pop() or pop_all() has returned (null: none). Not under a queue's lock.

@@ -6,19 +6,22 @@
 #include "policy/policy.hpp"
 #include "task/fiber_pool.hpp"
 
+#include <weft/declare.hpp>
 #include <weft/impl/entry.hpp>
 
 #include <atomic>
 #include <memory>
 #include <optional>
+#include <string>
 
 namespace weft::engine {
 
 /// What the runtime does for a program, where that takes time on a modelled machine.
 enum class operation : std::uint8_t { fork, spawn, start, suspend, wait };
 
-struct stretch { ///< of an engine's time
+struct measured_run { ///< in an engine's time
     time_ns began = 0, ended = 0;
+    std::optional<time_ns> work{}; ///< of all workers in user code, if the engine can tell
 };
 
 /// What every engine offers to the code shared between them: the carrying out of spawns, joins, waits and
@@ -50,12 +53,25 @@ struct engine {
     /// By default for needs::own_usage.
     virtual void user_code_ends(worker&) noexcept;
     virtual void user_code_begins(worker&) noexcept;
-    /// Of workers that are `slow`: the operation is taking place; the worker pays before its user code goes
-    /// on.
+    // The rest is for workers that are `slow`.
+    /// The operation is taking place; the worker pays before its user code goes on.
     virtual void charge(worker&, operation) noexcept {}
     virtual void task_retired(worker&, const task&) noexcept {}
-    /// See weft::cost.
-    virtual void declare_cost(worker&, std::uint64_t cycles) noexcept { static_cast<void>(cycles); }
+    /// The task is about to wait until somebody offers it again, and goes on; `what` it waits for, and which
+    /// one of these, is told by who knows it.
+    virtual void waits(worker&, const task&, why) noexcept {}
+    virtual void waits_for(worker&, const char* what, const void* which) noexcept {
+        static_cast<void>(what), static_cast<void>(which);
+    }
+    virtual void goes_on(worker&, const task&) noexcept {}
+    /// See weft/declare.hpp.
+    virtual void declare_cost(worker&, std::uint64_t cycles, work) noexcept { static_cast<void>(cycles); }
+    virtual void declare_data(worker&, const void* data, std::size_t bytes, access) noexcept {
+        static_cast<void>(data), static_cast<void>(bytes);
+    }
+    virtual void declare_home(const void* data, std::size_t bytes, std::optional<int> node) {
+        static_cast<void>(data), static_cast<void>(bytes), static_cast<void>(node);
+    }
 
     virtual const worker& worker_at(int rank) const noexcept = 0;
     /// False in a process that a fork() has made without this engine's threads.
@@ -65,7 +81,9 @@ struct engine {
     virtual void end_threads_at_exit() noexcept = 0;
     /// From the first of the last roots to the end of the last one, where the engine's time is its own; the
     /// caller has waited for them.
-    virtual std::optional<stretch> last_stretch() const { return std::nullopt; }
+    virtual std::optional<measured_run> last_measured_run() const { return std::nullopt; }
+    /// What happened in it, for people or as one JSON object; empty if the engine keeps no such record.
+    virtual std::string describe_last_run(bool as_json) const { return static_cast<void>(as_json), ""; }
     /// Returns when nothing is left of earlier roots, where that could be seen in the next one's figures.
     virtual void settle() {}
 

@@ -62,6 +62,8 @@ void wait_as_worker(group& g) {
         }
         g.waiter_home_ = &w.eng;
         if (me.silent_) expose_all(w);
+        if (w.slow) [[unlikely]]
+            w.eng.waits_for(w, "the children of its group", &g);
         suspend(w, why::joined, sleep_in_group, &g, &me);
         reopen(g);
         g.flags_.fetch_and(~group::flag_waiting, std::memory_order_relaxed);

@@ -12,13 +12,21 @@ using engine::completion_of;
 using engine::enter_runtime;
 using engine::leave_runtime;
 
-zone slow_push(frame* parent, frame*) noexcept {
+zone slow_push(frame* parent, frame* f) noexcept {
     worker* w = hot_self();
     if (!w || !w->current->running->silent_) { // nobody has it: a reported task's entries are not handed out
         parent->next = nullptr;
         return w ? zone::reported : zone::outside;
     }
-    charge(enter_runtime(), engine::operation::fork);
+    if (w->slow) {
+        // Until the time has passed that led here, there is no such fork yet.
+        parent->next = nullptr;
+        enter_runtime();
+        parent->next = f;
+        w->eng.charge(*w, engine::operation::fork);
+    } else {
+        enter_runtime();
+    }
     leave_runtime(); // hands out what is asked for
     return zone::silent;
 }
@@ -32,6 +40,8 @@ outcome join_exposed(worker& w, frame* parent, frame* f) noexcept {
     auto& done = completion_of(*f);
     if (done.poll() == completion<>::running) {
         task* waiter = w.current->running;
+        if (w.slow) [[unlikely]]
+            w.eng.waits_for(w, "the other half of its join", f);
         engine::suspend(
             w, why::joined,
             [](worker& at, void* c, void* t) {
@@ -46,7 +56,15 @@ outcome join_exposed(worker& w, frame* parent, frame* f) noexcept {
 } // namespace
 
 outcome slow_pop(frame* parent, frame* f) noexcept {
-    worker& w = enter_runtime();
+    worker& w = *hot_self();
+    if (w.slow) {
+        // Until the time has passed that the first closure took, the second one can be had.
+        parent->next = f;
+        enter_runtime();
+        parent->next = nullptr;
+    } else {
+        enter_runtime();
+    }
     outcome how = outcome::not_run;
     // Only frames at or above `split` are exposed, and the frame that ends is the youngest of all.
     if (f == w.current->split) how = join_exposed(w, parent, f);

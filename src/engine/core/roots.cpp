@@ -5,6 +5,8 @@
 #include <weft/error.hpp>
 #include <weft/impl/entry.hpp>
 
+#include <cstdint>
+#include <optional>
 #include <string>
 
 /// Roots, and what is asked of the runtime as a whole.
@@ -43,13 +45,38 @@ void mark_iteration(int k) {
 }
 
 constinit std::atomic<int> models{0};
+constinit std::atomic<int> modules_with_costs{0};
 
-void declare_cost(std::uint64_t cycles) noexcept {
+void declare_cost(std::uint64_t cycles, int kind) noexcept {
     worker* w = hot_self();
     if (!w || !w->slow) return;
     enter_runtime();
-    w->eng.declare_cost(*w, cycles);
+    w->eng.declare_cost(*w, cycles, static_cast<work>(kind));
     leave_runtime();
+}
+
+namespace {
+
+void check_size(std::size_t bytes) {
+    if (bytes > PTRDIFF_MAX)
+        throw error("data of a negative size were declared",
+                    std::to_string(static_cast<std::ptrdiff_t>(bytes)) + " bytes", "0 or more bytes");
+}
+
+} // namespace
+
+void declare_data(const void* data, std::size_t bytes, int how) {
+    worker* w = hot_self();
+    if (!w || !w->slow) return;
+    check_size(bytes);
+    w->eng.declare_data(*w, data, bytes, static_cast<access>(how));
+}
+
+void declare_home(const void* data, std::size_t bytes, int node) {
+    worker* w = hot_self();
+    if (!w || !w->slow) return;
+    check_size(bytes);
+    w->eng.declare_home(data, bytes, node < 0 ? std::nullopt : std::optional(node));
 }
 
 void run_in_default(body b) { engine::run_root(engine::default_engine(), b); }

@@ -119,11 +119,16 @@ void suspend(worker& w0, why reason, void (*action)(worker&, void*, void*), void
     t.fiber_ = &self;
     t.state_ = task_state::suspended;
     w0.count.suspensions.add();
-    charge(w0, operation::suspend);
+    if (w0.slow) [[unlikely]] {
+        w0.eng.charge(w0, operation::suspend);
+        w0.eng.waits(w0, t, reason);
+    }
     w0.eng.scheduler->blocked(w0.id, t, reason);
     next.reset_chain();
     switch_to(w0, next, {action, a, b});
     t.state_ = task_state::running;
+    if (worker& w = *impl::hot_self(); w.slow) [[unlikely]]
+        w.eng.goes_on(w, t);
 }
 
 void resume(worker& w, task& t) noexcept {

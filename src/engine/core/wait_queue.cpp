@@ -34,6 +34,7 @@ void wait_queue::unlock() noexcept { as_lock(lock_).unlock(); }
 void wait_queue::push(waiter& w) noexcept {
     const worker* here = hot_self();
     w.home_ = here ? &here->eng : nullptr;
+    w.in_ = this;
     wait_list::push(*this, w);
 }
 waiter* wait_queue::pop() noexcept { return wait_list::pop(*this); }
@@ -68,6 +69,8 @@ void waiter::sleep() noexcept {
     if (told.poll() == completion<>::running) {
         task& me = *w.current->running;
         if (me.silent_) engine::expose_all(w);
+        if (w.slow) [[unlikely]]
+            w.eng.waits_for(w, for_what_, in_);
         engine::suspend(
             w, why::unblocked,
             [](worker& at, void* c, void* t) {

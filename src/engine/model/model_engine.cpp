@@ -1,36 +1,43 @@
 #include "engine/model/model_engine.hpp"
 
+#include "engine/core/fault_report.hpp"
 #include "engine/core/switch.hpp"
 
 #include <weft/error.hpp>
 
 #include <fmt/format.h>
 
-#include <algorithm>
-#include <cmath>
+#include <chrono>
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
+#include <ctime>
+#include <fstream>
+#include <set>
 #include <utility>
 
 #include <cxxabi.h>
 #include <pthread.h>
+#include <unistd.h>
 
 namespace weft::engine {
 
 namespace {
 
+constexpr std::size_t most_runs_kept = 1000; ///< in a report: the first ones, and the last
+
 /// Needs that this engine cannot meet, by name.
 void refuse(const needs& n) {
     const std::pair<bool, const char*> unmet[] = {{n.preempts, "preemption"},
                                                   {n.molds, "molding"},
-                                                  {n.exchanges, "exchange of cores"},
-                                                  {n.snapshots, "snapshots"},
-                                                  {n.tick != 0, "ticks"}};
-    for (const auto& [needed, name] : unmet)
+                                                  {n.exchanges, "the exchange of cores"},
+                                                  {n.snapshots, "snapshots of running tasks"},
+                                                  {n.posts, "messages between workers"},
+                                                  {n.tick > 0, "a tick"}};
+    for (const auto& [needed, what] : unmet)
         if (needed)
-            throw error("the policy needs what the model engine does not offer", name,
-                        "a policy without that need");
+            throw error("the policy needs something that the engine 'model' does not offer", what,
+                        "policies that do without it");
     if (n.task_bytes > max_task_bytes || n.group_bytes > max_group_bytes)
         throw error("the policy asks for too many bytes in each task or group",
                     fmt::format("{} and {}", n.task_bytes, n.group_bytes),
@@ -38,6 +45,32 @@ void refuse(const needs& n) {
 }
 
 [[noreturn]] void not_offered() { std::abort(); } // refuse() keeps policies that would call it out
+
+// The engines whose reports are to be written when the process ends; without a destructor, guarded by
+// process_lock().
+constinit model_engine* alive = nullptr;
+constinit bool exit_is_hooked = false;
+
+/// Every engine of a process has files of its own: "run.json", "run.2.json", ...
+std::string file_of_its_own(std::string file) {
+    static std::set<std::string> taken; // guarded by process_lock()
+    if (file.empty() || file == "-") return file;
+    const std::size_t dot = file.rfind('.');
+    const bool has_suffix = dot != std::string::npos && file.find('/', dot) == std::string::npos && dot > 0;
+    std::string name = file;
+    for (int n = 2; !taken.insert(name).second; ++n) {
+        name = file;
+        name.insert(has_suffix ? dot : file.size(), fmt::format(".{}", n));
+    }
+    return name;
+}
+
+model_engine_options with_own_files(model_engine_options o) {
+    const std::lock_guard guard(process_lock());
+    o.report_file = file_of_its_own(std::move(o.report_file));
+    o.trace_file = file_of_its_own(std::move(o.trace_file));
+    return o;
+}
 
 } // namespace
 
@@ -51,17 +84,27 @@ model_worker::model_worker(worker_id rank, model_engine& of, std::size_t workers
     slow = observed = true;
 }
 
-model_engine::model_engine(std::unique_ptr<policy> p, machine m, const model_engine_options& o)
+model_engine::model_engine(std::unique_ptr<policy> p, machine m, model_engine_options o)
     : engine(std::move(p), std::move(m), o.stack_bytes, o.keep_fibers)
-    , options(o)
-    , searching(static_cast<std::size_t>(o.workers))
-    , parked(static_cast<std::size_t>(o.workers))
-    , active_count(o.workers) {
-    const auto count = static_cast<std::size_t>(o.workers);
+    , options(with_own_files(std::move(o)))
+    , speed(on, options.events)
+    , data(on)
+    , bandwidth(data.capacities())
+    , searching(static_cast<std::size_t>(options.workers))
+    , parked(static_cast<std::size_t>(options.workers))
+    , active_count(options.workers) {
+    const auto count = static_cast<std::size_t>(options.workers);
     for (std::size_t i = 0; i < count; ++i)
-        crew.push_back(std::make_unique<model_worker>(static_cast<worker_id>(i), *this, count, o.seed));
+        crew.push_back(std::make_unique<model_worker>(static_cast<worker_id>(i), *this, count, options.seed));
     need = scheduler->attach(on, *this);
     refuse(need);
+    if (!options.report_file.empty() && options.report_file != "-" && !std::ofstream(options.report_file))
+        throw error("the report cannot be written", "WEFT_REPORT=" + options.report_file,
+                    "a file that can be created, or - for standard error");
+    if (!options.trace_file.empty()) {
+        trace.emplace(options.trace_file);
+        trace->begin(on.name(), options.policy_name, options.workers);
+    }
     for (auto& w : crew) {
         w->meters = need.own_usage;
         w->current = fibers.take();
@@ -69,16 +112,35 @@ model_engine::model_engine(std::unique_ptr<policy> p, machine m, const model_eng
     }
     impl::models.fetch_add(1, std::memory_order_relaxed);
     thread = std::thread([this] { run_thread(); });
+    clockid_t its_clock{};
+    if (pthread_getcpuclockid(thread.native_handle(), &its_clock) == 0)
+        watchdog = std::jthread([this, its_clock](std::stop_token s) { watch_over(s, its_clock); });
     settle();
+    if (options.report_file.empty() && options.trace_file.empty()) return;
+    const std::lock_guard guard(process_lock());
+    next_alive = std::exchange(alive, this);
+    if (next_alive) next_alive->previous_alive = this;
+    if (!std::exchange(exit_is_hooked, true)) std::atexit([] {
+            // Nobody else makes or destroys engines any more, or does so at their own peril.
+            for (model_engine* e = alive; e; e = e->next_alive)
+                if (e->of_this_process()) e->write_reports();
+        });
 }
 
 model_engine::~model_engine() {
+    if (!options.report_file.empty() || !options.trace_file.empty()) {
+        const std::lock_guard guard(process_lock());
+        (previous_alive ? previous_alive->next_alive : alive) = next_alive;
+        if (next_alive) next_alive->previous_alive = previous_alive;
+    }
+    watchdog = {};
     {
         const std::lock_guard lock(arriving);
         stopping = true;
         arrived_or_stopping.notify_all();
     }
     thread.join();
+    write_reports();
     impl::models.fetch_sub(1, std::memory_order_relaxed);
     for (auto& w : crew) {
         fibers.give(w->current);
@@ -96,6 +158,7 @@ void model_engine::end_threads_at_exit() noexcept {
         stopping = true;
         arrived_or_stopping.notify_all();
     }
+    watchdog = {};
     thread.join();
 }
 
@@ -116,148 +179,10 @@ std::span<task*> model_engine::mold(task&, int) { not_offered(); }
 snapshot model_engine::running(worker_id) const { not_offered(); }
 usage model_engine::so_far(const task&) const { not_offered(); }
 
-// ---- sleep
-
-void virtual_bed::sleep() {
-    if (!armed_) return;
-    asleep_ = true;
-    of_.model.block(of_);
-}
-
-bool virtual_bed::wake() noexcept {
-    if (!std::exchange(armed_, false)) return false;
-    if (std::exchange(asleep_, false)) {
-        if (worker* w = impl::hot_self()) static_cast<model_worker*>(w)->debt += of_.model.options.price.wake;
-        of_.model.go_on(of_, of_.model.options.price.woken);
-    }
-    return true;
-}
-
-// ---- time
-
-void model_engine::pass(model_worker& w, time_ns d) noexcept {
-    const time_ns until = now() + d;
-    if (events.empty() || events.next_time() > until) {
-        clock.store(until, std::memory_order_relaxed);
-        return;
-    }
-    events.push(until, nullptr, &w);
-    run_next(*w.current);
-}
-
-void model_engine::block(model_worker& w) noexcept { run_next(*w.current); }
-
-void model_engine::go_on(model_worker& w, time_ns after) noexcept { events.push(now() + after, nullptr, &w); }
-
-void model_engine::run_next(fiber& from) noexcept {
-    while (!events.empty()) {
-        const auto e = events.pop();
-        clock.store(e.at, std::memory_order_relaxed);
-        note(static_cast<std::uint64_t>(e.at));
-        if (e.happen) {
-            e.happen(e.to);
-            continue;
-        }
-        auto& next = *static_cast<model_worker*>(e.to);
-        note(static_cast<std::uint64_t>(next.id));
-        return jump_to(from, &next);
-    }
-    jump_to(from, nullptr);
-}
-
-void model_engine::note(std::uint64_t what) noexcept { history = (history ^ what) * 0x100000001b3u; }
-
-void model_engine::jump_to(fiber& from, model_worker* to) noexcept {
-    fiber& target = to ? *to->current : native;
-    impl::weft_hot.self = to;
-    if (&target == &from) return;
-    from.head = impl::weft_hot.head;
-    from.exceptions = *exceptions;
-    save_context(from, change_stacks(from, target));
-    *exceptions = from.exceptions;
-    impl::set_hot_head(from.head);
-}
-
-// ---- what user code and the runtime cost
-
-void model_engine::user_code_ends(worker& w) noexcept {
-    if (w.meters) w.current->running->self_ns_ += now() - w.stretch_began;
-}
-
-void model_engine::user_code_begins(worker& w) noexcept {
-    pay(static_cast<model_worker&>(w));
-    if (w.meters) w.stretch_began = now();
-}
-
-void model_engine::charge(worker& w, operation o) noexcept {
-    const charges& price = options.price;
-    time_ns due = 0;
-    switch (o) {
-    case operation::fork: due = price.fork; break;
-    case operation::spawn: due = price.spawn; break;
-    case operation::start: due = price.start; break;
-    case operation::suspend: due = price.suspend; break;
-    case operation::wait: due = price.wait; break;
-    }
-    static_cast<model_worker&>(w).debt += due;
-}
-
-void model_engine::pay(model_worker& w) noexcept {
-    if (const time_ns due = std::exchange(w.debt, 0)) pass(w, scaled(w, static_cast<double>(due)));
-}
-
-time_ns model_engine::scaled(const model_worker& w, double ns) const noexcept {
-    return static_cast<time_ns>(std::llround(ns / on.speed_of(core_of(w.id))));
-}
-
-void model_engine::declare_cost(worker& w, std::uint64_t cycles) noexcept {
-    auto& self = static_cast<model_worker&>(w);
-    const double mhz = on.class_of(core_of(w.id)).frequency_mhz;
-    const double cycle_ns = mhz > 0 ? 1000 / mhz : 1;
-    const auto took = static_cast<time_ns>(std::llround(static_cast<double>(cycles) * cycle_ns));
-    self.declared += took;
-    if (w.meters) w.current->running->self_ns_ += took;
-    pass(self, took);
-}
-
-// ---- roots and timers
-
-void model_engine::submit(task& t, why reason) {
-    t.arrives_as_ = static_cast<std::uint8_t>(reason);
-    if (const worker* w = impl::hot_self(); w && &w->eng == this) {
-        if (reason == why::root) ++open_roots;
-        inbox.push_back(&t);
-        watching().announce(all(), w->id);
-        return;
-    }
-    const std::lock_guard lock(arriving);
-    arrivals.push_back(&t);
-    arrived_or_stopping.notify_one();
-}
-
-void model_engine::task_retired(worker& w, const task& t) noexcept {
-    const bool is_root = t.level_ == 0 && !t.parent_ && !t.frame_ && t.id_ != 0;
-    if (is_root && --open_roots == 0) measured.ended = now() + static_cast<model_worker&>(w).debt;
-}
-
-void model_engine::set_timer(timer& t) {
-    const auto fire = [](void* what) {
-        auto& due = *static_cast<timer*>(what);
-        due.fire(due);
-    };
-    timers[&t] = events.push(std::max(t.at, now()), fire, &t);
-}
-
-void model_engine::cancel_timer(timer& t) noexcept {
-    const auto at = timers.find(&t);
-    if (at == timers.end()) return;
-    events.cancel(at->second);
-    timers.erase(at);
-}
-
 // ---- the thread that runs the model
 
 void model_engine::run_thread() {
+    const signal_stack faults_are_told_on;
     // No worker of the other engine: its signals are not for this thread.
     sigset_t none;
     sigemptyset(&none);
@@ -278,16 +203,145 @@ void model_engine::run_thread() {
         std::unique_lock lock(arriving);
         quiet = true;
         became_quiet.notify_all();
-        arrived_or_stopping.wait(lock, [&] { return stopping || !arrivals.empty(); });
+        const auto something = [&] { return stopping || !arrivals.empty(); };
+        if (open_roots == 0)
+            arrived_or_stopping.wait(lock, something);
+        else if (!arrived_or_stopping.wait_for(lock, std::chrono::duration<double>(options.deadlock_seconds), something))
+            report_deadlock();
         if (arrivals.empty()) return;
         quiet = false;
         while (task* t = arrivals.pop_front()) {
-            if (static_cast<why>(t->arrives_as_) == why::root && open_roots++ == 0) measured.began = now();
+            if (static_cast<why>(t->arrives_as_) == why::root && open_roots++ == 0) at_begin = so_far();
             inbox.push_back(t);
         }
         lock.unlock();
         watching().announce(all(), 0);
     }
+}
+
+void model_engine::waits(worker& of, const task& t, why reason) noexcept {
+    auto& w = static_cast<model_worker&>(of);
+    waiting.add(t, reason, std::exchange(w.waits_for_what, nullptr), w.waits_for_which, now());
+}
+
+void model_engine::waits_for(worker& of, const char* what, const void* which) noexcept {
+    auto& w = static_cast<model_worker&>(of);
+    w.waits_for_what = what;
+    w.waits_for_which = which;
+}
+
+void model_engine::goes_on(worker&, const task& t) noexcept { waiting.remove(t); }
+
+void model_engine::report_deadlock() {
+    std::fflush(stdout);
+    std::fprintf(stderr,
+                 "weft: deadlock at %.6f s of virtual time: nothing can happen any more, no other thread has handed\n"
+                 "anything in for %g s, and these tasks wait for each other:\n%s",
+                 static_cast<double>(now()) * 1e-9, options.deadlock_seconds, waiting.to_string().c_str());
+    write_reports();
+    std::_Exit(EXIT_FAILURE); // their stacks cannot be unwound
+}
+
+void model_engine::watch_over(const std::stop_token& stopped, clockid_t its_clock) {
+    // In a stretch of user code virtual time stands still, and so does everybody else in it: one that never
+    // ends, since it waits for somebody else in a loop of its own, is a hang that only real time can tell.
+    const auto used = [&] {
+        timespec t{};
+        clock_gettime(its_clock, &t);
+        return static_cast<double>(t.tv_sec) + static_cast<double>(t.tv_nsec) * 1e-9;
+    };
+    std::mutex nobodys;
+    std::condition_variable_any never;
+    std::unique_lock lock(nobodys);
+    std::uint64_t last = stretches.load(std::memory_order_relaxed);
+    double since = used();
+    bool told = false;
+    const auto period = std::chrono::duration<double>(std::min(1.0, options.stuck_seconds / 4));
+    while (!never.wait_for(lock, stopped, period, [] { return false; }) && !stopped.stop_requested()) {
+        const std::uint64_t now_at = stretches.load(std::memory_order_relaxed);
+        if (now_at != last) {
+            last = now_at;
+            since = used();
+            told = false;
+        } else if (!told && used() - since > options.stuck_seconds) {
+            told = true;
+            std::fprintf(stderr,
+                         "weft: one stretch of user code has run for %g s of processor time while virtual time\n"
+                         "stands still at %.6f s. If it waits in a loop for another task, that task cannot run: use a\n"
+                         "mutex, latch, future or this_task::yield() of weft instead. If it computes, it will go on.\n",
+                         options.stuck_seconds, static_cast<double>(now()) * 1e-9);
+        }
+    }
+}
+
+// ---- reports
+
+void model_engine::task_retired(worker& of, const task& t) noexcept {
+    const bool is_root = t.level_ == 0 && !t.parent_ && !t.frame_ && t.id_ != 0;
+    if (!is_root) return;
+    pay(static_cast<model_worker&>(of), activity::overhead);
+    if (--open_roots > 0) return;
+    model_report run = so_far().since(at_begin);
+    const std::lock_guard lock(reporting);
+    ++runs_ended;
+    if (runs.size() == most_runs_kept) runs.pop_back();
+    runs.push_back(std::move(run));
+}
+
+model_report model_engine::so_far() {
+    model_report r{.machine = on.name(),
+                   .policy = options.policy_name,
+                   .ended = now(),
+                   .events = steps,
+                   .measured = options.measures,
+                   .invalidations = data.invalidations(),
+                   .steals_by_distance = steals_by_distance};
+    for (auto& w : crew) {
+        turn(*w, w->times.doing()); // books what has passed
+        r.workers.push_back({.spent = w->times.spent(),
+                             .tasks = w->count.tasks.get(),
+                             .steals = w->count.steals.get(),
+                             .exposures = w->count.exposures.get(),
+                             .memory = data.of_worker(core_of(w->id))});
+    }
+    for (int n = 0; n < data.node_count(); ++n)
+        r.nodes.push_back({.bytes = data.of_node(n), .bandwidth_gbps = data.capacities()[static_cast<std::size_t>(n)]});
+    return r;
+}
+
+std::optional<measured_run> model_engine::last_measured_run() const {
+    const std::lock_guard lock(reporting);
+    if (runs.empty()) return std::nullopt;
+    const model_report& r = runs.back();
+    return measured_run{r.began, r.ended, r.user_time()};
+}
+
+std::string model_engine::describe_last_run(bool as_json) const {
+    const std::lock_guard lock(reporting);
+    if (runs.empty()) return "";
+    return as_json ? runs.back().to_json() : runs.back().to_table();
+}
+
+void model_engine::write_reports() noexcept {
+    trace.reset();
+    if (options.report_file.empty()) return;
+    const bool as_json = options.report_file.ends_with(".json");
+    std::string text = as_json ? "{\"runs\": [" : "";
+    for (std::size_t i = 0; i < runs.size(); ++i) {
+        const std::uint64_t number = i + 1 == runs.size() ? runs_ended : i + 1;
+        if (as_json)
+            text += (i > 0 ? ",\n" : "\n") + runs[i].to_json();
+        else
+            text += fmt::format("-- run {} of {}\n{}", number, runs_ended, runs[i].to_table());
+    }
+    if (as_json) text += fmt::format("\n], \"runs_ended\": {}}}\n", runs_ended);
+    if (options.report_file == "-") {
+        std::fputs(text.c_str(), stderr);
+        return;
+    }
+    std::ofstream out(options.report_file);
+    if (!(out << text).flush())
+        std::fprintf(stderr, "weft: the report %s could not be written\n", options.report_file.c_str());
 }
 
 } // namespace weft::engine

@@ -1,53 +1,53 @@
 #pragma once
 
 #include "engine/core/engine.hpp"
+#include "engine/core/process.hpp"
 #include "engine/core/watch.hpp"
-#include "engine/model/charges.hpp"
+#include "engine/model/core_speed.hpp"
 #include "engine/model/event_queue.hpp"
-#include "engine/model/virtual_bed.hpp"
-#include "engine/threads/process.hpp"
+#include "engine/model/model_worker.hpp"
+#include "engine/model/numa_memory.hpp"
+#include "engine/model/report.hpp"
+#include "engine/model/scenario.hpp"
+#include "engine/model/shared_bandwidth.hpp"
+#include "engine/model/timeline.hpp"
+#include "engine/model/wait_register.hpp"
 #include "queue/chain.hpp"
-#include "engine/core/watch.hpp"
 
 #include <condition_variable>
 #include <cstdint>
+#include <ctime>
 #include <map>
 #include <memory>
 #include <mutex>
-#include <random>
+#include <optional>
+#include <stop_token>
+#include <string>
 #include <thread>
 #include <vector>
 
 namespace weft::engine {
 
-struct model_engine;
-
-/// A worker in virtual time. One OS thread runs all of them, one after the other.
-struct model_worker : worker {
-    model_worker(worker_id rank, model_engine& of, std::size_t workers, std::uint64_t seed);
-
-    model_engine& model;
-    virtual_bed bed{*this};
-    std::atomic<std::uint64_t> owed{0}; ///< see watch.hpp
-    std::minstd_rand random;
-    bool working = false;         ///< runs a task
-    time_ns debt = 0;             ///< charged and not paid yet
-    time_ns declared = 0;         ///< by weft::cost, passed
-    impl::frame* answer = nullptr; ///< an entry on its way to this worker, which its owner may still take back
-};
-
 struct model_engine_options {
-    int workers = 1;
+    int workers = 1; ///< at most the machine's ranks
     std::uint64_t seed = 1;
     std::size_t stack_bytes = std::size_t{1} << 20;
     std::size_t keep_fibers = 256;
     time_ns patience = 100'000; ///< from the first look without success to sleep
-    charges price{};
+    bool measures = false;      ///< user code that declares no cost takes what it takes here
+    scenario events{};
+    std::string policy_name{}; ///< for reports
+    std::string report_file{}; ///< empty: none; "-": tables on standard error; *.json, or tables
+    std::string trace_file{};  ///< empty: none
+    double deadlock_seconds = 2; ///< of real time in which nobody else hands anything in
+    double stuck_seconds = 30;   ///< of processor time in one stretch of user code, until it is spoken of
 };
 
 /// Virtual workers in virtual time: README.md beside this file.
 struct model_engine final : engine, policy_context {
-    model_engine(std::unique_ptr<policy>, machine, const model_engine_options&);
+    /// Throws weft::error for a machine that does not say how fast its cores are, and for files that cannot be
+    /// written.
+    model_engine(std::unique_ptr<policy>, machine, model_engine_options);
     ~model_engine() override; ///< every root must have ended
 
     // engine
@@ -65,11 +65,17 @@ struct model_engine final : engine, policy_context {
     void user_code_begins(worker&) noexcept override;
     void charge(worker&, operation) noexcept override;
     void task_retired(worker&, const task&) noexcept override;
-    void declare_cost(worker&, std::uint64_t cycles) noexcept override;
+    void waits(worker&, const task&, why) noexcept override;
+    void waits_for(worker&, const char* what, const void* which) noexcept override;
+    void goes_on(worker&, const task&) noexcept override;
+    void declare_cost(worker&, std::uint64_t cycles, work) noexcept override;
+    void declare_data(worker&, const void*, std::size_t, access) noexcept override;
+    void declare_home(const void*, std::size_t, std::optional<int> node) override;
     bool of_this_process() const noexcept override { return member.of_this_process(); }
     void end_threads_at_exit() noexcept override;
-    std::optional<stretch> last_stretch() const override { return measured; }
     void settle() override;
+    std::optional<measured_run> last_measured_run() const override;
+    std::string describe_last_run(bool as_json) const override;
 
     // policy_context
     workers all() const override { return {0, worker_count()}; }
@@ -84,7 +90,7 @@ struct model_engine final : engine, policy_context {
     [[noreturn]] snapshot running(worker_id) const override;
     [[noreturn]] usage so_far(const task&) const override;
 
-    // model_engine.cpp: time
+    // virtual_time.cpp
     /// The running worker goes on after `d`; others run meanwhile.
     void pass(model_worker&, time_ns d) noexcept;
     /// The running worker goes on when somebody has made it: `after` from then on.
@@ -93,24 +99,44 @@ struct model_engine final : engine, policy_context {
     /// Leaves `from` for whoever is next.
     void run_next(fiber& from) noexcept;
     void jump_to(fiber& from, model_worker* to) noexcept;
-    void run_thread();
-    /// The running worker passes what it was charged.
-    void pay(model_worker&) noexcept;
-    time_ns scaled(const model_worker&, double ns) const noexcept;
-    void note(std::uint64_t what) noexcept;
+    void note(std::uint64_t what) noexcept { history = (history ^ what) * 0x100000001b3u; }
+    void turn(model_worker&, activity) noexcept;
+    /// The running worker does that for so many nanoseconds; fractions add up.
+    void spend(model_worker&, double ns, activity) noexcept;
+    /// The same for work that takes so long on a core of speed 1.
+    void do_work(model_worker&, double ns, work_kind, activity) noexcept;
+    void pay(model_worker&, activity) noexcept; ///< what it was charged
+    void await_data(model_worker&) noexcept;    ///< that its user code has touched
+    void foresee_arrival();
+    void change_bandwidths();
+    void data_arrive();
 
     // search.cpp
     task* find_work(model_worker&);
-    pick look(model_worker&, bool last);
+    pick look(model_worker&, bool last, activity);
     task* ask(model_worker&, model_worker& victim);
+    void wait_for_answer(model_worker&, model_worker& victim);
+    void end_wait(model_worker& asker);
+    void refuse_askers(model_worker& victim);
     task* park(model_worker&);
-    task* receive(model_worker&, impl::frame*);
+    task* receive(model_worker&);
     bool take_submitted(model_worker&);
     bool hand_out(worker& victim, model_worker& thief) noexcept;
+    void count_steal(model_worker&, int from);
     auto watching() noexcept { return watch<decltype(crew)>{searching, parked, crew, active_count}; }
-    time_ns way(worker_id from, worker_id to) const noexcept;
+    double way(worker_id from, worker_id to) const noexcept;
+
+    // model_engine.cpp
+    void run_thread();
+    void watch_over(const std::stop_token&, clockid_t its_clock);
+    model_report so_far();
+    void write_reports() noexcept;
+    [[noreturn]] void report_deadlock();
 
     const model_engine_options options;
+    core_speed speed;
+    numa_memory data;
+    shared_bandwidth bandwidth;
     std::vector<std::unique_ptr<model_worker>> crew;
     event_queue events;
     std::atomic<time_ns> clock{0}; ///< written by the model's thread; relaxed: others read it for reports
@@ -118,11 +144,27 @@ struct model_engine final : engine, policy_context {
     exception_globals* exceptions = nullptr; ///< the ABI's, of the thread
     queue::worker_set<> searching, parked;
     std::atomic<int> active_count;
-    queue::chain<task> inbox;                 ///< handed in by the model itself
-    std::map<timer*, event_queue::number> timers; ///< looked up only
+    queue::chain<task> inbox;                     ///< handed in by the model itself
+    struct alarm {
+        model_engine* in;
+        timer* of;
+        event_queue::number event;
+    };
+    std::map<timer*, alarm> alarms; ///< looked up only
+    std::optional<event_queue::number> arrival;   ///< of the data that come first
+    double bandwidths_hold_until = 0;             ///< then others take more or less of them
+    std::map<double, std::uint64_t> steals_by_distance;
+    wait_register waiting;
     int open_roots = 0;
-    stretch measured{};       ///< written before the last root's end is told
     std::uint64_t history = 0; ///< hash of all that has happened
+    std::uint64_t steps = 0;   ///< of virtual time
+    std::atomic<std::uint64_t> stretches{0}; ///< of user code that have begun; relaxed: a sign of life
+    std::optional<timeline> trace;
+
+    model_report at_begin{}; ///< of the present run
+    mutable std::mutex reporting;
+    std::vector<model_report> runs{}; ///< under `reporting`: the first ended ones, and the last
+    std::uint64_t runs_ended = 0;     ///< likewise
 
     std::mutex arriving;
     std::condition_variable arrived_or_stopping, became_quiet;
@@ -130,7 +172,9 @@ struct model_engine final : engine, policy_context {
     bool stopping = false;       ///< likewise
     bool quiet = false;          ///< likewise: nothing happens until something arrives
     const membership member;
+    model_engine *next_alive = nullptr, *previous_alive = nullptr; ///< whose reports are to be written at exit
     std::thread thread;
+    std::jthread watchdog;
 };
 
 } // namespace weft::engine

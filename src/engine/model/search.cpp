@@ -32,17 +32,18 @@ void model_engine::schedule() {
 }
 
 task* model_engine::find_work(model_worker& w) {
-    pay(w);
-    task* t = look(w, false).t;
+    pay(w, activity::overhead);
+    task* t = look(w, false, activity::overhead).t;
     if (t) {
         w.working = true;
         return t;
     }
     w.working = false;
+    refuse_askers(w);
     w.count.begin_idle(now());
     searching.insert(rank(w.id));
     for (time_ns since = now(); !t;) {
-        pick p = look(w, false);
+        pick p = look(w, false, activity::search);
         t = p.t;
         if (!t && p.ask) t = ask(w, *crew[static_cast<std::size_t>(p.from)]);
         if (t) break;
@@ -52,35 +53,42 @@ task* model_engine::find_work(model_worker& w) {
             searching.insert(rank(w.id));
             since = now();
         } else if (now() == since) {
-            pass(w, 1); // where looking costs nothing, time must go on nevertheless
+            spend(w, 1, activity::search); // where looking costs nothing, time must go on nevertheless
         }
     }
     w.count.end_idle(now());
     watching().stop_searching(w.id);
     w.working = true;
-    pay(w);
+    pay(w, activity::search);
     return t;
 }
 
-pick model_engine::look(model_worker& w, bool last) {
+pick model_engine::look(model_worker& w, bool last, activity as) {
     take_submitted(w);
     const pick p = scheduler->next(w.id, last);
-    const bool away = p.from != w.id;
     const bool shared = p.from >= worker_count();
-    w.debt += shared ? options.price.lock : away ? way(w.id, p.from) : options.price.look;
-    if (p.t && away && !shared) w.count.steals.add();
-    pay(w);
+    const bool away = !shared && p.from != w.id;
+    w.debt += shared ? on.charges().lock : away ? way(w.id, p.from) : on.charges().look;
+    if (p.t && away) count_steal(w, p.from);
+    pay(w, as);
     return p;
 }
 
-time_ns model_engine::way(worker_id from, worker_id to) const noexcept {
-    const auto ns = on.steal_latency_ns(core_of(from), core_of(to));
-    return ns ? static_cast<time_ns>(*ns) : options.price.look_away;
+double model_engine::way(worker_id from, worker_id to) const noexcept {
+    return on.steal_latency_ns(core_of(from), core_of(to)).value_or(on.charges().look_away);
 }
 
-task* model_engine::receive(model_worker& w, impl::frame* entry) {
-    if (!entry) return nullptr;
+void model_engine::count_steal(model_worker& w, int from) {
     w.count.steals.add();
+    ++steals_by_distance[on.distance(core_of(w.id), core_of(from))];
+}
+
+// ---- hidden entries
+
+task* model_engine::receive(model_worker& w) {
+    impl::frame* const entry = std::exchange(w.answer, nullptr);
+    if (!entry) return nullptr;
+    count_steal(w, w.answered_by);
     task& t = task_of_frame(w, *entry);
     const placed p = scheduler->ready(w.id, t, why::exposed);
     task* mine = scheduler->next(w.id, false).t;
@@ -90,11 +98,38 @@ task* model_engine::receive(model_worker& w, impl::frame* entry) {
 
 task* model_engine::ask(model_worker& w, model_worker& victim) {
     if (&victim == &w || !victim.working) return nullptr;
-    const time_ns there = way(w.id, victim.id) / 2;
-    pass(w, there + options.price.exposure);
-    hand_out(victim, w);
-    pass(w, there);
-    return receive(w, std::exchange(w.answer, nullptr));
+    const double there = way(w.id, victim.id) / 2;
+    spend(w, there, activity::search);
+    if (victim.working) wait_for_answer(w, victim);
+    spend(w, there, activity::search); // its owner may take the answer back meanwhile
+    return receive(w);
+}
+
+void model_engine::wait_for_answer(model_worker& w, model_worker& victim) {
+    const auto until = static_cast<time_ns>(on.charges().exposure + on.charges().signal);
+    if (until > 0) {
+        victim.askers.insert(rank(w.id));
+        w.asks = &victim;
+        w.deadline = events.push(now() + until, nullptr, &w);
+        turn(w, activity::search);
+        block(w);
+        turn(w, activity::search);
+        victim.askers.erase(rank(w.id));
+        if (!std::exchange(w.asks, nullptr)) return; // answered, or refused
+    }
+    // It was interrupted.
+    if (victim.working) hand_out(victim, w);
+}
+
+void model_engine::end_wait(model_worker& asker) {
+    asker.asks = nullptr;
+    events.cancel(asker.deadline);
+    go_on(asker, 0);
+}
+
+void model_engine::refuse_askers(model_worker& victim) {
+    for (auto& asker : crew)
+        if (asker->asks == &victim) end_wait(*asker);
 }
 
 bool model_engine::hand_out(worker& victim, model_worker& thief) noexcept {
@@ -105,19 +140,22 @@ bool model_engine::hand_out(worker& victim, model_worker& thief) noexcept {
     exposure(victim, *of, *entry, thief.id);
     victim.count.exposures.add();
     thief.answer = entry;
+    thief.answered_by = victim.id;
     return true;
 }
 
 void model_engine::answer(worker& victim, bool) noexcept {
-    // Those who sleep, and have asked before.
     fiber* of = nullptr;
     while (oldest_hidden(victim, of)) {
         const auto id = victim.askers.take_one_in(0, rank(worker_count()), rank(victim.id));
         if (!id) return;
         model_worker& asker = *crew[*id];
-        if (asker.answer || !parked.contains(*id)) continue;
-        hand_out(victim, asker);
-        asker.bed.wake();
+        if (asker.answer) continue;
+        if (asker.asks == &victim) {
+            if (hand_out(victim, asker)) end_wait(asker);
+        } else if (parked.contains(*id) && hand_out(victim, asker)) {
+            asker.bed.wake();
+        }
     }
 }
 
@@ -136,8 +174,9 @@ task* model_engine::park(model_worker& w) {
         for (worker_id v = victims.first; v < victims.last && !w.answer; ++v) {
             if (v == w.id) continue;
             model_worker& victim = *crew[static_cast<std::size_t>(v)];
-            victim.askers.insert(rank(w.id));
-            if (victim.working) hand_out(victim, w);
+            victim.askers.insert(rank(w.id)); // stays: who begins to work later answers then
+            if (victim.working && hand_out(victim, w))
+                spend(w, way(w.id, v) + on.charges().signal, activity::search);
         }
     };
     const auto look_again = [&] {
@@ -145,14 +184,15 @@ task* model_engine::park(model_worker& w) {
         take_submitted(w);
         if (pick p = scheduler->next(w.id, true); p.t) {
             t = p.t;
+            if (p.from != w.id && p.from < worker_count()) count_steal(w, p.from);
             return true;
         }
         w.count.parks.add();
         return false;
     };
     watching().park(w.id, ask_all, look_again);
-    if (impl::frame* f = std::exchange(w.answer, nullptr)) {
-        task* got = receive(w, f);
+    if (w.answer) {
+        task* got = receive(w);
         if (!t) return got;
         if (got) offer(w, *got, why::exposed);
     }
@@ -170,7 +210,7 @@ bool model_engine::take_submitted(model_worker& w) {
 
 void model_engine::announce(worker& w, const placed& p) {
     auto& self = static_cast<model_worker&>(w);
-    self.debt += p.at >= worker_count() ? options.price.lock : p.at != w.id ? way(w.id, p.at) : 0;
+    self.debt += p.at >= worker_count() ? on.charges().lock : p.at != w.id ? way(w.id, p.at) : 0;
     watching().announce(p.who, w.id);
 }
 

@@ -1,9 +1,12 @@
 #include "engine/core/exposure.hpp"
-#include "engine/threads/signal_claim.hpp"
+#include "engine/core/signal_claim.hpp"
 #include "engine/threads/thread_engine.hpp"
 
 #include <cerrno>
 #include <csignal>
+#include <mutex>
+
+#include <pthread.h>
 
 namespace weft::engine {
 
@@ -23,10 +26,29 @@ void handle(int, siginfo_t* info, void* context) {
     errno = kept;
 }
 
+constinit int engines = 0; // with threads; guarded by process_lock()
+
+/// One thread, the one that called fork(), and no engine.
+void after_fork_in_child() {
+    engines = 0;
+    claim.give_back();
+    forget_followers();
+}
+
+/// When the library is loaded; dlclose() undoes it.
+[[maybe_unused]] const int registered = pthread_atfork(nullptr, nullptr, after_fork_in_child);
+
 } // namespace
 
-void install_exposure_handler() noexcept { claim.take(handle, SA_RESTART); }
-void give_back_exposure_handler() noexcept { claim.give_back(); }
+exposure_handler::exposure_handler() {
+    const std::lock_guard guard(process_lock());
+    if (engines++ == 0) claim.take(handle, SA_RESTART);
+}
+
+exposure_handler::~exposure_handler() {
+    const std::lock_guard guard(process_lock());
+    if (--engines == 0) claim.give_back();
+}
 
 void allow_exposure_signal() noexcept {
     sigset_t mask;

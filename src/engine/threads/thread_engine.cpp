@@ -1,5 +1,6 @@
 #include "engine/threads/thread_engine.hpp"
 
+#include "engine/core/fault_report.hpp"
 #include "engine/core/switch.hpp"
 
 #include <weft/error.hpp>

@@ -1,11 +1,12 @@
 #pragma once
 
 #include "engine/core/engine.hpp"
-#include "engine/threads/alarm_clock.hpp"
-#include "engine/threads/follower.hpp"
-#include "engine/threads/process.hpp"
-#include "engine/threads/thread_worker.hpp"
+#include "engine/core/process.hpp"
 #include "engine/core/watch.hpp"
+#include "engine/threads/alarm_clock.hpp"
+#include "engine/threads/exposure_handler.hpp"
+#include "engine/threads/follower.hpp"
+#include "engine/threads/thread_worker.hpp"
 #include "queue/injector.hpp"
 
 #include <atomic>
@@ -112,30 +113,9 @@ struct thread_engine final : engine, policy_context {
     std::latch all_ended;            ///< no worker's words go before the last one has stopped asking
     std::atomic<int> ended{0};       ///< threads that are through with this engine's words
     bool abandon = false;            ///< threads end without a word; written before `stopping`
-    const membership member;         ///< there are handlers as long as there are threads
+    const membership member;         ///< as long as there are threads, as is the next one
+    const exposure_handler handler;
     std::optional<follower> follows; ///< if options.follow and there is anything to be changed
-};
-
-/// The thread's signal for exposure; its default is to be ignored, so one that comes too late does nothing.
-/// These four under process_lock().
-void install_exposure_handler() noexcept;
-void give_back_exposure_handler() noexcept;
-/// Reports a stack that a task has used up; faults elsewhere go to who was there before.
-void install_fault_report() noexcept;
-void give_back_fault_report() noexcept;
-/// In the calling thread, whatever mask it inherited.
-void allow_exposure_signal() noexcept;
-/// Gives the calling thread a signal stack for as long as the object lives.
-class signal_stack {
-public:
-    signal_stack();
-    ~signal_stack();
-    signal_stack(const signal_stack&) = delete;
-    signal_stack& operator=(const signal_stack&) = delete;
-
-private:
-    void* memory_ = nullptr;
-    std::size_t bytes_ = 0;
 };
 
 } // namespace weft::engine

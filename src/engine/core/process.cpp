@@ -1,6 +1,6 @@
-#include "engine/threads/process.hpp"
+#include "engine/core/process.hpp"
 
-#include "engine/threads/thread_engine.hpp"
+#include "engine/core/fault_report.hpp"
 
 #include <pthread.h>
 
@@ -29,8 +29,6 @@ void after_fork_in_child() {
     // One thread, the one that called fork(), and no engine.
     forks.fetch_add(1, std::memory_order_relaxed);
     members = 0;
-    forget_followers();
-    give_back_exposure_handler();
     give_back_fault_report();
     after_fork_in_parent();
 }
@@ -51,14 +49,12 @@ unsigned forks_so_far() noexcept { return forks.load(std::memory_order_relaxed);
 membership::membership() : born_in_(forks_so_far()) {
     const std::lock_guard guard(lock);
     if (members++ > 0) return;
-    install_exposure_handler();
     install_fault_report();
 }
 
 membership::~membership() {
     const std::lock_guard guard(lock);
     if (--members > 0) return;
-    give_back_exposure_handler();
     give_back_fault_report();
 }
 

@@ -16,8 +16,8 @@ std::mutex& process_lock() noexcept; ///< what is shared by all engines
 /// no threads here.
 unsigned forks_so_far() noexcept;
 
-/// An engine's membership. The first member installs the signal handlers, the last one gives them back: it
-/// lives as long as the engine's threads.
+/// An engine's membership. The first member installs the report of stacks that overflow, the last one takes
+/// it away: it lives as long as the engine's threads.
 class membership {
 public:
     membership();

@@ -1,5 +1,7 @@
-#include "engine/threads/signal_claim.hpp"
-#include "engine/threads/thread_engine.hpp"
+#include "engine/core/fault_report.hpp"
+
+#include "engine/core/engine.hpp"
+#include "engine/core/signal_claim.hpp"
 
 #include <csignal>
 #include <cstdio>

@@ -1,0 +1,25 @@
+#pragma once
+
+#include <cstddef>
+
+namespace weft::engine {
+
+/// Reports a stack that a task has used up; faults elsewhere go to who was there before. Under
+/// process_lock().
+void install_fault_report() noexcept;
+void give_back_fault_report() noexcept;
+
+/// Gives the calling thread a signal stack for as long as the object lives.
+class signal_stack {
+public:
+    signal_stack();
+    ~signal_stack();
+    signal_stack(const signal_stack&) = delete;
+    signal_stack& operator=(const signal_stack&) = delete;
+
+private:
+    void* memory_ = nullptr;
+    std::size_t bytes_ = 0;
+};
+
+} // namespace weft::engine

@@ -1,0 +1,180 @@
+#include "engine/model/numa_memory.hpp"
+
+#include <algorithm>
+#include <limits>
+
+namespace weft::engine {
+
+namespace {
+
+constexpr double unlimited = std::numeric_limits<double>::infinity();
+
+/// Of one core that waits for so many lines at a time; 0 where no latency is known: then it costs nothing.
+double ns_a_byte(const machine& m, std::optional<double> gbps, std::optional<double> latency_ns, int line_bytes) {
+    if (gbps) return 1 / *gbps;
+    return latency_ns ? *latency_ns / (m.model().loads_in_flight * line_bytes) : 0;
+}
+
+} // namespace
+
+void transfer::use(int resource, double bytes_more) {
+    for (auto& u : uses) {
+        if (u.resource != resource) continue;
+        u.bytes += bytes_more;
+        return;
+    }
+    uses.push_back({resource, bytes_more});
+}
+
+numa_memory::numa_memory(const machine& m)
+    : on_(m)
+    , names_(m.model().block_bytes)
+    , above_(at(m.size()))
+    , workers_(at(m.size()))
+    , nodes_(at(node_count())) {
+    const auto resource = [&](std::optional<double> gbps) {
+        capacities_.push_back(gbps.value_or(unlimited));
+        return static_cast<int>(capacities_.size()) - 1;
+    };
+    for (const auto& node : m.memory_nodes()) resource(node.bandwidth_gbps);
+    for (int from = 0; from < node_count(); ++from)
+        for (int to = 0; to < node_count(); ++to)
+            if (from != to) links_[{from, to}] = resource(m.node_bandwidth_gbps(from, to));
+    for (const cache& c : m.caches()) {
+        const bool first_level = c.level == 1; // what a hit there takes is the code's own
+        const bool shared =
+            m.core_at(c.shared_by.first).physical_core != m.core_at(c.shared_by.last - 1).physical_core;
+        caches_.push_back({.held = lru_cache(c.bytes),
+                           .latency_ns = first_level ? 0 : c.latency_ns.value_or(0),
+                           .ns_a_byte = first_level ? 0 : ns_a_byte(m, c.bandwidth_gbps, c.latency_ns, c.line_bytes),
+                           .line_bytes = c.line_bytes,
+                           .level = c.level,
+                           .shared = shared,
+                           .inclusive = c.inclusive,
+                           .resource = shared ? resource(c.shared_bandwidth_gbps) : unknown});
+    }
+    for (int rank = 0; rank < m.size(); ++rank) {
+        above_[at(rank)].assign(m.caches_of(rank).begin(), m.caches_of(rank).end());
+        if (!above_[at(rank)].empty())
+            workers_[at(rank)].levels.resize(at(caches_[at(above_[at(rank)].back())].level));
+        for (std::size_t k = 0; k < above_[at(rank)].size(); ++k)
+            for (std::size_t lower = 0; lower < k; ++lower) {
+                auto& below = caches_[at(above_[at(rank)][k])].below;
+                if (std::find(below.begin(), below.end(), above_[at(rank)][lower]) == below.end())
+                    below.push_back(above_[at(rank)][lower]);
+            }
+    }
+}
+
+numa_memory::block& numa_memory::grown(block_id b, bool fresh) {
+    if (fresh) blocks_.emplace_back(); // names are given in order
+    return blocks_[b];
+}
+
+void numa_memory::name(const void* data, std::size_t bytes, int first_home, int step) {
+    int home = first_home;
+    names_.for_each_block(data, bytes, [&](block_id b, bool fresh) {
+        block& x = grown(b, fresh);
+        if (x.home == unknown) x.home = static_cast<std::int16_t>(home);
+        home = (home + step) % node_count();
+    });
+}
+
+void numa_memory::bind(const void* data, std::size_t bytes, int node) { name(data, bytes, node, 0); }
+void numa_memory::interleave(const void* data, std::size_t bytes) { name(data, bytes, 0, 1); }
+
+void numa_memory::touch(int rank, const void* data, std::size_t bytes, bool writes, transfer& cost) {
+    names_.for_each_block(data, bytes, [&](block_id b, bool fresh) {
+        block& x = grown(b, fresh);
+        if (x.home == unknown) x.home = static_cast<std::int16_t>(on_.memory_node_of(rank));
+        access(rank, b, writes, cost);
+    });
+}
+
+void numa_memory::access(int rank, block_id b, bool writes, transfer& cost) {
+    const auto& above = above_[at(rank)];
+    const auto bytes = static_cast<std::uint64_t>(names_.bytes_of(b));
+    std::size_t k = 0;
+    for (; k < above.size(); ++k) {
+        one_cache& c = caches_[at(above[k])];
+        const std::uint64_t lines = (bytes + static_cast<std::uint64_t>(c.line_bytes) - 1) /
+                                    static_cast<std::uint64_t>(c.line_bytes);
+        level_count& count = workers_[at(rank)].levels[at(c.level) - 1];
+        count.accesses += lines;
+        if (c.held.use(b)) {
+            const double ns = c.latency_ns + static_cast<double>(bytes) * c.ns_a_byte;
+            (c.shared ? cost.shared_ns : cost.private_ns) += ns;
+            if (c.shared) {
+                cost.bytes += static_cast<double>(bytes);
+                cost.use(c.resource, static_cast<double>(bytes));
+            }
+            break;
+        }
+        count.misses += lines;
+    }
+    if (k == above.size()) fetch(rank, b, cost);
+    while (k-- > 0) fill(above[k], b, rank, cost); // those that missed, the largest first
+    if (!writes) return;
+    invalidate_others(rank, b);
+    blocks_[b].dirty = true;
+    if (blocks_[b].copies == 0) write_back(b, rank, cost); // no cache can hold it
+}
+
+/// Between the core's node and the block's home.
+void numa_memory::move(int rank, block_id b, transfer& cost) {
+    const int from = on_.memory_node_of(rank);
+    const int home = blocks_[b].home;
+    const std::int64_t bytes = names_.bytes_of(b);
+    cost.bytes += static_cast<double>(bytes);
+    cost.use(home, static_cast<double>(bytes));
+    if (from != home) cost.use(links_.at({from, home}), static_cast<double>(bytes));
+    for (traffic* t : {&workers_[at(rank)].memory, &nodes_[at(home)]})
+        (from == home ? t->local : t->remote) += static_cast<std::uint64_t>(bytes);
+}
+
+void numa_memory::fetch(int rank, block_id b, transfer& cost) {
+    const auto bytes = static_cast<double>(names_.bytes_of(b));
+    const cache* last = on_.last_level_cache_of(rank);
+    const auto latency = on_.node_latency_ns(on_.memory_node_of(rank), blocks_[b].home);
+    cost.shared_ns +=
+        latency.value_or(0) + bytes * ns_a_byte(on_, std::nullopt, latency, last ? last->line_bytes : 64);
+    for (const int c : above_[at(rank)])
+        if (caches_[at(c)].shared) cost.use(caches_[at(c)].resource, bytes);
+    move(rank, b, cost);
+}
+
+void numa_memory::fill(int c, block_id b, int rank, transfer& cost) {
+    one_cache& into = caches_[at(c)];
+    if (into.held.insert(b, names_.bytes_of(b), [&](block_id gone) { left(c, gone, rank, cost); }))
+        ++blocks_[b].copies;
+}
+
+void numa_memory::left(int c, block_id b, int rank, transfer& cost) {
+    block& x = blocks_[b];
+    --x.copies;
+    const one_cache& from = caches_[at(c)];
+    if (from.inclusive && x.copies > 0)
+        for (const int below : from.below)
+            if (caches_[at(below)].held.erase(b)) --x.copies;
+    if (x.copies == 0 && x.dirty) write_back(b, rank, cost);
+}
+
+/// Nobody waits for it, but it takes its part of the bandwidth.
+void numa_memory::write_back(block_id b, int rank, transfer& cost) {
+    blocks_[b].dirty = false;
+    move(rank, b, cost);
+}
+
+void numa_memory::invalidate_others(int rank, block_id b) {
+    block& x = blocks_[b];
+    const auto& own = above_[at(rank)];
+    auto mine = static_cast<std::uint16_t>(
+        std::count_if(own.begin(), own.end(), [&](int c) { return caches_[at(c)].held.contains(b); }));
+    for (int c = 0; x.copies > mine && c < static_cast<int>(caches_.size()); ++c) {
+        if (std::find(own.begin(), own.end(), c) != own.end() || !caches_[at(c)].held.erase(b)) continue;
+        --x.copies;
+        ++invalidations_;
+    }
+}
+
+} // namespace weft::engine

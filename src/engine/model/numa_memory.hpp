@@ -1,0 +1,106 @@
+#pragma once
+
+#include "engine/model/data_names.hpp"
+#include "engine/model/lru_cache.hpp"
+#include "engine/model/shared_bandwidth.hpp"
+#include "machine/machine.hpp"
+
+#include <cstdint>
+#include <map>
+#include <utility>
+#include <vector>
+
+namespace weft::engine {
+
+/// What the data of one stretch of user code cost its core where nobody else is in the way, and what they use
+/// that others use too.
+struct transfer {
+    double private_ns = 0; ///< waiting for caches that no other core has
+    double shared_ns = 0;  ///< waiting for shared caches and for memory
+    double bytes = 0;      ///< from shared caches and memory
+    std::vector<shared_bandwidth::use> uses{};
+
+    bool empty() const noexcept { return private_ns <= 0 && shared_ns <= 0 && uses.empty(); }
+    void use(int resource, double bytes_more);
+    void clear() noexcept {
+        private_ns = shared_ns = bytes = 0;
+        uses.clear();
+    }
+};
+
+/// Caches and memory of a modelled machine: what a core touches goes block by block through its caches, from
+/// the lowest level (least recently used, fully associative, filled at every level), and then to the memory
+/// node that is the block's home. Writing a block takes it out of all caches that are not above the writer's
+/// core; one that was written goes back home when it leaves the last cache.
+class numa_memory {
+public:
+    explicit numa_memory(const machine&);
+
+    struct traffic {
+        std::uint64_t local = 0, remote = 0; ///< bytes, between cores and memory of the same and of another node
+    };
+    struct level_count {
+        std::uint64_t accesses = 0, misses = 0; ///< in cache lines
+    };
+    struct worker_count {
+        std::vector<level_count> levels; ///< by cache level, from 1
+        traffic memory;
+    };
+
+    void touch(int rank, const void* data, std::size_t bytes, bool writes, transfer& cost);
+    /// The home of data that nobody has touched yet: a node, or all of them in turn, block by block.
+    void bind(const void* data, std::size_t bytes, int node);
+    void interleave(const void* data, std::size_t bytes);
+
+    int node_count() const noexcept { return static_cast<int>(on_.memory_nodes().size()); }
+    const worker_count& of_worker(int rank) const { return workers_[at(rank)]; }
+    const traffic& of_node(int node) const { return nodes_[at(node)]; }
+    std::uint64_t invalidations() const noexcept { return invalidations_; } ///< copies removed by writes
+
+    /// Resources, for shared_bandwidth: the memory nodes come first, by number.
+    std::vector<double> capacities() const { return capacities_; }
+
+private:
+    static constexpr int unknown = -1;
+
+    struct block {
+        std::int16_t home = unknown;
+        std::uint16_t copies = 0; ///< caches that hold it
+        bool dirty = false;
+    };
+    struct one_cache {
+        lru_cache held;
+        double latency_ns;
+        double ns_a_byte; ///< for one core
+        int line_bytes;
+        int level;
+        bool shared; ///< by several cores
+        bool inclusive;
+        int resource = unknown;
+        std::vector<int> below{}; ///< caches whose cores are among this one's
+    };
+
+    static std::size_t at(int i) { return static_cast<std::size_t>(i); }
+    void name(const void* data, std::size_t bytes, int first_home, int step);
+    void access(int rank, block_id, bool writes, transfer&);
+    void move(int rank, block_id, transfer&);
+    void fetch(int rank, block_id, transfer&);
+    void fill(int cache, block_id, int rank, transfer&);
+    void left(int cache, block_id, int rank, transfer&);
+    void write_back(block_id, int rank, transfer&);
+    void invalidate_others(int rank, block_id);
+    block& grown(block_id, bool fresh);
+
+    const machine& on_;
+    data_names names_;
+    std::vector<block> blocks_;
+    std::vector<one_cache> caches_;
+    std::vector<std::vector<int>> above_; ///< by rank: the caches on the way to memory
+    std::vector<double> capacities_;
+    std::map<std::pair<int, int>, int> links_; ///< from the cores of a node to the memory of another
+    std::vector<worker_count> workers_;
+    std::vector<traffic> nodes_;
+    std::uint64_t invalidations_ = 0;
+};
+
+} // namespace weft::engine

@@ -1,0 +1,166 @@
+#include "engine/model/report.hpp"
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include <algorithm>
+#include <cmath>
+#include <iterator>
+
+namespace weft::engine {
+
+namespace {
+
+using json = nlohmann::ordered_json;
+
+constexpr const char* names[activities] = {"compute",  "private_stall", "shared_stall",
+                                           "overhead", "search",        "asleep"};
+
+double seconds_of(time_ns ns) noexcept { return static_cast<double>(ns) * 1e-9; }
+std::size_t index(activity a) noexcept { return static_cast<std::size_t>(a); }
+
+json to_json(const numa_memory::traffic& t) { return {{"local_bytes", t.local}, {"remote_bytes", t.remote}}; }
+
+json to_json(const std::vector<numa_memory::level_count>& levels) {
+    json out = json::array();
+    for (std::size_t k = 0; k < levels.size(); ++k)
+        out.push_back({{"level", k + 1}, {"accesses", levels[k].accesses}, {"misses", levels[k].misses}});
+    return out;
+}
+
+std::vector<numa_memory::level_count> all_levels(const std::vector<model_report::worker>& workers) {
+    std::vector<numa_memory::level_count> sum;
+    for (const auto& w : workers) {
+        sum.resize(std::max(sum.size(), w.memory.levels.size()));
+        for (std::size_t k = 0; k < w.memory.levels.size(); ++k) {
+            sum[k].accesses += w.memory.levels[k].accesses;
+            sum[k].misses += w.memory.levels[k].misses;
+        }
+    }
+    return sum;
+}
+
+/// GB/s of what a node has moved.
+double used(const model_report::node& n, double seconds) {
+    return seconds > 0 ? static_cast<double>(n.bytes.local + n.bytes.remote) * 1e-9 / seconds : 0;
+}
+
+std::string percent(double part, double whole) {
+    return whole > 0 ? fmt::format("{:.1f} %", 100 * part / whole) : std::string("-");
+}
+
+} // namespace
+
+time_ns model_report::total(activity a) const noexcept {
+    time_ns sum = 0;
+    for (const worker& w : workers) sum += w.spent[index(a)];
+    return sum;
+}
+
+time_ns model_report::user_time() const noexcept {
+    return total(activity::compute) + total(activity::private_stall) + total(activity::shared_stall);
+}
+
+model_report model_report::since(const model_report& earlier) const {
+    model_report d = *this;
+    d.began = earlier.ended;
+    d.events -= earlier.events;
+    d.invalidations -= earlier.invalidations;
+    for (std::size_t i = 0; i < d.workers.size(); ++i) {
+        worker& w = d.workers[i];
+        const worker& before = earlier.workers[i];
+        for (std::size_t a = 0; a < activities; ++a) w.spent[a] -= before.spent[a];
+        w.tasks -= before.tasks;
+        w.steals -= before.steals;
+        w.exposures -= before.exposures;
+        w.memory.memory.local -= before.memory.memory.local;
+        w.memory.memory.remote -= before.memory.memory.remote;
+        for (std::size_t k = 0; k < w.memory.levels.size(); ++k) {
+            w.memory.levels[k].accesses -= before.memory.levels[k].accesses;
+            w.memory.levels[k].misses -= before.memory.levels[k].misses;
+        }
+    }
+    for (std::size_t n = 0; n < d.nodes.size(); ++n) {
+        d.nodes[n].bytes.local -= earlier.nodes[n].bytes.local;
+        d.nodes[n].bytes.remote -= earlier.nodes[n].bytes.remote;
+    }
+    for (const auto& [distance, count] : earlier.steals_by_distance) d.steals_by_distance[distance] -= count;
+    std::erase_if(d.steals_by_distance, [](const auto& s) { return s.second == 0; });
+    return d;
+}
+
+std::string model_report::to_json() const {
+    json out{{"machine", machine},
+             {"policy", policy},
+             {"seconds", seconds()},
+             {"events", events},
+             {"costs", measured ? "measured" : "declared"}};
+    json& time = out["worker_seconds"];
+    for (std::size_t a = 0; a < activities; ++a) time[names[a]] = seconds_of(total(static_cast<activity>(a)));
+    out["caches"] = engine::to_json(all_levels(workers));
+    out["invalidations"] = invalidations;
+    json& memory = out["memory_nodes"] = json::array();
+    for (const node& n : nodes) {
+        json entry = engine::to_json(n.bytes);
+        entry["used_gbps"] = used(n, seconds());
+        entry["bandwidth_gbps"] = std::isfinite(n.bandwidth_gbps) ? json(n.bandwidth_gbps) : json(nullptr);
+        memory.push_back(std::move(entry));
+    }
+    json& steals = out["steals_by_distance"] = json::array();
+    for (const auto& [distance, count] : steals_by_distance)
+        steals.push_back({{"distance", distance}, {"steals", count}});
+    json& each = out["workers"] = json::array();
+    for (const worker& w : workers) {
+        json entry = json::object();
+        for (std::size_t a = 0; a < activities; ++a) entry[names[a]] = seconds_of(w.spent[a]);
+        entry["tasks"] = w.tasks;
+        entry["steals"] = w.steals;
+        entry["exposures"] = w.exposures;
+        entry.update(engine::to_json(w.memory.memory));
+        entry["caches"] = engine::to_json(w.memory.levels);
+        each.push_back(std::move(entry));
+    }
+    return out.dump();
+}
+
+std::string model_report::to_table() const {
+    std::string text;
+    const auto line = [&]<class... T>(fmt::format_string<T...> format, T&&... values) {
+        fmt::format_to(std::back_inserter(text), format, std::forward<T>(values)...);
+        text += '\n';
+    };
+    const double all = seconds() * static_cast<double>(workers.size());
+    line("machine   {}, {} workers, policy {}", machine, workers.size(), policy);
+    line("makespan  {:.6f} s of virtual time, {} events, costs {}", seconds(), events,
+         measured ? "measured (another run may differ)" : "declared");
+    line("time      compute {}, private stall {}, shared stall {}, overhead {}, search {}, asleep {}",
+         percent(seconds_of(total(activity::compute)), all), percent(seconds_of(total(activity::private_stall)), all),
+         percent(seconds_of(total(activity::shared_stall)), all), percent(seconds_of(total(activity::overhead)), all),
+         percent(seconds_of(total(activity::search)), all), percent(seconds_of(total(activity::asleep)), all));
+    const auto levels = all_levels(workers);
+    for (std::size_t k = 0; k < levels.size(); ++k)
+        if (levels[k].accesses > 0)
+            line("L{}        {} lines, {} missed ({})", k + 1, levels[k].accesses, levels[k].misses,
+                 percent(static_cast<double>(levels[k].misses), static_cast<double>(levels[k].accesses)));
+    for (std::size_t n = 0; n < nodes.size(); ++n)
+        line("node {}    {:.3f} MB local, {:.3f} MB remote, {:.3f} GB/s{}", n,
+             static_cast<double>(nodes[n].bytes.local) * 1e-6, static_cast<double>(nodes[n].bytes.remote) * 1e-6,
+             used(nodes[n], seconds()),
+             std::isfinite(nodes[n].bandwidth_gbps)
+                 ? " of " + fmt::format("{}", nodes[n].bandwidth_gbps) + " (" +
+                       percent(used(nodes[n], seconds()), nodes[n].bandwidth_gbps) + ")"
+                 : std::string());
+    for (const auto& [distance, count] : steals_by_distance) line("steals    {} at distance {:g}", count, distance);
+    line("worker     compute  private   shared overhead   search   asleep    tasks   steals  local MB remote MB");
+    for (std::size_t r = 0; r < workers.size(); ++r) {
+        const worker& w = workers[r];
+        text += fmt::format("{:>6}", r);
+        for (std::size_t a = 0; a < activities; ++a)
+            text += fmt::format("{:>{}}", percent(seconds_of(w.spent[a]), seconds()), a == 0 ? 12 : 9);
+        line("{:>9}{:>9}{:>10.2f}{:>10.2f}", w.tasks, w.steals, static_cast<double>(w.memory.memory.local) * 1e-6,
+             static_cast<double>(w.memory.memory.remote) * 1e-6);
+    }
+    return text;
+}
+
+} // namespace weft::engine

@@ -1,0 +1,45 @@
+#pragma once
+
+#include "engine/model/activity.hpp"
+#include "engine/model/numa_memory.hpp"
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+namespace weft::engine {
+
+/// What has happened on a modelled machine: from the making of the engine, or, as the difference of two, in
+/// one run.
+struct model_report {
+    struct worker {
+        std::array<time_ns, activities> spent{};
+        std::uint64_t tasks = 0, steals = 0, exposures = 0;
+        numa_memory::worker_count memory{};
+    };
+    struct node {
+        numa_memory::traffic bytes{};
+        double bandwidth_gbps = 0; ///< infinite: not known
+    };
+
+    std::string machine, policy;
+    time_ns began = 0, ended = 0;
+    std::uint64_t events = 0; ///< steps of virtual time
+    bool measured = false;    ///< user code was timed: another run may differ
+    std::uint64_t invalidations = 0;
+    std::vector<worker> workers{};
+    std::vector<node> nodes{};
+    std::map<double, std::uint64_t> steals_by_distance{}; ///< machine::distance
+
+    double seconds() const noexcept { return static_cast<double>(ended - began) * 1e-9; }
+    time_ns total(activity) const noexcept; ///< of all workers
+    time_ns user_time() const noexcept;     ///< of all workers, in user code
+
+    model_report since(const model_report& earlier) const;
+
+    std::string to_json() const;  ///< one object; docs/modelled-machines.md names the keys
+    std::string to_table() const; ///< for people, several lines
+};
+
+} // namespace weft::engine

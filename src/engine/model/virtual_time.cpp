@@ -1,0 +1,277 @@
+#include "engine/core/switch.hpp"
+#include "engine/model/model_engine.hpp"
+
+#include <weft/error.hpp>
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <ctime>
+#include <limits>
+#include <utility>
+
+/// How virtual time passes: who goes on when, and what user code and the runtime cost.
+namespace weft::engine {
+
+namespace {
+
+/// Of the calling thread, in nanoseconds.
+double cpu_time() noexcept {
+    timespec t{};
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
+    return static_cast<double>(t.tv_sec) * 1e9 + static_cast<double>(t.tv_nsec);
+}
+
+/// What a stretch without any code takes: two readings of the clock.
+double cpu_time_of_nothing() noexcept {
+    double least = std::numeric_limits<double>::infinity();
+    for (int i = 0; i < 1000; ++i) {
+        const double began = cpu_time();
+        least = std::min(least, cpu_time() - began);
+    }
+    return least;
+}
+
+/// The engine whose event is being handled in this thread, on behalf of no worker.
+constinit thread_local model_engine* handling_event = nullptr;
+
+work_kind kind_of(work w) noexcept {
+    return w == work::compute ? work_kind::compute : w == work::memory ? work_kind::memory : work_kind::general;
+}
+
+} // namespace
+
+// ---- who goes on
+
+void model_engine::pass(model_worker& w, time_ns d) noexcept {
+    const time_ns until = now() + d;
+    if (events.empty() || events.next_time() > until) {
+        ++steps;
+        note(static_cast<std::uint64_t>(until));
+        clock.store(until, std::memory_order_relaxed);
+        return;
+    }
+    go_on(w, d);
+    block(w);
+}
+
+void model_engine::block(model_worker& w) noexcept { run_next(*w.current); }
+
+void model_engine::go_on(model_worker& w, time_ns after) noexcept { events.push(now() + after, nullptr, &w); }
+
+void model_engine::run_next(fiber& from) noexcept {
+    while (!events.empty()) {
+        const auto e = events.pop();
+        ++steps;
+        clock.store(e.at, std::memory_order_relaxed);
+        note(static_cast<std::uint64_t>(e.at));
+        if (e.happen) {
+            impl::weft_hot.self = nullptr; // it is nobody's doing
+            handling_event = this;
+            e.happen(e.to);
+            handling_event = nullptr;
+            continue;
+        }
+        auto& next = *static_cast<model_worker*>(e.to);
+        note(static_cast<std::uint64_t>(next.id));
+        return jump_to(from, &next);
+    }
+    jump_to(from, nullptr);
+}
+
+void model_engine::jump_to(fiber& from, model_worker* to) noexcept {
+    fiber& target = to ? *to->current : native;
+    impl::weft_hot.self = to;
+    if (&target == &from) return;
+    from.head = impl::weft_hot.head;
+    from.exceptions = *exceptions;
+    save_context(from, change_stacks(from, target));
+    *exceptions = from.exceptions;
+    impl::set_hot_head(from.head);
+}
+
+void model_engine::turn(model_worker& w, activity what) noexcept {
+    if (trace) {
+        const activity did = w.times.doing();
+        const task* t = did <= activity::shared_stall ? w.current->running : nullptr;
+        const timeline::of_task of = t ? timeline::of_task{t->id(), t->level(), t->hint().name} : timeline::of_task{};
+        trace->add(w.id, did, w.times.since(), now(), t ? &of : nullptr);
+    }
+    w.times.turn(what, now());
+}
+
+// ---- what takes time
+
+void model_engine::spend(model_worker& w, double ns, activity what) noexcept {
+    const double due = ns + w.fraction;
+    const double whole = std::floor(due);
+    w.fraction = due - whole;
+    if (whole < 1) return;
+    turn(w, what);
+    pass(w, static_cast<time_ns>(whole));
+    turn(w, what);
+}
+
+void model_engine::do_work(model_worker& w, double ns, work_kind kind, activity what) noexcept {
+    spend(w, speed.duration(core_of(w.id), ns, kind, static_cast<double>(now()) + w.fraction), what);
+}
+
+void model_engine::pay(model_worker& w, activity what) noexcept {
+    if (const double due = std::exchange(w.debt, 0); due > 0) do_work(w, due, work_kind::general, what);
+}
+
+void model_engine::charge(worker& w, operation o) noexcept {
+    const runtime_charges& price = on.charges();
+    double due = 0;
+    switch (o) {
+    case operation::fork: due = price.fork; break;
+    case operation::spawn: due = price.spawn; break;
+    case operation::start: due = price.start; break;
+    case operation::suspend: due = price.suspend; break;
+    case operation::wait: due = price.wait; break;
+    }
+    static_cast<model_worker&>(w).debt += due;
+}
+
+void model_engine::user_code_begins(worker& of) noexcept {
+    auto& w = static_cast<model_worker&>(of);
+    pay(w, activity::overhead);
+    stretches.fetch_add(1, std::memory_order_relaxed);
+    if (w.meters) w.stretch_began = now();
+    if (options.measures) w.cpu_began = cpu_time();
+}
+
+void model_engine::user_code_ends(worker& of) noexcept {
+    auto& w = static_cast<model_worker&>(of);
+    const bool has_declared = std::exchange(w.has_declared, false);
+    if (options.measures && !has_declared) {
+        static const double nothing = cpu_time_of_nothing();
+        const double took = std::max(0.0, cpu_time() - w.cpu_began - nothing);
+        do_work(w, took * on.model().host_speed, work_kind::general, activity::compute);
+    }
+    await_data(w);
+    if (w.meters) w.current->running->self_ns_ += now() - w.stretch_began;
+}
+
+void model_engine::declare_cost(worker& of, std::uint64_t cycles, work kind) noexcept {
+    auto& w = static_cast<model_worker&>(of);
+    const time_ns began = now();
+    do_work(w, speed.work_of_cycles(static_cast<double>(cycles)), kind_of(kind), activity::compute);
+    if (w.meters) w.current->running->self_ns_ += now() - began;
+    w.has_declared = true;
+}
+
+// ---- data
+
+void model_engine::declare_data(worker& of, const void* first, std::size_t bytes, access how) noexcept {
+    auto& w = static_cast<model_worker&>(of);
+    data.touch(core_of(w.id), first, bytes, how != access::read, w.touched);
+}
+
+void model_engine::declare_home(const void* first, std::size_t bytes, std::optional<int> node) {
+    if (!node) return data.interleave(first, bytes);
+    if (*node < 0 || *node >= data.node_count())
+        throw error("data were bound to a memory node that there is not", fmt::format("node {}", *node),
+                    fmt::format("0 to {}, the nodes of machine '{}'", data.node_count() - 1, on.name()));
+    data.bind(first, bytes, *node);
+}
+
+void model_engine::await_data(model_worker& w) noexcept {
+    transfer& t = w.touched;
+    if (t.empty()) return;
+    const double share = speed.share(core_of(w.id), static_cast<double>(now()));
+    const double private_ns = t.private_ns / share, shared_ns = t.shared_ns / share;
+    const bool limited = std::any_of(t.uses.begin(), t.uses.end(),
+                                     [&](const auto& u) { return bandwidth.has_limit(u.resource); });
+    if (!limited) {
+        spend(w, private_ns, activity::private_stall);
+        spend(w, shared_ns, activity::shared_stall);
+    } else {
+        turn(w, activity::shared_stall);
+        const time_ns began = now();
+        constexpr double least = 1e-3; // of a machine that says bandwidths and no latencies
+        change_bandwidths();
+        bandwidth.begin(w.id, static_cast<double>(began), std::max(private_ns + shared_ns, least), t.bytes, t.uses);
+        foresee_arrival();
+        block(w); // until data_arrive()
+        turn(w, activity::shared_stall);
+        w.times.rebook(activity::shared_stall, activity::private_stall,
+                       std::min(now() - began, static_cast<time_ns>(private_ns)));
+    }
+    t.clear();
+}
+
+void model_engine::foresee_arrival() {
+    if (arrival) events.cancel(*arrival);
+    arrival.reset();
+    const double at = std::min(bandwidth.next_end(), bandwidth.empty() ? bandwidth.next_end() : bandwidths_hold_until);
+    if (!std::isfinite(at)) return;
+    arrival = events.push(std::max(now(), static_cast<time_ns>(std::ceil(at))),
+                          [](void* e) { static_cast<model_engine*>(e)->data_arrive(); }, this);
+}
+
+void model_engine::data_arrive() {
+    arrival.reset();
+    bandwidth.advance(static_cast<double>(now()), [&](int whose) { go_on(*crew[static_cast<std::size_t>(whose)], 0); });
+    change_bandwidths();
+    foresee_arrival();
+}
+
+void model_engine::change_bandwidths() {
+    const auto at = static_cast<double>(now());
+    if (options.events.nodes.empty() || at < bandwidths_hold_until) return;
+    double next = std::numeric_limits<double>::infinity();
+    const std::vector<double> whole = data.capacities();
+    for (int node = 0; node < data.node_count(); ++node) {
+        double taken = 0;
+        for (const auto& c : options.events.nodes) {
+            if (c.memory_node != node) continue;
+            if (c.from <= now() && now() < c.until) taken += c.gbps;
+            for (const time_ns change : {c.from, c.until})
+                if (change > now() && change != scenario::for_ever) next = std::min(next, static_cast<double>(change));
+        }
+        bandwidth.set_capacity(node, std::max(0.0, whole[static_cast<std::size_t>(node)] - taken), at);
+    }
+    bandwidths_hold_until = next;
+}
+
+// ---- timers
+
+void model_engine::set_timer(timer& t) {
+    alarm& a = alarms[&t];
+    a = {this, &t, 0};
+    a.event = events.push(
+        std::max(t.at, now()),
+        [](void* what) {
+            timer& due = *static_cast<alarm*>(what)->of;
+            static_cast<alarm*>(what)->in->alarms.erase(&due);
+            due.fire(due);
+        },
+        &a);
+}
+
+void model_engine::cancel_timer(timer& t) noexcept {
+    const auto at = alarms.find(&t);
+    if (at == alarms.end()) return; // it has fired
+    events.cancel(at->second.event);
+    alarms.erase(at);
+}
+
+// ---- what comes from elsewhere
+
+void model_engine::submit(task& t, why reason) {
+    t.arrives_as_ = static_cast<std::uint8_t>(reason);
+    const worker* w = impl::hot_self();
+    if (handling_event == this || (w && &w->eng == this)) {
+        if (reason == why::root) ++open_roots;
+        inbox.push_back(&t);
+        watching().announce(all(), w ? w->id : 0);
+        return;
+    }
+    const std::lock_guard lock(arriving);
+    arrivals.push_back(&t);
+    arrived_or_stopping.notify_one();
+}
+
+} // namespace weft::engine

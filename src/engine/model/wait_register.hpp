@@ -1,0 +1,34 @@
+#pragma once
+
+#include "policy/policy.hpp"
+
+#include <cstdint>
+#include <map>
+#include <string>
+
+namespace weft::engine {
+
+/// Which tasks wait, and for what: for the report of a program that goes on no more.
+class wait_register {
+public:
+    void add(const task&, why, const char* what, const void* which, time_ns since);
+    void remove(const task& t) { waiting_.erase(&t); }
+    bool empty() const noexcept { return waiting_.empty(); }
+
+    /// A line for each task, in the order in which they came to wait.
+    std::string to_string() const;
+
+private:
+    struct entry {
+        std::uint64_t order;
+        time_ns since;
+        why reason;
+        const char* what; ///< null: not told
+        const void* which;
+    };
+
+    std::map<const task*, entry> waiting_; ///< looked up only: addresses are no order
+    std::uint64_t next_ = 0;
+};
+
+} // namespace weft::engine
