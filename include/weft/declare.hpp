@@ -26,9 +26,9 @@ inline void touch(const void* data, std::size_t bytes, access how) {
 /// fastest core. Virtual time passes in this call. In a program that calls it anywhere, code without a
 /// declaration takes no time; in others, every stretch of user code takes the processor time that it takes
 /// here.
-template <class = void>
+template <class Here = void>
 void cost(std::uint64_t cycles, work kind = work::general) noexcept {
-    static_cast<void>(impl::this_module_has_costs<>::said);
+    static_cast<void>(impl::this_module_has_costs<Here>::said);
     if (impl::time_is_modelled()) [[unlikely]]
         impl::declare_cost(cycles, static_cast<int>(kind));
 }

@@ -101,7 +101,7 @@ inline bool time_is_modelled() noexcept { return models.load(std::memory_order_r
 /// How many modules of the program call weft::cost: they say so when they are loaded, before a runtime is
 /// made.
 extern constinit std::atomic<int> modules_with_costs;
-template <class = void>
+template <class>
 struct this_module_has_costs {
     static inline const bool said = (modules_with_costs.fetch_add(1, std::memory_order_relaxed), true);
 };

@@ -68,9 +68,9 @@ void waiter::sleep() noexcept {
     worker& w = engine::enter_runtime();
     if (told.poll() == completion<>::running) {
         task& me = *w.current->running;
-        if (me.silent_) engine::expose_all(w);
         if (w.slow) [[unlikely]]
             w.eng.waits_for(w, for_what_, in_);
+        if (me.silent_) engine::expose_all(w);
         engine::suspend(
             w, why::unblocked,
             [](worker& at, void* c, void* t) {

@@ -205,8 +205,8 @@ void model_engine::await_data(model_worker& w) noexcept {
 void model_engine::foresee_arrival() {
     if (arrival) events.cancel(*arrival);
     arrival.reset();
-    const double at = std::min(bandwidth.next_end(), bandwidth.empty() ? bandwidth.next_end() : bandwidths_hold_until);
-    if (!std::isfinite(at)) return;
+    if (bandwidth.empty()) return;
+    const double at = std::min(bandwidth.next_end(), bandwidths_hold_until);
     arrival = events.push(std::max(now(), static_cast<time_ns>(std::ceil(at))),
                           [](void* e) { static_cast<model_engine*>(e)->data_arrive(); }, this);
 }
@@ -220,7 +220,7 @@ void model_engine::data_arrive() {
 
 void model_engine::change_bandwidths() {
     const auto at = static_cast<double>(now());
-    if (options.events.nodes.empty() || at < bandwidths_hold_until) return;
+    if (at < bandwidths_hold_until) return;
     double next = std::numeric_limits<double>::infinity();
     const std::vector<double> whole = data.capacities();
     for (int node = 0; node < data.node_count(); ++node) {
