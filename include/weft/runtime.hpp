@@ -35,9 +35,11 @@ struct runtime_options {
 
     // Of the engine `model` only, see docs/modelled-machines.md.
     std::string scenario{}; ///< [WEFT_SCENARIO] TOML file of what happens to the machine meanwhile
-    std::string costs{};    ///< [WEFT_COSTS] declared, measured; default: declared if the program calls weft::cost
-    std::string report{};   ///< [WEFT_REPORT] file for reports of all runs (JSON if *.json), - for standard error
-    std::string trace{};    ///< [WEFT_TRACE] file for what every worker did when, JSON trace events
+    std::string
+        costs{}; ///< [WEFT_COSTS] declared, measured; default: declared if the program calls weft::cost
+    std::string
+        report{}; ///< [WEFT_REPORT] file for reports of all runs (JSON if *.json), - for standard error
+    std::string trace{}; ///< [WEFT_TRACE] file for what every worker did when, JSON trace events
 };
 
 /// Of the last run() of a runtime that has ended; sums over its workers.

@@ -162,7 +162,7 @@ std::string policy_of(const runtime_options& o) {
 /// What only a model understands.
 struct model_option {
     const char* variable;
-    std::string runtime_options::*given;
+    std::string runtime_options::* given;
 };
 constexpr std::array<model_option, 4> model_options = {{{"WEFT_SCENARIO", &runtime_options::scenario},
                                                         {"WEFT_COSTS", &runtime_options::costs},
@@ -172,8 +172,8 @@ constexpr std::array<model_option, 4> model_options = {{{"WEFT_SCENARIO", &runti
 void refuse_model_options(const runtime_options& o) {
     for (const auto& option : model_options)
         if (const auto text = given_or_variable(o.*option.given, option.variable))
-            throw error("only the engine 'model' understands this", fmt::format("{}={}", option.variable, *text),
-                        "WEFT_ENGINE=model with it");
+            throw error("only the engine 'model' understands this",
+                        fmt::format("{}={}", option.variable, *text), "WEFT_ENGINE=model with it");
 }
 
 bool measures_costs(const runtime_options& o) {

@@ -57,9 +57,7 @@ struct runtime::state {
     runtime* before_fork = nullptr; ///< the default runtime of the parent process, to be reachable
     state* left_before = nullptr;   ///< of the list of those that were left behind
 
-    explicit state(api::settings&& s)
-        : policy(s.policy)
-        , eng(make_engine(std::move(s))) {}
+    explicit state(api::settings&& s) : policy(s.policy), eng(make_engine(std::move(s))) {}
 };
 
 namespace {

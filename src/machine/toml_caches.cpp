@@ -15,8 +15,9 @@ public:
     explicit cache_placer(machine_parts& parts) : parts_(parts) {}
 
     void read(const toml_section& root) {
-        const auto sections = root.tables("cache", {"level", "bytes", "line_bytes", "ways", "shared_by",
-                                                    "class", "latency_ns", "bandwidth_gbps", "shared_bandwidth_gbps", "inclusive"});
+        const auto sections =
+            root.tables("cache", {"level", "bytes", "line_bytes", "ways", "shared_by", "class", "latency_ns",
+                                  "bandwidth_gbps", "shared_bandwidth_gbps", "inclusive"});
         std::vector<placed_cache> placed;
         for (const toml_section& s : sections) place_cache(s, placed);
         std::stable_sort(placed.begin(), placed.end(), [](const placed_cache& a, const placed_cache& b) {

@@ -14,9 +14,9 @@ constexpr number_range any_loads{0, 1e6, true};
 } // namespace
 
 void read_toml_charges(const toml_section& root, machine_parts& parts) {
-    const auto s = root.table("charges", {"fork_ns", "spawn_ns", "start_ns", "suspend_ns", "wait_ns", "look_ns",
-                                          "look_away_ns", "lock_ns", "wake_ns", "woken_ns", "exposure_ns",
-                                          "signal_ns"});
+    const auto s =
+        root.table("charges", {"fork_ns", "spawn_ns", "start_ns", "suspend_ns", "wait_ns", "look_ns",
+                               "look_away_ns", "lock_ns", "wake_ns", "woken_ns", "exposure_ns", "signal_ns"});
     if (!s) return;
     runtime_charges& c = parts.charges;
     const std::array<std::pair<const char*, double*>, 12> all = {{{"fork_ns", &c.fork},

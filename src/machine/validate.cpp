@@ -159,8 +159,8 @@ private:
 
     void model() const {
         const runtime_charges& c = parts_.charges;
-        for (const double ns : {c.fork, c.spawn, c.start, c.suspend, c.wait, c.look, c.look_away, c.lock, c.wake,
-                                c.woken, c.exposure, c.signal})
+        for (const double ns : {c.fork, c.spawn, c.start, c.suspend, c.wait, c.look, c.look_away, c.lock,
+                                c.wake, c.woken, c.exposure, c.signal})
             not_negative("a charge", ns);
         if (parts_.model.block_bytes < 1)
             fail("block_bytes", fmt::format("{}", parts_.model.block_bytes), "above 0");

@@ -14,8 +14,8 @@
 
 #include <dlfcn.h>
 
-#include "engine/support.hpp"
 #include "engine/core/signal_claim.hpp"
+#include "engine/support.hpp"
 
 namespace weft {
 namespace {

@@ -18,21 +18,23 @@ namespace {
 
 /// Cores in one domain, of speed 1; a cycle is a nanosecond. `more` is added to the description.
 machine cores(int count, const std::string& more) {
-    return parse_toml("name = 'm'\n[[core_class]]\nname = 'c'\nfrequency_mhz = 1000\n[regular]\ncores_per_domain = " +
-                          std::to_string(count) + "\n" + more,
-                      "test");
+    return parse_toml(
+        "name = 'm'\n[[core_class]]\nname = 'c'\nfrequency_mhz = 1000\n[regular]\ncores_per_domain = " +
+            std::to_string(count) + "\n" + more,
+        "test");
 }
 
-const std::string free_of_charge = "[charges]\nfork_ns = 0\nspawn_ns = 0\nstart_ns = 0\nsuspend_ns = 0\nwait_ns = 0\n"
-                                   "look_ns = 0\nlook_away_ns = 0\nlock_ns = 0\nwake_ns = 0\nwoken_ns = 0\n"
-                                   "exposure_ns = 0\nsignal_ns = 0\n";
+const std::string free_of_charge =
+    "[charges]\nfork_ns = 0\nspawn_ns = 0\nstart_ns = 0\nsuspend_ns = 0\nwait_ns = 0\n"
+    "look_ns = 0\nlook_away_ns = 0\nlock_ns = 0\nwake_ns = 0\nwoken_ns = 0\n"
+    "exposure_ns = 0\nsignal_ns = 0\n";
 
 /// A model whose runtime costs nothing, or what is given.
 struct modelled {
     engine::model_engine engine;
 
-    explicit modelled(int workers, const std::string& policy = "steal", const std::string& more = free_of_charge,
-                      time_ns patience = 0, std::uint64_t seed = 1)
+    explicit modelled(int workers, const std::string& policy = "steal",
+                      const std::string& more = free_of_charge, time_ns patience = 0, std::uint64_t seed = 1)
         : engine(make_policy(policy), cores(workers, more),
                  {.workers = workers, .seed = seed, .patience = patience}) {}
 
@@ -51,19 +53,19 @@ void tree(int depth, std::uint64_t leaf) {
     join([=] { tree(depth - 1, leaf); }, [=] { tree(depth - 1, leaf); });
 }
 
-const std::vector<std::string> policies = {"steal", "near", "share", "steal-parent-first",
-                                           "steal:zone=reported", "serial"};
+const std::vector<std::string> policies = {
+    "steal", "near", "share", "steal-parent-first", "steal:zone=reported", "serial"};
 
 TEST(model_engine, one_worker_takes_the_sum_of_all_costs) {
     for (const auto& p : policies) {
         modelled m(1, p);
         EXPECT_EQ(m.run([] { tree(6, 1000); }), 64'000) << p;
         EXPECT_EQ(m.run([] {
-                      task_group g;
-                      for (int i = 0; i < 10; ++i) g.run([] { cost(7); });
-                      cost(30);
-                      g.wait();
-                  }),
+            task_group g;
+            for (int i = 0; i < 10; ++i) g.run([] { cost(7); });
+            cost(30);
+            g.wait();
+        }),
                   100)
             << p;
     }
@@ -73,8 +75,8 @@ TEST(model_engine, a_chain_takes_its_length_whatever_the_workers) {
     for (const int workers : {1, 2, 8}) {
         modelled m(workers);
         EXPECT_EQ(m.run([] {
-                      for (int i = 0; i < 100; ++i) cost(10);
-                  }),
+            for (int i = 0; i < 100; ++i) cost(10);
+        }),
                   1000);
     }
 }

@@ -65,8 +65,8 @@ inline void hold_signals(int how) noexcept {
 }
 #endif
 
-/// From the code on `from` to that on `to`; returns when somebody comes back. Whoever arrives saves the context
-/// of whom it came from.
+/// From the code on `from` to that on `to`; returns when somebody comes back. Whoever arrives saves the
+/// context of whom it came from.
 [[gnu::always_inline]] inline transfer_t change_stacks(fiber& from, fiber& to) noexcept {
 #ifdef WEFT_ASAN
     const void* bottom = to.memory.base ? to.memory.limit() : to.asan_bottom;

@@ -14,13 +14,13 @@ core_speed::core_speed(const machine& m, const scenario& what)
     : on_(m)
     , pieces_(static_cast<std::size_t>(m.size())) {
     const auto& classes = m.core_classes();
-    const core_class& fastest = *std::max_element(classes.begin(), classes.end(), [](const auto& a, const auto& b) {
-        return a.speed < b.speed;
-    });
+    const core_class& fastest = *std::max_element(
+        classes.begin(), classes.end(), [](const auto& a, const auto& b) { return a.speed < b.speed; });
     if (!(fastest.frequency_mhz > 0))
-        throw error("a machine to be modelled must say how fast its cores are",
-                    fmt::format("machine '{}', core class '{}' without frequency_mhz", m.name(), fastest.name),
-                    "a machine file with frequency_mhz in the [[core_class]] of the highest speed, see machines/");
+        throw error(
+            "a machine to be modelled must say how fast its cores are",
+            fmt::format("machine '{}', core class '{}' without frequency_mhz", m.name(), fastest.name),
+            "a machine file with frequency_mhz in the [[core_class]] of the highest speed, see machines/");
     cycle_work_ = 1e3 / fastest.frequency_mhz * fastest.speed;
 
     for (int rank = 0; rank < m.size(); ++rank) {
@@ -44,7 +44,8 @@ core_speed::core_speed(const machine& m, const scenario& what)
 
 double core_speed::share(int rank, double at) const {
     const auto& pieces = pieces_[static_cast<std::size_t>(rank)];
-    auto next = std::upper_bound(pieces.begin(), pieces.end(), at, [](double t, const piece& p) { return t < p.from; });
+    auto next = std::upper_bound(pieces.begin(), pieces.end(), at,
+                                 [](double t, const piece& p) { return t < p.from; });
     if (next == pieces.begin()) return 1;
     for (--next; next != pieces.end(); ++next)
         if (next->share > 0) return next->share;
@@ -59,7 +60,8 @@ double core_speed::duration(int rank, double work, work_kind kind, double start)
                                  [](double t, const piece& p) { return t < p.from; });
     double at = start;
     for (;; ++next) {
-        const double now = next == pieces.begin() ? speed : speed * std::prev(next)->speed * std::prev(next)->share;
+        const double now =
+            next == pieces.begin() ? speed : speed * std::prev(next)->speed * std::prev(next)->share;
         const double until = next == pieces.end() ? std::numeric_limits<double>::infinity() : next->from;
         if (now > 0 && work <= (until - at) * now) return at + work / now - start;
         work -= (until - at) * now;

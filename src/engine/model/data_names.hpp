@@ -17,10 +17,10 @@ namespace weft::engine {
 /// keeps its place in real caches.
 class data_names {
 public:
-    explicit data_names(std::int64_t block_bytes)
-        : block_bytes_(static_cast<std::uintptr_t>(block_bytes)) {}
+    explicit data_names(std::int64_t block_bytes) : block_bytes_(static_cast<std::uintptr_t>(block_bytes)) {}
 
-    /// Calls `visit(block, fresh)` for each block that [first, first + bytes) meets, in the order of addresses.
+    /// Calls `visit(block, fresh)` for each block that [first, first + bytes) meets, in the order of
+    /// addresses.
     template <class Visit>
     void for_each_block(const void* first, std::size_t bytes, Visit&& visit) {
         auto at = reinterpret_cast<std::uintptr_t>(first);

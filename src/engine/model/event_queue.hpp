@@ -8,8 +8,8 @@
 
 namespace weft::engine {
 
-/// What is going to happen, in the order of virtual time; what happens at the same time, in the order in which
-/// it was foreseen. Both are the same in every run, so nothing depends on addresses or on a real clock.
+/// What is going to happen, in the order of virtual time; what happens at the same time, in the order in
+/// which it was foreseen. Both are the same in every run, so nothing depends on addresses or on a real clock.
 class event_queue {
 public:
     using number = std::uint64_t;

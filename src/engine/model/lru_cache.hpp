@@ -12,8 +12,7 @@ using block_id = std::uint32_t;
 /// A fully associative cache of blocks that gives up the one that was not used for longest.
 class lru_cache {
 public:
-    explicit lru_cache(std::int64_t capacity_bytes)
-        : capacity_(capacity_bytes) {}
+    explicit lru_cache(std::int64_t capacity_bytes) : capacity_(capacity_bytes) {}
 
     bool contains(block_id b) const { return where_.contains(b); }
     std::int64_t bytes() const noexcept { return held_; }
@@ -27,8 +26,8 @@ public:
         return true;
     }
 
-    /// Takes in a block that is not there; `left(b)` is told of each that had to go. One larger than the cache
-    /// is not taken.
+    /// Takes in a block that is not there; `left(b)` is told of each that had to go. One larger than the
+    /// cache is not taken.
     template <class Left>
     bool insert(block_id b, std::int64_t bytes, Left&& left) {
         if (bytes > capacity_) return false;

@@ -120,7 +120,8 @@ model_engine::model_engine(std::unique_ptr<policy> p, machine m, model_engine_op
     const std::lock_guard guard(process_lock());
     next_alive = std::exchange(alive, this);
     if (next_alive) next_alive->previous_alive = this;
-    if (!std::exchange(exit_is_hooked, true)) std::atexit([] {
+    if (!std::exchange(exit_is_hooked, true))
+        std::atexit([] {
             // Nobody else makes or destroys engines any more, or does so at their own peril.
             for (model_engine* e = alive; e; e = e->next_alive)
                 if (e->of_this_process()) e->write_reports();
@@ -206,7 +207,8 @@ void model_engine::run_thread() {
         const auto something = [&] { return stopping || !arrivals.empty(); };
         if (open_roots == 0)
             arrived_or_stopping.wait(lock, something);
-        else if (!arrived_or_stopping.wait_for(lock, std::chrono::duration<double>(options.deadlock_seconds), something))
+        else if (!arrived_or_stopping.wait_for(lock, std::chrono::duration<double>(options.deadlock_seconds),
+                                               something))
             report_deadlock();
         if (arrivals.empty()) return;
         quiet = false;
@@ -234,10 +236,11 @@ void model_engine::goes_on(worker&, const task& t) noexcept { waiting.remove(t);
 
 void model_engine::report_deadlock() {
     std::fflush(stdout);
-    std::fprintf(stderr,
-                 "weft: deadlock at %.6f s of virtual time: nothing can happen any more, no other thread has handed\n"
-                 "anything in for %g s, and these tasks wait for each other:\n%s",
-                 static_cast<double>(now()) * 1e-9, options.deadlock_seconds, waiting.to_string().c_str());
+    std::fprintf(
+        stderr,
+        "weft: deadlock at %.6f s of virtual time: nothing can happen any more, no other thread has handed\n"
+        "anything in for %g s, and these tasks wait for each other:\n%s",
+        static_cast<double>(now()) * 1e-9, options.deadlock_seconds, waiting.to_string().c_str());
     write_reports();
     std::_Exit(EXIT_FAILURE); // their stacks cannot be unwound
 }
@@ -265,11 +268,14 @@ void model_engine::watch_over(const std::stop_token& stopped, clockid_t its_cloc
             told = false;
         } else if (!told && used() - since > options.stuck_seconds) {
             told = true;
-            std::fprintf(stderr,
-                         "weft: one stretch of user code has run for %g s of processor time while virtual time\n"
-                         "stands still at %.6f s. If it waits in a loop for another task, that task cannot run: use a\n"
-                         "mutex, latch, future or this_task::yield() of weft instead. If it computes, it will go on.\n",
-                         options.stuck_seconds, static_cast<double>(now()) * 1e-9);
+            std::fprintf(
+                stderr,
+                "weft: one stretch of user code has run for %g s of processor time while virtual time\n"
+                "stands still at %.6f s. If it waits in a loop for another task, that task cannot run: use "
+                "a\n"
+                "mutex, latch, future or this_task::yield() of weft instead. If it computes, it will go "
+                "on.\n",
+                options.stuck_seconds, static_cast<double>(now()) * 1e-9);
         }
     }
 }
@@ -305,7 +311,8 @@ model_report model_engine::so_far() {
                              .memory = data.of_worker(core_of(w->id))});
     }
     for (int n = 0; n < data.node_count(); ++n)
-        r.nodes.push_back({.bytes = data.of_node(n), .bandwidth_gbps = data.capacities()[static_cast<std::size_t>(n)]});
+        r.nodes.push_back(
+            {.bytes = data.of_node(n), .bandwidth_gbps = data.capacities()[static_cast<std::size_t>(n)]});
     return r;
 }
 

@@ -36,17 +36,17 @@ struct model_engine_options {
     time_ns patience = 100'000; ///< from the first look without success to sleep
     bool measures = false;      ///< user code that declares no cost takes what it takes here
     scenario events{};
-    std::string policy_name{}; ///< for reports
-    std::string report_file{}; ///< empty: none; "-": tables on standard error; *.json, or tables
-    std::string trace_file{};  ///< empty: none
+    std::string policy_name{};   ///< for reports
+    std::string report_file{};   ///< empty: none; "-": tables on standard error; *.json, or tables
+    std::string trace_file{};    ///< empty: none
     double deadlock_seconds = 2; ///< of real time in which nobody else hands anything in
     double stuck_seconds = 30;   ///< of processor time in one stretch of user code, until it is spoken of
 };
 
 /// Virtual workers in virtual time: README.md beside this file.
 struct model_engine final : engine, policy_context {
-    /// Throws weft::error for a machine that does not say how fast its cores are, and for files that cannot be
-    /// written.
+    /// Throws weft::error for a machine that does not say how fast its cores are, and for files that cannot
+    /// be written.
     model_engine(std::unique_ptr<policy>, machine, model_engine_options);
     ~model_engine() override; ///< every root must have ended
 
@@ -58,7 +58,9 @@ struct model_engine final : engine, policy_context {
     time_ns now() const noexcept override { return clock.load(std::memory_order_relaxed); }
     void submit(task&, why) override;
     int worker_count() const noexcept override { return static_cast<int>(crew.size()); }
-    const worker& worker_at(int rank) const noexcept override { return *crew[static_cast<std::size_t>(rank)]; }
+    const worker& worker_at(int rank) const noexcept override {
+        return *crew[static_cast<std::size_t>(rank)];
+    }
     void set_timer(timer&) override;
     void cancel_timer(timer&) noexcept override;
     void user_code_ends(worker&) noexcept override;
@@ -144,20 +146,20 @@ struct model_engine final : engine, policy_context {
     exception_globals* exceptions = nullptr; ///< the ABI's, of the thread
     queue::worker_set<> searching, parked;
     std::atomic<int> active_count;
-    queue::chain<task> inbox;                     ///< handed in by the model itself
+    queue::chain<task> inbox; ///< handed in by the model itself
     struct alarm {
         model_engine* in;
         timer* of;
         event_queue::number event;
     };
-    std::map<timer*, alarm> alarms; ///< looked up only
-    std::optional<event_queue::number> arrival;   ///< of the data that come first
-    double bandwidths_hold_until = 0;             ///< then others take more or less of them
+    std::map<timer*, alarm> alarms;             ///< looked up only
+    std::optional<event_queue::number> arrival; ///< of the data that come first
+    double bandwidths_hold_until = 0;           ///< then others take more or less of them
     std::map<double, std::uint64_t> steals_by_distance;
     wait_register waiting;
     int open_roots = 0;
-    std::uint64_t history = 0; ///< hash of all that has happened
-    std::uint64_t steps = 0;   ///< of virtual time
+    std::uint64_t history = 0;               ///< hash of all that has happened
+    std::uint64_t steps = 0;                 ///< of virtual time
     std::atomic<std::uint64_t> stretches{0}; ///< of user code that have begun; relaxed: a sign of life
     std::optional<timeline> trace;
 
@@ -172,7 +174,8 @@ struct model_engine final : engine, policy_context {
     bool stopping = false;       ///< likewise
     bool quiet = false;          ///< likewise: nothing happens until something arrives
     const membership member;
-    model_engine *next_alive = nullptr, *previous_alive = nullptr; ///< whose reports are to be written at exit
+    model_engine *next_alive = nullptr,
+                 *previous_alive = nullptr; ///< whose reports are to be written at exit
     std::thread thread;
     std::jthread watchdog;
 };

@@ -24,17 +24,18 @@ struct model_worker : worker {
     std::minstd_rand random;
     bool working = false; ///< runs tasks
 
-    double debt = 0;      ///< charged and not paid yet, in nanoseconds on a core of speed 1
-    double fraction = 0;  ///< of a nanosecond, due and not passed yet
-    transfer touched{};   ///< by the present stretch of user code, and not waited for yet
+    double debt = 0;           ///< charged and not paid yet, in nanoseconds on a core of speed 1
+    double fraction = 0;       ///< of a nanosecond, due and not passed yet
+    transfer touched{};        ///< by the present stretch of user code, and not waited for yet
     bool has_declared = false; ///< the present stretch has said what it costs
     double cpu_began = 0;      ///< of the stretch, where stretches are timed
     timesheet times;
 
-    impl::frame* answer = nullptr; ///< an entry on its way to this worker, which its owner may still take back
-    int answered_by = 0;           ///< whose it is
-    model_worker* asks = nullptr;  ///< who has not answered yet
-    event_queue::number deadline = 0; ///< of that answer
+    impl::frame* answer =
+        nullptr;                  ///< an entry on its way to this worker, which its owner may still take back
+    int answered_by = 0;          ///< whose it is
+    model_worker* asks = nullptr; ///< who has not answered yet
+    event_queue::number deadline = 0;     ///< of that answer
     const char* waits_for_what = nullptr; ///< the running task is about to
     const void* waits_for_which = nullptr;
 };

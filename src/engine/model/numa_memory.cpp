@@ -10,7 +10,8 @@ namespace {
 constexpr double unlimited = std::numeric_limits<double>::infinity();
 
 /// Of one core that waits for so many lines at a time; 0 where no latency is known: then it costs nothing.
-double ns_a_byte(const machine& m, std::optional<double> gbps, std::optional<double> latency_ns, int line_bytes) {
+double ns_a_byte(const machine& m, std::optional<double> gbps, std::optional<double> latency_ns,
+                 int line_bytes) {
     if (gbps) return 1 / *gbps;
     return latency_ns ? *latency_ns / (m.model().loads_in_flight * line_bytes) : 0;
 }
@@ -44,14 +45,15 @@ numa_memory::numa_memory(const machine& m)
         const bool first_level = c.level == 1; // what a hit there takes is the code's own
         const bool shared =
             m.core_at(c.shared_by.first).physical_core != m.core_at(c.shared_by.last - 1).physical_core;
-        caches_.push_back({.held = lru_cache(c.bytes),
-                           .latency_ns = first_level ? 0 : c.latency_ns.value_or(0),
-                           .ns_a_byte = first_level ? 0 : ns_a_byte(m, c.bandwidth_gbps, c.latency_ns, c.line_bytes),
-                           .line_bytes = c.line_bytes,
-                           .level = c.level,
-                           .shared = shared,
-                           .inclusive = c.inclusive,
-                           .resource = shared ? resource(c.shared_bandwidth_gbps) : unknown});
+        caches_.push_back(
+            {.held = lru_cache(c.bytes),
+             .latency_ns = first_level ? 0 : c.latency_ns.value_or(0),
+             .ns_a_byte = first_level ? 0 : ns_a_byte(m, c.bandwidth_gbps, c.latency_ns, c.line_bytes),
+             .line_bytes = c.line_bytes,
+             .level = c.level,
+             .shared = shared,
+             .inclusive = c.inclusive,
+             .resource = shared ? resource(c.shared_bandwidth_gbps) : unknown});
     }
     for (int rank = 0; rank < m.size(); ++rank) {
         above_[at(rank)].assign(m.caches_of(rank).begin(), m.caches_of(rank).end());
@@ -97,8 +99,8 @@ void numa_memory::access(int rank, block_id b, bool writes, transfer& cost) {
     std::size_t k = 0;
     for (; k < above.size(); ++k) {
         one_cache& c = caches_[at(above[k])];
-        const std::uint64_t lines = (bytes + static_cast<std::uint64_t>(c.line_bytes) - 1) /
-                                    static_cast<std::uint64_t>(c.line_bytes);
+        const std::uint64_t lines =
+            (bytes + static_cast<std::uint64_t>(c.line_bytes) - 1) / static_cast<std::uint64_t>(c.line_bytes);
         level_count& count = workers_[at(rank)].levels[at(c.level) - 1];
         count.accesses += lines;
         if (c.held.use(b)) {

@@ -37,7 +37,8 @@ public:
     explicit numa_memory(const machine&);
 
     struct traffic {
-        std::uint64_t local = 0, remote = 0; ///< bytes, between cores and memory of the same and of another node
+        std::uint64_t local = 0,
+                      remote = 0; ///< bytes, between cores and memory of the same and of another node
     };
     struct level_count {
         std::uint64_t accesses = 0, misses = 0; ///< in cache lines

@@ -134,9 +134,12 @@ std::string model_report::to_table() const {
     line("makespan  {:.6f} s of virtual time, {} events, costs {}", seconds(), events,
          measured ? "measured (another run may differ)" : "declared");
     line("time      compute {}, private stall {}, shared stall {}, overhead {}, search {}, asleep {}",
-         percent(seconds_of(total(activity::compute)), all), percent(seconds_of(total(activity::private_stall)), all),
-         percent(seconds_of(total(activity::shared_stall)), all), percent(seconds_of(total(activity::overhead)), all),
-         percent(seconds_of(total(activity::search)), all), percent(seconds_of(total(activity::asleep)), all));
+         percent(seconds_of(total(activity::compute)), all),
+         percent(seconds_of(total(activity::private_stall)), all),
+         percent(seconds_of(total(activity::shared_stall)), all),
+         percent(seconds_of(total(activity::overhead)), all),
+         percent(seconds_of(total(activity::search)), all),
+         percent(seconds_of(total(activity::asleep)), all));
     const auto levels = all_levels(workers);
     for (std::size_t k = 0; k < levels.size(); ++k)
         if (levels[k].accesses > 0)
@@ -144,20 +147,23 @@ std::string model_report::to_table() const {
                  percent(static_cast<double>(levels[k].misses), static_cast<double>(levels[k].accesses)));
     for (std::size_t n = 0; n < nodes.size(); ++n)
         line("node {}    {:.3f} MB local, {:.3f} MB remote, {:.3f} GB/s{}", n,
-             static_cast<double>(nodes[n].bytes.local) * 1e-6, static_cast<double>(nodes[n].bytes.remote) * 1e-6,
-             used(nodes[n], seconds()),
+             static_cast<double>(nodes[n].bytes.local) * 1e-6,
+             static_cast<double>(nodes[n].bytes.remote) * 1e-6, used(nodes[n], seconds()),
              std::isfinite(nodes[n].bandwidth_gbps)
                  ? " of " + fmt::format("{}", nodes[n].bandwidth_gbps) + " (" +
                        percent(used(nodes[n], seconds()), nodes[n].bandwidth_gbps) + ")"
                  : std::string());
-    for (const auto& [distance, count] : steals_by_distance) line("steals    {} at distance {:g}", count, distance);
-    line("worker     compute  private   shared overhead   search   asleep    tasks   steals  local MB remote MB");
+    for (const auto& [distance, count] : steals_by_distance)
+        line("steals    {} at distance {:g}", count, distance);
+    line("worker     compute  private   shared overhead   search   asleep    tasks   steals  local MB remote "
+         "MB");
     for (std::size_t r = 0; r < workers.size(); ++r) {
         const worker& w = workers[r];
         text += fmt::format("{:>6}", r);
         for (std::size_t a = 0; a < activities; ++a)
             text += fmt::format("{:>{}}", percent(seconds_of(w.spent[a]), seconds()), a == 0 ? 12 : 9);
-        line("{:>9}{:>9}{:>10.2f}{:>10.2f}", w.tasks, w.steals, static_cast<double>(w.memory.memory.local) * 1e-6,
+        line("{:>9}{:>9}{:>10.2f}{:>10.2f}", w.tasks, w.steals,
+             static_cast<double>(w.memory.memory.local) * 1e-6,
              static_cast<double>(w.memory.memory.remote) * 1e-6);
     }
     return text;

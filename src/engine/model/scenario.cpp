@@ -38,7 +38,8 @@ std::vector<int> ranks_of(const toml_section& s, const machine& m) {
         return ranks;
     }
     for (const double r : s.numbers("cores", {0, static_cast<double>(m.size() - 1), false})) {
-        if (std::floor(r) < r) s.refuse("cores", "a rank is a whole number", fmt::format("{}", r), "0, 1, ...");
+        if (std::floor(r) < r)
+            s.refuse("cores", "a rank is a whole number", fmt::format("{}", r), "0, 1, ...");
         ranks.push_back(static_cast<int>(r));
     }
     if (ranks.empty()) s.refuse("cores", "no cores are named", "\"all\", a core class, or an array of ranks");
@@ -50,7 +51,8 @@ double speed_of(const toml_section& s, const machine& m, int rank) {
         if (s.has("speed")) s.refuse("frequency_mhz", "there is a 'speed' too", "one of the two");
         const double usual = m.class_of(rank).frequency_mhz;
         if (usual <= 0)
-            s.refuse("frequency_mhz", fmt::format("core class '{}' does not say its own", m.class_of(rank).name),
+            s.refuse("frequency_mhz",
+                     fmt::format("core class '{}' does not say its own", m.class_of(rank).name),
                      "'speed' instead");
         return s.number("frequency_mhz", any_mhz) / usual;
     }
@@ -69,7 +71,8 @@ void read_change(const toml_section& s, const machine& m, scenario& out) {
             if (s.has(key)) s.refuse(key, "given for a memory node", "for cores only");
         const int node = s.count("memory_node", 0, static_cast<int>(m.memory_nodes().size()) - 1);
         const auto bandwidth = m.memory_nodes()[static_cast<std::size_t>(node)].bandwidth_gbps;
-        if (!bandwidth) s.refuse("memory_node", "it does not say its bandwidth", "a node with bandwidth_gbps");
+        if (!bandwidth)
+            s.refuse("memory_node", "it does not say its bandwidth", "a node with bandwidth_gbps");
         const double gbps = s.number("taken_gbps", any_gbps);
         if (gbps >= *bandwidth && until == scenario::for_ever)
             s.refuse("taken_gbps", "nothing would be left for ever",
@@ -94,8 +97,9 @@ scenario parse_scenario(std::string_view text, std::string_view name, const mach
     const toml::table table = parse_toml_table(text, name);
     const toml_section root(table, std::string(name), "", {"change"});
     scenario out;
-    for (const toml_section& s : root.tables("change", {"at_ms", "until_ms", "cores", "speed", "frequency_mhz",
-                                                        "load", "memory_node", "taken_gbps"}))
+    for (const toml_section& s :
+         root.tables("change", {"at_ms", "until_ms", "cores", "speed", "frequency_mhz", "load", "memory_node",
+                                "taken_gbps"}))
         read_change(s, m, out);
     return out;
 }

@@ -18,8 +18,8 @@ struct scenario {
     struct core_change {
         time_ns from = 0, until = for_ever;
         int rank = 0;
-        double speed = 1;  ///< of the core's own; those of changes at the same time are multiplied, as is
-        double share = 1;  ///< the part of its time that others leave
+        double speed = 1; ///< of the core's own; those of changes at the same time are multiplied, as is
+        double share = 1; ///< the part of its time that others leave
     };
     struct bandwidth_taken {
         time_ns from = 0, until = for_ever;

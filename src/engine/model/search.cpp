@@ -4,8 +4,8 @@
 
 #include <utility>
 
-/// How a virtual worker comes by its tasks. The steps are those of the threads engine (engine/threads/search.cpp);
-/// what takes time there is charged here.
+/// How a virtual worker comes by its tasks. The steps are those of the threads engine
+/// (engine/threads/search.cpp); what takes time there is charged here.
 namespace weft::engine {
 
 namespace {

@@ -43,7 +43,8 @@ double shared_bandwidth::next_end() const noexcept {
 }
 
 double shared_bandwidth::speed_of(int whose) const noexcept {
-    const auto at = std::find_if(running_.begin(), running_.end(), [&](const auto& t) { return t.whose == whose; });
+    const auto at =
+        std::find_if(running_.begin(), running_.end(), [&](const auto& t) { return t.whose == whose; });
     return at == running_.end() ? 0 : at->speed;
 }
 
@@ -57,7 +58,8 @@ void shared_bandwidth::share_out() {
     // that it uses is exhausted; what is left is for the others.
     struct resource {
         double left = 0;
-        double growing = 0; ///< how fast it is used up when all those that still grow do so by one byte a nanosecond
+        double growing =
+            0; ///< how fast it is used up when all those that still grow do so by one byte a nanosecond
     };
     std::vector<resource> resources(capacities_.size());
     for (std::size_t r = 0; r < resources.size(); ++r) resources[r].left = capacities_[r];

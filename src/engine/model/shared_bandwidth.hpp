@@ -20,11 +20,12 @@ public:
     /// Infinite: no limit.
     explicit shared_bandwidth(std::vector<double> capacities);
 
-    /// A transfer of so many bytes in all, somebody's (a number of the caller's, one transfer each at a time),
-    /// which takes `least_ns` (> 0) where nothing else is in its way. A byte may pass several resources, or none
-    /// that has a limit; each appears at most once in `of`.
+    /// A transfer of so many bytes in all, somebody's (a number of the caller's, one transfer each at a
+    /// time), which takes `least_ns` (> 0) where nothing else is in its way. A byte may pass several
+    /// resources, or none that has a limit; each appears at most once in `of`.
     void begin(int whose, double now, double least_ns, double bytes, std::span<const use> of);
-    /// Lets time pass until `now`; `ended(whose)` is told of those that are over, in the order of their beginning.
+    /// Lets time pass until `now`; `ended(whose)` is told of those that are over, in the order of their
+    /// beginning.
     template <class Ended>
     void advance(double now, Ended&& ended) {
         pass(now);
@@ -53,15 +54,17 @@ public:
 private:
     struct transfer {
         int whose;
-        double left = 1;       ///< part of it that is still to come
-        double least_ns = 0;   ///< at full speed
+        double left = 1;     ///< part of it that is still to come
+        double least_ns = 0; ///< at full speed
         double bytes = 0;
         double speed = 1;      ///< now, part of the full one
         std::vector<use> of{}; ///< resources with a limit only
 
         double rate(double part_of_speed) const noexcept { return bytes / least_ns * part_of_speed; }
         double ns_left() const noexcept { return left * least_ns / speed; }
-        bool is_over() const noexcept { return ns_left() < 1e-3; } ///< a thousandth of what time is counted in
+        bool is_over() const noexcept {
+            return ns_left() < 1e-3;
+        } ///< a thousandth of what time is counted in
     };
 
     void pass(double now) noexcept;

@@ -18,16 +18,16 @@ std::string json_string(std::string_view text) { return nlohmann::json(text).dum
 
 } // namespace
 
-timeline::timeline(std::string file)
-    : file_(std::move(file))
-    , out_(file_) {
-    if (!out_) throw error("the trace cannot be written", "WEFT_TRACE=" + file_, "a file that can be created");
+timeline::timeline(std::string file) : file_(std::move(file)), out_(file_) {
+    if (!out_)
+        throw error("the trace cannot be written", "WEFT_TRACE=" + file_, "a file that can be created");
     out_ << "[";
 }
 
 timeline::~timeline() {
     out_ << "\n]\n";
-    if (!out_.flush()) std::fprintf(stderr, "weft: the trace %s could not be written to its end\n", file_.c_str());
+    if (!out_.flush())
+        std::fprintf(stderr, "weft: the trace %s could not be written to its end\n", file_.c_str());
 }
 
 void timeline::separate() {
@@ -41,7 +41,8 @@ void timeline::begin(std::string_view machine, std::string_view policy, int work
                         json_string(fmt::format("{}, {}", machine, policy)));
     for (int w = 0; w < workers; ++w) {
         separate();
-        out_ << fmt::format(R"({{"ph":"M","pid":0,"tid":{},"name":"thread_name","args":{{"name":"worker {}"}}}})", w, w);
+        out_ << fmt::format(
+            R"({{"ph":"M","pid":0,"tid":{},"name":"thread_name","args":{{"name":"worker {}"}}}})", w, w);
     }
 }
 

@@ -9,8 +9,8 @@
 
 namespace weft::engine {
 
-/// Writes what each worker did at each time, while it happens, as JSON in the trace event format of Chrome: an
-/// array of complete events ("ph": "X"; "ts" and "dur" in microseconds; "tid" the worker; "name" the
+/// Writes what each worker did at each time, while it happens, as JSON in the trace event format of Chrome:
+/// an array of complete events ("ph": "X"; "ts" and "dur" in microseconds; "tid" the worker; "name" the
 /// activity; "args": the task's id and level). scripts/gantt draws it; Perfetto shows it.
 class timeline {
 public:

@@ -7,8 +7,7 @@ struct model_worker;
 /// Where a virtual worker sleeps: see sleeper.hpp of the threads engine, whose steps it has.
 class virtual_bed {
 public:
-    explicit virtual_bed(model_worker& of) noexcept
-        : of_(of) {}
+    explicit virtual_bed(model_worker& of) noexcept : of_(of) {}
 
     void arm() noexcept { armed_ = true; }
     void sleep();

@@ -37,7 +37,9 @@ double cpu_time_of_nothing() noexcept {
 constinit thread_local model_engine* handling_event = nullptr;
 
 work_kind kind_of(work w) noexcept {
-    return w == work::compute ? work_kind::compute : w == work::memory ? work_kind::memory : work_kind::general;
+    return w == work::compute  ? work_kind::compute
+           : w == work::memory ? work_kind::memory
+                               : work_kind::general;
 }
 
 } // namespace
@@ -95,7 +97,8 @@ void model_engine::turn(model_worker& w, activity what) noexcept {
     if (trace) {
         const activity did = w.times.doing();
         const task* t = did <= activity::shared_stall ? w.current->running : nullptr;
-        const timeline::of_task of = t ? timeline::of_task{t->id(), t->level(), t->hint().name} : timeline::of_task{};
+        const timeline::of_task of =
+            t ? timeline::of_task{t->id(), t->level(), t->hint().name} : timeline::of_task{};
         trace->add(w.id, did, w.times.since(), now(), t ? &of : nullptr);
     }
     w.times.turn(what, now());
@@ -192,7 +195,8 @@ void model_engine::await_data(model_worker& w) noexcept {
         const time_ns began = now();
         constexpr double least = 1e-3; // of a machine that says bandwidths and no latencies
         change_bandwidths();
-        bandwidth.begin(w.id, static_cast<double>(began), std::max(private_ns + shared_ns, least), t.bytes, t.uses);
+        bandwidth.begin(w.id, static_cast<double>(began), std::max(private_ns + shared_ns, least), t.bytes,
+                        t.uses);
         foresee_arrival();
         block(w); // until data_arrive()
         turn(w, activity::shared_stall);
@@ -207,13 +211,15 @@ void model_engine::foresee_arrival() {
     arrival.reset();
     if (bandwidth.empty()) return;
     const double at = std::min(bandwidth.next_end(), bandwidths_hold_until);
-    arrival = events.push(std::max(now(), static_cast<time_ns>(std::ceil(at))),
-                          [](void* e) { static_cast<model_engine*>(e)->data_arrive(); }, this);
+    arrival = events.push(
+        std::max(now(), static_cast<time_ns>(std::ceil(at))),
+        [](void* e) { static_cast<model_engine*>(e)->data_arrive(); }, this);
 }
 
 void model_engine::data_arrive() {
     arrival.reset();
-    bandwidth.advance(static_cast<double>(now()), [&](int whose) { go_on(*crew[static_cast<std::size_t>(whose)], 0); });
+    bandwidth.advance(static_cast<double>(now()),
+                      [&](int whose) { go_on(*crew[static_cast<std::size_t>(whose)], 0); });
     change_bandwidths();
     foresee_arrival();
 }
@@ -229,7 +235,8 @@ void model_engine::change_bandwidths() {
             if (c.memory_node != node) continue;
             if (c.from <= now() && now() < c.until) taken += c.gbps;
             for (const time_ns change : {c.from, c.until})
-                if (change > now() && change != scenario::for_ever) next = std::min(next, static_cast<double>(change));
+                if (change > now() && change != scenario::for_ever)
+                    next = std::min(next, static_cast<double>(change));
         }
         bandwidth.set_capacity(node, std::max(0.0, whole[static_cast<std::size_t>(node)] - taken), at);
     }

@@ -23,8 +23,8 @@ std::string wait_register::to_string() const {
         if (number == seen.size()) seen.push_back(e->which);
         text += fmt::format("  {} {}{} (level {} below root {}) waits since {:.6f} s for {}",
                             t->parent() || t->in() ? "task" : "root", fmt::format("{:x}", t->id()),
-                            t->hint().name.empty() ? "" : fmt::format(" '{}'", t->hint().name), t->level(), t->root(),
-                            static_cast<double>(e->since) * 1e-9, e->what ? e->what : "its turn");
+                            t->hint().name.empty() ? "" : fmt::format(" '{}'", t->hint().name), t->level(),
+                            t->root(), static_cast<double>(e->since) * 1e-9, e->what ? e->what : "its turn");
         if (e->what) text += fmt::format(" (no. {})", number + 1);
         text += '\n';
     }

@@ -2,8 +2,8 @@
 
 namespace weft::engine {
 
-/// As long as one lives, the process handles the signal for exposure, whose default is to be ignored: one that
-/// comes too late does nothing.
+/// As long as one lives, the process handles the signal for exposure, whose default is to be ignored: one
+/// that comes too late does nothing.
 class exposure_handler {
 public:
     exposure_handler();

@@ -49,7 +49,9 @@ struct thread_engine final : engine, policy_context {
     void set_timer(timer& t) override { alarms.set(t); }
     void cancel_timer(timer& t) noexcept override { alarms.cancel(t); }
     int worker_count() const noexcept override { return static_cast<int>(crew.size()); }
-    const worker& worker_at(int rank) const noexcept override { return *crew[static_cast<std::size_t>(rank)]; }
+    const worker& worker_at(int rank) const noexcept override {
+        return *crew[static_cast<std::size_t>(rank)];
+    }
     bool of_this_process() const noexcept override { return member.of_this_process(); }
     void end_threads_at_exit() noexcept override;
 
@@ -104,16 +106,16 @@ struct thread_engine final : engine, policy_context {
     queue::worker_set<> searching; ///< awake and looking: they will find what is announced
     queue::worker_set<> parked;    ///< asleep, or about to be after one last look
     std::atomic<bool> stopping{false};
-    std::atomic<int> submitting{0};  ///< threads inside submit()
-    const bool crowded;              ///< more workers than cores: who searches lets others run
-    std::atomic<int> active_count;   ///< written under resizing; README "Who stands by"
-    std::mutex resizing;             ///< policy::resized() is never beside itself
-    bool incomplete = false;         ///< some thread could not be created; written before all_ready opens
-    std::latch all_ready;            ///< the threads and the constructor; outlives the last wait in it
-    std::latch all_ended;            ///< no worker's words go before the last one has stopped asking
-    std::atomic<int> ended{0};       ///< threads that are through with this engine's words
-    bool abandon = false;            ///< threads end without a word; written before `stopping`
-    const membership member;         ///< as long as there are threads, as is the next one
+    std::atomic<int> submitting{0}; ///< threads inside submit()
+    const bool crowded;             ///< more workers than cores: who searches lets others run
+    std::atomic<int> active_count;  ///< written under resizing; README "Who stands by"
+    std::mutex resizing;            ///< policy::resized() is never beside itself
+    bool incomplete = false;        ///< some thread could not be created; written before all_ready opens
+    std::latch all_ready;           ///< the threads and the constructor; outlives the last wait in it
+    std::latch all_ended;           ///< no worker's words go before the last one has stopped asking
+    std::atomic<int> ended{0};      ///< threads that are through with this engine's words
+    bool abandon = false;           ///< threads end without a word; written before `stopping`
+    const membership member;        ///< as long as there are threads, as is the next one
     const exposure_handler handler;
     std::optional<follower> follows; ///< if options.follow and there is anything to be changed
 };
