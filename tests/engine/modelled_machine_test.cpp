@@ -1,0 +1,400 @@
+// ctest: timeout=120
+//
+// Programs on machines that are not there: what they cost, what is reported of it, and what cannot go well.
+#include <weft/weft.hpp>
+
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <chrono>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <cstdio>
+#include <fstream>
+#include <sstream>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include <unistd.h>
+
+#include <nlohmann/json.hpp>
+
+#include "engine/model/model_engine.hpp"
+#include "machine/load.hpp"
+#include "policy/registry.hpp"
+
+namespace weft {
+namespace {
+
+using json = nlohmann::json;
+
+std::string file(const std::string& name, const std::string& text) {
+    std::string path = testing::TempDir() + "modelled_" + std::to_string(getpid()) + "_" + name;
+    std::ofstream(path) << text;
+    return path;
+}
+
+std::string text_of(const std::string& path) {
+    std::ostringstream text;
+    text << std::ifstream(path).rdbuf();
+    return text.str();
+}
+
+const std::string free_of_charge = R"(
+[charges]
+fork_ns = 0
+spawn_ns = 0
+start_ns = 0
+suspend_ns = 0
+wait_ns = 0
+look_ns = 0
+look_away_ns = 0
+lock_ns = 0
+wake_ns = 0
+woken_ns = 0
+exposure_ns = 0
+signal_ns = 0
+)";
+
+/// Two packages of two cores; a cycle is a nanosecond; 10 GB/s a node, 100 ns; blocks of 1 KiB.
+const std::string two_by_two = R"(
+name = "2x2"
+[[core_class]]
+name = "c"
+frequency_mhz = 1000
+[regular]
+packages = 2
+cores_per_domain = 2
+[[memory_node]]
+count = 2
+latency_ns = 100
+bandwidth_gbps = 10
+[steal]
+same_domain_ns = 0
+other_package_ns = 0
+[[cache]]
+level = 1
+bytes = "2 KiB"
+[[cache]]
+level = 3
+bytes = "64 KiB"
+shared_by = "domain"
+latency_ns = 40
+bandwidth_gbps = 32
+[model]
+block_bytes = 1024
+)" + free_of_charge;
+
+runtime_options modelled(const std::string& machine_text, int workers = 1) {
+    runtime_options o;
+    o.engine = "model";
+    o.machine = file("machine.toml", machine_text);
+    o.workers = workers;
+    o.spin = std::chrono::microseconds(0);
+    o.seed = 1;
+    return o;
+}
+
+template <class F>
+std::int64_t ns(runtime& rt, F f) {
+    rt.run(f);
+    return std::llround(rt.stats().seconds * 1e9);
+}
+
+// ---- what programs cost
+
+TEST(modelled_machine, costs_and_data_add_up) {
+    runtime rt(modelled(two_by_two));
+    std::vector<char> a(4096);
+    // 1 KiB from memory: 100 ns, and 160 ns with ten lines of 64 bytes in flight.
+    EXPECT_EQ(ns(rt,
+                 [&] {
+                     touch(a.data(), 1024, access::read);
+                     cost(50);
+                 }),
+              260 + 50);
+    EXPECT_EQ(ns(rt, [&] { touch(a.data(), 1024, access::read); }), 0) << "first level";
+    EXPECT_EQ(ns(rt, [&] { touch(a.data() + 1024, 3072, access::write); }), 3 * 260);
+    EXPECT_EQ(ns(rt, [&] { touch(a.data(), 1024, access::read); }), 40 + 32) << "third level";
+    const auto report = json::parse(rt.report(report_format::json));
+    EXPECT_EQ(report["caches"][2]["accesses"], 16);
+    EXPECT_EQ(report["caches"][2]["misses"], 0);
+    EXPECT_NEAR(report["worker_seconds"]["shared_stall"], 72e-9, 1e-15);
+}
+
+TEST(modelled_machine, who_uses_a_node_together_shares_its_bandwidth) {
+    // One core alone: 100 KiB at 1024 bytes in 260 ns; two on the same node ask for 7.9 GB/s of its 10.
+    // Bound to one node and read from both sides, four ask for more than there is.
+    std::vector<char> a(400 * 1024);
+    const auto halves = [&](std::size_t each) {
+        return [&a, each] {
+            join(
+                [&] {
+                    join([&] { touch(a.data(), each, access::read); },
+                         [&] { touch(a.data() + each, each, access::read); });
+                },
+                [&] {
+                    join([&] { touch(a.data() + 2 * each, each, access::read); },
+                         [&] { touch(a.data() + 3 * each, each, access::read); });
+                });
+        };
+    };
+    constexpr std::size_t each = 100 * 1024;
+    runtime alone(modelled(two_by_two, 1));
+    alone.run([&] { bind_to_node(a.data(), a.size(), 0); });
+    const auto serial = ns(alone, halves(each));
+    EXPECT_EQ(serial, 4 * 100 * 260);
+
+    runtime four(modelled(two_by_two, 4));
+    four.run([&] { bind_to_node(a.data(), a.size(), 0); });
+    const auto together = ns(four, halves(each));
+    const double least = 400 * 1024 / 10.0; // ns that the node needs for all
+    EXPECT_GE(together, least);
+    EXPECT_LE(together, 1.35 * least) << "two are remote, and slower by themselves for a while";
+    const auto report = json::parse(four.report(report_format::json));
+    EXPECT_EQ(report["memory_nodes"][0]["local_bytes"].get<int>() +
+                  report["memory_nodes"][0]["remote_bytes"].get<int>(),
+              400 * 1024);
+    EXPECT_EQ(report["memory_nodes"][1]["local_bytes"], 0);
+    EXPECT_GT(report["memory_nodes"][0]["used_gbps"], 7);
+}
+
+TEST(modelled_machine, first_touch_decides_where_data_lie) {
+    runtime rt(modelled(two_by_two, 4));
+    std::vector<char> a(512 * 1024);
+    rt.run([&] { touch(a.data(), a.size(), access::write); }); // by one worker
+    auto report = json::parse(rt.report(report_format::json));
+    EXPECT_EQ(report["memory_nodes"][0]["remote_bytes"].get<int>() +
+                  report["memory_nodes"][1]["remote_bytes"].get<int>(),
+              0);
+
+    std::vector<char> b(512 * 1024);
+    rt.run([&] {
+        interleave(b.data(), b.size());
+        touch(b.data(), b.size(), access::read);
+    });
+    report = json::parse(rt.report(report_format::json));
+    // By the same worker: what `a` left in the cache goes home, and half of `b` comes from the other node.
+    EXPECT_EQ(report["memory_nodes"][0]["remote_bytes"].get<int>() +
+                  report["memory_nodes"][1]["remote_bytes"].get<int>(),
+              256 * 1024);
+}
+
+TEST(modelled_machine, times_of_all_workers_add_up_to_the_makespan) {
+    runtime_options o = modelled(two_by_two, 4);
+    o.machine = file("charged.toml", two_by_two.substr(0, two_by_two.find("[charges]")));
+    o.spin.reset();
+    runtime rt(o);
+    rt.run([] { parallel_for(0, 1000, [](int) { cost(700); }); });
+    const auto report = json::parse(rt.report(report_format::json));
+    for (const auto& w : report["workers"]) {
+        double sum = 0;
+        for (const char* what : {"compute", "private_stall", "shared_stall", "overhead", "search", "asleep"})
+            sum += w[what].get<double>();
+        EXPECT_NEAR(sum, report["seconds"].get<double>(), 1e-12);
+    }
+    EXPECT_NEAR(report["worker_seconds"]["compute"], 700e-6, 1e-12);
+    EXPECT_GT(report["worker_seconds"]["overhead"], 0);
+    EXPECT_NEAR(rt.stats().work_seconds.value(), 700e-6, 1e-12);
+}
+
+TEST(modelled_machine, a_scenario_changes_it) {
+    runtime_options o = modelled(two_by_two, 1);
+    o.scenario =
+        file("events.toml", "[[change]]\nat_ms = 0.001\nuntil_ms = 0.002\ncores = \"all\"\nspeed = 0.5\n"
+                            "[[change]]\nat_ms = 0.01\nmemory_node = 0\ntaken_gbps = 9\n");
+    runtime rt(o);
+    EXPECT_EQ(ns(rt, [] { cost(3000); }), 3500);
+    std::vector<char> a(10 * 1024);
+    EXPECT_EQ(ns(rt,
+                 [&] {
+                     cost(10'000);
+                     touch(a.data(), a.size(), access::read);
+                 }),
+              10'000 + 10 * 1024)
+        << "1 GB/s is left";
+}
+
+TEST(modelled_machine, what_is_not_declared_is_measured) {
+    runtime_options o = modelled(two_by_two, 2);
+    o.costs = "measured";
+    runtime rt(o);
+    const auto busy = [](std::chrono::milliseconds d) {
+        const auto until = std::chrono::steady_clock::now() + d;
+        while (std::chrono::steady_clock::now() < until) {}
+    };
+    const auto took = ns(rt, [&] {
+        join([&] { busy(std::chrono::milliseconds(20)); }, [&] { busy(std::chrono::milliseconds(20)); });
+    });
+    EXPECT_GT(took, 0);
+    EXPECT_EQ(json::parse(rt.report(report_format::json))["costs"], "measured");
+
+    o.costs = "declared";
+    runtime silent(o);
+    EXPECT_EQ(ns(silent, [&] { busy(std::chrono::milliseconds(1)); }), 0);
+}
+
+TEST(modelled_machine, the_default_is_declared_since_this_program_calls_cost) {
+    runtime rt(modelled(two_by_two));
+    rt.run([] {});
+    EXPECT_EQ(json::parse(rt.report(report_format::json))["costs"], "declared");
+}
+
+// ---- same seed, same bits
+
+TEST(modelled_machine, the_same_run_is_the_same_report_wherever_the_data_lie) {
+    const auto once = [](std::size_t somewhere_else) {
+        runtime_options o = modelled(two_by_two, 4);
+        o.machine = file("charged.toml", two_by_two.substr(0, two_by_two.find("[charges]")));
+        runtime rt(o);
+        const std::vector<char> before(somewhere_else);
+        std::vector<char> a(200'000);
+        rt.run([&] {
+            for (int k = 0; k < 3; ++k)
+                parallel_for(0, 100, [&](int i) {
+                    touch(a.data() + 2000 * i, 2000, k == 1 ? access::write : access::read);
+                    cost(300);
+                });
+        });
+        return rt.report(report_format::json);
+    };
+    const auto first = once(0);
+    EXPECT_EQ(once(0), first);
+    EXPECT_EQ(once(123'456), first);
+}
+
+// ---- files
+
+TEST(modelled_machine, reports_and_traces_are_written) {
+    runtime_options o = modelled(two_by_two, 2);
+    o.report = file("report.json", "");
+    o.trace = file("trace.json", "");
+    const std::string table = file("report.txt", "");
+    {
+        runtime rt(o);
+        for (int i = 0; i < 2; ++i) rt.run([] { join([] { cost(1000); }, [] { cost(1000); }); });
+        EXPECT_NE(rt.report().find("makespan"), std::string::npos);
+        o.report = table;
+        o.trace = {};
+        runtime other(o);
+        other.run([] { cost(1); });
+    }
+    const auto report =
+        json::parse(text_of(testing::TempDir() + "modelled_" + std::to_string(getpid()) + "_report.json"));
+    EXPECT_EQ(report["runs_ended"], 2);
+    ASSERT_EQ(report["runs"].size(), 2U);
+    EXPECT_NEAR(report["runs"][1]["seconds"], 1e-6, 1e-12);
+    const auto trace =
+        json::parse(text_of(testing::TempDir() + "modelled_" + std::to_string(getpid()) + "_trace.json"));
+    double computed = 0;
+    for (const auto& e : trace)
+        if (e["name"] == "compute") computed += e["dur"].get<double>();
+    EXPECT_NEAR(computed, 4, 1e-9);
+    EXPECT_NE(text_of(table).find("run 1 of 1"), std::string::npos);
+}
+
+// ---- what cannot go well
+
+void expect_error(const runtime_options& o, const std::vector<std::string>& parts) {
+    try {
+        runtime rt(o);
+        ADD_FAILURE() << "accepted";
+    } catch (const error& e) {
+        for (const auto& part : parts)
+            EXPECT_NE(std::string(e.what()).find(part), std::string::npos) << e.what();
+    }
+}
+
+TEST(modelled_machine, what_makes_no_sense_is_an_error) {
+    expect_error(modelled(two_by_two, 5), {"more virtual workers", "5", "1 to 4", "2x2"});
+    auto o = modelled(two_by_two);
+    o.machine = "core:4 pu:1";
+    expect_error(o, {"how fast its cores are", "frequency_mhz"});
+    o = modelled(two_by_two);
+    o.costs = "guessed";
+    expect_error(o, {"guessed", "declared, measured"});
+    o = modelled(two_by_two);
+    o.report = "/nowhere/at/all.json";
+    expect_error(o, {"/nowhere/at/all.json"});
+    o = modelled(two_by_two);
+    o.trace = "/nowhere/at/all.json";
+    expect_error(o, {"/nowhere/at/all.json"});
+    o = modelled(two_by_two);
+    o.scenario = "/nowhere/at/all.toml";
+    expect_error(o, {"/nowhere/at/all.toml"});
+    o = modelled(two_by_two);
+    o.engine = "threads";
+    o.trace = "trace.json";
+    expect_error(o, {"WEFT_TRACE=trace.json", "WEFT_ENGINE=model"});
+}
+
+TEST(modelled_machine, data_of_a_negative_size_and_a_node_that_there_is_not) {
+    runtime rt(modelled(two_by_two));
+    char c = 0;
+    const auto message = [&](auto f) {
+        try {
+            rt.run(f);
+        } catch (const error& e) { return std::string(e.what()); }
+        return std::string("nothing was thrown");
+    };
+    EXPECT_NE(message([&] { touch(&c, static_cast<std::size_t>(-8), access::read); }).find("-8 bytes"),
+              std::string::npos);
+    EXPECT_NE(message([&] { bind_to_node(&c, 1, 2); }).find("0 to 1"), std::string::npos);
+    touch(&c, static_cast<std::size_t>(-8), access::read); // in a thread that is no worker it is nothing
+}
+
+using modelled_machine_death = testing::Test;
+
+TEST(modelled_machine_death, a_deadlock_ends_with_who_waits_for_what) {
+    GTEST_FLAG_SET(death_test_style, "threadsafe");
+    EXPECT_EXIT(
+        {
+            runtime rt(modelled(two_by_two, 2));
+            rt.run([] {
+                mutex a, b;
+                latch both(2);
+                const auto cross = [&](mutex& first, mutex& second) {
+                    first.lock();
+                    both.arrive_and_wait();
+                    second.lock();
+                };
+                task_group g;
+                g.run([&] { cross(a, b); }, {.name = "left"});
+                g.run([&] { cross(b, a); }, {.name = "right"});
+                g.wait();
+            });
+        },
+        testing::ExitedWithCode(1),
+        "deadlock at (.|\n)*a mutex \\(no. 1\\)(.|\n)*a mutex \\(no. 2\\)(.|\n)*"
+        "the children of its group");
+}
+
+TEST(modelled_machine, a_task_that_spins_is_spoken_of) {
+    // The task waits for the test, the test for the notice on standard error.
+    engine::model_engine_options o;
+    o.stuck_seconds = 0.2;
+    engine::model_engine model(make_policy("steal"), parse_toml(two_by_two, "test"), o);
+    std::atomic<bool> noticed{false};
+    testing::internal::CaptureStderr();
+    std::thread spinning([&] {
+        engine::run_root(model, {[](void* until) {
+                                     while (!static_cast<std::atomic<bool>*>(until)->load()) {}
+                                 },
+                                 &noticed});
+    });
+    std::string seen;
+    for (int i = 0; i < 1000 && seen.find("stands still") == std::string::npos; ++i) {
+        std::this_thread::sleep_for(std::chrono::milliseconds(20));
+        seen += testing::internal::GetCapturedStderr();
+        testing::internal::CaptureStderr();
+    }
+    noticed = true;
+    spinning.join();
+    testing::internal::GetCapturedStderr();
+    EXPECT_NE(seen.find("stands still"), std::string::npos);
+}
+
+} // namespace
+} // namespace weft
