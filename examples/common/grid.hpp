@@ -1,0 +1,39 @@
+// A plate of numbers for the examples that sweep over one.
+#pragma once
+
+#include <cstddef>
+#include <memory>
+
+namespace examples {
+
+// rows x cols inner points with a border of one point around them. The values are not initialised, so
+// that a page belongs to the worker that first writes it.
+class grid {
+public:
+    grid(std::size_t rows, std::size_t cols)
+        : rows_(rows)
+        , cols_(cols)
+        , values_(std::make_unique_for_overwrite<double[]>((rows + 2) * (cols + 2))) {}
+
+    std::size_t rows() const { return rows_; }
+    std::size_t cols() const { return cols_; }
+    std::size_t stride() const { return cols_ + 2; }
+    // Row 0 and row rows() + 1 are border, and so are column 0 and column cols() + 1.
+    double* row(std::size_t i) { return values_.get() + i * stride(); }
+    const double* row(std::size_t i) const { return values_.get() + i * stride(); }
+
+private:
+    std::size_t rows_, cols_;
+    std::unique_ptr<double[]> values_;
+};
+
+inline bool same_values(const grid& x, const grid& y) {
+    for (std::size_t i = 0; i <= x.rows() + 1; ++i) {
+        for (std::size_t j = 0; j < x.stride(); ++j) {
+            if (x.row(i)[j] != y.row(i)[j]) return false;
+        }
+    }
+    return true;
+}
+
+} // namespace examples
