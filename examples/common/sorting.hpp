@@ -1,6 +1,7 @@
 // Inputs and checks of the sorting examples.
 #pragma once
 
+#include "cost.hpp"
 #include "random.hpp"
 
 #include <algorithm>
@@ -13,11 +14,15 @@
 
 namespace examples {
 
+inline constexpr double make_cycles_per_key = 4.7;
+
 inline constexpr std::string_view key_orders[] = {"random", "few", "sorted", "reversed"};
 
 // `few` has sixteen different keys, so it has many equal ones.
 inline std::vector<std::uint64_t> make_keys(std::size_t n, std::string_view order, std::uint64_t seed) {
     std::vector<std::uint64_t> keys(n);
+    weft::touch(keys.data(), n * sizeof(std::uint64_t), weft::access::write);
+    spend(n, make_cycles_per_key);
     for (std::size_t i = 0; i < n; ++i) {
         if (order == "random") {
             keys[i] = random_at(seed, i);

@@ -17,9 +17,11 @@ int main(int argc, char** argv) {
 
     return program.main(argc, argv, [&] {
         examples::matrix a(n, n), b(n, n), c(n, n);
-        examples::fill(a, program.seed());
-        examples::fill(b, program.seed() + 1);
         auto rt = program.make_runtime();
+        rt.run([&] {
+            examples::fill(a, program.seed());
+            examples::fill(b, program.seed() + 1);
+        });
         rt.run([&] { examples::multiply(a, b, c, leaf); });
         auto stats = rt.stats();
 

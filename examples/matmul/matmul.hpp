@@ -6,6 +6,7 @@
 // every sum is fixed by the sizes alone and the result has the same bits whatever the schedule.
 #pragma once
 
+#include "../common/cost.hpp"
 #include "../common/hint.hpp"
 #include "../common/random.hpp"
 
@@ -29,6 +30,11 @@ struct matrix {
     std::vector<double> values;
 };
 
+// A product of two numbers and its addition to C, two at a time.
+inline constexpr double matmul_cycles_per_product = 0.44;
+// A random number, its remainder and its conversion.
+inline constexpr double matmul_fill_cycles_per_entry = 6.2;
+
 // Corners of three blocks and the sizes m x n += m x k * k x n.
 struct product {
     const double* a;
@@ -39,6 +45,12 @@ struct product {
 
     std::size_t work() const { return m * n * k; }
     std::size_t bytes() const { return (m * n + m * k + k * n) * sizeof(double); }
+    void declare() const {
+        touch_block(a, m, k, a_stride, weft::access::read);
+        touch_block(b, k, n, b_stride, weft::access::read);
+        touch_block(c, m, n, c_stride, weft::access::readwrite);
+        spend(work(), matmul_cycles_per_product);
+    }
 };
 
 // Four rows of B at a time, so that a row of C is loaded and stored once for four products.
@@ -66,7 +78,10 @@ inline void multiply_leaf(const product& p) {
 
 // BEGIN-EXAMPLE matmul
 inline void multiply(const product& p, std::size_t leaf) {
-    if (p.m <= leaf && p.n <= leaf && p.k <= leaf) return multiply_leaf(p);
+    if (p.m <= leaf && p.n <= leaf && p.k <= leaf) {
+        p.declare();
+        return multiply_leaf(p);
+    }
 
     product x = p, y = p;
     if (p.k > p.m && p.k > p.n) {
@@ -104,6 +119,8 @@ inline void multiply(const matrix& a, const matrix& b, matrix& c, std::size_t le
 
 // Whole numbers from -8 to 8: all sums of a product are then exact, and checks need no tolerance.
 inline void fill(matrix& x, std::uint64_t seed) {
+    weft::touch(x.values.data(), x.values.size() * sizeof(double), weft::access::write);
+    spend(x.values.size(), matmul_fill_cycles_per_entry);
     for (std::size_t i = 0; i < x.values.size(); ++i) {
         x.values[i] = static_cast<double>(random_at(seed, i) % 17) - 8;
     }

@@ -33,10 +33,14 @@ int main(int argc, char** argv) {
         ->capture_default_str();
 
     return program.main(argc, argv, [&] {
-        auto keys = examples::make_keys(n, order, program.seed());
-        std::vector<record> records(n);
-        for (std::size_t i = 0; i < n; ++i) records[i] = {keys[i], i};
         auto rt = program.make_runtime();
+        std::vector<std::uint64_t> keys;
+        std::vector<record> records(n);
+        rt.run([&] {
+            keys = examples::make_keys(n, order, program.seed());
+            weft::touch(records.data(), n * sizeof(record), weft::access::write);
+            for (std::size_t i = 0; i < n; ++i) records[i] = {keys[i], i};
+        });
         rt.run([&] { examples::merge_sort(records.data(), n, key_less, leaf); });
 
         // Places that are each there once, with the key that was there, make the same multiset.

@@ -4,6 +4,8 @@
 // in size. Below `task_rows` rows the count goes on serially.
 #pragma once
 
+#include "../common/cost.hpp"
+
 #include <weft/weft.hpp>
 
 #include <array>
@@ -30,19 +32,36 @@ struct board {
     int rows_left() const { return static_cast<int>(n) - std::popcount(columns); }
 };
 
-inline std::uint64_t nqueens_serial(board b) {
-    if (b.rows_left() == 0) return 1;
-    std::uint64_t solutions = 0;
+// Boards that were looked at and solutions among them, in one word: the word starts as one board instead of
+// as nothing, so that counting boards costs no instruction. Up to 16 queens there are fewer than 2^31 boards.
+struct nqueens_count {
+    std::uint64_t word = std::uint64_t{1} << 32;
+
+    std::uint64_t boards() const { return word >> 32; }
+    std::uint64_t solutions() const { return word & 0xffffffff; }
+};
+
+// A board with its call, and with the end of the loop that called it, which nobody can foresee.
+inline constexpr double nqueens_cycles_per_board = 27;
+
+inline nqueens_count nqueens_below(board b) {
+    nqueens_count count;
+    if (b.rows_left() == 0) return {count.word + 1};
     for (unsigned free = b.free(); free != 0; free &= free - 1) {
-        solutions += nqueens_serial(b.with(free & -free));
+        count.word += nqueens_below(b.with(free & -free)).word;
     }
-    return solutions;
+    return count;
 }
+
+inline std::uint64_t nqueens_serial(board b) { return nqueens_below(b).solutions(); }
 
 // BEGIN-EXAMPLE nqueens
 inline std::uint64_t nqueens(board b, int task_rows) {
-    if (task_rows == 0 || b.rows_left() == 0) return nqueens_serial(b);
-
+    if (task_rows == 0 || b.rows_left() == 0) {
+        nqueens_count count = nqueens_below(b);
+        spend(count.boards(), nqueens_cycles_per_board); // known only now
+        return count.solutions();
+    }
     std::array<std::uint64_t, 32> solutions{};
     weft::task_group squares;
     std::size_t i = 0;

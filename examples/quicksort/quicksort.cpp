@@ -20,9 +20,10 @@ int main(int argc, char** argv) {
         ->capture_default_str();
 
     return program.main(argc, argv, [&] {
-        auto keys = examples::make_keys(n, order, program.seed());
-        auto before = examples::hash_multiset(keys);
         auto rt = program.make_runtime();
+        std::vector<std::uint64_t> keys;
+        rt.run([&] { keys = examples::make_keys(n, order, program.seed()); });
+        auto before = examples::hash_multiset(keys);
         rt.run([&] { examples::quicksort(keys.data(), keys.data() + keys.size(), leaf); });
 
         bool sorted = std::is_sorted(keys.begin(), keys.end());
