@@ -9,6 +9,7 @@
 
 #include "table.hpp"
 
+#include "../common/cost.hpp"
 #include "../common/hint.hpp"
 #include "../common/random.hpp"
 
@@ -59,6 +60,15 @@ struct class_counts {
     }
 };
 
+// A row whose class is counted; the same by the rank of an attribute; a row that is asked where it goes, and
+// one that goes there.
+inline constexpr double cycles_per_class = 4.7, cycles_per_row = 2, cycles_per_question = 1.2,
+                        cycles_per_move = 14;
+// A rank of a histogram, and one that has rows, which takes two divisions.
+inline constexpr double cycles_per_rank = 3, cycles_per_candidate = 10;
+// A row that is put into a fold, or not; a level of the tree at which a row is predicted.
+inline constexpr double cycles_per_fold = 14.6, cycles_per_level = 2.7;
+
 // Rows of each class, one entry a rank of one attribute.
 using histogram = std::vector<class_counts>;
 
@@ -79,6 +89,8 @@ inline double score(class_counts c) {
 
 inline split best_split(const histogram& counts, class_counts all, std::size_t attribute,
                         std::uint32_t min_rows) {
+    spend(counts.size(), cycles_per_rank);
+    spend(std::min<std::size_t>(counts.size(), all.rows()), cycles_per_candidate);
     split best;
     class_counts left;
     for (std::size_t rank = 0; rank + 1 < counts.size(); ++rank) {
@@ -97,6 +109,15 @@ struct branch {
     tree_node node;
     std::unique_ptr<branch> left, right;
 };
+
+// Declares that `n` row numbers, which ascend, are read, and their entries in a column: all entries between
+// the first and the last, but where the rows lie far apart no more than a line each.
+template <class Value>
+void touch_entries(const std::vector<Value>& column, const std::uint32_t* rows, std::size_t n) {
+    std::size_t span = (rows[n - 1] - rows[0] + 1) * sizeof(Value);
+    weft::touch(rows, n * sizeof *rows, weft::access::read);
+    weft::touch(column.data() + rows[0], std::min(span, n * 64), weft::access::read);
+}
 
 class grower {
 public:
@@ -165,6 +186,8 @@ private:
     class_counts count_classes(const std::uint32_t* rows, std::size_t n) const {
         std::vector<class_counts> counts(blocks(n));
         for_blocks(n, [&](std::size_t block, std::size_t begin, std::size_t end) {
+            touch_entries(data_.positive, rows + begin, end - begin);
+            spend(end - begin, cycles_per_class);
             class_counts mine;
             for (std::size_t i = begin; i < end; ++i) ++mine.of[data_.positive[rows[i]]];
             counts[block] = mine;
@@ -190,8 +213,12 @@ private:
     histogram count_ranks(const std::uint32_t* rows, std::size_t n, const attribute& a) const {
         auto count = [&](std::size_t block) {
             histogram counts(a.levels.size());
-            std::size_t end = std::min(n, (block + 1) * limits_.block_rows);
-            for (std::size_t i = block * limits_.block_rows; i < end; ++i) {
+            std::size_t begin = block * limits_.block_rows;
+            std::size_t end = std::min(n, begin + limits_.block_rows);
+            touch_entries(a.ranks, rows + begin, end - begin);
+            touch_entries(data_.positive, rows + begin, end - begin);
+            spend(end - begin, cycles_per_row);
+            for (std::size_t i = begin; i < end; ++i) {
                 ++counts[a.ranks[rows[i]]].of[data_.positive[rows[i]]];
             }
             return counts;
@@ -213,14 +240,21 @@ private:
         auto goes_left = [&](std::uint32_t row) { return ranks[row] <= by.rank; };
         std::vector<std::size_t> left_before(blocks(n) + 1);
         for_blocks(n, [&](std::size_t block, std::size_t begin, std::size_t end) {
+            touch_entries(ranks, rows + begin, end - begin);
+            spend(end - begin, cycles_per_question);
             left_before[block + 1] =
                 static_cast<std::size_t>(std::count_if(rows + begin, rows + end, goes_left));
         });
         std::partial_sum(left_before.begin(), left_before.end(), left_before.begin());
         const std::size_t all_left = left_before.back();
         for_blocks(n, [&](std::size_t block, std::size_t begin, std::size_t end) {
+            std::size_t lefts = left_before[block + 1] - left_before[block];
             std::uint32_t* left = out + left_before[block];
             std::uint32_t* right = out + all_left + (begin - left_before[block]);
+            touch_entries(ranks, rows + begin, end - begin);
+            weft::touch(left, lefts * sizeof *left, weft::access::write);
+            weft::touch(right, (end - begin - lefts) * sizeof *right, weft::access::write);
+            spend(end - begin, cycles_per_move);
             for (std::size_t i = begin; i < end; ++i) *(goes_left(rows[i]) ? left++ : right++) = rows[i];
         });
         return all_left;
@@ -291,7 +325,15 @@ inline int choose_depth(const table& data, const row_set& rows, std::size_t fold
         row_set inside, outside;
         for (std::uint32_t row : rows) (fold_of(row) == fold ? outside : inside).push_back(row);
         if (inside.empty()) return;
+        auto touch_all = [](const row_set& set, weft::access how) {
+            weft::touch(set.data(), set.size() * sizeof set[0], how);
+        };
+        touch_all(rows, weft::access::read);
+        touch_all(inside, weft::access::write);
+        touch_all(outside, weft::access::write);
+        spend(rows.size(), cart::cycles_per_fold);
         decision_tree tree = grow_tree(data, std::move(inside), limits);
+        std::size_t levels = 0;
         for (std::uint32_t row : outside) {
             std::size_t reached = 0;
             bool hit = false;
@@ -301,7 +343,9 @@ inline int choose_depth(const table& data, const row_set& rows, std::size_t fold
                 reached = depth;
             });
             for (std::size_t depth = reached + 1; depth < depths; ++depth) right[fold][depth] += hit;
+            levels += depths;
         }
+        spend(levels, cart::cycles_per_level);
     };
     weft::parallel_for(std::size_t{0}, folds, one, {.grain = 1});
 
