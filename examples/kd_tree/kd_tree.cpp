@@ -3,6 +3,8 @@
 #include "../common/example.hpp"
 
 #include <cmath>
+#include <cstddef>
+#include <memory>
 
 int main(int argc, char** argv) {
     std::size_t n = 2'000'000, sample = 200;

@@ -6,112 +6,31 @@
 // range is long, for a serial one at the root would take longer than all else.
 #pragma once
 
+#include "select.hpp"
+
 #include "../common/cost.hpp"
 #include "../common/random.hpp"
 
 #include <weft/weft.hpp>
 
 #include <algorithm>
-#include <array>
 #include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <limits>
 #include <memory>
-#include <utility>
-#include <vector>
 
 namespace examples {
 
-using point = std::array<double, 3>;
+inline constexpr std::size_t kd_bucket = 16; // points of a range that is only searched, in no order
+inline constexpr std::size_t kd_leaf = 1024; // points of a range that is one task
 
-inline constexpr std::size_t kd_bucket = 16;         // points of a range that is only searched, in no order
-inline constexpr std::size_t kd_leaf = 1024;         // points of a range that is one task
-inline constexpr std::size_t kd_block = 8192;        // points that one task counts and moves in a selection
-inline constexpr std::size_t kd_long = 8 * kd_block; // points from which on a selection is parallel
-
-// Points that are counted, moved and moved back by a parallel selection; one in a serial selection; one that
-// a serial build takes through one halving; one that a search measures its distance from; one that is made.
-inline constexpr double kd_cycles_per_count = 3.2, kd_cycles_per_move = 6.5, kd_cycles_per_copy = 0.75,
-                        kd_cycles_per_select = 39, kd_cycles_per_halving = 38, kd_cycles_per_distance = 16,
-                        kd_cycles_per_point = 11;
+// A point that a serial build takes through one halving; one that a search measures its distance from.
+inline constexpr double kd_cycles_per_halving = 38, kd_cycles_per_distance = 16;
 
 namespace kd {
 
 inline std::size_t next(std::size_t axis) { return (axis + 1) % 3; }
-
-// Brings the k-th point along the axis to place k, none above it before it and none below it after it.
-inline void serial_select(point* points, std::size_t n, std::size_t k, std::size_t axis) {
-    std::nth_element(points, points + k, points + n,
-                     [axis](const point& a, const point& b) { return a[axis] < b[axis]; });
-}
-
-// Two coordinates between which the k-th one lies nearly always, and with it a tenth of all: from a sample,
-// three standard deviations to both sides.
-inline std::pair<double, double> bracket(const point* points, std::size_t n, std::size_t k,
-                                         std::size_t axis) {
-    std::array<double, 1024> sample;
-    for (std::size_t i = 0; i < sample.size(); ++i) sample[i] = points[i * n / sample.size()][axis];
-    std::sort(sample.begin(), sample.end());
-    std::size_t middle = k * sample.size() / n;
-    return {sample[middle - std::min<std::size_t>(middle, 48)],
-            sample[std::min(middle + 48, sample.size() - 1)]};
-}
-
-// The same in parallel: the points below the bracket, in it and above it become three ranges, and the one
-// with place k is searched serially. `spare` has room for all of them.
-inline void select(point* points, point* spare, std::size_t n, std::size_t k, std::size_t axis) {
-    if (n < kd_long) {
-        weft::touch(points, n * sizeof *points, weft::access::readwrite);
-        spend(n, kd_cycles_per_select);
-        return serial_select(points, n, k, axis);
-    }
-    auto [low, high] = bracket(points, n, k, axis);
-    auto part_of = [low, high, axis](const point& p) { return (p[axis] >= low) + (p[axis] > high); };
-
-    // places[block][part]: how many points, then where they go
-    std::vector<std::array<std::size_t, 3>> places((n + kd_block - 1) / kd_block);
-    auto for_blocks = [&](const auto& body) {
-        weft::parallel_for(std::size_t{0}, places.size(),
-                           [&](std::size_t block) {
-                               std::size_t begin = block * kd_block;
-                               body(places[block], begin, std::min(kd_block, n - begin));
-                           },
-                           {.grain = 1});
-    };
-    for_blocks([&](std::array<std::size_t, 3>& place, std::size_t begin, std::size_t count) {
-        weft::touch(points + begin, count * sizeof *points, weft::access::read);
-        spend(count, kd_cycles_per_count);
-        std::array<std::size_t, 3> mine{};
-        for (std::size_t i = begin; i < begin + count; ++i) ++mine[part_of(points[i])];
-        place = mine;
-    });
-    std::array<std::size_t, 4> starts{}; // of the three parts
-    for (std::size_t part = 0; part < 3; ++part) {
-        starts[part + 1] = starts[part];
-        for (auto& place : places) starts[part + 1] += std::exchange(place[part], starts[part + 1]);
-    }
-    for_blocks([&](std::array<std::size_t, 3> place, std::size_t begin, std::size_t count) {
-        weft::touch(points + begin, count * sizeof *points, weft::access::read);
-        spend(count, kd_cycles_per_move);
-        auto from = place;
-        for (std::size_t i = begin; i < begin + count; ++i) spare[place[part_of(points[i])]++] = points[i];
-        for (std::size_t part = 0; part < 3; ++part) {
-            weft::touch(spare + from[part], (place[part] - from[part]) * sizeof *spare, weft::access::write);
-        }
-    });
-    for_blocks([&](const auto&, std::size_t begin, std::size_t count) {
-        weft::touch(spare + begin, count * sizeof *spare, weft::access::read);
-        weft::touch(points + begin, count * sizeof *points, weft::access::write);
-        spend(count, kd_cycles_per_copy);
-        std::copy_n(spare + begin, count, points + begin);
-    });
-    std::size_t part = k < starts[1] ? 0 : k < starts[2] ? 1 : 2;
-    std::size_t rest = starts[part + 1] - starts[part];
-    weft::touch(points + starts[part], rest * sizeof *points, weft::access::readwrite);
-    spend(rest, kd_cycles_per_select);
-    serial_select(points + starts[part], rest, k - starts[part], axis);
-}
 
 inline void serial_build(point* points, std::size_t n, std::size_t axis) {
     if (n <= kd_bucket) return;
@@ -162,11 +81,7 @@ inline void kd_search(const point* points, std::size_t n, std::size_t axis, near
     std::size_t middle = n / 2, after = middle + 1;
     double side = (*best.of)[axis] - points[middle][axis];
     auto search = [&](bool upper) {
-        if (upper) {
-            kd_search(points + after, n - after, kd::next(axis), best);
-        } else {
-            kd_search(points, middle, kd::next(axis), best);
-        }
+        kd_search(upper ? points + after : points, upper ? n - after : middle, kd::next(axis), best);
     };
     search(side > 0);
     best.look_at(points[middle]);
@@ -176,7 +91,7 @@ inline void kd_search(const point* points, std::size_t n, std::size_t axis, near
 class kd_tree {
 public:
     // The points end up in the order of the tree.
-    explicit kd_tree(point* points, std::size_t n) : points_(points), n_(n) {
+    kd_tree(point* points, std::size_t n) : points_(points), n_(n) {
         auto spare = std::make_unique_for_overwrite<point[]>(n);
         kd::build(points, spare.get(), n, 0);
     }
@@ -200,14 +115,14 @@ private:
                        [&] { all_nearest(distances2, middle, last); });
             return;
         }
+        weft::touch(points_ + first, (last - first) * sizeof *points_, weft::access::read);
+        weft::touch(distances2 + first, (last - first) * sizeof *distances2, weft::access::write);
         std::size_t looked_at = 0;
         for (std::size_t i = first; i < last; ++i) {
             nearest_point best = nearest_to(i);
             distances2[i] = best.distance2;
             looked_at += best.looked_at;
         }
-        weft::touch(points_ + first, (last - first) * sizeof *points_, weft::access::read);
-        weft::touch(distances2 + first, (last - first) * sizeof *distances2, weft::access::write);
         spend(looked_at, kd_cycles_per_distance); // known only now
     }
 
@@ -215,19 +130,21 @@ private:
     std::size_t n_;
 };
 
+inline constexpr double make_cycles_per_point = 11;
+
 // Uniformly in the unit cube.
 inline void make_points(point* points, std::size_t n, std::uint64_t seed) {
     auto block = [&](std::size_t b) {
-        std::size_t first = b * kd_block, last = std::min(n, first + kd_block);
+        std::size_t first = b * point_block, last = std::min(n, first + point_block);
         weft::touch(points + first, (last - first) * sizeof *points, weft::access::write);
-        spend(last - first, kd_cycles_per_point);
+        spend(last - first, make_cycles_per_point);
         for (std::size_t i = first; i < last; ++i) {
             for (std::size_t axis = 0; axis < 3; ++axis) {
                 points[i][axis] = static_cast<double>(random_at(seed, 3 * i + axis) >> 11) * 0x1p-53;
             }
         }
     };
-    weft::parallel_for(std::size_t{0}, (n + kd_block - 1) / kd_block, block, {.grain = 1});
+    weft::parallel_for(std::size_t{0}, (n + point_block - 1) / point_block, block, {.grain = 1});
 }
 
 inline double nearest_by_brute_force(const point* points, std::size_t n, std::size_t i) {
