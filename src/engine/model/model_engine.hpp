@@ -43,6 +43,9 @@ struct model_engine_options {
     double stuck_seconds = 30;   ///< of processor time in one stretch of user code, until it is spoken of
 };
 
+/// A patience that nobody outlives: workers never sleep.
+inline constexpr time_ns for_ever = time_ns{1} << 61;
+
 /// Virtual workers in virtual time: README.md beside this file.
 struct model_engine final : engine, policy_context {
     /// Throws weft::error for a machine that does not say how fast its cores are, and for files that cannot
@@ -127,6 +130,7 @@ struct model_engine final : engine, policy_context {
     void count_steal(model_worker&, int from);
     auto watching() noexcept { return watch<decltype(crew)>{searching, parked, crew, active_count}; }
     double way(worker_id from, worker_id to) const noexcept;
+    bool never_sleeps() const noexcept { return options.patience >= for_ever; }
 
     // model_engine.cpp
     void run_thread();
@@ -157,6 +161,7 @@ struct model_engine final : engine, policy_context {
     double bandwidths_hold_until = 0;           ///< then others take more or less of them
     std::map<double, std::uint64_t> steals_by_distance;
     wait_register waiting;
+    int working_count = 0; ///< workers that run tasks
     int open_roots = 0;
     std::uint64_t history = 0;               ///< hash of all that has happened
     std::uint64_t steps = 0;                 ///< of virtual time

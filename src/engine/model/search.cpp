@@ -35,30 +35,34 @@ task* model_engine::find_work(model_worker& w) {
     pay(w, activity::overhead);
     task* t = look(w, false, activity::overhead).t;
     if (t) {
-        w.working = true;
+        if (!std::exchange(w.working, true)) ++working_count;
         return t;
     }
-    w.working = false;
+    if (std::exchange(w.working, false)) --working_count;
     refuse_askers(w);
     w.count.begin_idle(now());
     searching.insert(rank(w.id));
     for (time_ns since = now(); !t;) {
+        const time_ns looked_at = now();
         pick p = look(w, false, activity::search);
         t = p.t;
         if (!t && p.ask) t = ask(w, *crew[static_cast<std::size_t>(p.from)]);
         if (t) break;
-        if (now() - since >= options.patience) {
+        // Who never sleeps does so when nobody can give it anything any more, so that it can be told.
+        const bool alone = working_count == 0 && alarms.empty();
+        if (now() - since >= options.patience || (alone && never_sleeps())) {
             searching.erase(rank(w.id));
             t = park(w);
             searching.insert(rank(w.id));
             since = now();
-        } else if (now() == since) {
+        } else if (now() == looked_at) {
             spend(w, 1, activity::search); // where looking costs nothing, time must go on nevertheless
         }
     }
     w.count.end_idle(now());
     watching().stop_searching(w.id);
     w.working = true;
+    ++working_count;
     pay(w, activity::search);
     return t;
 }

@@ -18,6 +18,10 @@ bool virtual_bed::wake() noexcept {
     if (!std::exchange(armed_, false)) return false;
     if (std::exchange(asleep_, false)) {
         const runtime_charges& price = of_.model.on.charges();
+        if (of_.model.never_sleeps()) { // it was only set aside until there would be something to look for
+            of_.model.go_on(of_, 0);
+            return true;
+        }
         if (worker* w = impl::hot_self()) static_cast<model_worker*>(w)->debt += price.wake;
         of_.model.go_on(of_, static_cast<time_ns>(price.woken));
     }

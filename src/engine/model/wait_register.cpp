@@ -21,10 +21,15 @@ std::string wait_register::to_string() const {
         std::size_t number = 0;
         while (number < seen.size() && seen[number] != e->which) ++number;
         if (number == seen.size()) seen.push_back(e->which);
-        text += fmt::format("  {} {}{} (level {} below root {}) waits since {:.6f} s for {}",
-                            t->parent() || t->in() ? "task" : "root", fmt::format("{:x}", t->id()),
-                            t->hint().name.empty() ? "" : fmt::format(" '{}'", t->hint().name), t->level(),
-                            t->root(), static_cast<double>(e->since) * 1e-9, e->what ? e->what : "its turn");
+        // Tasks of a silent zone have no identity, roots no group that they were spawned in.
+        const bool is_root = t->level() == 0 && t->id() != 0;
+        text += is_root ? fmt::format("  root {}", t->root())
+                        : fmt::format("  task {}{} of level {} below root {}",
+                                      t->id() ? fmt::format("{:x}", t->id()) : "without a number",
+                                      t->hint().name.empty() ? "" : fmt::format(" '{}'", t->hint().name),
+                                      t->level(), t->root());
+        text += fmt::format(" waits since {:.6f} s for {}", static_cast<double>(e->since) * 1e-9,
+                            e->what ? e->what : "its turn");
         if (e->what) text += fmt::format(" (no. {})", number + 1);
         text += '\n';
     }
