@@ -1,7 +1,7 @@
 # The commands of README.md and HACKING.md; the work is done by CMakePresets.json and scripts/.
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help demo test build bench stress mutants format clean setup
+.PHONY: help demo test build bench calibrate stress mutants format clean setup
 
 # How many random programs `make stress` runs under every policy, and how often it runs the other stress tests.
 PROGRAMS ?= 10000
@@ -12,6 +12,7 @@ help:
 	@echo 'make test     every test, then again under the sanitizers'
 	@echo 'make build    the library, examples and tests, preset dev'
 	@echo 'make bench    the benchmarks, Weft and its peers; BENCH=--quick, BENCH="--only fork", see bench/README.md'
+	@echo 'make calibrate  what the runtime costs here, as a part of a machine file'
 	@echo 'make stress   PROGRAMS=$(PROGRAMS) random programs, a tenth under ThreadSanitizer; other stress tests REPEAT=$(REPEAT) times'
 	@echo 'make mutants  puts one mistake at a time into the source: do the tests notice? MUTANTS="--only fence", about an hour for all'
 	@echo 'make format   format the C++ files in place'
@@ -34,6 +35,11 @@ bench:
 	@scripts/setup --bench
 	cmake --preset release
 	RUN_BENCH='$(BENCH)' cmake --build --preset release --target run_bench
+
+calibrate: setup
+	cmake --preset release
+	cmake --build --preset release --target weft_calibrate
+	build/release/bench/calibrate
 
 stress: setup
 	@scripts/stress $(PROGRAMS) $(REPEAT)
