@@ -1,5 +1,5 @@
-// What the runtime's own work takes here, as the sections [charges] and [steal] of a machine file: for models of
-// this machine, or of one like it. About ten seconds; everything is the median of several rounds.
+// What the runtime's own work takes here, as the sections [charges] and [steal] of a machine file: for models
+// of this machine, or of one like it. About ten seconds; everything is the median of several rounds.
 //
 //   calibrate > charges.toml
 #include "../common/both_cores.hpp"
@@ -163,8 +163,11 @@ void calibrate() {
     fmt::print(stderr, "calibrating, about ten seconds ...\n");
     const bench::both_cores cores;
     if (cores.count() >= 2 && !cores.probe())
-        fmt::print(stderr, "note: the second core is not there all the time; repeat this when the machine is quiet\n");
-    if (const double mhz = clock_mhz(); mhz > 0) fmt::print("# The clock of this core at the moment: {:.0f} MHz\n\n", mhz);
+        fmt::print(
+            stderr,
+            "note: the second core is not there all the time; repeat this when the machine is quiet\n");
+    if (const double mhz = clock_mhz(); mhz > 0)
+        fmt::print("# The clock of this core at the moment: {:.0f} MHz\n\n", mhz);
 
     const double spawn = child_ns("steal"), reported = child_ns("steal-parent-first");
     const double look = step_ns("steal", 0), lock = step_ns("share", 0);
@@ -173,9 +176,10 @@ void calibrate() {
     fmt::print("spawn_ns = {:.1f}\n", spawn);
     fmt::print("start_ns = {:.1f} # of a child in the reported zone, {:.1f}, what is not spawn or look\n",
                std::max(0.0, reported - spawn - 2 * look), reported);
-    fmt::print("suspend_ns = {:.1f} # of a yield, {:.1f}, what is not look\n", std::max(0.0, yield_ns() - 2 * look),
-               yield_ns());
-    fmt::print("wait_ns = {:.1f} # of a group with one child, what is not spawn\n", std::max(0.0, group_ns() - spawn));
+    fmt::print("suspend_ns = {:.1f} # of a yield, {:.1f}, what is not look\n",
+               std::max(0.0, yield_ns() - 2 * look), yield_ns());
+    fmt::print("wait_ns = {:.1f} # of a group with one child, what is not spawn\n",
+               std::max(0.0, group_ns() - spawn));
     fmt::print("look_ns = {:.1f}\n", look);
     if (cores.count() >= 2) {
         const double trip = round_trip_ns();
@@ -187,7 +191,8 @@ void calibrate() {
         fmt::print("exposure_ns = {} # the engine's exposure_bound\n",
                    weft::engine::thread_engine_options{}.exposure_bound.count());
         fmt::print("signal_ns = {:.0f}\n", 1e3 * median(bench::signals(40)));
-        fmt::print("\n[steal]\nsame_domain_ns = {:.0f} # a cache line from one core to the other and back\n", trip);
+        fmt::print("\n[steal]\nsame_domain_ns = {:.0f} # a cache line from one core to the other and back\n",
+                   trip);
     } else {
         fmt::print("# one core only: nothing between two can be measured\n");
     }
@@ -197,8 +202,9 @@ void calibrate() {
 
 int main(int argc, char**) {
     if (argc > 1) {
-        fmt::print(stderr, "calibrate takes no arguments: it prints the sections [charges] and [steal] of a machine "
-                           "file, see machines/README.md\n");
+        fmt::print(stderr,
+                   "calibrate takes no arguments: it prints the sections [charges] and [steal] of a machine "
+                   "file, see machines/README.md\n");
         return 2;
     }
     try {

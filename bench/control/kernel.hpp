@@ -1,5 +1,5 @@
-// What the machine does without weft: from pthread_kill to the handler on a spinning thread of another core, and
-// from a futex wake to the woken thread.
+// What the machine does without weft: from pthread_kill to the handler on a spinning thread of another core,
+// and from a futex wake to the woken thread.
 #pragma once
 
 #include "../common/timing.hpp"
