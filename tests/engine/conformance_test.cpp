@@ -1,0 +1,78 @@
+// What a policy decides follows from what it is told, whatever engine tells it: a recorded run of either
+// engine is lived through again by a fresh object of the same policy, without an engine. Every registered
+// policy is in here by itself.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cctype>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "engine/recorded_runs.hpp"
+#include "policy/registry.hpp"
+#include "policy/replay.hpp"
+
+namespace weft {
+namespace {
+
+using namespace test;
+
+/// A list that is worth living through again.
+void expect_eventful(const recording& list, const std::string& where) {
+    const auto times = [&](hook h) {
+        return std::count_if(list.begin(), list.end(), [&](const event& e) { return e.what == h; });
+    };
+    EXPECT_EQ(times(hook::attach), 1) << where;
+    EXPECT_EQ(times(hook::iteration) % 2, 0) << where;
+    EXPECT_GT(times(hook::ready), 10) << where;
+    EXPECT_GT(times(hook::blocked), 0) << where;
+    EXPECT_EQ(times(hook::started), times(hook::finished)) << where;
+}
+
+std::vector<std::string> every_policy() {
+    std::vector<std::string> specs;
+    for (const policy_entry& e : policy_list()) specs.emplace_back(e.name);
+    for (const char* variant :
+         {"steal:zone=reported", "steal-parent-first:order=fifo", "share:order=lifo", "near:tries=1",
+          "chaos:hold=50,blind=50,of=share", "chaos:hold=50,blind=50,of=steal:zone=reported"})
+        specs.emplace_back(variant);
+    return specs;
+}
+
+class conformance : public testing::TestWithParam<std::string> {
+protected:
+    void expect_the_same(const recording& list, const machine& on, const std::string& where) {
+        expect_eventful(list, where);
+        EXPECT_EQ(replay(list, *make_policy(GetParam()), on), std::nullopt) << where;
+        events_ += list.size();
+    }
+    void TearDown() override { RecordProperty("events", std::to_string(events_)); }
+
+    std::size_t events_ = 0;
+};
+
+INSTANTIATE_TEST_SUITE_P(all, conformance, testing::ValuesIn(every_policy()), [](const auto& of) {
+    std::string name = of.param;
+    std::replace_if(
+        name.begin(), name.end(), [](char c) { return !std::isalnum(static_cast<unsigned char>(c)); }, '_');
+    return name;
+});
+
+TEST_P(conformance, of_what_the_model_engine_tells) {
+    for (std::uint64_t seed = 1; seed <= programs; ++seed)
+        for (const machine* on : {&four_cores, &sixteen_cores})
+            expect_the_same(record_in_model(make_policy(GetParam()), *on, seed), *on,
+                            std::to_string(on->size()) + " workers, program " + std::to_string(seed));
+}
+
+TEST_P(conformance, of_what_the_threads_engine_tells) {
+    for (std::uint64_t seed = 1; seed <= programs; ++seed)
+        expect_the_same(record_in_threads(make_policy(GetParam()), seed), four_cores,
+                        "program " + std::to_string(seed));
+}
+
+} // namespace
+} // namespace weft

@@ -1,0 +1,291 @@
+#pragma once
+
+#include "policy/policy.hpp"
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <span>
+#include <stdexcept>
+#include <type_traits>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+/// What happened to a policy, as a list: replay.hpp has another object of the same policy live through it
+/// again.
+///
+/// recorder passes every hook on to the policy that it wraps, one at a time, and writes down what went in
+/// (arguments, all that a policy can read of them, the answers of its context) and what came out (the
+/// decision, the questions).
+///
+/// Tasks and groups have numbers, since their addresses are used again. A life begins with the hook that
+/// shows the newborn (a root, a child that is spawned, a frame that is exposed, group_begin) and ends with
+/// finished() or group_end().
+namespace weft::test {
+
+enum class hook : std::uint8_t {
+    attach,
+    ready,
+    next,
+    victims,
+    spawn,
+    pieces,
+    group_begin,
+    group_wait,
+    group_end,
+    started,
+    blocked,
+    finished,
+    message,
+    iteration,
+    resized,
+    tick
+};
+
+enum class question : std::uint8_t { all, active, core_of, now, random, wake, post, exchange, preempt };
+
+using number = std::int64_t; ///< of a task or a group
+inline constexpr number nobody = -1;
+inline constexpr worker_id nobody_calls = -1; ///< a hook that is no worker's
+using values = std::vector<std::int64_t>;     ///< the fields of an argument, answer or decision, in order
+
+struct task_facts {
+    number who = nobody, parent = nobody, in = nobody;
+    std::uint64_t id = 0;
+    hints hint{};
+    int level = 0, index = 0, root = 0, rank = 0, width = 0, bottom_level = 0;
+    bool last = false, fresh = false;
+    /// Of a newborn: the bytes that the engine gave it. From then on they are the policy's.
+    std::optional<std::array<std::byte, max_task_bytes>> bytes{};
+};
+
+struct group_facts {
+    number who = nobody, owner = nobody;
+    std::uint64_t id = 0;
+    hints hint{};
+};
+
+struct asked {
+    question what{};
+    values about{};
+    values answer{};
+};
+
+struct event {
+    hook what{};
+    worker_id w = 0;
+    values arguments{}; ///< but tasks, groups and usage
+    std::vector<task_facts> tasks{};
+    std::optional<group_facts> in{};
+    usage used{};
+    std::vector<asked> questions{};
+    values decision{};
+};
+
+using recording = std::vector<event>;
+
+inline values fields(const needs& n) {
+    return {n.task_bytes, n.group_bytes, n.lazy,      n.own_usage, n.identity, n.demotable, n.resizable,
+            n.preempts,   n.molds,       n.exchanges, n.snapshots, n.posts,    n.tick};
+}
+inline values fields(workers r) { return {r.first, r.last}; }
+inline values fields(const placed& p) { return {p.at, p.who.first, p.who.last}; }
+template <class T>
+    requires std::is_enum_v<T> || std::is_integral_v<T>
+values fields(T value) {
+    return {static_cast<std::int64_t>(value)};
+}
+
+class recorder final : public policy, policy_context {
+public:
+    recorder(std::unique_ptr<policy> of, recording& list) : of_(std::move(of)), list_(list) {}
+
+    needs attach(const machine& m, policy_context& engine) override {
+        const auto lock = begin(hook::attach, nobody_calls);
+        engine_ = &engine;
+        return decided(need_ = of_->attach(m, *this));
+    }
+    placed ready(worker_id w, task& t, why reason) override {
+        const auto lock = begin(hook::ready, w, {static_cast<int>(reason)});
+        see(t, reason == why::root || (reason == why::exposed && t.fresh()));
+        return decided(of_->ready(w, t, reason));
+    }
+    pick next(worker_id w, bool last_look) override {
+        const auto lock = begin(hook::next, w, {last_look});
+        const pick p = of_->next(w, last_look);
+        now_->decision = {number_of(p.t), p.from, p.ask};
+        return p;
+    }
+    workers victims(worker_id w) override {
+        const auto lock = begin(hook::victims, w);
+        return decided(of_->victims(w));
+    }
+    order spawn(worker_id w, task& parent, task& child) override {
+        const auto lock = begin(hook::spawn, w);
+        see(parent);
+        see(child, true);
+        return decided(of_->spawn(w, parent, child));
+    }
+    int pieces(worker_id w, task& loop) override {
+        const auto lock = begin(hook::pieces, w);
+        see(loop);
+        return decided(of_->pieces(w, loop));
+    }
+    void group_begin(worker_id w, task& t, group& g) override {
+        const auto lock = begin(hook::group_begin, w);
+        see(t);
+        groups_[&g] = next_group_++;
+        see(g);
+        of_->group_begin(w, t, g);
+    }
+    after group_wait(worker_id w, task& t, group& g) override {
+        const auto lock = begin(hook::group_wait, w);
+        see(t);
+        see(g);
+        return decided(of_->group_wait(w, t, g));
+    }
+    void group_end(worker_id w, task& t, group& g) override {
+        const auto lock = begin(hook::group_end, w);
+        see(t);
+        see(g);
+        of_->group_end(w, t, g);
+        groups_.erase(&g);
+    }
+    void started(worker_id w, task& t) override {
+        const auto lock = begin(hook::started, w);
+        see(t);
+        of_->started(w, t);
+    }
+    void blocked(worker_id w, task& t, why reason) override {
+        const auto lock = begin(hook::blocked, w, {static_cast<int>(reason)});
+        see(t);
+        of_->blocked(w, t, reason);
+    }
+    void finished(worker_id w, task& t, const usage& used) override {
+        const auto lock = begin(hook::finished, w);
+        see(t);
+        now_->used = used;
+        of_->finished(w, t, used);
+        tasks_.erase(&t);
+    }
+    void message(worker_id w, worker_id from, int kind, task* t) override {
+        const auto lock = begin(hook::message, w, {from, kind});
+        if (t) see(*t);
+        of_->message(w, from, kind, t);
+    }
+    void iteration(worker_id w, task& t, int k) override {
+        const auto lock = begin(hook::iteration, w, {k});
+        see(t);
+        of_->iteration(w, t, k);
+    }
+    void resized(workers active) override {
+        const auto lock = begin(hook::resized, nobody_calls, fields(active));
+        of_->resized(active);
+    }
+    void tick(time_ns now) override {
+        const auto lock = begin(hook::tick, nobody_calls, {now});
+        of_->tick(now);
+    }
+
+private:
+    // The context of the policy. Whoever calls is in a hook, and so has the lock.
+    workers all() const override { return answered(question::all, {}, engine_->all()); }
+    workers active() const override { return answered(question::active, {}, engine_->active()); }
+    int core_of(worker_id w) const override { return answered(question::core_of, {w}, engine_->core_of(w)); }
+    time_ns now() const override { return answered(question::now, {}, engine_->now()); }
+    std::uint32_t random(worker_id w, std::uint32_t below) override {
+        return answered(question::random, {w, below}, engine_->random(w, below));
+    }
+    void wake(workers who) override {
+        now_->questions.push_back({question::wake, fields(who)});
+        engine_->wake(who);
+    }
+    void post(worker_id from, worker_id to, int kind, task* t) override {
+        now_->questions.push_back({question::post, {from, to, kind, number_of(t)}});
+        engine_->post(from, to, kind, t);
+    }
+    void exchange(worker_id a, worker_id b) override {
+        now_->questions.push_back({question::exchange, {a, b}});
+        engine_->exchange(a, b);
+    }
+    void preempt(worker_id w) override {
+        now_->questions.push_back({question::preempt, {w}});
+        engine_->preempt(w);
+    }
+    std::span<task*> mold(task&, int) override { throw std::logic_error("mold() is not recorded yet"); }
+    snapshot running(worker_id) const override { throw std::logic_error("running() is not recorded yet"); }
+    usage so_far(const task&) const override { throw std::logic_error("so_far() is not recorded yet"); }
+
+    template <class T>
+    T answered(question what, values about, T answer) const {
+        now_->questions.push_back({what, std::move(about), fields(answer)});
+        return answer;
+    }
+
+    [[nodiscard]] std::unique_lock<std::mutex> begin(hook what, worker_id w, values arguments = {}) {
+        std::unique_lock lock(one_at_a_time_);
+        now_ = &list_.emplace_back();
+        now_->what = what;
+        now_->w = w;
+        now_->arguments = std::move(arguments);
+        return lock;
+    }
+    template <class T>
+    T decided(T decision) {
+        now_->decision = fields(decision);
+        return decision;
+    }
+
+    void see(task& t, bool born = false) {
+        const bool unknown = born || !tasks_.contains(&t);
+        if (unknown) tasks_[&t] = next_task_++;
+        task_facts& f = now_->tasks.emplace_back();
+        f = {.who = tasks_[&t],
+             .parent = number_of(t.parent()),
+             .in = number_of(t.in()),
+             .id = t.id(),
+             .hint = t.hint(),
+             .level = t.level(),
+             .index = t.index(),
+             .root = t.root(),
+             .rank = t.rank(),
+             .width = t.width(),
+             .bottom_level = t.bottom_level(),
+             .last = t.last(),
+             .fresh = t.fresh()};
+        // The record of a silent child is its fiber's: it has no id, and no policy hears where one life of it
+        // ends and the next begins.
+        const bool of_fiber = t.id() == 0 && t.frame_ == nullptr;
+        if (unknown || of_fiber)
+            std::memcpy(f.bytes.emplace().data(), static_cast<const void*>(&t + 1), need_.task_bytes);
+    }
+    void see(group& g) {
+        now_->in = {.who = number_of(&g), .owner = number_of(g.owner()), .id = g.id(), .hint = g.hint()};
+    }
+
+    number number_of(const task* t) const {
+        const auto at = tasks_.find(t);
+        return at == tasks_.end() ? nobody : at->second;
+    }
+    number number_of(const group* g) const {
+        const auto at = groups_.find(g);
+        return at == groups_.end() ? nobody : at->second;
+    }
+
+    std::unique_ptr<policy> of_;
+    policy_context* engine_ = nullptr;
+    needs need_{};
+    std::mutex one_at_a_time_;
+    recording& list_; ///< under the lock, as what follows
+    event* now_ = nullptr;
+    std::unordered_map<const task*, number> tasks_;
+    std::unordered_map<const group*, number> groups_;
+    number next_task_ = 0, next_group_ = 0;
+};
+
+} // namespace weft::test
