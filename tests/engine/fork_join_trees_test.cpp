@@ -1,4 +1,6 @@
 // Fork-join trees in virtual time where only the program takes time: what greedy schedules promise.
+// One thread runs the model: nothing for ThreadSanitizer.
+// ctest: labels=not_tsan
 #include <gtest/gtest.h>
 
 #include <cstdint>

@@ -14,7 +14,7 @@ namespace weft::test {
 
 enum class runtime_cost : std::uint8_t {
     none, ///< only the program takes time, and who has nothing to do sleeps at once
-    usual
+    usual ///< who has nothing to do looks for something for 5 us
 };
 
 /// A machine of `workers` equal cores, where a cycle is a nanosecond.
@@ -42,7 +42,7 @@ struct modelled {
 
 private:
     static engine::model_engine_options options(int workers, runtime_cost cost, std::uint64_t seed) {
-        engine::model_engine_options o{.workers = workers, .seed = seed};
+        engine::model_engine_options o{.workers = workers, .seed = seed, .patience = 5'000};
         if (cost == runtime_cost::none) {
             o.patience = 0;
             o.price = {.fork = 0,

@@ -29,7 +29,7 @@ inline void take_ns(std::uint64_t ns) {
     for (std::uint64_t i = 0; i < ns; i += 8) turns.fetch_add(1, std::memory_order_relaxed);
 }
 
-inline constexpr int deepest = 5;
+inline constexpr int deepest = thread_sanitized ? 4 : 5;
 
 /// A random program: what it does and returns depends on the seed alone.
 inline std::uint64_t play(std::uint64_t drawn_by, int depth = deepest) {
@@ -37,7 +37,7 @@ inline std::uint64_t play(std::uint64_t drawn_by, int depth = deepest) {
     const auto below = [&](std::uint64_t n) { return random() % n; };
     take_ns(below(3000));
     if (depth == 0 || (depth < deepest && below(8) == 0)) return random();
-    std::vector<std::uint64_t> seeds(1 + below(4)), results(seeds.size());
+    std::vector<std::uint64_t> seeds(2 + below(3)), results(seeds.size());
     for (auto& s : seeds) s = random();
     const auto child = [&, depth](std::size_t i) { results[i] = play(seeds[i], depth - 1); };
     switch (below(7)) {
@@ -113,6 +113,6 @@ inline recording record_in_threads(std::unique_ptr<policy> p, std::uint64_t of) 
 }
 
 /// How many programs a test plays.
-inline constexpr std::uint64_t programs = sanitized ? 2 : 5;
+inline constexpr std::uint64_t programs = thread_sanitized ? 1 : sanitized ? 3 : 10;
 
 } // namespace weft::test

@@ -108,11 +108,11 @@ TEST(recording_and_replay, lists_all_that_a_policy_can_read) {
 // One bit of one argument, anywhere in the list, and the policy decides otherwise from there on.
 TEST(recording_and_replay, notices_one_bit) {
     const auto list = record_in_model(std::make_unique<curious>(), four_cores, 1);
-    for (std::size_t at = 100; at + 1000 < list.size(); at += list.size() / 20) {
+    for (std::size_t at = list.size() / 40; at < list.size() * 3 / 4; at += list.size() / 40) {
         recording changed = list;
         const auto e = std::find_if(changed.begin() + static_cast<std::ptrdiff_t>(at), changed.end(),
                                     [](const event& x) { return !x.tasks.empty(); });
-        if (e == changed.end()) break;
+        ASSERT_NE(e, changed.end());
         e->tasks[0].index ^= 1;
         curious again;
         EXPECT_NE(replay(changed, again, four_cores), std::nullopt) << at;
