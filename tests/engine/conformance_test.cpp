@@ -27,7 +27,7 @@ void expect_eventful(const recording& list, const std::string& where) {
     };
     EXPECT_EQ(times(hook::attach), 1) << where;
     EXPECT_EQ(times(hook::iteration) % 2, 0) << where;
-    EXPECT_GT(times(hook::ready), 10) << where;
+    EXPECT_GT(times(hook::ready), 4) << where;
     EXPECT_GT(times(hook::blocked), 0) << where;
     EXPECT_EQ(times(hook::started), times(hook::finished)) << where;
 }
