@@ -55,10 +55,11 @@ TEST(fork_join_trees, one_worker_takes_the_work) {
 // each worker has four leaves. Whoever goes deep first ends at the same time, as recorded: 196 is the least.
 TEST(fork_join_trees, greedy_on_four_sockets) {
     const fork_join_tree tree = bi_tier_tree();
+    const machine four_sockets = cores{.packages = 4, .cores_per_domain = 4}.build();
     for (const auto& policy : greedy)
         for (const spawned_by form : forms)
             for (std::uint64_t seed = 0; seed < 4; ++seed) {
-                modelled model(policy, load_synthetic("pack:4 l3:1 core:4 pu:1"), seed);
+                modelled model(policy, four_sockets, seed);
                 EXPECT_EQ(model.run([&] { tree.run(form); }), 200) << policy << ", seed " << seed;
             }
 }

@@ -12,52 +12,50 @@
 
 namespace weft::test {
 
-enum class runtime_cost : std::uint8_t {
-    none, ///< only the program takes time, and who has nothing to do sleeps at once
-    usual ///< who has nothing to do looks for something for 5 us
+/// What the runtime's own work takes: nothing, so that only the program takes time, or what machine files
+/// have without a word about it.
+enum class runtime_cost : std::uint8_t { none, usual };
+
+/// Equal cores, a cycle of which is a nanosecond.
+struct cores {
+    int packages = 1, domains_per_package = 1, cores_per_domain = 1;
+    runtime_cost cost = runtime_cost::none;
+
+    machine build() const {
+        std::string text =
+            "name = 'equal cores'\n[[core_class]]\nname = 'core'\nfrequency_mhz = 1000\n[regular]\n";
+        text += "packages = " + std::to_string(packages) + "\n";
+        text += "domains_per_package = " + std::to_string(domains_per_package) + "\n";
+        text += "cores_per_domain = " + std::to_string(cores_per_domain) + "\n";
+        if (cost == runtime_cost::none) {
+            text += "[charges]\n";
+            for (const char* of : {"fork", "spawn", "start", "suspend", "wait", "look", "look_away", "lock",
+                                   "wake", "woken", "exposure", "signal"})
+                text += of + std::string("_ns = 0\n");
+        }
+        return parse_toml(text, "equal cores");
+    }
 };
 
-/// A machine of `workers` equal cores, where a cycle is a nanosecond.
-inline machine equal_cores(int workers) {
-    return load_synthetic("pack:1 l3:1 core:" + std::to_string(workers) + " pu:1");
-}
+inline machine equal_cores(int count) { return cores{.cores_per_domain = count}.build(); }
 
-/// A model engine with a worker for each core of its machine, and no runtime around it.
+/// A model engine with a worker for each core of its machine, and no runtime around it. Who has nothing to do
+/// sleeps at once, unless it is given patience.
 struct modelled {
     engine::model_engine engine;
 
-    modelled(std::unique_ptr<policy> p, machine on, runtime_cost cost, std::uint64_t seed = 1)
-        : engine(std::move(p), on, options(on.size(), cost, seed)) {}
+    modelled(std::unique_ptr<policy> p, machine on, std::uint64_t seed = 1, time_ns patience = 0)
+        : engine(std::move(p), on, {.workers = on.size(), .seed = seed, .patience = patience}) {}
     modelled(const std::string& policy, machine on, std::uint64_t seed = 1)
-        : modelled(make_policy(policy), std::move(on), runtime_cost::none, seed) {}
+        : modelled(make_policy(policy), std::move(on), seed) {}
 
     /// The virtual time that `f` takes as a root.
     template <class F>
     time_ns run(F&& f) {
         engine.settle();
         engine::run_root(engine, {[](void* c) { (*static_cast<std::remove_reference_t<F>*>(c))(); }, &f});
-        const auto [began, ended] = *engine.last_stretch();
-        return ended - began;
-    }
-
-private:
-    static engine::model_engine_options options(int workers, runtime_cost cost, std::uint64_t seed) {
-        engine::model_engine_options o{.workers = workers, .seed = seed, .patience = 5'000};
-        if (cost == runtime_cost::none) {
-            o.patience = 0;
-            o.price = {.fork = 0,
-                       .spawn = 0,
-                       .start = 0,
-                       .suspend = 0,
-                       .wait = 0,
-                       .look = 0,
-                       .look_away = 0,
-                       .lock = 0,
-                       .wake = 0,
-                       .woken = 0,
-                       .exposure = 0};
-        }
-        return o;
+        const auto took = *engine.last_measured_run();
+        return took.ended - took.began;
     }
 };
 

@@ -87,12 +87,15 @@ inline void play_twice(std::uint64_t drawn_by) {
 
 // ---- runs
 
-inline const machine four_cores = load_synthetic("pack:2 l3:1 core:2 pu:1");
-inline const machine sixteen_cores = load_synthetic("pack:2 l3:2 core:4 pu:1");
+inline const machine four_cores =
+    cores{.packages = 2, .cores_per_domain = 2, .cost = runtime_cost::usual}.build();
+inline const machine sixteen_cores =
+    cores{.packages = 2, .domains_per_package = 2, .cores_per_domain = 4, .cost = runtime_cost::usual}
+        .build();
 
 inline recording record_in_model(std::unique_ptr<policy> p, const machine& on, std::uint64_t of) {
     recording list;
-    modelled m(std::make_unique<recorder>(std::move(p), list), on, runtime_cost::usual, of);
+    modelled m(std::make_unique<recorder>(std::move(p), list), on, of, 5'000);
     m.run([&] { play_twice(of); });
     m.engine.settle();
     return list;
