@@ -20,16 +20,8 @@ namespace {
 
 using namespace test;
 
-/// A list that is worth living through again.
-void expect_eventful(const recording& list, const std::string& where) {
-    const auto times = [&](hook h) {
-        return std::count_if(list.begin(), list.end(), [&](const event& e) { return e.what == h; });
-    };
-    EXPECT_EQ(times(hook::attach), 1) << where;
-    EXPECT_EQ(times(hook::iteration) % 2, 0) << where;
-    EXPECT_GT(times(hook::ready), 4) << where;
-    EXPECT_GT(times(hook::blocked), 0) << where;
-    EXPECT_EQ(times(hook::started), times(hook::finished)) << where;
+std::ptrdiff_t count(const recording& list, hook h) {
+    return std::count_if(list.begin(), list.end(), [&](const event& e) { return e.what == h; });
 }
 
 std::vector<std::string> every_policy() {
@@ -45,13 +37,21 @@ std::vector<std::string> every_policy() {
 class conformance : public testing::TestWithParam<std::string> {
 protected:
     void expect_the_same(const recording& list, const machine& on, const std::string& where) {
-        expect_eventful(list, where);
         EXPECT_EQ(replay(list, *make_policy(GetParam()), on), std::nullopt) << where;
+        EXPECT_EQ(count(list, hook::started), count(list, hook::finished)) << where;
         events_ += list.size();
+        offers_ += count(list, hook::ready);
+        blocks_ += count(list, hook::blocked);
     }
-    void TearDown() override { RecordProperty("events", std::to_string(events_)); }
+    void TearDown() override { // there was something to live through
+        EXPECT_GT(offers_, 20);
+        EXPECT_GT(blocks_, 0);
+        RecordProperty("events", std::to_string(events_));
+    }
 
+private:
     std::size_t events_ = 0;
+    std::ptrdiff_t offers_ = 0, blocks_ = 0;
 };
 
 INSTANTIATE_TEST_SUITE_P(all, conformance, testing::ValuesIn(every_policy()), [](const auto& of) {
