@@ -27,7 +27,7 @@ void keeps_the_bounds(const std::string& policy, const description& tasks) {
     const fork_join_tree tree = tree_of(tasks);
     const int workers = *rc::gen::element(1, 2, 3, 4, 8, 16);
     const auto seed = *rc::gen::arbitrary<std::uint64_t>();
-    const auto form = *rc::gen::element(spawned_by::group, spawned_by::joins);
+    const auto form = *rc::gen::arbitrary<bool>() ? spawned_by::joins : spawned_by::group;
     RC_CLASSIFY(tree.span() == tree.work(), "chains");
     modelled model(policy, equal_cores(workers), seed);
     const auto took = static_cast<std::uint64_t>(model.run([&] { tree.run(form); }));
