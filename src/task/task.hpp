@@ -41,7 +41,9 @@ enum class task_state : std::uint8_t {
 struct alignas(std::max_align_t) task {
     // ---- the policy's view
     task* parent() const noexcept { return parent_; } ///< valid while the parent's group is open
-    group* in() const noexcept { return parent_ ? group_ : nullptr; } ///< null for a root and an exposed frame
+    group* in() const noexcept {
+        return parent_ ? group_ : nullptr;
+    } ///< null for a root and an exposed frame
     const hints& hint() const noexcept { return hint_; }
     std::uint64_t id() const noexcept { return id_; } ///< hash of the path of child indexes; 0: unknown
     int level() const noexcept { return level_; } ///< root 0, child = parent + 1; frames have their task's

@@ -1,52 +1,24 @@
 // The model engine in closed forms: what a program takes in virtual time where its costs are known.
-#include "engine/model/model_engine.hpp"
+#include "engine/modelled.hpp"
 
 #include <weft/weft.hpp>
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <chrono>
 #include <cstdint>
-#include <memory>
+#include <random>
 #include <string>
+#include <thread>
+#include <utility>
 #include <vector>
-
-#include "machine/load.hpp"
-#include "policy/registry.hpp"
 
 namespace weft {
 namespace {
 
-/// Cores in one domain, of speed 1; a cycle is a nanosecond. `more` is added to the description.
-machine cores(int count, const std::string& more) {
-    return parse_toml(
-        "name = 'm'\n[[core_class]]\nname = 'c'\nfrequency_mhz = 1000\n[regular]\ncores_per_domain = " +
-            std::to_string(count) + "\n" + more,
-        "test");
-}
-
-const std::string free_of_charge =
-    "[charges]\nfork_ns = 0\nspawn_ns = 0\nstart_ns = 0\nsuspend_ns = 0\nwait_ns = 0\n"
-    "look_ns = 0\nlook_away_ns = 0\nlock_ns = 0\nwake_ns = 0\nwoken_ns = 0\n"
-    "exposure_ns = 0\nsignal_ns = 0\n";
-
-/// A model whose runtime costs nothing, or what is given.
-struct modelled {
-    engine::model_engine engine;
-
-    explicit modelled(int workers, const std::string& policy = "steal",
-                      const std::string& more = free_of_charge, time_ns patience = 0, std::uint64_t seed = 1)
-        : engine(make_policy(policy), cores(workers, more),
-                 {.workers = workers, .seed = seed, .patience = patience}) {}
-
-    /// Virtual time that `f` takes as a root.
-    template <class F>
-    time_ns run(F f) {
-        engine.settle();
-        engine::run_root(engine, {[](void* c) { (*static_cast<F*>(c))(); }, &f});
-        const auto s = *engine.last_measured_run();
-        return s.ended - s.began;
-    }
-};
+using test::equal_cores;
+using test::modelled;
 
 void tree(int depth, std::uint64_t leaf) {
     if (depth == 0) return cost(leaf);
@@ -54,11 +26,11 @@ void tree(int depth, std::uint64_t leaf) {
 }
 
 const std::vector<std::string> policies = {
-    "steal", "near", "share", "steal-parent-first", "steal:zone=reported", "serial"};
+    "steal", "near", "share", "steal-parent-first", "steal:zone=reported", "serial", "chaos:of=steal"};
 
 TEST(model_engine, one_worker_takes_the_sum_of_all_costs) {
     for (const auto& p : policies) {
-        modelled m(1, p);
+        modelled m(p, equal_cores(1));
         EXPECT_EQ(m.run([] { tree(6, 1000); }), 64'000) << p;
         EXPECT_EQ(m.run([] {
             task_group g;
@@ -73,7 +45,7 @@ TEST(model_engine, one_worker_takes_the_sum_of_all_costs) {
 
 TEST(model_engine, a_chain_takes_its_length_whatever_the_workers) {
     for (const int workers : {1, 2, 8}) {
-        modelled m(workers);
+        modelled m("steal", equal_cores(workers));
         EXPECT_EQ(m.run([] {
             for (int i = 0; i < 100; ++i) cost(10);
         }),
@@ -83,26 +55,134 @@ TEST(model_engine, a_chain_takes_its_length_whatever_the_workers) {
 
 TEST(model_engine, balanced_trees_are_divided_evenly) {
     for (const int workers : {2, 4, 8}) {
-        modelled m(workers);
+        modelled m("steal", equal_cores(workers));
         EXPECT_EQ(m.run([] { tree(6, 1000); }), 64'000 / workers) << workers;
     }
+}
+
+TEST(model_engine, independent_tasks_end_as_a_list_schedule_does) {
+    for (unsigned seed = 1; seed <= 20; ++seed) {
+        std::mt19937 random(seed);
+        std::vector<std::uint64_t> costs(40);
+        for (auto& c : costs) c = 1 + random() % 1000;
+        for (const int workers : {1, 3, 8}) {
+            // Who is free first takes the next one of the list.
+            std::vector<std::uint64_t> free_at(static_cast<std::size_t>(workers));
+            for (const auto c : costs) *std::min_element(free_at.begin(), free_at.end()) += c;
+            modelled m("share:order=fifo", equal_cores(workers));
+            EXPECT_EQ(m.run([&] {
+                task_group g;
+                for (const auto c : costs) g.run([c] { cost(c); });
+                g.wait();
+            }),
+                      static_cast<time_ns>(*std::max_element(free_at.begin(), free_at.end())))
+                << "seed " << seed << ", " << workers << " workers";
+        }
+    }
+}
+
+TEST(model_engine, fractions_of_a_nanosecond_add_up) {
+    modelled m(
+        "steal",
+        parse_toml("name = 'm'\n[[core_class]]\nname = 'c'\nfrequency_mhz = 3000\n"
+                   "[regular]\ncores_per_domain = 1\n[charges]\nfork_ns = 0\nstart_ns = 0\nlook_ns = 0\n",
+                   "test"));
+    EXPECT_EQ(m.run([] {
+        for (int i = 0; i < 3'000'000; ++i) cost(1);
+    }),
+              1'000'000);
 }
 
 TEST(model_engine, the_same_seed_is_the_same_history) {
     for (const auto& p : policies) {
         const auto once = [&](std::uint64_t seed) {
-            modelled m(p == "serial" ? 1 : 4, p, "", 100'000, seed);
+            const int workers = p == "serial" ? 1 : 4;
+            const test::cores on{.cores_per_domain = workers, .cost = test::runtime_cost::usual};
+            modelled m(make_policy(p), on.build(), seed, 100'000);
             const auto took = m.run([] { tree(10, 3000); });
             m.engine.settle();
             return std::pair(took, m.engine.history);
         };
         EXPECT_EQ(once(1), once(1)) << p;
+        if (p == "steal") { EXPECT_NE(once(1), once(2)) << "the seed decides whom a thief looks at"; }
     }
 }
 
 TEST(model_engine, sleeps_are_of_virtual_time) {
-    modelled m(2);
+    modelled m("steal", equal_cores(2));
     EXPECT_EQ(m.run([] { this_task::sleep_for(std::chrono::hours(10)); }), 36'000'000'000'000);
+}
+
+TEST(model_engine, tasks_that_wait_for_each_other_take_turns) {
+    for (const auto& p : policies) {
+        modelled m(p, equal_cores(p == "serial" ? 1 : 2));
+        EXPECT_EQ(m.run([] {
+            counting_semaphore<> ping(0), pong(0);
+            task_group g;
+            g.run([&] {
+                for (int i = 0; i < 100; ++i) {
+                    ping.acquire();
+                    cost(3);
+                    pong.release();
+                }
+            });
+            for (int i = 0; i < 100; ++i) {
+                cost(2);
+                ping.release();
+                pong.acquire();
+            }
+            g.wait();
+        }),
+                  500)
+            << p;
+    }
+}
+
+TEST(model_engine, a_mutex_is_held_in_virtual_time) {
+    modelled m("steal", equal_cores(4));
+    mutex one_at_a_time;
+    EXPECT_EQ(m.run([&] {
+        task_group g;
+        for (int i = 0; i < 4; ++i)
+            g.run([&] {
+                cost(100);
+                one_at_a_time.lock();
+                cost(1000);
+                one_at_a_time.unlock();
+            });
+        g.wait();
+    }),
+              4100);
+}
+
+TEST(model_engine, workers_that_never_sleep_find_work_and_let_the_program_end) {
+    for (const auto& p : policies) {
+        const test::cores on{.cores_per_domain = p == "serial" ? 1 : 4, .cost = test::runtime_cost::usual};
+        modelled m(make_policy(p), on.build(), 1, engine::for_ever);
+        for (int i = 0; i < 3; ++i) EXPECT_LT(m.run([] { tree(6, 1000); }), 70'000) << p;
+        EXPECT_GE(m.run([] { this_task::sleep_for(std::chrono::milliseconds(1)); }), 1'000'000) << p;
+    }
+}
+
+TEST(model_engine, looking_for_work_takes_time_even_where_it_is_free) {
+    modelled m(make_policy("steal"), equal_cores(4), 1, 50);
+    EXPECT_EQ(m.run([] { cost(1000); }), 1000);
+}
+
+TEST(model_engine, another_thread_may_end_a_wait) {
+    modelled m("steal", equal_cores(2));
+    latch from_outside(1);
+    std::thread other([&] {
+        std::this_thread::sleep_for(std::chrono::milliseconds(20));
+        from_outside.count_down();
+    });
+    EXPECT_EQ(m.run([&] {
+        cost(10);
+        from_outside.wait();
+        cost(10);
+    }),
+              20);
+    other.join();
 }
 
 } // namespace

@@ -16,14 +16,15 @@ namespace weft::test {
 /// have without a word about it.
 enum class runtime_cost : std::uint8_t { none, usual };
 
-/// Equal cores, a cycle of which is a nanosecond.
+/// Equal cores; if nothing else is said, a cycle is a nanosecond.
 struct cores {
     int packages = 1, domains_per_package = 1, cores_per_domain = 1;
     runtime_cost cost = runtime_cost::none;
+    int frequency_mhz = 1000;
 
     machine build() const {
-        std::string text =
-            "name = 'equal cores'\n[[core_class]]\nname = 'core'\nfrequency_mhz = 1000\n[regular]\n";
+        std::string text = "name = 'equal cores'\n[[core_class]]\nname = 'core'\nfrequency_mhz = " +
+                           std::to_string(frequency_mhz) + "\n[regular]\n";
         text += "packages = " + std::to_string(packages) + "\n";
         text += "domains_per_package = " + std::to_string(domains_per_package) + "\n";
         text += "cores_per_domain = " + std::to_string(cores_per_domain) + "\n";

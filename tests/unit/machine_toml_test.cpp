@@ -38,6 +38,10 @@ const malformed cases[] = {
      "wrong type; given: 7; allowed: a string"},
     {"unknown at the top", "name = 'm'\ncolour = 'red'\n[regular]\ncores_per_domain = 2\n", 2, "colour",
      "unknown key; given: colour; allowed: name, description, core_class, regular"},
+    {"negative charge", "name = 'm'\n[regular]\ncores_per_domain = 2\n[charges]\nlook_ns = -1\n", 5,
+     "charges.look_ns", "out of range; given: -1"},
+    {"no loads in flight", "name = 'm'\n[regular]\ncores_per_domain = 2\n[model]\nloads_in_flight = 0\n", 5,
+     "model.loads_in_flight", "a finite number above 0"},
     {"unknown in a table", "name = 'm'\n[regular]\ncores_per_domain = 2\ncores = 4\n", 4, "regular.cores",
      "unknown key; given: cores; allowed: packages, domains_per_package"},
     {"missing in a table", "name = 'm'\n\n[regular]\npackages = 2\n", 3, "regular.cores_per_domain",
@@ -215,6 +219,26 @@ TEST(machine_toml, a_part_of_a_domain_cannot_have_the_last_cache) {
         "name = 'm'\n[regular]\ncores_per_domain = 4\n[[cache]]\nlevel = 2\nbytes = 64\nshared_by = 2\n");
     EXPECT_NE(message.find("m.toml: "), std::string::npos) << message;
     EXPECT_NE(message.find("not that of their whole domain 0"), std::string::npos) << message;
+}
+
+TEST(machine_toml, what_a_model_of_the_machine_counts_with) {
+    const weft::machine usual = weft::parse_toml("name = 'm'\n[regular]\ncores_per_domain = 2\n", "m.toml");
+    EXPECT_GT(usual.charges().spawn, 0);
+    EXPECT_EQ(usual.model().block_bytes, 4096);
+    const weft::machine m =
+        weft::parse_toml("name = 'm'\n[regular]\ncores_per_domain = 2\n"
+                         "[[cache]]\nlevel = 3\nbytes = '1 MiB'\nshared_by = 'domain'\n"
+                         "shared_bandwidth_gbps = 30\n"
+                         "[charges]\nspawn_ns = 0\nsignal_ns = 1234.5\n"
+                         "[model]\nblock_bytes = '1 KiB'\nloads_in_flight = 4\nhost_speed = 1.5\n",
+                         "m.toml");
+    EXPECT_EQ(m.charges().spawn, 0);
+    EXPECT_EQ(m.charges().signal, 1234.5);
+    EXPECT_EQ(m.charges().fork, usual.charges().fork);
+    EXPECT_EQ(m.caches()[0].shared_bandwidth_gbps, 30);
+    EXPECT_EQ(m.model().block_bytes, 1024);
+    EXPECT_EQ(m.model().loads_in_flight, 4);
+    EXPECT_EQ(m.model().host_speed, 1.5);
 }
 
 TEST(machine_toml, the_smallest_file) {

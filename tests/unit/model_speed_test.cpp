@@ -7,6 +7,8 @@
 
 #include <gtest/gtest.h>
 
+#include <fstream>
+#include <sstream>
 #include <string>
 
 namespace weft::engine {
@@ -100,6 +102,17 @@ TEST(scenario, takes_bandwidth) {
     EXPECT_EQ(events.nodes[0].from, 2'000'000);
     EXPECT_EQ(events.nodes[0].until, 4'000'000);
     EXPECT_EQ(events.nodes[0].gbps, 6);
+}
+
+TEST(scenario, the_example_of_the_page_is_valid) {
+    std::ostringstream page;
+    page << std::ifstream(WEFT_SOURCE_DIR "/docs/modelled-machines.md").rdbuf();
+    const std::string text = page.str();
+    const std::size_t begin = text.find("```toml\n") + 8;
+    const scenario events =
+        parse_scenario(text.substr(begin, text.find("```", begin) - begin), "page", big_little());
+    EXPECT_EQ(events.cores.size(), 6U);
+    EXPECT_EQ(events.nodes.size(), 1U);
 }
 
 TEST(scenario, what_makes_no_sense_is_refused_with_its_line) {
