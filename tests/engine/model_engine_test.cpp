@@ -82,11 +82,7 @@ TEST(model_engine, independent_tasks_end_as_a_list_schedule_does) {
 }
 
 TEST(model_engine, fractions_of_a_nanosecond_add_up) {
-    modelled m(
-        "steal",
-        parse_toml("name = 'm'\n[[core_class]]\nname = 'c'\nfrequency_mhz = 3000\n"
-                   "[regular]\ncores_per_domain = 1\n[charges]\nfork_ns = 0\nstart_ns = 0\nlook_ns = 0\n",
-                   "test"));
+    modelled m("steal", test::cores{.frequency_mhz = 3000}.build());
     EXPECT_EQ(m.run([] {
         for (int i = 0; i < 3'000'000; ++i) cost(1);
     }),
