@@ -1,5 +1,5 @@
 // What the runtime's own work takes here, as the sections [charges] and [steal] of a machine file: for models
-// of this machine, or of one like it. About ten seconds; everything is the median of several rounds.
+// of this machine, or of one like it. About five seconds; everything is the median of several rounds.
 //
 //   calibrate > charges.toml
 #include "../common/both_cores.hpp"
@@ -27,7 +27,7 @@
 
 namespace {
 
-constexpr int rounds = 7;
+constexpr int rounds = 15;
 
 double median(std::vector<double> v) {
     std::nth_element(v.begin(), v.begin() + static_cast<std::ptrdiff_t>(v.size() / 2), v.end());
@@ -70,15 +70,12 @@ double fork_ns() {
     auto rt = one_worker("steal");
     constexpr unsigned n = 27;
     const double forks = bench::fib_forks(n);
-    std::vector<double> all;
-    for (int i = 0; i < rounds; ++i) {
-        std::uint64_t r = 0;
-        const double calls = bench::time_ns([&] { r += bench::fib_calls(n); });
-        const double plain = bench::time_ns([&] { r += rt.run([] { return bench::fib_plain(n); }); });
-        bench::keep(r);
-        all.push_back((plain - calls) / forks);
-    }
-    return std::max(0.0, median(all));
+    std::uint64_t r = 0;
+    // A small difference of two large times: of the best of each.
+    const double calls = bench::best_ns(rounds, [&] { r += bench::fib_calls(n); });
+    const double plain = bench::best_ns(rounds, [&] { r += rt.run([] { return bench::fib_plain(n); }); });
+    bench::keep(r);
+    return std::max(0.0, (plain - calls) / forks);
 }
 
 /// A child of a group that does nothing.
@@ -160,7 +157,7 @@ double round_trip_ns() {
 }
 
 void calibrate() {
-    fmt::print(stderr, "calibrating, about ten seconds ...\n");
+    fmt::print(stderr, "calibrating, about five seconds ...\n");
     const bench::both_cores cores;
     if (cores.count() >= 2 && !cores.probe())
         fmt::print(

@@ -110,18 +110,18 @@ struct cluster {
 // What the runtime's own work takes on a core of speed 1, where a machine is modelled: in nanoseconds. The
 // defaults were measured by `make calibrate` on the machine of machines/epyc-zen4-2.toml.
 struct runtime_charges {
-    double fork = 1;          // a join that nobody else takes a part of
-    double spawn = 25;        // a child of a group, or a spawn that the policy sees
-    double start = 20;        // of a task, on the worker that has it
-    double suspend = 40;      // of a task that waits, and its going on
-    double wait = 5;          // at the end of a group
-    double look = 20;         // at a worker's own place
-    double look_away = 60;    // at another's place, where the machine does not say the time of a steal
-    double lock = 30;         // of a place that all share
-    double wake = 2'000;      // for who wakes a sleeper
-    double woken = 40'000;    // until the sleeper runs
+    double fork = 1.5;        // a join that nobody else takes a part of
+    double spawn = 24;        // a child of a group, or a spawn that the policy sees
+    double start = 58;        // of a task, on the worker that has it
+    double suspend = 56;      // of a task that waits, and its going on
+    double wait = 4.6;        // at the end of a group
+    double look = 9;          // at a worker's own place
+    double look_away = 100;   // at another's place, where the machine does not say the time of a steal
+    double lock = 6;          // of a place that all share
+    double wake = 9'000;      // for who wakes a sleeper
+    double woken = 28'000;    // until the sleeper runs
     double exposure = 50'000; // from an ask that no fork of the asked worker meets to its interruption
-    double signal = 8'000;    // from its interruption to the answer
+    double signal = 15'000;   // from its interruption to the answer
 
     static constexpr runtime_charges none() { return {0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0}; }
 };
