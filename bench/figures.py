@@ -107,7 +107,8 @@ def programs(n):
     found += [Program("loop-1", "loop_launch", ("workers=1",), rounds=5),
               Program("loop-2", "loop_launch", ("workers=2",), rounds=5),
               Program("loop-long", "loop_long", rounds=5), Program("nqueens", "nqueens", rounds=7),
-              Program("uts", "uts", rounds=5, optional="nettle not installed")]
+              Program("uts", "uts", rounds=5, optional="nettle not installed"),
+              Program("model", "model_rate", rounds=5)]
     found += [Program("sort-" + t, "sort", (f"type={t}",), rounds=5) for t, _ in SORTED]
     found += [Program("count-" + form, "fork_counted", ("n=20", f"form={form}"), rounds=1,
                       launcher=CALLGRIND, after=instructions, optional="valgrind not installed")
@@ -159,6 +160,10 @@ def rows():
                       0.30 if aimed else None, digits=3),
                   Row(f"parallel_sort of {what}, 2 workers over std::sort", "sort-" + t, "x", one("two"),
                       0.16 if aimed else None, digits=3)]
+    table += [Row("model engine, n-queens(13) on 16 virtual workers", "model", "events/s", one("events_per_second"),
+                  300_000, at_least=True, digits=0),
+              Row("model engine, heat2d 1024 x 1024, 10 sweeps, 16 virtual workers", "model", "s", one("heat_seconds"),
+                  60, digits=3)]
     for form in ("plain", "context"):
         table.append(Row(f"instructions a fork, {form}, whole program", "count-" + form, "",
                          one("instructions"), digits=1))

@@ -46,7 +46,7 @@ struct runtime_options {
 struct run_stats {
     std::string policy;
     int workers = 0;
-    double seconds = 0;          ///< from the call of run() to its return
+    double seconds = 0;          ///< from the call of run() to its return; virtual ones if time is modelled
     std::uint64_t tasks = 0;     ///< tasks that the scheduler started; forks that nobody took are not tasks
     std::uint64_t steals = 0;    ///< tasks and frames that a worker got from another one
     std::uint64_t exposures = 0; ///< hidden entries that were handed out, those taken back included
