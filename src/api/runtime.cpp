@@ -50,10 +50,11 @@ std::unique_ptr<engine::engine> make_engine(api::settings&& s) {
 struct runtime::state {
     std::string policy;
     std::unique_ptr<engine::engine> eng;
+    std::mutex counting; ///< guards the next three while runs overlap, which share one stretch of statistics
     totals before{};
     totals after{};
     engine::measured_run run{};
-    std::atomic<int> open_runs{0};  ///< overlapping runs share one stretch of statistics
+    std::atomic<int> open_runs{0};  ///< changed under `counting`
     runtime* before_fork = nullptr; ///< the default runtime of the parent process, to be reachable
     state* left_before = nullptr;   ///< of the list of those that were left behind
 
@@ -88,19 +89,22 @@ void runtime::run_body(impl::body b) {
     if (!s.eng->of_this_process())
         throw error("this runtime has no threads in this process", "run() in a child of fork()",
                     "a runtime made after the fork, or exec");
-    if (s.open_runs.fetch_add(1, std::memory_order_acq_rel) ==
-        0) { // pairs with the decrement of the run before
-        s.eng->settle();
-        s.run.began = s.eng->now();
-        s.before = sum(*s.eng, s.run.began);
+    {
+        const std::lock_guard guard(s.counting);
+        if (s.open_runs.fetch_add(1, std::memory_order_relaxed) == 0) {
+            s.eng->settle();
+            s.run.began = s.eng->now();
+            s.before = sum(*s.eng, s.run.began);
+        }
     }
     struct end {
         state& s;
         ~end() {
+            const std::lock_guard guard(s.counting);
             s.run.ended = s.eng->now();
             if (const auto own = s.eng->last_measured_run()) s.run = *own;
             s.after = sum(*s.eng, s.run.ended);
-            s.open_runs.fetch_sub(1, std::memory_order_acq_rel); // pairs with the increment of the next run
+            s.open_runs.fetch_sub(1, std::memory_order_release); // pairs with the load in ~runtime()
         }
     } const at_end{s};
     engine::run_root(*s.eng, b);
