@@ -109,6 +109,8 @@ def programs(n):
               Program("loop-long", "loop_long", rounds=5), Program("nqueens", "nqueens", rounds=7),
               Program("uts", "uts", rounds=5, optional="nettle not installed"),
               Program("model", "model_rate", rounds=5)]
+    found += [Program(f"dag-{keys}-{w}", "dag", (f"keys={keys}", f"workers={w}"), rounds=5)
+              for keys in ("objects", "data", "after") for w in (1, 2)]
     found += [Program("sort-" + t, "sort", (f"type={t}",), rounds=5) for t, _ in SORTED]
     found += [Program("count-" + form, "fork_counted", ("n=20", f"form={form}"), rounds=1,
                       launcher=CALLGRIND, after=instructions, optional="valgrind not installed")
@@ -160,6 +162,13 @@ def rows():
                       0.30 if aimed else None, digits=3),
                   Row(f"parallel_sort of {what}, 2 workers over std::sort", "sort-" + t, "x", one("two"),
                       0.16 if aimed else None, digits=3)]
+    for keys, what in (("objects", "lvalues"), ("data", "weft::datum"), ("after", "after()")):
+        for w in (1, 2):
+            name = f"dag-{keys}-{w}"
+            table += [Row(f"graph, wavefront of 2^20 by {what}, built and run, {w} worker{'s' * (w > 1)}", name, "tasks/s",
+                          one("tasks_per_second"), (8e6, 12e6)[w - 1], at_least=True, digits=0),
+                      Row("  a second run, a task", name, "ns", one("again"), 50, digits=1)]
+        table.append(Row("  peak memory", f"dag-{keys}-1", "MB", one("mb"), 130, digits=0))
     table += [Row("model engine, n-queens(13) on 16 virtual workers", "model", "events/s", one("events_per_second"),
                   300_000, at_least=True, digits=0),
               Row("model engine, heat2d 1024 x 1024, 10 sweeps, 16 virtual workers", "model", "s", one("heat_seconds"),

@@ -6,6 +6,7 @@ pkg_check_modules(HWY REQUIRED IMPORTED_TARGET GLOBAL "libhwy-contrib>=1.0.3" "l
 find_package(Boost 1.74 CONFIG REQUIRED COMPONENTS headers context)
 find_package(fmt 9 REQUIRED)
 find_path(WEFT_NLOHMANN_JSON_INCLUDE_DIR nlohmann/json.hpp REQUIRED)
+find_path(WEFT_ROBIN_MAP_INCLUDE_DIR tsl/robin_map.h REQUIRED)
 
 # Header only, so that users of weft need no TOML library: the headers alone, not the package's
 # target, which asks for a shared library.

@@ -7,6 +7,7 @@
 #include <weft/declare.hpp>
 #include <weft/error.hpp>
 #include <weft/future.hpp>
+#include <weft/graph.hpp>
 #include <weft/hints.hpp>
 #include <weft/join.hpp>
 #include <weft/latch.hpp>

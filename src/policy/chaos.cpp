@@ -61,7 +61,7 @@ public:
         linger(w);
         return of_->spawn(w, parent, child);
     }
-    after group_wait(worker_id w, task& t, group& g) override {
+    after_wait group_wait(worker_id w, task& t, group& g) override {
         linger(w);
         return of_->group_wait(w, t, g);
     }

@@ -38,7 +38,7 @@ enum class why : std::uint8_t {
     yielded,
 };
 
-enum class after : std::uint8_t { stay, requeue };
+enum class after_wait : std::uint8_t { stay, requeue };
 
 /// A place where tasks are kept; the numbers are the policy's own. By convention a worker's rank is its own
 /// place.
@@ -150,7 +150,7 @@ struct policy {
     virtual int pieces(worker_id, task& loop) { return static_cast<void>(loop), 0; }
 
     virtual void group_begin(worker_id, task&, group&) {}
-    virtual after group_wait(worker_id, task&, group&) { return after::stay; }
+    virtual after_wait group_wait(worker_id, task&, group&) { return after_wait::stay; }
     virtual void group_end(worker_id, task&, group&) {} ///< on the worker that goes on; also when unwinding
 
     virtual void started(worker_id, task&) {}      ///< first start only

@@ -59,9 +59,9 @@ public:
     }
     int pieces(worker_id w, task& loop) override { return read(w, loop), static_cast<int>(seen_ % 5); }
     void group_begin(worker_id w, task& t, group& g) override { read(w, t, g); }
-    after group_wait(worker_id w, task& t, group& g) override {
+    after_wait group_wait(worker_id w, task& t, group& g) override {
         read(w, t, g);
-        return seen_ % 4 == 0 ? after::requeue : after::stay;
+        return seen_ % 4 == 0 ? after_wait::requeue : after_wait::stay;
     }
     void group_end(worker_id w, task& t, group& g) override { read(w, t, g); }
     void started(worker_id w, task& t) override { read(w, t); }

@@ -143,7 +143,7 @@ public:
         see(g);
         of_->group_begin(w, t, g);
     }
-    after group_wait(worker_id w, task& t, group& g) override {
+    after_wait group_wait(worker_id w, task& t, group& g) override {
         const auto lock = begin(hook::group_wait, w);
         see(t);
         see(g);

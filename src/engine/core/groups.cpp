@@ -50,7 +50,7 @@ void wait_as_worker(group& g) {
     worker& w = enter_runtime();
     task& me = *w.current->running;
     charge(w, operation::wait);
-    after then = after::stay;
+    after_wait then = after_wait::stay;
     if (g.flags_.load(std::memory_order_relaxed) & group::flag_begun)
         then = w.eng.scheduler->group_wait(w.id, me, g);
     if (is_open(g)) {
@@ -67,7 +67,7 @@ void wait_as_worker(group& g) {
         suspend(w, why::joined, sleep_in_group, &g, &me);
         reopen(g);
         g.flags_.fetch_and(~group::flag_waiting, std::memory_order_relaxed);
-    } else if (then == after::requeue) {
+    } else if (then == after_wait::requeue) {
         suspend(
             w, why::moved, [](worker& at, void* t, void*) { offer(at, *static_cast<task*>(t), why::moved); },
             &me, nullptr);

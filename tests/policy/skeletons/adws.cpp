@@ -118,10 +118,10 @@ public:
         if (node != nullptr) mine.node = node;
     }
 
-    after group_wait(worker_id, task& t, group& g) override {
+    after_wait group_wait(worker_id, task& t, group& g) override {
         activate_if_crossing(t);
-        return g.data<group_state_of_adws>().is_search_root ? after::requeue
-                                                            : after::stay; // return migration
+        return g.data<group_state_of_adws>().is_search_root ? after_wait::requeue
+                                                            : after_wait::stay; // return migration
     }
 
     void group_end(worker_id w, task& t, group& g) override {

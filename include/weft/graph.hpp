@@ -1,0 +1,191 @@
+#pragma once
+
+#include <weft/error.hpp>
+#include <weft/hints.hpp>
+#include <weft/impl/graph_node.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <initializer_list>
+#include <memory>
+#include <new>
+#include <string>
+#include <string_view>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+namespace weft {
+
+class graph;
+namespace impl {
+struct data_clause;
+}
+
+/// One task of a graph: what add() returns, and what after() takes. Small; valid as long as its graph.
+class graph_task {
+public:
+    graph_task() noexcept = default; ///< no task
+    /// In the order of adding, from 0.
+    std::uint32_t number() const noexcept { return number_; }
+    explicit operator bool() const noexcept { return of_ != nullptr; }
+
+private:
+    friend class graph;
+    graph_task(const graph* of, std::uint32_t number) noexcept : of_(of), number_(number) {}
+
+    const graph* of_ = nullptr;
+    std::uint32_t number_ = 0;
+};
+
+/// A datum that is no object: what tasks declare accesses to instead of an lvalue. For one graph; found
+/// without a search.
+class datum {
+public:
+    datum() noexcept = default;
+    datum(const datum&) = delete;
+    datum& operator=(const datum&) = delete;
+
+private:
+    friend struct impl::data_clause;
+    mutable std::uint32_t index_ = 0; ///< in the graph that knows it; 0: none yet
+};
+
+// ---- what a task says when it is added: the accesses of its body. The datum is the address; the size of a
+// type that is complete is kept for policies and for the dump.
+
+namespace impl {
+struct data_clause {
+    const void* address = nullptr;
+    std::size_t bytes = 0;
+    data_mode mode = data_mode::read;
+    std::uint32_t* index = nullptr; ///< of a weft::datum
+
+    template <class T>
+    static data_clause of(const T& x, data_mode mode) noexcept {
+        if constexpr (std::is_same_v<T, datum>)
+            return {&x, 0, mode, &x.index_};
+        else
+            return {std::addressof(x), sizeof(T), mode, nullptr};
+    }
+};
+struct priority_clause {
+    int value;
+};
+struct name_clause {
+    std::string_view text;
+};
+struct after_clause {
+    std::vector<graph_task> tasks; // of another
+};
+} // namespace impl
+
+/// After all earlier writes, beside other readers.
+template <class T>
+impl::data_clause read(const T& x) noexcept {
+    return impl::data_clause::of(x, impl::data_mode::read);
+}
+/// After all earlier reads and writes. Writing the whole datum or changing it is the same to a graph.
+template <class T>
+impl::data_clause write(const T& x) noexcept {
+    return impl::data_clause::of(x, impl::data_mode::write);
+}
+template <class T>
+impl::data_clause readwrite(const T& x) noexcept {
+    return impl::data_clause::of(x, impl::data_mode::write);
+}
+/// Beside others that say the same, in any order; the body makes its changes atomic.
+template <class T>
+impl::data_clause concurrent(const T& x) noexcept {
+    return impl::data_clause::of(x, impl::data_mode::concurrent);
+}
+/// A hint: of tasks that are ready at the same time, the one with the larger number goes first.
+inline impl::priority_clause priority(int value) noexcept { return {value}; }
+/// The task's class, for reports and policies. Must outlive the graph (a literal).
+inline impl::name_clause name(std::string_view text) noexcept { return {text}; }
+/// After these tasks of the same graph; an empty handle is nothing.
+template <class... Tasks>
+impl::after_clause after(const Tasks&... tasks) {
+    return {{tasks...}};
+}
+
+struct graph_options {
+    bool record_accesses = false; ///< keeps what was declared, for dump(): 24 bytes an access
+};
+
+/// Tasks that run when those have ended whose data they need:
+///
+///     weft::graph dag;
+///     auto a = dag.add([&] { x = load(); }, weft::write(x));
+///     dag.add([&] { y = f(x); }, weft::read(x), weft::write(y));
+///     dag.add([&] { report(); }, weft::after(a), weft::name("report"));
+///     dag.run();
+///
+/// What the accesses say is deduced in the order of adding: the result is that of the tasks run one after
+/// another in that order. A graph may be run again and again; it keeps its tasks. Any thread may add, one at
+/// a time or several; while it runs, its own tasks and others may add to it, and what they add runs too.
+///
+/// A task that throws: what depends on it does not run in this run, everything else does, and wait() rethrows
+/// the first exception.
+class graph {
+public:
+    explicit graph(const graph_options& = {});
+    ~graph(); ///< waits; an exception that no wait() took goes with it
+    graph(const graph&) = delete;
+    graph& operator=(const graph&) = delete;
+
+    /// `f` is moved (or copied) into the graph and called once in each run. Throws weft::error for tasks of
+    /// another graph.
+    template <class F, class... Clauses>
+    graph_task add(F&& f, const Clauses&... clauses) {
+        using closure = std::decay_t<F>;
+        static_assert(std::is_invocable_v<closure&>, "a task of a graph is called without arguments");
+        const addition a(*this);
+        impl::graph_closure<closure>::make(*a.node, std::forward<F>(f));
+        (apply(*a.node, clauses), ...);
+        return commit(a);
+    }
+
+    /// Of two tasks that are in the graph already: `later` waits for `earlier`. Not while it runs. Throws
+    /// weft::error, naming the tasks, if `earlier` waits for `later` already.
+    void order(graph_task earlier, graph_task later);
+
+    void run(); ///< start() and wait()
+    /// Begins a run. Throws weft::error if one is under way.
+    void start();
+    /// Returns when everything has run, what was added meanwhile included; rethrows the first exception.
+    void wait();
+
+    std::size_t size() const noexcept; ///< tasks
+
+    /// The tasks and what they wait for, in Graphviz's language. Not while it runs.
+    std::string dot() const;
+    /// A line for each task: its accesses as declared, and the tasks that it waits for. Needs
+    /// graph_options::record_accesses; not while it runs.
+    std::string dump() const;
+
+    struct state;
+
+private:
+    /// The adding of one task, under the graph's lock. Without a commit the task is not there.
+    struct addition {
+        explicit addition(graph&);
+        ~addition();
+        addition(const addition&) = delete;
+        addition& operator=(const addition&) = delete;
+
+        graph& to;
+        impl::graph_node* node = nullptr;
+    };
+
+    void apply(impl::graph_node&, const impl::data_clause&);
+    void apply(impl::graph_node&, const impl::after_clause&);
+    void apply(impl::graph_node&, impl::priority_clause);
+    void apply(impl::graph_node&, impl::name_clause);
+    void apply(impl::graph_node&, const hints&);
+    graph_task commit(const addition&);
+
+    std::unique_ptr<state> state_;
+};
+
+} // namespace weft

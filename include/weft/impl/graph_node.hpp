@@ -1,0 +1,61 @@
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <new>
+#include <utility>
+
+namespace weft::impl {
+
+enum class data_mode : std::uint8_t { read, write, concurrent, commutative };
+
+struct graph_extras; // what most tasks do not have
+
+/// A task of a graph. One cache line.
+///
+/// Who finishes a task and who adds one that waits for it meet in `after`: the finisher puts the number of
+/// the run into its upper half, once, and then counts down whom it finds in the list; the adder puts itself
+/// into the list, and counts on being counted down only if that number was not there yet.
+struct alignas(64) graph_node {
+    void (*act)(void* room, bool run) = nullptr; ///< runs the closure that is in `room`, or destroys it
+    std::atomic<std::int32_t> missing{
+        0};                     ///< tasks of this run that it still waits for, and 1 while it is added
+    std::int32_t waits_for = 0; ///< tasks that it waits for in any run; written under the graph's lock
+    std::atomic<std::uint64_t> after{
+        0}; ///< run in which it has ended << 32 | newest edge to who waits for it
+    graph_extras* extras = nullptr;
+    std::uint32_t next_ready = 0;            ///< of a list of ready tasks; belongs to who has the list
+    std::atomic<std::uint32_t> failed_in{0}; ///< run in which it has thrown, or a task that it waits for has
+    alignas(8) std::byte room[24]{};
+};
+static_assert(sizeof(graph_node) == 64);
+
+/// A closure in the room of a node, or a box whose address is there.
+template <class Closure>
+struct graph_closure {
+    static constexpr bool fits = sizeof(Closure) <= sizeof(graph_node::room) && alignof(Closure) <= 8;
+
+    template <class F>
+    static void make(graph_node& n, F&& f) {
+        if constexpr (fits)
+            ::new (static_cast<void*>(n.room)) Closure(std::forward<F>(f));
+        else
+            ::new (static_cast<void*>(n.room)) Closure*(new Closure(std::forward<F>(f)));
+        n.act = [](void* room, bool run) {
+            Closure* own;
+            if constexpr (fits)
+                own = std::launder(static_cast<Closure*>(room));
+            else
+                own = *std::launder(static_cast<Closure**>(room));
+            if (run) return static_cast<void>((*own)());
+            if constexpr (fits)
+                std::destroy_at(own);
+            else
+                delete own;
+        };
+    }
+};
+
+} // namespace weft::impl

@@ -1,0 +1,157 @@
+#include "engine/core/worker.hpp"
+#include "graph/graph_state.hpp"
+
+#include <weft/join.hpp>
+
+#include <algorithm>
+#include <cstddef>
+#include <functional>
+#include <new>
+#include <utility>
+#include <vector>
+
+/// A run of a graph. Whoever finishes a task goes on with one of those that became ready by it, and forks for
+/// the others: what is ready lies in frames, where idle workers find it. So a run has ended when the forks
+/// have been joined, and nobody counts tasks.
+namespace weft {
+
+using impl::graph_node;
+
+namespace {
+
+/// Forks nest as deep as there are ready tasks that nobody has taken: at the end of the stack they are put
+/// aside instead.
+bool stack_is_short() noexcept {
+    const std::byte here{};
+    const stack& s = impl::hot_self()->current->memory;
+    return &here - s.limit() < std::min<std::ptrdiff_t>((s.top() - s.limit()) / 2, 256 * 1024);
+}
+
+} // namespace
+
+void graph::state::run_sources(std::uint32_t first, std::uint32_t last) {
+    if (last - first <= 1) {
+        if (first < last) run_from(sources[first]);
+        return;
+    }
+    const std::uint32_t middle = first + (last - first) / 2;
+    join([=, this] { run_sources(first, middle); }, [=, this] { run_sources(middle, last); });
+}
+
+void graph::state::run_from(std::uint32_t t) {
+    for (;;) {
+        graph_node& n = nodes[t];
+        execute(n);
+        ready_list ready = finish(n);
+        if (ready.count == 0) {
+            t = take_aside();
+            if (t == none) return;
+            continue;
+        }
+        t = take(ready);
+        if (ready.count == 0) continue;
+        if (stack_is_short()) {
+            put_aside(ready);
+            continue;
+        }
+        return join([=, this] { run_from(t); }, [=, this] { run_list(ready); });
+    }
+}
+
+void graph::state::run_list(ready_list ready) {
+    if (ready.count == 1) return run_from(ready.first);
+    if (stack_is_short()) {
+        const std::uint32_t t = take(ready);
+        put_aside(ready);
+        return run_from(t);
+    }
+    // The front half first.
+    ready_list back{ready.first, ready.count - ready.count / 2};
+    for (std::uint32_t i = 1; i < ready.count / 2; ++i) back.first = nodes[back.first].next_ready;
+    back.first = std::exchange(nodes[back.first].next_ready, none);
+    ready.count /= 2;
+    join([=, this] { run_list(ready); }, [=, this] { run_list(back); });
+}
+
+void graph::state::execute(graph_node& n) noexcept {
+    n.missing.store(n.waits_for, std::memory_order_relaxed); // for the next run
+    if (n.failed_in.load(std::memory_order_relaxed) == run) return;
+    try {
+        n.act(n.room, true);
+    } catch (...) {
+        n.failed_in.store(run, std::memory_order_relaxed); // seen by those who find `after` closed
+        if (failed.exchange(true, std::memory_order_relaxed))
+            impl::count_suppressed();
+        else
+            first_error = std::current_exception();
+    }
+}
+
+graph::state::ready_list graph::state::finish(graph_node& n) noexcept {
+    constexpr std::uint64_t low = 0xffff'ffff;
+    std::uint64_t head = n.after.load(std::memory_order_relaxed);
+    // acquire: the edges; release: that it has failed. Pairs with link().
+    while (!n.after.compare_exchange_weak(head, (head & low) | std::uint64_t{run} << 32,
+                                          std::memory_order_acq_rel, std::memory_order_relaxed)) {}
+    const bool has_failed = n.failed_in.load(std::memory_order_relaxed) == run;
+    bool has_priorities = false;
+    ready_list ready;
+    for (auto e = static_cast<std::uint32_t>(head & low); e; e = edges[e].next) {
+        const std::uint32_t t = edges[e].to;
+        graph_node& next = nodes[t];
+        if (has_failed) next.failed_in.store(run, std::memory_order_relaxed); // published by the countdown
+        // release: what this task has written; acquire: what the others have that it waits for.
+        if (next.missing.fetch_sub(1, std::memory_order_acq_rel) != 1) continue;
+        next.next_ready = ready.first;
+        ready.first = t;
+        ++ready.count;
+        has_priorities = has_priorities || (next.extras && next.extras->priority != 0);
+    }
+    if (has_priorities && ready.count > 1) sort(ready);
+    return ready;
+}
+
+/// Those of larger priority come first, and of equal ones the older.
+void graph::state::sort(ready_list& ready) noexcept {
+    const auto priority = [&](std::uint32_t t) { return nodes[t].extras ? nodes[t].extras->priority : 0; };
+    try {
+        std::vector<std::uint32_t> all;
+        all.reserve(ready.count);
+        for (std::uint32_t t = ready.first; t != none; t = nodes[t].next_ready) all.push_back(t);
+        std::ranges::stable_sort(all, std::greater<>(), priority);
+        std::uint32_t* last = &ready.first;
+        for (const std::uint32_t t : all) last = &nodes[*last = t].next_ready;
+        *last = none;
+    } catch (const std::bad_alloc&) {} // a hint
+}
+
+std::uint32_t graph::state::take(ready_list& ready) noexcept {
+    const std::uint32_t t = ready.first;
+    ready.first = nodes[t].next_ready;
+    --ready.count;
+    return t;
+}
+
+void graph::state::put_aside(ready_list ready) noexcept {
+    const std::lock_guard guard(asiding);
+    while (ready.count > 0) {
+        const std::uint32_t t = take(ready);
+        nodes[t].next_ready = aside.first;
+        aside.first = t;
+        ++aside.count;
+    }
+    aside_count.store(aside.count, std::memory_order_relaxed);
+}
+
+std::uint32_t graph::state::take_aside() noexcept {
+    // relaxed: who has put something aside looks here itself before it ends
+    if (aside_count.load(std::memory_order_relaxed) == 0) return none;
+    const std::lock_guard guard(asiding);
+    if (aside.count == 0) return none;
+    const std::uint32_t t = aside.first;
+    aside.first = nodes[t].next_ready;
+    aside_count.store(--aside.count, std::memory_order_relaxed);
+    return t;
+}
+
+} // namespace weft

@@ -1,0 +1,67 @@
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <bit>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <new>
+#include <type_traits>
+
+namespace weft {
+
+/// An array that grows and whose elements stay where they are. One thread at a time grows it; others may read
+/// what they know to be there meanwhile. Chunks double in size; what is not used is never touched.
+template <class T>
+class stable_array {
+public:
+    stable_array() noexcept = default;
+    stable_array(const stable_array&) = delete;
+    stable_array& operator=(const stable_array&) = delete;
+    ~stable_array() {
+        if constexpr (!std::is_trivially_destructible_v<T>)
+            for (std::uint32_t i = 0; i < size_; ++i) std::destroy_at(&(*this)[i]);
+        for (auto& c : chunks_) ::operator delete(c.load(std::memory_order_relaxed), alignment);
+    }
+
+    T& operator[](std::uint32_t i) noexcept {
+        const std::uint32_t n = i + first;
+        const int c = std::bit_width(n) - first_bits;
+        // relaxed: whoever names an element has got the number by a synchronisation that comes after its
+        // making
+        return chunks_[static_cast<std::size_t>(c)].load(
+            std::memory_order_relaxed)[n - (first << static_cast<unsigned>(c))];
+    }
+    const T& operator[](std::uint32_t i) const noexcept { return const_cast<stable_array&>(*this)[i]; }
+
+    std::uint32_t size() const noexcept { return size_; } ///< for who grows it
+
+    /// A new element at the end.
+    T& grow() {
+        const std::uint32_t n = size_ + first;
+        const auto c = static_cast<std::size_t>(std::bit_width(n) - first_bits);
+        if (!chunks_[c].load(std::memory_order_relaxed)) {
+            void* const memory = ::operator new(sizeof(T) * (std::size_t{first} << c), alignment);
+            chunks_[c].store(static_cast<T*>(memory), std::memory_order_relaxed); // as in operator[]
+        }
+        T* const at = &(*this)[size_];
+        ::new (static_cast<void*>(at)) T;
+        ++size_;
+        return *at;
+    }
+    void pop() noexcept {
+        --size_;
+        std::destroy_at(&(*this)[size_]);
+    }
+
+private:
+    static constexpr std::align_val_t alignment{alignof(T) > 64 ? alignof(T) : 64};
+    static constexpr std::uint32_t first = 256; ///< elements of the first chunk
+    static constexpr int first_bits = std::bit_width(first);
+
+    std::array<std::atomic<T*>, 32 - first_bits + 1> chunks_{};
+    std::uint32_t size_ = 0;
+};
+
+} // namespace weft
