@@ -4,16 +4,15 @@
 #include <weft/hints.hpp>
 #include <weft/impl/graph_node.hpp>
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
-#include <initializer_list>
 #include <memory>
 #include <new>
 #include <string>
 #include <string_view>
 #include <type_traits>
 #include <utility>
-#include <vector>
 
 namespace weft {
 
@@ -75,8 +74,9 @@ struct priority_clause {
 struct name_clause {
     std::string_view text;
 };
+template <std::size_t N>
 struct after_clause {
-    std::vector<graph_task> tasks; // of another
+    std::array<graph_task, N> tasks;
 };
 } // namespace impl
 
@@ -105,7 +105,7 @@ inline impl::priority_clause priority(int value) noexcept { return {value}; }
 inline impl::name_clause name(std::string_view text) noexcept { return {text}; }
 /// After these tasks of the same graph; an empty handle is nothing.
 template <class... Tasks>
-impl::after_clause after(const Tasks&... tasks) {
+impl::after_clause<sizeof...(Tasks)> after(const Tasks&... tasks) noexcept {
     return {{tasks...}};
 }
 
@@ -179,7 +179,11 @@ private:
     };
 
     void apply(impl::graph_node&, const impl::data_clause&);
-    void apply(impl::graph_node&, const impl::after_clause&);
+    template <std::size_t N>
+    void apply(impl::graph_node&, const impl::after_clause<N>& c) {
+        for (const graph_task& t : c.tasks) wait_for(t);
+    }
+    void wait_for(const graph_task&);
     void apply(impl::graph_node&, impl::priority_clause);
     void apply(impl::graph_node&, impl::name_clause);
     void apply(impl::graph_node&, const hints&);

@@ -4,7 +4,10 @@
 
 #include <fmt/format.h>
 
+#include <mutex>
+#include <string>
 #include <utility>
+#include <vector>
 
 namespace weft {
 
@@ -75,15 +78,12 @@ void graph::apply(graph_node& n, const impl::data_clause& c) {
     if (s.options.record_accesses) extras_of(n).accesses.push_back(c);
 }
 
-void graph::apply(graph_node&, const impl::after_clause& c) {
-    state& s = *state_;
-    for (const graph_task& u : c.tasks) {
-        if (!u) continue;
-        if (u.of_ != this)
-            throw error("a task is to wait for one of another graph", fmt::format("its task {}", u.number()),
-                        "tasks that add() of the same graph has returned");
-        s.link(u.number_, s.nodes.size() - 1);
-    }
+void graph::wait_for(const graph_task& t) {
+    if (!t) return;
+    if (t.of_ != this)
+        throw error("a task is to wait for one of another graph", fmt::format("its task {}", t.number()),
+                    "tasks that add() of the same graph has returned");
+    state_->link(t.number_, state_->nodes.size() - 1);
 }
 
 void graph::apply(graph_node& n, impl::priority_clause c) { extras_of(n).priority = c.value; }
