@@ -512,14 +512,14 @@ TEST_P(exposure, restarts_a_blocking_read) {
                 std::this_thread::sleep_for(50us);
             }
             const char byte = 'x';
-            EXPECT_EQ(write(ends[1], &byte, 1), 1);
+            EXPECT_EQ(::write(ends[1], &byte, 1), 1);
         });
         crew.run([&] {
             join(
                 [&] {
                     char byte = 0;
                     reading = true;
-                    const auto n = read(ends[0], &byte, 1);
+                    const auto n = ::read(ends[0], &byte, 1);
                     EXPECT_EQ(n, 1) << "errno " << errno;
                     EXPECT_EQ(byte, 'x');
                 },

@@ -184,7 +184,7 @@ void on_trap(int, siginfo_t*, void* context) {
 void on_alarm(int) {
     const char* const lines[] = {"a run hangs: ", now.text, "\n"};
     for (const char* line : lines)
-        if (write(STDERR_FILENO, line, std::strlen(line)) < 0) break;
+        if (::write(STDERR_FILENO, line, std::strlen(line)) < 0) break;
     std::abort();
 }
 

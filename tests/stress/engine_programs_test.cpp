@@ -69,7 +69,7 @@ private:
 
     static void report_signal(int s) {
         const auto say = [](const char* text) {
-            static_cast<void>(!write(2, text, std::char_traits<char>::length(text)));
+            static_cast<void>(!::write(2, text, std::char_traits<char>::length(text)));
         };
         say("\ncrashed in: "), say(doing), say("\n");
         std::signal(s, SIG_DFL);
