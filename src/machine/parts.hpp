@@ -128,7 +128,7 @@ struct runtime_charges {
 
 // How a model of this machine counts.
 struct model_settings {
-    std::int64_t block_bytes = 4096; // what moves between caches and memory at a time
+    std::int64_t block_bytes = 4096; // what caches keep track of; the touched cache lines of it move
     double loads_in_flight = 10; // cache lines that a core waits for at a time, where no bandwidth is given
     double host_speed = 1;       // of the core that runs the model, in the same unit as core_class::speed
 };

@@ -15,24 +15,30 @@
 namespace weft::engine {
 namespace {
 
-using blocks = std::vector<std::pair<block_id, bool>>;
+struct met {
+    block_id block;
+    bool fresh;
+    std::size_t first, last;
+    bool operator==(const met&) const = default;
+};
+using blocks = std::vector<met>;
 
 blocks touched(data_names& names, std::size_t first, std::size_t bytes) {
     blocks seen;
     // Addresses are numbers here: nothing is read.
     names.for_each_block(reinterpret_cast<const void*>(first), bytes,
-                         [&](block_id b, bool fresh) { seen.emplace_back(b, fresh); });
+                         [&](block_id b, bool fresh, std::size_t from, std::size_t to) {
+                             seen.push_back({b, fresh, from, to});
+                         });
     return seen;
 }
 
 TEST(data_names, are_given_in_the_order_of_first_touches) {
     data_names names(100);
-    EXPECT_EQ(touched(names, 1000, 250), (blocks{{0, true}, {1, true}, {2, true}}));
-    EXPECT_EQ(touched(names, 5000, 1), (blocks{{3, true}}));
-    EXPECT_EQ(touched(names, 1100, 1), (blocks{{1, false}}));
-    EXPECT_EQ(touched(names, 1199, 2), (blocks{{1, false}, {2, false}}));
-    EXPECT_EQ(names.bytes_of(1), 100);
-    EXPECT_EQ(names.bytes_of(2), 50);
+    EXPECT_EQ(touched(names, 1000, 250), (blocks{{0, true, 0, 100}, {1, true, 0, 100}, {2, true, 0, 50}}));
+    EXPECT_EQ(touched(names, 5000, 1), (blocks{{3, true, 0, 1}}));
+    EXPECT_EQ(touched(names, 1100, 1), (blocks{{1, false, 0, 1}}));
+    EXPECT_EQ(touched(names, 1199, 2), (blocks{{1, false, 99, 100}, {2, false, 0, 1}}));
     EXPECT_EQ(touched(names, 1000, 0), blocks{});
 }
 
@@ -40,10 +46,12 @@ TEST(data_names, what_lies_between_known_pieces_is_named_anew) {
     data_names names(100);
     touched(names, 1000, 100);
     touched(names, 1300, 100);
-    EXPECT_EQ(touched(names, 950, 500),
-              (blocks{{2, true}, {0, false}, {3, true}, {4, true}, {1, false}, {5, true}}));
-    EXPECT_EQ(names.bytes_of(2), 50);
-    EXPECT_EQ(names.bytes_of(5), 50);
+    EXPECT_EQ(touched(names, 950, 500), (blocks{{2, true, 0, 50},
+                                                {0, false, 0, 100},
+                                                {3, true, 0, 100},
+                                                {4, true, 0, 100},
+                                                {1, false, 0, 100},
+                                                {5, true, 0, 50}}));
 }
 
 TEST(data_names, do_not_depend_on_where_data_lie) {
@@ -51,73 +59,85 @@ TEST(data_names, do_not_depend_on_where_data_lie) {
         data_names names(4096);
         std::mt19937 random(7);
         std::vector<blocks> all;
-        for (int i = 0; i < 500; ++i)
-            all.push_back(touched(names, base + random() % 100'000, random() % 20'000));
+        for (int i = 0; i < 500; ++i) {
+            const std::size_t first = base + random() % 100'000, bytes = random() % 20'000;
+            all.push_back(touched(names, first, bytes));
+        }
         return all;
     };
     EXPECT_EQ(run(1 << 20), run((1 << 24) + 12345));
 }
 
-// A cache as one would write it first: a list.
+// A cache as one would write it first: a list of blocks with their sectors.
 class plain_cache {
 public:
-    explicit plain_cache(std::int64_t capacity) : capacity_(capacity) {}
+    explicit plain_cache(int capacity) : capacity_(capacity) {}
 
-    bool use(block_id b) {
+    sectors use(block_id b) {
         for (std::size_t i = 0; i < held_.size(); ++i) {
             if (held_[i].first != b) continue;
             const auto found = held_[i];
             held_.erase(held_.begin() + static_cast<std::ptrdiff_t>(i));
             held_.push_front(found);
-            return true;
+            return found.second;
         }
-        return false;
+        return 0;
     }
-    std::vector<block_id> insert(block_id b, std::int64_t bytes) {
+    std::vector<block_id> insert(block_id b, sectors s) {
+        if (use(b))
+            held_.front().second |= s;
+        else
+            held_.emplace_front(b, s);
         std::vector<block_id> gone;
-        if (bytes > capacity_) return gone;
-        held_.emplace_front(b, bytes);
-        auto sum = [&] {
-            std::int64_t all = 0;
-            for (const auto& h : held_) all += h.second;
-            return all;
-        };
-        while (sum() > capacity_) {
+        while (size() > capacity_) {
             gone.push_back(held_.back().first);
             held_.pop_back();
         }
         return gone;
     }
-    bool erase(block_id b) {
-        return std::erase_if(held_, [&](const auto& h) { return h.first == b; }) > 0;
+    void erase(block_id b, sectors s) {
+        for (auto& h : held_)
+            if (h.first == b) h.second &= ~s;
+        std::erase_if(held_, [](const auto& h) { return h.second == 0; });
+    }
+    int size() const {
+        int all = 0;
+        for (const auto& h : held_) all += count(h.second);
+        return all;
     }
 
 private:
-    std::int64_t capacity_;
-    std::deque<std::pair<block_id, std::int64_t>> held_;
+    int capacity_;
+    std::deque<std::pair<block_id, sectors>> held_;
 };
 
 TEST(lru_cache, does_what_a_plain_list_does) {
     for (unsigned seed = 1; seed <= 20; ++seed) {
-        std::mt19937 random(seed);
-        lru_cache cache(1000);
-        plain_cache plain(1000);
-        std::vector<std::int64_t> bytes;
-        for (int b = 0; b < 60; ++b)
-            bytes.push_back(1 + static_cast<std::int64_t>(random() % (b == 0 ? 2000 : 150)));
+        std::mt19937_64 random(seed);
+        const int capacity = seed % 4 == 0 ? 20 : 200; // less than a block, too
+        lru_cache cache(capacity);
+        plain_cache plain(capacity);
         for (int i = 0; i < 5000; ++i) {
-            const auto b = static_cast<block_id>(random() % 60);
+            const auto b = static_cast<block_id>(random() % 30);
+            const sectors s = random() & random();
             if (random() % 10 == 0) {
-                ASSERT_EQ(cache.erase(b), plain.erase(b)) << "seed " << seed;
+                const bool had = cache.find(b) != 0;
+                const bool gone = cache.erase(b, s);
+                plain.erase(b, s);
+                ASSERT_EQ(gone, had && cache.find(b) == 0) << "seed " << seed;
                 continue;
             }
-            const bool hit = cache.use(b);
-            ASSERT_EQ(hit, plain.use(b)) << "seed " << seed;
-            if (hit) continue;
+            const sectors there = cache.use(b);
+            ASSERT_EQ(there, plain.use(b)) << "seed " << seed;
+            if (!(s & ~there)) continue;
             std::vector<block_id> gone;
-            cache.insert(b, bytes[b], [&](block_id g) { gone.push_back(g); });
-            ASSERT_EQ(gone, plain.insert(b, bytes[b])) << "seed " << seed;
-            ASSERT_LE(cache.bytes(), 1000);
+            const bool fresh = cache.insert(b, s & ~there, [&](block_id g) { gone.push_back(g); });
+            ASSERT_EQ(fresh, there == 0 && cache.find(b) != 0) << "seed " << seed;
+            auto expected = plain.insert(b, s);
+            if (there == 0) std::erase(expected, b); // it was never in
+            ASSERT_EQ(gone, expected) << "seed " << seed;
+            ASSERT_EQ(cache.size(), plain.size());
+            ASSERT_LE(cache.size(), capacity);
         }
     }
 }
@@ -212,6 +232,31 @@ TEST(numa_memory, what_was_written_goes_home_when_it_leaves_the_last_cache) {
     data.touch(0, at(k), k, false, t);
     for (std::size_t i = 200; i < 240; ++i) data.touch(0, at(i * k), k, false, t);
     EXPECT_EQ(data.of_node(0).local, 83 * k) << "read only, the second time";
+}
+
+TEST(numa_memory, only_what_is_touched_of_a_block_moves) {
+    const machine m = two_by_two();
+    numa_memory data(m);
+    transfer t;
+    data.interleave(at(0x1000), 4 * k); // names whole blocks, and moves nothing
+    EXPECT_TRUE(t.empty());
+    data.touch(0, at(0x1000 + 100), 100, false, t); // three lines of it
+    EXPECT_EQ(data.of_node(0).local, 3 * 64U);
+    EXPECT_EQ(t.shared_ns, 100 + 3 * 64 * 100.0 / 640);
+    t.clear();
+    data.touch(0, at(0x1000), 256, false, t);
+    EXPECT_EQ(data.of_node(0).local, 4 * 64U) << "the first line was not there";
+    EXPECT_EQ(data.of_worker(0).levels[0].accesses, 7U);
+    EXPECT_EQ(data.of_worker(0).levels[0].misses, 4U);
+    // Another core writes a line that this one has, and one that it has not.
+    t.clear();
+    data.touch(2, at(0x1000), 64, true, t);
+    data.touch(2, at(0x1000 + 512), 64, true, t);
+    EXPECT_EQ(data.invalidations(), 3U)
+        << "two private copies and the one of the domain, of the first line alone";
+    t.clear();
+    data.touch(0, at(0x1000 + 64), 192, false, t);
+    EXPECT_TRUE(t.empty());
 }
 
 TEST(numa_memory, homes_that_the_program_asked_for) {

@@ -7,47 +7,38 @@
 #include <cstdint>
 #include <iterator>
 #include <map>
-#include <vector>
 
 namespace weft::engine {
 
 /// Names for the data that a program touches, which do not depend on where it lies: the first touch of some
-/// bytes divides those that nobody has touched yet into blocks, numbered in the order in which they come. The
-/// last block of such a piece may be smaller. Memory that is freed and allocated again keeps its names, as it
-/// keeps its place in real caches.
+/// bytes divides those that nobody has touched yet into blocks, numbered in the order in which they come.
+/// Memory that is freed and allocated again keeps its names, as it keeps its place in real caches.
 class data_names {
 public:
     explicit data_names(std::int64_t block_bytes) : block_bytes_(static_cast<std::uintptr_t>(block_bytes)) {}
 
-    /// Calls `visit(block, fresh)` for each block that [first, first + bytes) meets, in the order of
-    /// addresses.
+    /// Calls `visit(block, fresh, first, last)` for each block that [data, data + bytes) meets, in the order
+    /// of addresses; the bytes [first, last) of the block are met.
     template <class Visit>
-    void for_each_block(const void* first, std::size_t bytes, Visit&& visit) {
-        auto at = reinterpret_cast<std::uintptr_t>(first);
+    void for_each_block(const void* data, std::size_t bytes, Visit&& visit) {
+        auto at = reinterpret_cast<std::uintptr_t>(data);
         const std::uintptr_t end = at + bytes;
         while (at < end) {
             auto next = pieces_.upper_bound(at);
             if (next != pieces_.begin()) {
                 const auto& [begin, known] = *std::prev(next);
                 if (at < known.end) {
-                    const std::uintptr_t until = std::min(end, known.end);
-                    for (auto b = (at - begin) / block_bytes_; begin + b * block_bytes_ < until; ++b)
-                        visit(known.first + static_cast<block_id>(b), false);
-                    at = until;
+                    at = visit_all(begin, known.first, at, std::min(end, known.end), false, visit);
                     continue;
                 }
             }
             const std::uintptr_t until = next == pieces_.end() ? end : std::min(end, next->first);
-            const auto named = static_cast<block_id>(sizes_.size());
-            pieces_.emplace_hint(next, at, piece{until, named});
-            for (; at < until; at += sizes_.back()) {
-                sizes_.push_back(static_cast<std::uint32_t>(std::min(block_bytes_, until - at)));
-                visit(static_cast<block_id>(sizes_.size() - 1), true);
-            }
+            pieces_.emplace_hint(next, at, piece{until, named_});
+            const block_id first = named_;
+            named_ += static_cast<block_id>((until - at + block_bytes_ - 1) / block_bytes_);
+            at = visit_all(at, first, at, until, true, visit);
         }
     }
-
-    std::int64_t bytes_of(block_id b) const { return sizes_[b]; }
 
 private:
     struct piece {
@@ -55,9 +46,22 @@ private:
         block_id first;
     };
 
+    template <class Visit>
+    std::uintptr_t visit_all(std::uintptr_t begin, block_id first, std::uintptr_t at, std::uintptr_t until,
+                             bool fresh, Visit& visit) {
+        while (at < until) {
+            const std::uintptr_t n = (at - begin) / block_bytes_, base = begin + n * block_bytes_;
+            const std::uintptr_t last = std::min(until, base + block_bytes_);
+            visit(first + static_cast<block_id>(n), fresh, static_cast<std::size_t>(at - base),
+                  static_cast<std::size_t>(last - base));
+            at = last;
+        }
+        return at;
+    }
+
     std::uintptr_t block_bytes_;
     std::map<std::uintptr_t, piece> pieces_; ///< by their first byte; they do not overlap
-    std::vector<std::uint32_t> sizes_;
+    block_id named_ = 0;
 };
 
 } // namespace weft::engine

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <bit>
 #include <cstdint>
 #include <list>
 #include <unordered_map>
@@ -8,47 +9,61 @@ namespace weft::engine {
 
 /// A number that stands for one block of data: data_names.hpp.
 using block_id = std::uint32_t;
+/// Parts of a block, a bit each: what is touched, moved and counted. A block is what a cache keeps track of.
+using sectors = std::uint64_t;
 
-/// A fully associative cache of blocks that gives up the one that was not used for longest.
+inline int count(sectors s) noexcept { return std::popcount(s); }
+
+/// A fully associative cache that gives up the block that was not used for longest. It may hold a part of a
+/// block.
 class lru_cache {
 public:
-    explicit lru_cache(std::int64_t capacity_bytes) : capacity_(capacity_bytes) {}
+    /// The capacity is in sectors.
+    explicit lru_cache(std::int64_t capacity) : capacity_(capacity) {}
 
-    bool contains(block_id b) const { return where_.contains(b); }
-    std::int64_t bytes() const noexcept { return held_; }
-    std::size_t size() const noexcept { return where_.size(); }
-
-    /// True if the block is there: it is the youngest now.
-    bool use(block_id b) {
+    /// What is there of the block.
+    sectors find(block_id b) const {
         const auto at = where_.find(b);
-        if (at == where_.end()) return false;
+        return at == where_.end() ? 0 : at->second->held;
+    }
+    std::int64_t size() const noexcept { return size_; } ///< sectors
+
+    /// The same; if there is any, the block is the youngest now.
+    sectors use(block_id b) {
+        const auto at = where_.find(b);
+        if (at == where_.end()) return 0;
         order_.splice(order_.begin(), order_, at->second);
-        return true;
+        return at->second->held;
     }
 
-    /// Takes in a block that is not there; `left(b)` is told of each that had to go. One larger than the
-    /// cache is not taken.
+    /// Takes in sectors that are not there; `left(block)` is told of each block that had to go, perhaps this
+    /// one itself. True if none was there of this block before, and some are now.
     template <class Left>
-    bool insert(block_id b, std::int64_t bytes, Left&& left) {
-        if (bytes > capacity_) return false;
-        held_ += bytes;
-        while (held_ > capacity_) {
+    bool insert(block_id b, sectors s, Left&& left) {
+        const auto [at, fresh] = where_.try_emplace(b);
+        if (fresh)
+            at->second = order_.insert(order_.begin(), {b, s});
+        else
+            at->second->held |= s, order_.splice(order_.begin(), order_, at->second);
+        size_ += count(s);
+        while (size_ > capacity_) {
             const entry oldest = order_.back();
             order_.pop_back();
             where_.erase(oldest.block);
-            held_ -= oldest.bytes;
+            size_ -= count(oldest.held);
+            if (oldest.block == b && fresh) return false;
             left(oldest.block);
         }
-        order_.push_front({b, bytes});
-        where_.emplace(b, order_.begin());
-        return true;
+        return fresh;
     }
 
-    /// True if it was there.
-    bool erase(block_id b) {
+    /// Takes these sectors out; true if nothing is left of a block of which some were there.
+    bool erase(block_id b, sectors s) {
         const auto at = where_.find(b);
         if (at == where_.end()) return false;
-        held_ -= at->second->bytes;
+        size_ -= count(at->second->held & s);
+        at->second->held &= ~s;
+        if (at->second->held) return false;
         order_.erase(at->second);
         where_.erase(at);
         return true;
@@ -57,11 +72,11 @@ public:
 private:
     struct entry {
         block_id block;
-        std::int64_t bytes;
+        sectors held;
     };
 
     std::int64_t capacity_;
-    std::int64_t held_ = 0;
+    std::int64_t size_ = 0;
     std::list<entry> order_; ///< youngest first
     std::unordered_map<block_id, std::list<entry>::iterator> where_;
 };

@@ -1,12 +1,15 @@
 #include "engine/model/numa_memory.hpp"
 
 #include <algorithm>
+#include <array>
 #include <limits>
+#include <utility>
 
 namespace weft::engine {
 
 namespace {
 
+constexpr std::size_t most_levels = 9; // of caches, see validate.cpp
 constexpr double unlimited = std::numeric_limits<double>::infinity();
 
 /// Of one core that waits for so many lines at a time; 0 where no latency is known: then it costs nothing.
@@ -14,6 +17,10 @@ double ns_a_byte(const machine& m, std::optional<double> gbps, std::optional<dou
                  int line_bytes) {
     if (gbps) return 1 / *gbps;
     return latency_ns ? *latency_ns / (m.model().loads_in_flight * line_bytes) : 0;
+}
+
+std::int64_t line_bytes_of(const machine& m) noexcept {
+    return m.caches().empty() ? 64 : m.caches().back().line_bytes;
 }
 
 } // namespace
@@ -29,6 +36,7 @@ void transfer::use(int resource, double bytes_more) {
 
 numa_memory::numa_memory(const machine& m)
     : on_(m)
+    , sector_bytes_(std::max<std::int64_t>(line_bytes_of(m), (m.model().block_bytes + 63) / 64))
     , names_(m.model().block_bytes)
     , above_(at(m.size()))
     , workers_(at(m.size()))
@@ -46,10 +54,9 @@ numa_memory::numa_memory(const machine& m)
         const bool shared =
             m.core_at(c.shared_by.first).physical_core != m.core_at(c.shared_by.last - 1).physical_core;
         caches_.push_back(
-            {.held = lru_cache(c.bytes),
+            {.held = lru_cache(c.bytes / sector_bytes_),
              .latency_ns = first_level ? 0 : c.latency_ns.value_or(0),
              .ns_a_byte = first_level ? 0 : ns_a_byte(m, c.bandwidth_gbps, c.latency_ns, c.line_bytes),
-             .line_bytes = c.line_bytes,
              .level = c.level,
              .shared = shared,
              .inclusive = c.inclusive,
@@ -73,9 +80,15 @@ numa_memory::block& numa_memory::grown(block_id b, bool fresh) {
     return blocks_[b];
 }
 
+sectors numa_memory::sectors_of(std::size_t first, std::size_t last) const noexcept {
+    const auto from = first / static_cast<std::size_t>(sector_bytes_);
+    const auto to = (last - 1) / static_cast<std::size_t>(sector_bytes_);
+    return (~sectors{0} >> (63 - (to - from))) << from;
+}
+
 void numa_memory::name(const void* data, std::size_t bytes, int first_home, int step) {
     int home = first_home;
-    names_.for_each_block(data, bytes, [&](block_id b, bool fresh) {
+    names_.for_each_block(data, bytes, [&](block_id b, bool fresh, std::size_t, std::size_t) {
         block& x = grown(b, fresh);
         if (x.home == unknown) x.home = static_cast<std::int16_t>(home);
         home = (home + step) % node_count();
@@ -86,69 +99,69 @@ void numa_memory::bind(const void* data, std::size_t bytes, int node) { name(dat
 void numa_memory::interleave(const void* data, std::size_t bytes) { name(data, bytes, 0, 1); }
 
 void numa_memory::touch(int rank, const void* data, std::size_t bytes, bool writes, transfer& cost) {
-    names_.for_each_block(data, bytes, [&](block_id b, bool fresh) {
+    names_.for_each_block(data, bytes, [&](block_id b, bool fresh, std::size_t first, std::size_t last) {
         block& x = grown(b, fresh);
         if (x.home == unknown) x.home = static_cast<std::int16_t>(on_.memory_node_of(rank));
-        access(rank, b, writes, cost);
+        access(rank, b, sectors_of(first, last), writes, cost);
     });
 }
 
-void numa_memory::access(int rank, block_id b, bool writes, transfer& cost) {
+void numa_memory::access(int rank, block_id b, sectors touched, bool writes, transfer& cost) {
     const auto& above = above_[at(rank)];
-    const auto bytes = static_cast<std::uint64_t>(names_.bytes_of(b));
+    std::array<sectors, most_levels> missed{};
+    sectors wanted = touched;
     std::size_t k = 0;
-    for (; k < above.size(); ++k) {
+    for (; k < above.size() && wanted; ++k) {
         one_cache& c = caches_[at(above[k])];
-        const std::uint64_t lines =
-            (bytes + static_cast<std::uint64_t>(c.line_bytes) - 1) / static_cast<std::uint64_t>(c.line_bytes);
-        level_count& count = workers_[at(rank)].levels[at(c.level) - 1];
-        count.accesses += lines;
-        if (c.held.use(b)) {
-            const double ns = c.latency_ns + static_cast<double>(bytes) * c.ns_a_byte;
-            (c.shared ? cost.shared_ns : cost.private_ns) += ns;
+        const sectors here = c.held.use(b) & wanted;
+        level_count& seen = workers_[at(rank)].levels[at(c.level) - 1];
+        seen.accesses += static_cast<std::uint64_t>(count(wanted));
+        if (here) {
+            const auto bytes = static_cast<double>(bytes_of(here));
+            (c.shared ? cost.shared_ns : cost.private_ns) += c.latency_ns + bytes * c.ns_a_byte;
             if (c.shared) {
-                cost.bytes += static_cast<double>(bytes);
-                cost.use(c.resource, static_cast<double>(bytes));
+                cost.bytes += bytes;
+                cost.use(c.resource, bytes);
             }
-            break;
         }
-        count.misses += lines;
+        wanted &= ~here;
+        missed[k] = wanted;
+        seen.misses += static_cast<std::uint64_t>(count(wanted));
     }
-    if (k == above.size()) fetch(rank, b, cost);
-    while (k-- > 0) fill(above[k], b, rank, cost); // those that missed, the largest first
+    if (wanted) fetch(rank, b, wanted, cost);
+    while (k-- > 0) // the largest first
+        if (missed[k]) fill(above[k], b, missed[k], rank, cost);
     if (!writes) return;
-    invalidate_others(rank, b);
-    blocks_[b].dirty = true;
+    invalidate_others(rank, b, touched);
+    blocks_[b].dirty |= touched;
     if (blocks_[b].copies == 0) write_back(b, rank, cost); // no cache can hold it
 }
 
 /// Between the core's node and the block's home.
-void numa_memory::move(int rank, block_id b, transfer& cost) {
+void numa_memory::move(int rank, block_id b, sectors s, transfer& cost) {
     const int from = on_.memory_node_of(rank);
     const int home = blocks_[b].home;
-    const std::int64_t bytes = names_.bytes_of(b);
-    cost.bytes += static_cast<double>(bytes);
-    cost.use(home, static_cast<double>(bytes));
-    if (from != home) cost.use(links_.at({from, home}), static_cast<double>(bytes));
+    const auto bytes = static_cast<double>(bytes_of(s));
+    cost.bytes += bytes;
+    cost.use(home, bytes);
+    if (from != home) cost.use(links_.at({from, home}), bytes);
     for (traffic* t : {&workers_[at(rank)].memory, &nodes_[at(home)]})
         (from == home ? t->local : t->remote) += static_cast<std::uint64_t>(bytes);
 }
 
-void numa_memory::fetch(int rank, block_id b, transfer& cost) {
-    const auto bytes = static_cast<double>(names_.bytes_of(b));
-    const cache* last = on_.last_level_cache_of(rank);
+void numa_memory::fetch(int rank, block_id b, sectors s, transfer& cost) {
+    const auto bytes = static_cast<double>(bytes_of(s));
     const auto latency = on_.node_latency_ns(on_.memory_node_of(rank), blocks_[b].home);
-    cost.shared_ns +=
-        latency.value_or(0) + bytes * ns_a_byte(on_, std::nullopt, latency, last ? last->line_bytes : 64);
+    cost.shared_ns += latency.value_or(0) +
+                      bytes * ns_a_byte(on_, std::nullopt, latency, static_cast<int>(line_bytes_of(on_)));
     for (const int c : above_[at(rank)])
         if (caches_[at(c)].shared) cost.use(caches_[at(c)].resource, bytes);
-    move(rank, b, cost);
+    move(rank, b, s, cost);
 }
 
-void numa_memory::fill(int c, block_id b, int rank, transfer& cost) {
+void numa_memory::fill(int c, block_id b, sectors s, int rank, transfer& cost) {
     one_cache& into = caches_[at(c)];
-    if (into.held.insert(b, names_.bytes_of(b), [&](block_id gone) { left(c, gone, rank, cost); }))
-        ++blocks_[b].copies;
+    if (into.held.insert(b, s, [&](block_id gone) { left(c, gone, rank, cost); })) ++blocks_[b].copies;
 }
 
 void numa_memory::left(int c, block_id b, int rank, transfer& cost) {
@@ -157,25 +170,28 @@ void numa_memory::left(int c, block_id b, int rank, transfer& cost) {
     const one_cache& from = caches_[at(c)];
     if (from.inclusive && x.copies > 0)
         for (const int below : from.below)
-            if (caches_[at(below)].held.erase(b)) --x.copies;
+            if (caches_[at(below)].held.erase(b, ~sectors{0})) --x.copies;
     if (x.copies == 0 && x.dirty) write_back(b, rank, cost);
 }
 
 /// Nobody waits for it, but it takes its part of the bandwidth.
 void numa_memory::write_back(block_id b, int rank, transfer& cost) {
-    blocks_[b].dirty = false;
-    move(rank, b, cost);
+    move(rank, b, std::exchange(blocks_[b].dirty, 0), cost);
 }
 
-void numa_memory::invalidate_others(int rank, block_id b) {
+void numa_memory::invalidate_others(int rank, block_id b, sectors s) {
     block& x = blocks_[b];
     const auto& own = above_[at(rank)];
-    auto mine = static_cast<std::uint16_t>(
-        std::count_if(own.begin(), own.end(), [&](int c) { return caches_[at(c)].held.contains(b); }));
-    for (int c = 0; x.copies > mine && c < static_cast<int>(caches_.size()); ++c) {
-        if (std::find(own.begin(), own.end(), c) != own.end() || !caches_[at(c)].held.erase(b)) continue;
-        --x.copies;
-        ++invalidations_;
+    int others = x.copies - static_cast<int>(std::count_if(own.begin(), own.end(), [&](int c) {
+                     return caches_[at(c)].held.find(b) != 0;
+                 }));
+    for (int c = 0; others > 0 && c < static_cast<int>(caches_.size()); ++c) {
+        if (std::find(own.begin(), own.end(), c) != own.end()) continue;
+        const sectors there = caches_[at(c)].held.find(b);
+        if (!there) continue;
+        --others;
+        if (there & s) ++invalidations_;
+        if (caches_[at(c)].held.erase(b, s)) --x.copies;
     }
 }
 

@@ -30,8 +30,9 @@ struct transfer {
 
 /// Caches and memory of a modelled machine: what a core touches goes block by block through its caches, from
 /// the lowest level (least recently used, fully associative, filled at every level), and then to the memory
-/// node that is the block's home. Writing a block takes it out of all caches that are not above the writer's
-/// core; one that was written goes back home when it leaves the last cache.
+/// node that is the block's home; only the touched sectors of a block move. Writing sectors takes them out of
+/// all caches that are not above the writer's core; what was written goes back home when its block leaves the
+/// last cache.
 class numa_memory {
 public:
     explicit numa_memory(const machine&);
@@ -41,7 +42,8 @@ public:
                       remote = 0; ///< bytes, between cores and memory of the same and of another node
     };
     struct level_count {
-        std::uint64_t accesses = 0, misses = 0; ///< in cache lines
+        std::uint64_t accesses = 0,
+                      misses = 0; ///< in sectors, which are cache lines if blocks are not too large
     };
     struct worker_count {
         std::vector<level_count> levels; ///< by cache level, from 1
@@ -66,14 +68,13 @@ private:
 
     struct block {
         std::int16_t home = unknown;
-        std::uint16_t copies = 0; ///< caches that hold it
-        bool dirty = false;
+        std::uint16_t copies = 0; ///< caches that hold some of it
+        sectors dirty = 0;        ///< written since they came from home
     };
     struct one_cache {
         lru_cache held;
         double latency_ns;
         double ns_a_byte; ///< for one core
-        int line_bytes;
         int level;
         bool shared; ///< by several cores
         bool inclusive;
@@ -83,16 +84,19 @@ private:
 
     static std::size_t at(int i) { return static_cast<std::size_t>(i); }
     void name(const void* data, std::size_t bytes, int first_home, int step);
-    void access(int rank, block_id, bool writes, transfer&);
-    void move(int rank, block_id, transfer&);
-    void fetch(int rank, block_id, transfer&);
-    void fill(int cache, block_id, int rank, transfer&);
+    void access(int rank, block_id, sectors, bool writes, transfer&);
+    void move(int rank, block_id, sectors, transfer&);
+    void fetch(int rank, block_id, sectors, transfer&);
+    void fill(int cache, block_id, sectors, int rank, transfer&);
     void left(int cache, block_id, int rank, transfer&);
     void write_back(block_id, int rank, transfer&);
-    void invalidate_others(int rank, block_id);
+    void invalidate_others(int rank, block_id, sectors);
+    sectors sectors_of(std::size_t first, std::size_t last) const noexcept;
+    std::int64_t bytes_of(sectors s) const noexcept { return count(s) * sector_bytes_; }
     block& grown(block_id, bool fresh);
 
     const machine& on_;
+    const std::int64_t sector_bytes_; ///< a cache line, or a 64th of a block if that is more
     data_names names_;
     std::vector<block> blocks_;
     std::vector<one_cache> caches_;
