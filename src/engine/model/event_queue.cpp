@@ -31,7 +31,6 @@ void event_queue::skip_cancelled() {
 
 event_queue::event event_queue::pop() {
     skip_cancelled();
-    ++popped_;
     return remove_first();
 }
 

@@ -29,8 +29,6 @@ public:
     time_ns next_time() { return skip_cancelled(), heap_.front().at; }
     event pop();
 
-    std::uint64_t popped() const noexcept { return popped_; }
-
 private:
     void skip_cancelled();
     event remove_first();
@@ -38,7 +36,6 @@ private:
     std::vector<event> heap_;
     std::unordered_set<number> cancelled_; ///< looked up only, so its order does not matter
     number next_ = 0;
-    std::uint64_t popped_ = 0;
 };
 
 } // namespace weft::engine

@@ -13,7 +13,6 @@ class wait_register {
 public:
     void add(const task&, why, const char* what, const void* which, time_ns since);
     void remove(const task& t) { waiting_.erase(&t); }
-    bool empty() const noexcept { return waiting_.empty(); }
 
     /// A line for each task, in the order in which they came to wait.
     std::string to_string() const;
