@@ -122,8 +122,6 @@ struct runtime_charges {
     double woken = 28'000;    // until the sleeper runs
     double exposure = 50'000; // from an ask that no fork of the asked worker meets to its interruption
     double signal = 15'000;   // from its interruption to the answer
-
-    static constexpr runtime_charges none() { return {0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0}; }
 };
 
 // How a model of this machine counts.
