@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <memory>
 #include <new>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <type_traits>
@@ -68,6 +69,10 @@ struct data_clause {
             return {std::addressof(x), sizeof(T), mode, nullptr};
     }
 };
+struct needs_clause {
+    std::string_view resource;
+    std::int64_t amount;
+};
 struct priority_clause {
     int value;
 };
@@ -99,6 +104,18 @@ template <class T>
 impl::data_clause concurrent(const T& x) noexcept {
     return impl::data_clause::of(x, impl::data_mode::concurrent);
 }
+/// Alone, but in any order with others that say the same: each changes the datum by turns.
+template <class T>
+impl::data_clause commutative(const T& x) noexcept {
+    return impl::data_clause::of(x, impl::data_mode::commutative);
+}
+/// It runs while it has so much of a resource of the runtime (WEFT_RESOURCES, docs/resources.md) for itself.
+/// All that a task needs, commutative data included, it gets at once or not at all. Throws weft::error, when
+/// the task is added in a task of a runtime, else when the graph is started, for a resource that is not
+/// known, and for more than there is.
+inline impl::needs_clause needs(std::string_view resource, std::int64_t amount = 1) noexcept {
+    return {resource, amount};
+}
 /// A hint: of tasks that are ready at the same time, the one with the larger number goes first.
 inline impl::priority_clause priority(int value) noexcept { return {value}; }
 /// The task's class, for reports and policies. Must outlive the graph (a literal).
@@ -110,7 +127,9 @@ impl::after_clause<sizeof...(Tasks)> after(const Tasks&... tasks) noexcept {
 }
 
 struct graph_options {
-    bool record_accesses = false; ///< keeps what was declared, for dump(): 24 bytes an access
+    /// Keeps what was declared, for policies that look at data and for dump(): 8 bytes an access, 24 a datum.
+    /// Default: not if the graph is made in a task of a runtime whose policy does not look at it.
+    std::optional<bool> record_accesses{};
 };
 
 /// Tasks that run when those have ended whose data they need:
@@ -154,14 +173,15 @@ public:
     /// Begins a run. Throws weft::error if one is under way.
     void start();
     /// Returns when everything has run, what was added meanwhile included; rethrows the first exception.
+    /// Throws weft::error in a task of this very run.
     void wait();
 
     std::size_t size() const noexcept; ///< tasks
 
     /// The tasks and what they wait for, in Graphviz's language. Not while it runs.
     std::string dot() const;
-    /// A line for each task: its accesses as declared, and the tasks that it waits for. Needs
-    /// graph_options::record_accesses; not while it runs.
+    /// A line for each task: its accesses as declared, and the tasks that it waits for. Not while it runs;
+    /// throws weft::error if the accesses were not kept, see graph_options.
     std::string dump() const;
 
     struct state;
@@ -184,6 +204,7 @@ private:
         for (const graph_task& t : c.tasks) wait_for(t);
     }
     void wait_for(const graph_task&);
+    void apply(impl::graph_node&, const impl::needs_clause&);
     void apply(impl::graph_node&, impl::priority_clause);
     void apply(impl::graph_node&, impl::name_clause);
     void apply(impl::graph_node&, const hints&);

@@ -32,6 +32,8 @@ struct runtime_options {
     /// [WEFT_SPIN] microseconds, forever: how long an idle worker looks for work before it sleeps; 0: it
     /// sleeps at once, max(): never. Longer is quicker to start and takes a core meanwhile; default 100
     std::optional<std::chrono::microseconds> spin{};
+    /// [WEFT_RESOURCES] TOML file of what tasks of graphs may need, see docs/resources.md; default: nothing
+    std::string resources{};
 
     // Of the engine `model` only, see docs/modelled-machines.md.
     std::string scenario{}; ///< [WEFT_SCENARIO] TOML file of what happens to the machine meanwhile

@@ -1,5 +1,6 @@
 #include "api/options.hpp"
 
+#include "gate/load_resources.hpp"
 #include "machine/load.hpp"
 #include "machine/workers.hpp"
 #include "task/stack.hpp"
@@ -26,9 +27,10 @@ namespace {
 
 constexpr int max_workers = 1024;
 
-constexpr std::array<std::string_view, 12> known = {
-    "WEFT_WORKERS", "WEFT_POLICY", "WEFT_ENGINE",   "WEFT_MACHINE", "WEFT_SEED",   "WEFT_STACK",
-    "WEFT_PIN",     "WEFT_SPIN",   "WEFT_SCENARIO", "WEFT_COSTS",   "WEFT_REPORT", "WEFT_TRACE"};
+constexpr std::array<std::string_view, 13> known = {
+    "WEFT_WORKERS", "WEFT_POLICY", "WEFT_ENGINE", "WEFT_MACHINE",   "WEFT_SEED",
+    "WEFT_STACK",   "WEFT_PIN",    "WEFT_SPIN",   "WEFT_RESOURCES", "WEFT_SCENARIO",
+    "WEFT_COSTS",   "WEFT_REPORT", "WEFT_TRACE"};
 
 /// An empty value counts as none.
 std::optional<std::string> variable(const char* name) {
@@ -215,6 +217,11 @@ settings settle_model(const runtime_options& o, machine whole) {
     return s;
 }
 
+resource_table resources_of(const runtime_options& o, const machine& m) {
+    const auto file = given_or_variable(o.resources, "WEFT_RESOURCES");
+    return file ? load_resources(*file, m) : resource_table{};
+}
+
 } // namespace
 
 settings settle(const runtime_options& o) {
@@ -225,7 +232,11 @@ settings settle(const runtime_options& o) {
 
     settings s;
     machine whole = load_machine(given_or_variable(o.machine, "WEFT_MACHINE").value_or(""));
-    if (engine_name == "model") return settle_model(o, std::move(whole));
+    if (engine_name == "model") {
+        s = settle_model(o, std::move(whole));
+        s.resources = resources_of(o, s.on);
+        return s;
+    }
     refuse_model_options(o);
     s.threads.workers = o.workers || variable("WEFT_WORKERS") || !whole.is_modelled()
                             ? workers_of(o, whole)
@@ -241,6 +252,7 @@ settings settle(const runtime_options& o) {
     s.on = s.threads.workers < whole.size()
                ? restrict_to(whole, ranks_for(whole, s.threads.workers, where.value_or(placement::compact)))
                : std::move(whole);
+    s.resources = resources_of(o, s.on);
     s.policy = policy_of(o);
     return s;
 }

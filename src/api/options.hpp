@@ -2,6 +2,7 @@
 
 #include "engine/model/model_engine.hpp"
 #include "engine/threads/thread_engine.hpp"
+#include "gate/resource.hpp"
 #include "machine/machine.hpp"
 
 #include <weft/runtime.hpp>
@@ -15,6 +16,7 @@ namespace weft::api {
 struct settings {
     std::string policy;
     machine on;
+    resource_table resources;
     engine::thread_engine_options threads;
     std::optional<engine::model_engine_options> model; ///< if that engine was asked for
 };

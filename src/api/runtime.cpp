@@ -41,8 +41,11 @@ totals sum(const engine::engine& e, time_ns until) {
 
 std::unique_ptr<engine::engine> make_engine(api::settings&& s) {
     auto p = make_policy(s.policy);
-    if (s.model) return std::make_unique<engine::model_engine>(std::move(p), std::move(s.on), *s.model);
-    return std::make_unique<engine::thread_engine>(std::move(p), std::move(s.on), s.threads);
+    if (s.model)
+        return std::make_unique<engine::model_engine>(std::move(p), std::move(s.on), *s.model,
+                                                      std::move(s.resources));
+    return std::make_unique<engine::thread_engine>(std::move(p), std::move(s.on), s.threads,
+                                                   std::move(s.resources));
 }
 
 } // namespace

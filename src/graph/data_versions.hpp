@@ -20,7 +20,8 @@ namespace weft {
 /// waits for the readers, or if there is none for the writers, and begins a new one.
 class data_versions {
 public:
-    /// The number of a datum, from 1: by its address, or by `known` (0: not known yet), which is set.
+    /// The number of a datum, from 1: by its address, or by `known` (0: not known yet), which is set. At most
+    /// 2^30 - 1 of them.
     std::uint32_t find(const void* address, std::uint32_t* known);
 
     /// Task `t`, which is younger than all others, accesses the datum; calls `wait_for(u)` for each task that

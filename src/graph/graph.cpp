@@ -1,5 +1,7 @@
 #include <weft/graph.hpp>
 
+#include "engine/core/default_engine.hpp"
+#include "engine/core/flow.hpp"
 #include "graph/graph_state.hpp"
 
 #include <fmt/format.h>
@@ -15,18 +17,17 @@ using impl::graph_node;
 
 namespace {
 
-std::string named(const graph::state& s, std::uint32_t t) {
-    const graph_node& n = s.nodes[t];
-    return n.extras && !n.extras->name.empty() ? fmt::format("task {} '{}'", t, n.extras->name)
-                                               : fmt::format("task {}", t);
-}
-
-impl::graph_extras& extras_of(graph_node& n) {
-    if (!n.extras) n.extras = new impl::graph_extras;
-    return *n.extras;
+bool keeps_accesses(const graph_options& o) noexcept {
+    const impl::worker* const w = impl::hot_self();
+    return o.record_accesses.value_or(!w || w->eng.need.uses);
 }
 
 } // namespace
+
+graph::state::state(const graph_options& o) : keeps_accesses(weft::keeps_accesses(o)) {
+    edges.grow();
+    extras.grow();
+}
 
 graph::graph(const graph_options& o) : state_(std::make_unique<state>(o)) {}
 
@@ -37,7 +38,6 @@ graph::~graph() {
     for (std::uint32_t t = 0; t < state_->nodes.size(); ++t) {
         graph_node& n = state_->nodes[t];
         n.act(n.room, false);
-        delete n.extras;
     }
 }
 
@@ -74,8 +74,14 @@ graph::addition::~addition() {
 void graph::apply(graph_node& n, const impl::data_clause& c) {
     state& s = *state_;
     const std::uint32_t t = s.nodes.size() - 1;
-    s.versions.access(s.versions.find(c.address, c.index), c.mode, t, [&](std::uint32_t u) { s.link(u, t); });
-    if (s.options.record_accesses) extras_of(n).accesses.push_back(c);
+    const std::uint32_t datum = s.versions.find(c.address, c.index);
+    if (c.mode == impl::data_mode::commutative) s.need_datum(n, datum);
+    s.versions.access(datum, c.mode, t, [&](std::uint32_t u) { s.link(u, t); });
+    if (!s.keeps_accesses) return;
+    s.data.note(datum, c.index ? nullptr : c.address, c.bytes);
+    state::edge& e = s.edges.grow();
+    e.to = data_register::pack(datum, c.mode);
+    e.next = std::exchange(n.accesses, s.edges.size() - 1);
 }
 
 void graph::wait_for(const graph_task& t) {
@@ -86,19 +92,28 @@ void graph::wait_for(const graph_task& t) {
     state_->link(t.number_, state_->nodes.size() - 1);
 }
 
-void graph::apply(graph_node& n, impl::priority_clause c) { extras_of(n).priority = c.value; }
-void graph::apply(graph_node& n, impl::name_clause c) { extras_of(n).name = c.text; }
-void graph::apply(graph_node& n, const hints& h) {
-    extras_of(n).name = h.name;
-    extras_of(n).priority = h.priority;
+void graph::apply(graph_node& n, const impl::needs_clause& c) {
+    state_->need_resource(n, c.resource, c.amount);
 }
+void graph::apply(graph_node& n, impl::priority_clause c) { state_->extras_of(n).hint.priority = c.value; }
+void graph::apply(graph_node& n, impl::name_clause c) { state_->extras_of(n).hint.name = c.text; }
+void graph::apply(graph_node& n, const hints& h) { state_->extras_of(n).hint = h; }
 
 graph_task graph::commit(const addition& a) {
     state& s = *state_;
     graph_node& n = *a.node;
     const std::uint32_t t = s.nodes.size() - 1;
+    if (s.claims(n)) {
+        impl::worker* const w = impl::hot_self();
+        if (s.running)
+            s.settle_claim(t, *s.home, s.around.get());
+        else if (w) // else when it is known where the graph runs
+            s.settle_claim(t, w->eng, w->current->running->claim_);
+        s.claiming.push_back(t);
+    }
     if (n.waits_for == 0) s.sources.grow() = t;
     s.committed = true;
+    while (s.levels && s.levels->size() <= t) s.levels->add_task();
     if (!s.running) {
         n.missing.store(n.waits_for, std::memory_order_relaxed);
         s.adding.unlock();
@@ -107,7 +122,7 @@ graph_task graph::commit(const addition& a) {
     ++s.adders; // the run is not over before it has got this one
     s.adding.unlock();
     // acq_rel: as in count_down(), which this is for the adder's own 1
-    if (n.missing.fetch_sub(1, std::memory_order_acq_rel) == 1) s.live->run([&s, t] { s.run_from(t); });
+    if (n.missing.fetch_sub(1, std::memory_order_acq_rel) == 1) s.hand_in(t);
     s.adders.fetch_sub(1, std::memory_order_release); // pairs with the load in wait()
     return {this, t};
 }
@@ -122,8 +137,8 @@ void graph::order(graph_task earlier, graph_task later) {
     s.refuse_while_running("order()");
     if (const auto path = s.path(later.number_, earlier.number_); !path.empty()) {
         std::string cycle;
-        for (const std::uint32_t t : path) cycle += named(s, t) + " before ";
-        throw error("tasks would wait for each other", cycle + named(s, later.number_),
+        for (const std::uint32_t t : path) cycle += s.named(t) + " before ";
+        throw error("tasks would wait for each other", cycle + s.named(later.number_),
                     "an order without a cycle");
     }
     graph_node& n = s.nodes[later.number_];
@@ -143,22 +158,46 @@ void graph::run() {
 
 void graph::start() {
     state& s = *state_;
+    impl::worker* const w = impl::hot_self();
+    task* const me = w ? w->current->running : nullptr;
+    engine::engine& home = w ? w->eng : engine::default_engine();
     {
         const std::lock_guard guard(s.adding);
         s.refuse_while_running("start()");
-        s.live.emplace(impl::apart);
+        claim* const around = me ? me->claim_ : nullptr;
+        for (const std::uint32_t t : s.claiming) s.settle_claim(t, home, around);
+        s.live.emplace().apart_ = true;
+        s.home = &home;
+        s.around = around ? around->shared_from_this() : nullptr;
+        s.root = me ? me->root_ : 0;
+        s.reported = !home.need.lazy;
         ++s.run;
         s.running = true;
         s.first_sources = s.sources.size();
+        s.survey();
     }
-    s.live->run([&s] { s.run_sources(0, s.first_sources); });
+    engine::start_flow(home, *s.live,
+                       {.run =
+                            [](void* of, std::uint32_t) {
+                                state& own = *static_cast<state*>(of);
+                                own.run_sources(0, own.first_sources);
+                            },
+                        .graph = &s,
+                        .at_gate = s.around.get()});
 }
 
 void graph::wait() {
     state& s = *state_;
     if (!s.live) return;
+    for (const group* g = impl::group_of_task(); g; g = g->around_)
+        if (g == &*s.live)
+            throw error("a graph is waited for by one of its own tasks", "wait()",
+                        "a graph of its own inside of the task, or a wait() outside");
+    std::exception_ptr unforeseen; // no memory for a task, which then has not run
     for (;;) {
-        s.live->wait();
+        try {
+            impl::wait_group(*s.live);
+        } catch (...) { unforeseen = std::current_exception(); }
         const std::lock_guard guard(s.adding);
         // acquire: pairs with the end of commit(), after which nothing of the run is touched
         if (s.adders.load(std::memory_order_acquire) == 0) {
@@ -167,8 +206,11 @@ void graph::wait() {
         }
     }
     s.live.reset();
+    s.levels.reset();
+    s.around.reset();
     if (s.failed.exchange(false, std::memory_order_relaxed))
         std::rethrow_exception(std::exchange(s.first_error, nullptr));
+    if (unforeseen) std::rethrow_exception(unforeseen);
 }
 
 // ---- what people read
@@ -181,7 +223,7 @@ std::string graph::dot() const {
     for (std::uint32_t t = 0; t < s.nodes.size(); ++t) {
         const graph_node& n = s.nodes[t];
         std::string label;
-        for (const char c : n.extras ? std::string(n.extras->name) : std::string()) {
+        for (const char c : s.hint_of(n).name) {
             if (c == '"' || c == '\\') label += '\\';
             label += c;
         }
@@ -195,7 +237,7 @@ std::string graph::dump() const {
     const state& s = *state_;
     const std::lock_guard guard(state_->adding);
     s.refuse_while_running("dump()");
-    if (!s.options.record_accesses)
+    if (!s.keeps_accesses)
         throw error("a graph has not kept what its tasks declared", "dump()",
                     "graph_options::record_accesses = true");
     constexpr const char* modes[] = {"read", "write", "concurrent", "commutative"};
@@ -204,11 +246,16 @@ std::string graph::dump() const {
         for (const std::uint32_t u : s.successors(t)) waits_for[u].push_back(t);
     std::string text;
     for (std::uint32_t t = 0; t < s.nodes.size(); ++t) {
-        text += named(s, t) + ":";
-        if (const auto* x = s.nodes[t].extras)
-            for (const auto& c : x->accesses)
-                text += fmt::format(" {} {} ({} bytes)", modes[static_cast<std::size_t>(c.mode)], c.address,
-                                    c.bytes);
+        text += s.named(t) + ":";
+        std::vector<std::uint32_t> accesses;
+        for (std::uint32_t e = s.nodes[t].accesses; e; e = s.edges[e].next) accesses.push_back(s.edges[e].to);
+        for (auto access = accesses.rbegin(); access != accesses.rend(); ++access) {
+            const std::uint32_t datum = data_register::datum_of(*access);
+            const auto& d = s.data[datum];
+            text += fmt::format(" {} {}", modes[static_cast<std::size_t>(data_register::mode_of(*access))],
+                                d.address ? fmt::format("{} ({} bytes)", d.address, d.bytes)
+                                          : fmt::format("datum {}", datum));
+        }
         for (std::size_t i = 0; i < waits_for[t].size(); ++i)
             text += fmt::format("{}{}", i == 0 ? " after " : ", ", waits_for[t][i]);
         text += '\n';

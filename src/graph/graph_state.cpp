@@ -1,5 +1,7 @@
 #include "graph/graph_state.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 
 namespace weft {
@@ -12,11 +14,14 @@ void graph::state::link(std::uint32_t u, std::uint32_t t) {
     graph_node& n = nodes[t];
     std::uint64_t head = before.after.load(std::memory_order_relaxed); // the edges are of this lock
     if (const auto newest = static_cast<std::uint32_t>(head & low); newest && edges[newest].to == t) return;
-    if (edges.size() == 0) edges.grow();
     const std::uint32_t e = edges.size();
     edge& mine = edges.grow();
     mine.to = t;
     ++n.waits_for;
+    if (levels) {
+        while (levels->size() <= t) levels->add_task();
+        levels->add_edge(u, t);
+    }
     if (!running) {
         mine.next = static_cast<std::uint32_t>(head & low);
         before.after.store((head & ~low) | e,
@@ -39,8 +44,7 @@ void graph::state::link(std::uint32_t u, std::uint32_t t) {
 void graph::state::give_up(graph_node& n) noexcept {
     // It may be in lists already, so it stays, as a task that does nothing; nobody can wait for it.
     if (n.act) n.act(n.room, false);
-    delete n.extras;
-    n.extras = nullptr;
+    n.extras = 0;
     n.act = [](void*, bool) {};
     committed = true;
     if (!running)
@@ -54,6 +58,27 @@ void graph::state::forget_source(std::uint32_t t) noexcept {
     while (sources[i] != t) ++i;
     sources[i] = sources[sources.size() - 1];
     sources.pop();
+}
+
+std::string graph::state::named(std::uint32_t t) const {
+    const std::string_view name = hint_of(nodes[t]).name;
+    return name.empty() ? fmt::format("task {}", t) : fmt::format("task {} '{}'", t, name);
+}
+
+void graph::state::survey() {
+    levels.reset();
+    if (!home->need.levels) return;
+    levels.emplace(
+        home->graphs.fetch_add(1, std::memory_order_relaxed) + 1, // a number, orders nothing
+        [](const void* of, std::uint32_t t) -> const hints& {
+            const auto& s = *static_cast<const state*>(of);
+            return s.hint_of(s.nodes[t]);
+        },
+        this);
+    for (std::uint32_t t = 0; t < nodes.size(); ++t) levels->add_task();
+    // From the end: what is behind a task has its level already, unless the order of adding is none.
+    for (std::uint32_t t = nodes.size(); t-- > 0;)
+        for (const std::uint32_t u : successors(t)) levels->add_edge(t, u);
 }
 
 void graph::state::refuse_while_running(const char* what) const {

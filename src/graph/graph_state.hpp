@@ -1,31 +1,38 @@
 #pragma once
 
+#include "engine/core/engine.hpp"
+#include "gate/claim.hpp"
+#include "graph/data_register.hpp"
 #include "graph/data_versions.hpp"
+#include "graph/levels.hpp"
 #include "graph/stable_array.hpp"
 #include "queue/spin_lock.hpp"
 
 #include <weft/graph.hpp>
-#include <weft/task_group.hpp>
 
 #include <atomic>
 #include <cstdint>
+#include <deque>
 #include <exception>
+#include <memory>
 #include <mutex>
 #include <optional>
+#include <string>
 #include <string_view>
 #include <vector>
 
 namespace weft {
 
-struct impl::graph_extras {
-    std::string_view name{};
-    int priority = 0;
-    std::vector<data_clause> accesses{};
+/// What most tasks of a graph do not have.
+struct graph_extras {
+    hints hint{};
+    std::shared_ptr<claim> at_gate{};
+    std::vector<std::string> needs{}; ///< names of the first parts of the claim
 };
 
 /// A graph, and its present run.
 struct graph::state {
-    explicit state(const graph_options& o) : options(o) {}
+    explicit state(const graph_options&);
 
     // graph_state.cpp
     /// `t` waits for `u`, unless it does already. Under the lock.
@@ -37,12 +44,30 @@ struct graph::state {
     std::vector<std::uint32_t> successors(std::uint32_t t) const;
     /// Tasks on a way from one to another, both included; empty if there is none.
     std::vector<std::uint32_t> path(std::uint32_t from, std::uint32_t to) const;
+    std::string named(std::uint32_t t) const;
+    void survey(); ///< `levels` of what there is when a run begins, if they are wanted
+    const hints& hint_of(const impl::graph_node& n) const noexcept {
+        return n.extras ? extras[n.extras].hint : no_hints;
+    }
+
+    // claims.cpp: what tasks need at the gate
+    void need_datum(impl::graph_node&, std::uint32_t datum);
+    void need_resource(impl::graph_node&, std::string_view name, std::int64_t amount);
+    /// Finds the resources of a task and sees that there is enough of them. Throws weft::error.
+    void settle_claim(std::uint32_t t, engine::engine&, claim* above);
+    claim& claim_of(graph_extras&) const;
+    graph_extras& extras_of(impl::graph_node&);
+    bool claims(const impl::graph_node& n) const noexcept { return n.extras && extras[n.extras].at_gate; }
 
     // run.cpp: on workers
-    /// Runs the sources [first, last) and all that becomes ready by them.
+    /// All that is ready when the run begins.
     void run_sources(std::uint32_t first, std::uint32_t last);
     /// Runs a ready task and all that becomes ready by it, and waits for that.
     void run_from(std::uint32_t t);
+    /// The body of a task of the policy that was made for `t`.
+    void run_alone(std::uint32_t t);
+    /// Makes a task of the policy for `t`, which is ready. From any thread.
+    void hand_in(std::uint32_t t);
 
     /// Ready tasks, linked by next_ready.
     struct ready_list {
@@ -59,18 +84,24 @@ struct graph::state {
     std::uint32_t take(ready_list&) noexcept;
     void put_aside(ready_list) noexcept;
     std::uint32_t take_aside() noexcept;
+    void describe_uses(const impl::graph_node&, task& made);
 
     struct edge {
-        std::uint32_t to = 0;
+        std::uint32_t to = 0;   ///< a task; in a list of accesses a datum and how: see data_register
         std::uint32_t next = 0; ///< 0: none
     };
 
-    const graph_options options;
+    const bool keeps_accesses;
 
     queue::spin_lock<> adding; ///< guards all that changes when a task is added
     stable_array<impl::graph_node> nodes;
-    stable_array<edge> edges; ///< the first one is nobody's
+    stable_array<edge> edges;          ///< the first one is nobody's
+    stable_array<graph_extras> extras; ///< likewise
     data_versions versions;
+    data_register data;                  ///< if accesses are kept
+    std::deque<resource> exclusive_data; ///< of `commutative`
+    std::vector<resource*> by_datum;     ///< those, by number of the datum
+    std::vector<std::uint32_t> claiming; ///< tasks that have claims
     stable_array<std::uint32_t> sources; ///< tasks that wait for none
     bool committed = true;               ///< the addition under way
     bool has_backward_edges = false;     ///< the order of adding is no topological order
@@ -78,7 +109,14 @@ struct graph::state {
     std::uint32_t run = 0;           ///< number of the present or last run
     std::uint32_t first_sources = 0; ///< sources when it began
 
-    std::optional<task_group> live;            ///< of the present run
+    // Of the present run; written before it begins.
+    std::optional<group> live;
+    engine::engine* home = nullptr;
+    std::shared_ptr<claim> around; ///< of the task that has started it, or the nearest around that
+    std::int32_t root = 0;
+    bool reported = false;              ///< every task is one of the policy
+    std::optional<graph_levels> levels; ///< if the policy wants them
+
     std::atomic<int> adders{0};                ///< between leaving the lock and having handed in a ready task
     queue::spin_lock<> asiding;                ///< guards `aside`
     ready_list aside;                          ///< ready tasks for which a stack had no room

@@ -1,3 +1,5 @@
+#include "engine/core/flow.hpp"
+#include "engine/core/switch.hpp"
 #include "engine/core/worker.hpp"
 #include "graph/graph_state.hpp"
 
@@ -6,13 +8,15 @@
 #include <algorithm>
 #include <cstddef>
 #include <functional>
+#include <mutex>
 #include <new>
 #include <utility>
 #include <vector>
 
-/// A run of a graph. Whoever finishes a task goes on with one of those that became ready by it, and forks for
-/// the others: what is ready lies in frames, where idle workers find it. So a run has ended when the forks
-/// have been joined, and nobody counts tasks.
+/// A run of a graph. In the silent zone, whoever finishes a task goes on with one of those that became ready
+/// by it, and forks for the others: what is ready lies in frames, where idle workers find it. So that part of
+/// a run has ended when the forks have been joined, and nobody counts tasks. Tasks with a claim, and in the
+/// reported zone all of them, are tasks of the policy instead; the group `live` counts them.
 namespace weft {
 
 using impl::graph_node;
@@ -30,6 +34,10 @@ bool stack_is_short() noexcept {
 } // namespace
 
 void graph::state::run_sources(std::uint32_t first, std::uint32_t last) {
+    if (reported) {
+        while (last-- > first) hand_in(sources[last]); // so that the first one is the youngest
+        return;
+    }
     if (last - first <= 1) {
         if (first < last) run_from(sources[first]);
         return;
@@ -41,8 +49,13 @@ void graph::state::run_sources(std::uint32_t first, std::uint32_t last) {
 void graph::state::run_from(std::uint32_t t) {
     for (;;) {
         graph_node& n = nodes[t];
-        execute(n);
-        ready_list ready = finish(n);
+        ready_list ready;
+        if (claims(n) && n.failed_in.load(std::memory_order_relaxed) != run) {
+            hand_in(t);
+        } else {
+            execute(n);
+            ready = finish(n);
+        }
         if (ready.count == 0) {
             t = take_aside();
             if (t == none) return;
@@ -55,6 +68,69 @@ void graph::state::run_from(std::uint32_t t) {
             continue;
         }
         return join([=, this] { run_from(t); }, [=, this] { run_list(ready); });
+    }
+}
+
+void graph::state::run_alone(std::uint32_t t) {
+    graph_node& n = nodes[t];
+    const bool has_claim = impl::hot_self()->current->running->claims_;
+    execute(n);
+    if (has_claim) engine::give_back_claim();
+    ready_list ready = finish(n);
+    if (levels) levels->ended(t);
+    if (!reported) {
+        if (ready.count > 0) run_list(ready);
+        return;
+    }
+    // The first one last, so that it is the youngest.
+    std::uint32_t reversed = none;
+    while (ready.count > 0) {
+        const std::uint32_t next = take(ready);
+        nodes[next].next_ready = std::exchange(reversed, next);
+    }
+    while (reversed != none) hand_in(std::exchange(reversed, nodes[reversed].next_ready));
+}
+
+void graph::state::hand_in(std::uint32_t t) {
+    impl::worker* w = impl::hot_self();
+    const bool at_home = w && &w->eng == home;
+    if (at_home) w = &engine::enter_runtime();
+    const graph_node& n = nodes[t];
+    const bool has_claim = claims(n) && n.failed_in.load(std::memory_order_relaxed) != run;
+    std::size_t uses = 0;
+    if (keeps_accesses && home->need.uses)
+        for (std::uint32_t e = n.accesses; e; e = edges[e].next) ++uses;
+    task& made = engine::make_flow_task(
+        at_home ? w : nullptr, *home, *live,
+        {.run = [](void* of, std::uint32_t number) { static_cast<state*>(of)->run_alone(number); },
+         .graph = this,
+         .number = t,
+         .hint = &hint_of(n),
+         .at_gate = has_claim ? extras[n.extras].at_gate.get() : around.get(),
+         .claims = has_claim,
+         .root = root,
+         .graph_id = levels ? levels->id() : 0,
+         .bottom_level = levels ? levels->bottom_level(t) : 0,
+         .uses = uses});
+    if (uses > 0) describe_uses(n, made);
+    if (at_home && levels && levels->has_grown()) {
+        const std::lock_guard guard(adding);
+        home->scheduler->graph_grew(w->id, *levels);
+        levels->told();
+    }
+    engine::hand_in(at_home ? w : nullptr, *home, *live, made);
+    if (at_home) engine::leave_runtime();
+}
+
+void graph::state::describe_uses(const graph_node& n, task& made) {
+    const std::lock_guard guard(adding); // data may become known meanwhile
+    auto* use = const_cast<data_access*>(made.uses_.data() + made.uses_.size());
+    for (std::uint32_t e = n.accesses; e; e = edges[e].next) {
+        const std::uint32_t access = edges[e].to;
+        auto& d = data[data_register::datum_of(access)];
+        if (d.home < 0 && d.address) d.home = home->home_of(d.address, d.bytes);
+        *--use = {data_register::datum_of(access), d.bytes,
+                  static_cast<std::uint8_t>(data_register::mode_of(access)), d.home};
     }
 }
 
@@ -105,7 +181,7 @@ graph::state::ready_list graph::state::finish(graph_node& n) noexcept {
         next.next_ready = ready.first;
         ready.first = t;
         ++ready.count;
-        has_priorities = has_priorities || (next.extras && next.extras->priority != 0);
+        has_priorities = has_priorities || (next.extras && hint_of(next).priority != 0);
     }
     if (has_priorities && ready.count > 1) sort(ready);
     return ready;
@@ -113,7 +189,7 @@ graph::state::ready_list graph::state::finish(graph_node& n) noexcept {
 
 /// Those of larger priority come first, and of equal ones the older.
 void graph::state::sort(ready_list& ready) noexcept {
-    const auto priority = [&](std::uint32_t t) { return nodes[t].extras ? nodes[t].extras->priority : 0; };
+    const auto priority = [&](std::uint32_t t) { return hint_of(nodes[t]).priority; };
     try {
         std::vector<std::uint32_t> all;
         all.reserve(ready.count);

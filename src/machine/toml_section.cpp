@@ -198,6 +198,18 @@ std::vector<double> toml_section::numbers(std::string_view key, number_range ran
     return values;
 }
 
+std::vector<std::string> toml_section::texts(std::string_view key) const {
+    std::vector<std::string> values;
+    const toml::array* array = required(key, "an array of texts").as_array();
+    if (array == nullptr) refuse(key, "wrong type", "an array of texts");
+    for (const toml::node& node : *array) {
+        const auto* const one = node.as_string();
+        if (one == nullptr) refuse(key, "wrong type", "an array of texts");
+        values.push_back(one->get());
+    }
+    return values;
+}
+
 std::int64_t toml_section::bytes(std::string_view key) const {
     const toml::node& node = required(key, bytes_allowed);
     std::optional<double> value;

@@ -30,7 +30,7 @@ public:
         , blind_(static_cast<std::uint32_t>(blind))
         , delay_(static_cast<std::uint32_t>(delay)) {}
 
-    needs attach(const machine& m, policy_context& context) override {
+    requirements attach(const machine& m, policy_context& context) override {
         context_ = &context;
         mine_ = std::make_unique<held[]>(static_cast<std::size_t>(context.all().size()));
         return of_->attach(m, context);

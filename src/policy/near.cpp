@@ -33,7 +33,7 @@ class nearest_first final : public policy {
 public:
     explicit nearest_first(int tries) : tries_(tries) {}
 
-    needs attach(const machine& m, policy_context& context) override {
+    requirements attach(const machine& m, policy_context& context) override {
         context_ = &context;
         places_.attach(context);
         searches_ = std::make_unique<search[]>(static_cast<std::size_t>(places_.workers_in_all()));

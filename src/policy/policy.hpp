@@ -31,8 +31,8 @@ enum class why : std::uint8_t {
     joined,       ///< its group, or the frame that it waited for, is done
     moved,        ///< group_wait() said requeue
     unblocked,    ///< the lock, future, timer or other runtime that it waited for is done
-    released,     ///< a resource was released
-    granted,      ///< the gate lets it go on
+    released,     ///< a task of a graph: those that it waited for have ended
+    granted,      ///< the gate had refused it, and there is room now
     exposed,      ///< taken out of a worker's hidden frames; w is the thief
     preempted,
     yielded,
@@ -76,10 +76,16 @@ struct snapshot {      ///< of what a worker does, by value since a task may end
     time_ns since = 0;
 };
 
-/// Read-only view of a data-flow graph, for policies that look ahead.
+/// Read-only view of a data-flow graph, for policies that look ahead. Its tasks have numbers, in the order of
+/// adding, from 0 (task::graph_number). Good during graph_grew() only, apart from bottom_level().
 struct graph_view {
-    virtual std::span<task* const> predecessors(const task&) const = 0;
-    virtual std::span<task* const> successors(const task&) const = 0;
+    virtual std::uint64_t id() const noexcept = 0;        ///< of this run of the graph: task::graph
+    virtual std::uint32_t size() const noexcept = 0;      ///< tasks
+    virtual std::uint32_t first_new() const noexcept = 0; ///< since the last graph_grew()
+    virtual const hints& hint(std::uint32_t) const noexcept = 0;
+    virtual int bottom_level(std::uint32_t) const noexcept = 0; ///< tasks on the longest way to an end
+    virtual void predecessors(std::uint32_t, void (*each)(void* with, std::uint32_t), void* with) const = 0;
+    virtual void successors(std::uint32_t, void (*each)(void* with, std::uint32_t), void* with) const = 0;
 
 protected:
     ~graph_view() = default;
@@ -107,7 +113,7 @@ protected:
 };
 
 /// What a policy needs; the engine refuses, by name, a policy whose needs it cannot meet.
-struct needs {
+struct requirements {
     std::uint16_t task_bytes = 0;  ///< at most max_task_bytes
     std::uint16_t group_bytes = 0; ///< at most max_group_bytes
     bool lazy = false;             ///< roots are born silent: no spawn is ever reported
@@ -120,6 +126,8 @@ struct needs {
     bool exchanges = false;        ///< calls context.exchange
     bool snapshots = false;        ///< calls context.running or so_far
     bool posts = false;            ///< calls context.post
+    bool uses = false;             ///< reads task::uses
+    bool levels = false;           ///< reads task::bottom_level, or wants graph_grew
     time_ns tick = 0;              ///< period of tick(), 0: none
 };
 
@@ -128,7 +136,7 @@ struct needs {
 struct policy {
     /// Once, before any other hook. Throws weft::error for a machine it cannot serve. `knobs` were parsed by
     /// the factory.
-    virtual needs attach(const machine&, policy_context&) = 0;
+    virtual requirements attach(const machine&, policy_context&) = 0;
 
     /// `t` may run: keep it in some place. Its context is fully saved.
     virtual placed ready(worker_id w, task& t, why) = 0;
@@ -161,7 +169,8 @@ struct policy {
         static_cast<void>(from), static_cast<void>(kind);
     }
     virtual void iteration(worker_id, task&, int) {}
-    virtual void graph_grew(worker_id, const graph_view&) {}
+    virtual void graph_grew(worker_id, const graph_view&) {
+    } ///< requirements::levels; before ready() of what is new
     virtual void resized(workers active) { static_cast<void>(active); }
     virtual void tick(time_ns) {} ///< never beside itself, may run beside other hooks
 

@@ -13,7 +13,7 @@ namespace {
 
 class one_at_a_time final : public policy {
 public:
-    needs attach(const machine&, policy_context&) override { return {.lazy = true}; }
+    requirements attach(const machine&, policy_context&) override { return {.lazy = true}; }
 
     placed ready(worker_id, task& t, why reason) override {
         if (reason == why::root || reason == why::yielded || reason == why::preempted) {

@@ -22,7 +22,7 @@ class work_sharing final : public policy {
 public:
     explicit work_sharing(bool youngest_first) : youngest_first_(youngest_first) {}
 
-    needs attach(const machine&, policy_context& context) override {
+    requirements attach(const machine&, policy_context& context) override {
         context_ = &context;
         pool_place_ = context.all().size();
         return {.demotable = true, .resizable = true};

@@ -21,7 +21,7 @@ class random_stealing final : public policy {
 public:
     explicit random_stealing(bool lazy) : lazy_(lazy) {}
 
-    needs attach(const machine&, policy_context& context) override {
+    requirements attach(const machine&, policy_context& context) override {
         context_ = &context;
         places_.attach(context);
         return {.lazy = lazy_, .demotable = true, .resizable = true};

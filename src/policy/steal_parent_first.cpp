@@ -20,7 +20,7 @@ class parent_first_stealing final : public policy {
 public:
     explicit parent_first_stealing(places::owner_takes end) : end_(end) {}
 
-    needs attach(const machine&, policy_context& context) override {
+    requirements attach(const machine&, policy_context& context) override {
         places_.attach(context, end_);
         return {.demotable = true, .resizable = true};
     }

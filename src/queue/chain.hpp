@@ -52,6 +52,19 @@ public:
         ++size_;
     }
 
+    // All of `other`, behind what is here.
+    void push_back(chain&& other) noexcept {
+        if (other.head_ == nullptr) return;
+        if (tail_ == nullptr) {
+            head_ = other.head_;
+        } else {
+            Link::of(*tail_).next.set(other.head_);
+        }
+        tail_ = std::exchange(other.tail_, nullptr);
+        other.head_ = nullptr;
+        size_ += std::exchange(other.size_, 0);
+    }
+
     // Null if empty.
     T* pop_front() noexcept {
         T* const element = head_;
@@ -60,6 +73,11 @@ public:
         if (head_ == nullptr) tail_ = nullptr;
         --size_;
         return element;
+    }
+
+    template <class F>
+    void for_each(F&& f) const {
+        for (T* t = head_; t != nullptr; t = static_cast<T*>(Link::of(*t).next.get())) f(*t);
     }
 
 private:

@@ -13,6 +13,7 @@
 namespace weft {
 
 struct fiber;
+struct claim;
 
 using worker_id = int;
 using time_ns = std::int64_t;
@@ -51,12 +52,16 @@ struct alignas(std::max_align_t) task {
     int root() const noexcept { return root_; }   ///< number of the root it descends from
     int rank() const noexcept { return rank_; }   ///< of a moldable task's share
     int width() const noexcept { return width_; }
+    /// Of a graph's task, requirements::levels: tasks on the longest way from it to an end, as far as known
+    /// when it got ready.
     int bottom_level() const noexcept { return bottom_level_; }
+    std::uint64_t graph() const noexcept { return graph_; } ///< the run of a graph that it is of; 0: none
+    std::uint32_t graph_number() const noexcept { return graph_number_; } ///< among its tasks
     std::span<const data_access> uses() const noexcept { return uses_; }
     bool last() const noexcept { return last_; } ///< the second closure of a join, the last of an invoke
     bool fresh() const noexcept { return state_ == task_state::fresh; }
     template <class T>
-    T& data() noexcept { ///< needs::task_bytes, zero at birth; a frame's are a copy of its task's
+    T& data() noexcept { ///< requirements::task_bytes, zero at birth; a frame's are a copy of its task's
         static_assert(alignof(T) <= alignof(std::max_align_t));
         return *reinterpret_cast<T*>(this + 1);
     }
@@ -72,21 +77,25 @@ struct alignas(std::max_align_t) task {
     task* parent_ = nullptr;
     group* group_ = nullptr; ///< counts it
     group* scope_ = nullptr; ///< innermost group whose cancellation concerns it
+    claim* claim_ = nullptr; ///< at the gate: its own, or that of the nearest task around it that has one
     std::uint64_t id_ = 0;
     hints hint_{};
     std::span<const data_access> uses_{};
-    time_ns self_ns_ = 0;  ///< metered run time so far, needs::own_usage
+    std::uint64_t graph_ = 0;
+    time_ns self_ns_ = 0;  ///< metered run time so far, requirements::own_usage
     time_ns birth_ns_ = 0; ///< start, for usage::wall
     std::int32_t level_ = 0;
     std::int32_t index_ = 0;
     std::int32_t root_ = 0;
     std::int32_t bottom_level_ = 0;
+    std::uint32_t graph_number_ = 0;
     std::int16_t rank_ = 0;
     std::int16_t width_ = 1;
     std::uint32_t children_ = 0; ///< spawned so far in all its groups: the next child's path index
     task_state state_ = task_state::fresh;
     bool last_ = false;
     bool silent_ = false;         ///< its spawns are not reported
+    bool claims_ = false;         ///< claim_ is its own
     std::uint8_t arrives_as_ = 0; ///< the `why` of a task handed in from outside
     std::uint32_t block_bytes_ = 0;
 };

@@ -157,9 +157,9 @@ TEST_P(resized, roots_from_many_threads_while_it_changes) {
 struct told final : policy {
     explicit told(const char* name, bool resizable) : base(make_policy(name)), may_change(resizable) {}
 
-    needs attach(const machine& m, policy_context& c) override {
+    requirements attach(const machine& m, policy_context& c) override {
         context = &c;
-        needs n = base->attach(m, c);
+        requirements n = base->attach(m, c);
         n.resizable = may_change;
         return n;
     }

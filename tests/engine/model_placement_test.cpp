@@ -26,7 +26,7 @@ namespace {
 /// Places by hand: a child goes to the worker that its hint names as its priority, and stays there.
 class by_hand final : public policy {
 public:
-    needs attach(const machine&, policy_context& context) override {
+    requirements attach(const machine&, policy_context& context) override {
         places_ =
             std::make_unique<queue::locked_list<task>[]>(static_cast<std::size_t>(context.all().size()));
         return {};

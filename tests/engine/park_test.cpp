@@ -32,7 +32,7 @@ bool wait_for(Condition&& condition, std::chrono::milliseconds limit) {
 /// As `steal`, but who finds a root that comes while `keeps` is set gets it in its last look only, and not
 /// before it has an answer, if there comes one.
 struct late_finder final : policy {
-    needs attach(const machine& m, policy_context& c) override {
+    requirements attach(const machine& m, policy_context& c) override {
         context = &c;
         return base->attach(m, c);
     }

@@ -22,7 +22,7 @@ using namespace test;
 /// Decides by a hash of everything that it was ever told, could read, and has written into tasks and groups.
 class curious final : public policy {
 public:
-    needs attach(const machine& m, policy_context& context) override {
+    requirements attach(const machine& m, policy_context& context) override {
         context_ = &context;
         mix(m.size(), context.all().size());
         return {.task_bytes = sizeof(std::uint64_t),
@@ -126,7 +126,9 @@ class odd_queue final : public policy {
 public:
     explicit odd_queue(depends_on what) : what_(what) {}
 
-    needs attach(const machine&, policy_context& context) override { return context_ = &context, needs{}; }
+    requirements attach(const machine&, policy_context& context) override {
+        return context_ = &context, requirements{};
+    }
     placed ready(worker_id, task& t, why) override {
         if (goes_first(t))
             queue_.push_front(&t);

@@ -193,7 +193,7 @@ void on_alarm(int) {
 /// Worker 0 gets all roots; the thieves come to this policy again and again, and take what the plan allows.
 class puppeteer final : public policy {
 public:
-    needs attach(const machine&, policy_context&) override { return {.lazy = true}; }
+    requirements attach(const machine&, policy_context&) override { return {.lazy = true}; }
 
     placed ready(worker_id w, task& t, why reason) override {
         if (reason == why::exposed || reason == why::continuation) now.given.fetch_add(1); // by expose_all

@@ -22,7 +22,7 @@ class last_victim final : public policy {
 public:
     explicit last_victim(int patience) : patience_(patience) {}
 
-    needs attach(const machine&, policy_context& context) override {
+    requirements attach(const machine&, policy_context& context) override {
         context_ = &context;
         places_.attach(context);
         memories_ = std::make_unique<memory[]>(static_cast<std::size_t>(context.all().size()));

@@ -89,7 +89,7 @@ struct event {
 
 using recording = std::vector<event>;
 
-inline values fields(const needs& n) {
+inline values fields(const requirements& n) {
     return {n.task_bytes, n.group_bytes, n.lazy,      n.own_usage, n.identity, n.demotable, n.resizable,
             n.preempts,   n.molds,       n.exchanges, n.snapshots, n.posts,    n.tick};
 }
@@ -105,7 +105,7 @@ class recorder final : public policy, policy_context {
 public:
     recorder(std::unique_ptr<policy> of, recording& list) : of_(std::move(of)), list_(list) {}
 
-    needs attach(const machine& m, policy_context& engine) override {
+    requirements attach(const machine& m, policy_context& engine) override {
         const auto lock = begin(hook::attach, nobody_calls);
         engine_ = &engine;
         return decided(need_ = of_->attach(m, *this));
@@ -279,7 +279,7 @@ private:
 
     std::unique_ptr<policy> of_;
     policy_context* engine_ = nullptr;
-    needs need_{};
+    requirements need_{};
     std::mutex one_at_a_time_;
     recording& list_; ///< under the lock, as what follows
     event* now_ = nullptr;

@@ -45,7 +45,7 @@ struct driven {
     }
 
     fake_context context;
-    needs need;
+    requirements need;
     std::unique_ptr<policy> scheduler;
     std::deque<task> tasks;
 };

@@ -11,8 +11,6 @@ namespace weft::impl {
 
 enum class data_mode : std::uint8_t { read, write, concurrent, commutative };
 
-struct graph_extras; // what most tasks do not have
-
 /// A task of a graph. One cache line.
 ///
 /// Who finishes a task and who adds one that waits for it meet in `after`: the finisher puts the number of
@@ -24,9 +22,10 @@ struct alignas(64) graph_node {
         0};                     ///< tasks of this run that it still waits for, and 1 while it is added
     std::int32_t waits_for = 0; ///< tasks that it waits for in any run; written under the graph's lock
     std::atomic<std::uint64_t> after{
-        0}; ///< run in which it has ended << 32 | newest edge to who waits for it
-    graph_extras* extras = nullptr;
-    std::uint32_t next_ready = 0;            ///< of a list of ready tasks; belongs to who has the list
+        0};                       ///< run in which it has ended << 32 | newest edge to who waits for it
+    std::uint32_t extras = 0;     ///< what most tasks do not have; 0: nothing
+    std::uint32_t accesses = 0;   ///< newest of a list of what it declares, if that is kept
+    std::uint32_t next_ready = 0; ///< of a list of ready tasks; belongs to who has the list
     std::atomic<std::uint32_t> failed_in{0}; ///< run in which it has thrown, or a task that it waits for has
     alignas(8) std::byte room[24]{};
 };

@@ -37,7 +37,7 @@ struct group {
     std::uint64_t id() const noexcept { return id_; }
     const hints& hint() const noexcept { return hint_ ? *hint_ : no_hints; }
     template <class T>
-    T& data() noexcept { ///< needs::group_bytes, zero at group_begin
+    T& data() noexcept { ///< requirements::group_bytes, zero at group_begin
         return *static_cast<T*>(data_);
     }
 

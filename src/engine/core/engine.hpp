@@ -2,6 +2,7 @@
 
 #include "engine/core/timer.hpp"
 #include "engine/core/worker.hpp"
+#include "gate/gate.hpp"
 #include "machine/machine.hpp"
 #include "policy/policy.hpp"
 #include "task/fiber_pool.hpp"
@@ -17,7 +18,7 @@
 namespace weft::engine {
 
 /// What the runtime does for a program, where that takes time on a modelled machine.
-enum class operation : std::uint8_t { fork, spawn, start, suspend, wait };
+enum class operation : std::uint8_t { fork, spawn, start, suspend, wait, gate };
 
 struct measured_run { ///< in an engine's time
     time_ns began = 0, ended = 0;
@@ -27,7 +28,8 @@ struct measured_run { ///< in an engine's time
 /// What every engine offers to the code shared between them: the carrying out of spawns, joins, waits and
 /// completions is in this folder, how workers get work and how they are told is the engine's.
 struct engine {
-    engine(std::unique_ptr<policy> p, machine m, std::size_t stack_bytes, std::size_t keep_fibers);
+    engine(std::unique_ptr<policy> p, machine m, std::size_t stack_bytes, std::size_t keep_fibers,
+           resource_table resources);
     virtual ~engine() = default;
 
     /// The scheduler on the current fiber: takes tasks and runs them. Returns when the fiber has been given a
@@ -50,7 +52,7 @@ struct engine {
     virtual void cancel_timer(timer&) noexcept = 0;
 
     /// Of workers that are `observed`: the runtime was entered from user code, or is about to go back to it.
-    /// By default for needs::own_usage.
+    /// By default for requirements::own_usage.
     virtual void user_code_ends(worker&) noexcept;
     virtual void user_code_begins(worker&) noexcept;
     // The rest is for workers that are `slow`.
@@ -84,18 +86,39 @@ struct engine {
     virtual std::optional<measured_run> last_measured_run() const { return std::nullopt; }
     /// What happened in it, for people or as one JSON object; empty if the engine keeps no such record.
     virtual std::string describe_last_run(bool as_json) const { return static_cast<void>(as_json), ""; }
+    /// The memory node where the first byte of this lies; -1: unknown, nobody has touched it yet.
+    virtual int home_of(const void* data, std::size_t bytes) const {
+        return static_cast<void>(data), static_cast<void>(bytes), -1;
+    }
     /// Returns when nothing is left of earlier roots, where that could be seen in the next one's figures.
     virtual void settle() {}
 
     std::unique_ptr<policy> scheduler;
     machine on;
-    needs need;
+    gate door;
+    requirements need;
     fiber_pool fibers;
     std::atomic<std::int32_t> roots{0};
+    std::atomic<std::uint64_t> graphs{0}; ///< runs of graphs whose tasks the policy knows
 };
 
 /// frame::thief of an entry that its owner gave to the policy by itself.
 inline constexpr std::int32_t not_returnable = -1;
+
+/// What `w` may run next, by the gate or the policy.
+inline pick next_task(worker& w, bool last_look) {
+    if (w.eng.door.has_bound()) [[unlikely]] // a last look comes after a fence: see gate::bind
+        if (task* const t = w.eng.door.take_bound(w.core)) return {t, w.id};
+    return w.eng.scheduler->next(w.id, last_look);
+}
+
+// admission.cpp
+/// Of a task that has a claim of its own, before it starts or goes on: false if the gate keeps it.
+bool admit(worker&, task&);
+/// It is about to be suspended.
+void rest_claim(worker&, task&);
+/// In user code: the calling task has ended as far as its claim goes.
+void give_back_claim();
 
 inline void charge(worker& w, operation o) noexcept {
     if (w.slow) [[unlikely]]
@@ -124,6 +147,8 @@ void fiber_entry(boost::context::detail::transfer_t) noexcept;
 /// A record with the policy's bytes (zeroed) and room for a closure behind them.
 task& make_task(worker*, engine&, std::size_t closure_bytes, std::size_t closure_align);
 void free_task(worker*, task&) noexcept;
+/// Identity of a graph's n-th task: the same in every run.
+std::uint64_t graph_task_id(std::uint32_t n) noexcept;
 /// Scheduler: runs a fresh task to its end on the current fiber. Returns on whatever worker the fiber is by
 /// then.
 void start(worker&, task&);
@@ -143,6 +168,7 @@ void child_done(worker*, group&) noexcept;
 void fail(worker*, group&, std::exception_ptr) noexcept;
 /// Numbers a root and hands it in.
 void submit_root(engine&, task&);
+bool is_root(const task&) noexcept;
 /// Runs `b` as a root of `e` and waits for it, from whatever thread; in place if this is a worker of `e`.
 void run_root(engine& e, impl::body b);
 /// Gives every hidden entry of the running chain to the policy: done before a fiber blocks on anything but

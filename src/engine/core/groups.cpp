@@ -115,6 +115,7 @@ bool run_silently(group& g, void (*body)(void*), void* source) {
     task& as = child.own.record;
     as.parent_ = me.parent_;
     as.scope_ = &g;
+    as.claim_ = me.claim_;
     as.level_ = me.level_;
     as.root_ = me.root_;
     as.silent_ = true;

@@ -34,8 +34,7 @@ void mark_iteration(int k) {
     worker* w = hot_self();
     if (!w) return run_in_default({[](void* n) { mark_iteration(*static_cast<int*>(n)); }, &k});
     task& t = *w->current->running;
-    const bool is_root = t.level_ == 0 && !t.frame_ && &t != &w->current->own.record;
-    if (!is_root || w->current->root.next)
+    if (!engine::is_root(t) || w->current->root.next)
         throw error("an iteration was marked inside a parallel region", std::to_string(k),
                     "a call by the root, outside of its joins and groups");
     enter_runtime();
@@ -84,6 +83,11 @@ void run_in_default(body b) { engine::run_root(engine::default_engine(), b); }
 } // namespace weft::impl
 
 namespace weft::engine {
+
+bool is_root(const task& t) noexcept {
+    // Frames and silent children have the level of their task; a graph's tasks did not come in as roots.
+    return t.level_ == 0 && !t.frame_ && t.id_ != 0 && t.arrives_as_ == static_cast<std::uint8_t>(why::root);
+}
 
 void submit_root(engine& e, task& t) {
     t.root_ = e.roots.fetch_add(1, std::memory_order_relaxed); // a number, orders nothing

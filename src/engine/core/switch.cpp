@@ -29,9 +29,11 @@ static_assert(offsetof(hot_words, limit) == 0 && offsetof(hot_words, head) == 8 
 
 namespace weft::engine {
 
-engine::engine(std::unique_ptr<policy> p, machine m, std::size_t stack_bytes, std::size_t keep_fibers)
+engine::engine(std::unique_ptr<policy> p, machine m, std::size_t stack_bytes, std::size_t keep_fibers,
+               resource_table resources)
     : scheduler(std::move(p))
     , on(std::move(m))
+    , door(std::move(resources), on)
     , fibers(stack_bytes, keep_fibers, fiber_entry) {}
 
 void engine::user_code_ends(worker& w) noexcept {
@@ -123,6 +125,8 @@ void suspend(worker& w0, why reason, void (*action)(worker&, void*, void*), void
         w0.eng.charge(w0, operation::suspend);
         w0.eng.waits(w0, t, reason);
     }
+    if (t.claims_) [[unlikely]]
+        rest_claim(w0, t);
     w0.eng.scheduler->blocked(w0.id, t, reason);
     next.reset_chain();
     switch_to(w0, next, {action, a, b});

@@ -34,6 +34,8 @@ void run_body(task& t, bool cancelled, std::exception_ptr& error) {
 
 } // namespace
 
+std::uint64_t graph_task_id(std::uint32_t n) noexcept { return child_id(0, n); }
+
 task& make_task(worker* w, engine& e, std::size_t closure_bytes, std::size_t closure_align) {
     const std::size_t closure_at =
         round_up(sizeof(task) + e.need.task_bytes, std::max<std::size_t>(closure_align, 1));
@@ -74,6 +76,7 @@ void adopt(task& child, task* parent, group* in, const hints& h) noexcept {
     child.hint_ = h;
     if (in) child.index_ = static_cast<std::int32_t>(in->spawned_.fetch_add(1, std::memory_order_relaxed));
     if (parent) {
+        child.claim_ = parent->claim_;
         child.level_ = parent->level_ + 1;
         child.root_ = parent->root_;
         child.id_ = child_id(parent->id_, parent->children_++);
@@ -176,6 +179,7 @@ task& task_of_frame(worker& thief, impl::frame& f) {
     t.frame_ = &f;
     t.parent_ = of.parent_;
     t.scope_ = of.scope_;
+    t.claim_ = of.claim_;
     t.level_ = of.level_;
     t.root_ = of.root_;
     t.silent_ = true;

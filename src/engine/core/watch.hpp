@@ -124,7 +124,7 @@ private:
     workers able(workers who) const noexcept {
         const int count = active_count.load(std::memory_order_relaxed); // after a fence of the caller
         if (who.last <= count || who.empty()) return who;
-        // A place whose own workers all stand by is looked at by the others: needs::resizable.
+        // A place whose own workers all stand by is looked at by the others: requirements::resizable.
         return who.first < count ? workers{who.first, count} : workers{0, count};
     }
 

@@ -69,6 +69,7 @@ struct worker {
 
     const worker_id id;
     engine::engine& eng;
+    int core = 0; ///< rank of the machine's core it stands for, and is pinned to if the engine pins
     hot_words* hot = nullptr;
     fiber* current = nullptr; ///< whose code is running
     fiber* oldest =
@@ -77,7 +78,7 @@ struct worker {
     engine::switch_action after_switch;
     bool observed = false; ///< the engine is told of each stretch of user code: user_code_begins, _ends
     bool slow = false;     ///< every fork and every return from one comes to the runtime: time is modelled
-    bool meters = false;   ///< needs::own_usage: the time of each stretch of user code goes to its task
+    bool meters = false; ///< requirements::own_usage: the time of each stretch of user code goes to its task
     time_ns stretch_began = 0;
     task* resume_first = nullptr; ///< a waiter whose event came before it slept
     fiber* free_fibers = nullptr;

@@ -27,7 +27,7 @@ namespace {
 constexpr std::size_t most_runs_kept = 1000; ///< in a report: the first ones, and the last
 
 /// Needs that this engine cannot meet, by name.
-void refuse(const needs& n) {
+void refuse(const requirements& n) {
     const std::pair<bool, const char*> unmet[] = {{n.preempts, "preemption"},
                                                   {n.molds, "molding"},
                                                   {n.exchanges, "the exchange of cores"},
@@ -81,11 +81,13 @@ model_worker::model_worker(worker_id rank, model_engine& of, std::size_t workers
     std::uint32_t own = 0;
     words.generate(&own, &own + 1);
     random.seed(own | 1);
+    core = rank;
     slow = observed = true;
 }
 
-model_engine::model_engine(std::unique_ptr<policy> p, machine m, model_engine_options o)
-    : engine(std::move(p), std::move(m), o.stack_bytes, o.keep_fibers)
+model_engine::model_engine(std::unique_ptr<policy> p, machine m, model_engine_options o,
+                           resource_table resources)
+    : engine(std::move(p), std::move(m), o.stack_bytes, o.keep_fibers, std::move(resources))
     , options(with_own_files(std::move(o)))
     , speed(on, options.events)
     , data(on)
@@ -240,7 +242,8 @@ void model_engine::report_deadlock() {
         stderr,
         "weft: deadlock at %.6f s of virtual time: nothing can happen any more, no other thread has handed\n"
         "anything in for %g s, and these tasks wait for each other:\n%s",
-        static_cast<double>(now()) * 1e-9, options.deadlock_seconds, waiting.to_string().c_str());
+        static_cast<double>(now()) * 1e-9, options.deadlock_seconds,
+        (waiting.to_string() + door.to_string()).c_str());
     write_reports();
     std::_Exit(EXIT_FAILURE); // their stacks cannot be unwound
 }
@@ -283,8 +286,7 @@ void model_engine::watch_over(const std::stop_token& stopped, clockid_t its_cloc
 // ---- reports
 
 void model_engine::task_retired(worker& of, const task& t) noexcept {
-    const bool is_root = t.level_ == 0 && !t.parent_ && !t.frame_ && t.id_ != 0;
-    if (!is_root) return;
+    if (!is_root(t)) return;
     pay(static_cast<model_worker&>(of), activity::overhead);
     if (--open_roots > 0) return;
     model_report run = so_far().since(at_begin);

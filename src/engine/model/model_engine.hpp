@@ -50,7 +50,7 @@ inline constexpr time_ns for_ever = time_ns{1} << 61;
 struct model_engine final : engine, policy_context {
     /// Throws weft::error for a machine that does not say how fast its cores are, and for files that cannot
     /// be written.
-    model_engine(std::unique_ptr<policy>, machine, model_engine_options);
+    model_engine(std::unique_ptr<policy>, machine, model_engine_options, resource_table = {});
     ~model_engine() override; ///< every root must have ended
 
     // engine

@@ -20,6 +20,7 @@ void model_engine::schedule() {
     for (;;) {
         model_worker& w = here();
         task* t = w.resume_first ? std::exchange(w.resume_first, nullptr) : find_work(w);
+        if (t->claims_ && !admit(w, *t)) continue;
         if (t->fresh()) {
             start(w, *t);
             continue;
@@ -69,7 +70,7 @@ task* model_engine::find_work(model_worker& w) {
 
 pick model_engine::look(model_worker& w, bool last, activity as) {
     take_submitted(w);
-    const pick p = scheduler->next(w.id, last);
+    const pick p = next_task(w, last);
     const bool shared = p.from >= worker_count();
     const bool away = !shared && p.from != w.id;
     w.debt += shared ? on.charges().lock : away ? way(w.id, p.from) : on.charges().look;
@@ -186,7 +187,7 @@ task* model_engine::park(model_worker& w) {
     const auto look_again = [&] {
         if (w.answer) return true;
         take_submitted(w);
-        if (pick p = scheduler->next(w.id, true); p.t) {
+        if (pick p = next_task(w, true); p.t) {
             t = p.t;
             if (p.from != w.id && p.from < worker_count()) count_steal(w, p.from);
             return true;

@@ -133,6 +133,7 @@ void model_engine::charge(worker& w, operation o) noexcept {
     case operation::start: due = price.start; break;
     case operation::suspend: due = price.suspend; break;
     case operation::wait: due = price.wait; break;
+    case operation::gate: due = price.lock; break;
     }
     static_cast<model_worker&>(w).debt += due;
 }

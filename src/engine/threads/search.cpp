@@ -35,6 +35,8 @@ void thread_engine::schedule() {
     for (;;) {
         thread_worker& w = here();
         task* t = w.resume_first ? std::exchange(w.resume_first, nullptr) : find_work(w);
+        if (t && t->claims_ && !admit(w, *t)) [[unlikely]]
+            continue;
         if (!t) { // stopping: the thread ends on its own stack
             switch_to(w, w.native, {free_left, &self, nullptr});
         } else if (t->fresh()) {
@@ -54,7 +56,7 @@ task* thread_engine::find_work(thread_worker& w) {
     pick p;
     if (is_active(w)) [[likely]] {
         if (!inbox.empty()) take_submitted(w);
-        p = scheduler->next(w.id, false);
+        p = next_task(w, false);
         if (p.t) {
             count_steal(w, p);
             return p.t;
@@ -83,7 +85,7 @@ task* thread_engine::find_work(thread_worker& w) {
                     t = ask_and_wait(w, victim);
                 if (t) break;
             }
-            p = scheduler->next(w.id, false);
+            p = next_task(w, false);
             if (p.t) {
                 t = p.t;
                 count_steal(w, p);
@@ -176,7 +178,7 @@ task* thread_engine::park(thread_worker& w) {
     };
     const auto look = [&] {
         if (!inbox.empty()) take_submitted(w);
-        if (pick p = scheduler->next(w.id, true); p.t) {
+        if (pick p = next_task(w, true); p.t) {
             t = p.t;
             count_steal(w, p);
             return true;

@@ -22,7 +22,7 @@ namespace weft::engine {
 namespace {
 
 /// Needs that this engine cannot meet, by name.
-void refuse(const needs& n) {
+void refuse(const requirements& n) {
     const std::pair<bool, const char*> unmet[] = {{n.preempts, "preemption"},
                                                   {n.molds, "molding"},
                                                   {n.exchanges, "the exchange of cores"},
@@ -51,8 +51,9 @@ void give_back_fibers(thread_worker& w) noexcept {
 
 } // namespace
 
-thread_engine::thread_engine(std::unique_ptr<policy> p, machine m, const thread_engine_options& o)
-    : engine(std::move(p), std::move(m), o.stack_bytes, o.keep_fibers)
+thread_engine::thread_engine(std::unique_ptr<policy> p, machine m, const thread_engine_options& o,
+                             resource_table resources)
+    : engine(std::move(p), std::move(m), o.stack_bytes, o.keep_fibers, std::move(resources))
     , options(o)
     , searching(static_cast<std::size_t>(o.workers))
     , parked(static_cast<std::size_t>(o.workers))

@@ -36,7 +36,7 @@ struct thread_engine_options {
 
 /// Real threads. README.md beside this file has its protocols: asking, exposure, sleep.
 struct thread_engine final : engine, policy_context {
-    thread_engine(std::unique_ptr<policy>, machine, const thread_engine_options&);
+    thread_engine(std::unique_ptr<policy>, machine, const thread_engine_options&, resource_table = {});
     ~thread_engine() override; ///< every root must have ended
 
     // engine

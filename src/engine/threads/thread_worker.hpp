@@ -23,7 +23,6 @@ struct thread_worker : worker {
     pthread_t thread{};
     fiber native; ///< control block of the thread's own stack, where it ends
     std::minstd_rand random;
-    int core = 0; ///< rank of the machine's core it stands for, and is pinned to if the engine pins
 
     ask_slot<> slot; ///< see ask_slot
     sleeper bed;

@@ -47,7 +47,7 @@ class adws : public policy {
     };
 
 public:
-    needs attach(const machine&, policy_context& context) override {
+    requirements attach(const machine&, policy_context& context) override {
         context_ = &context;
         members_ = std::make_unique<member[]>(static_cast<std::size_t>(context.all().size()));
         return {.task_bytes = sizeof(task_state_of_adws), .group_bytes = sizeof(group_state_of_adws)};

@@ -31,7 +31,7 @@ class camp : public policy {
     static constexpr time_ns boost = 10'000'000;
 
 public:
-    needs attach(const machine& m, policy_context& context) override {
+    requirements attach(const machine& m, policy_context& context) override {
         machine_ = &m;
         context_ = &context;
         runs_ = std::make_unique<queue::cell<int>[]>(static_cast<std::size_t>(context.all().size()));

@@ -16,7 +16,7 @@ class crs : public policy {
     enum message_kind : int { request, reply };
 
 public:
-    needs attach(const machine& m, policy_context& context) override {
+    requirements attach(const machine& m, policy_context& context) override {
         machine_ = &m;
         context_ = &context;
         places_.attach(context);

@@ -18,7 +18,7 @@ class packing : public policy {
     };
 
 public:
-    needs attach(const machine&, policy_context& context) override {
+    requirements attach(const machine&, policy_context& context) override {
         context_ = &context;
         total_ = context.all().size();
         pools_ = std::make_unique<queue::locked_list<task>[]>(static_cast<std::size_t>(total_));

@@ -12,7 +12,7 @@ namespace {
 
 class snatch : public policy {
 public:
-    needs attach(const machine& m, policy_context& context) override {
+    requirements attach(const machine& m, policy_context& context) override {
         machine_ = &m;
         context_ = &context;
         places_.attach(context);

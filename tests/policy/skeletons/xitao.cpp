@@ -27,7 +27,7 @@ class xitao : public policy {
     };
 
 public:
-    needs attach(const machine&, policy_context& context) override {
+    requirements attach(const machine&, policy_context& context) override {
         context_ = &context;
         places_.attach(context);
         const auto count = static_cast<std::size_t>(context.all().size());

@@ -1,0 +1,49 @@
+#pragma once
+
+#include "gate/resource.hpp"
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+namespace weft {
+
+/// What a task needs, has, and waits for at the gate. Made with the task of a graph and used in each of its
+/// runs; changed under the gate's lock.
+struct claim : std::enable_shared_from_this<claim> {
+    struct part {
+        resource* of = nullptr;
+        std::int64_t amount = 1;
+        int place = -1; ///< where it is held; -1: it is not
+    };
+
+    std::vector<part> parts{}; ///< each resource once
+    claim* above = nullptr;    ///< of the nearest task around it that has one
+    int refusals = 0;          ///< in a row
+    int reserved_by = -1;      ///< rank from which it reserves what it needs; -1: it does not
+
+    bool holds_all() const noexcept {
+        for (const part& p : parts)
+            if (p.place < 0) return false;
+        return true;
+    }
+    bool holds_some() const noexcept {
+        for (const part& p : parts)
+            if (p.place >= 0) return true;
+        return false;
+    }
+    const part* part_of(const resource& r) const noexcept {
+        for (const part& p : parts)
+            if (p.of == &r) return &p;
+        return nullptr;
+    }
+    /// The resource that has the most places, if any has places: where it is, the task runs.
+    const resource* binding() const noexcept {
+        const resource* most = nullptr;
+        for (const part& p : parts)
+            if (p.of->has_places() && (!most || p.of->at.size() > most->at.size())) most = p.of;
+        return most;
+    }
+};
+
+} // namespace weft

@@ -1,0 +1,319 @@
+#include "gate/gate.hpp"
+
+#include <weft/error.hpp>
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <mutex>
+#include <utility>
+
+namespace weft {
+
+gate::gate(resource_table&& t, const machine& m) : table_(std::move(t)) {
+    reserving_.reserve(static_cast<std::size_t>(m.size()));
+    for (const auto& r : table_.all) {
+        if (!r->has_places()) continue;
+        for (const auto& q : r->at)
+            if (std::ranges::find(places_, q.ranks, &bound_tasks::ranks) == places_.end())
+                places_.push_back({q.ranks});
+    }
+}
+
+void gate::check(const claim& c, std::string_view of_task) const {
+    for (const claim::part& p : c.parts) {
+        if (p.of->exceeds) continue;
+        std::int64_t held = 0;
+        for (const claim* a = c.above; a && !p.of->rests && p.of->at.size() == 1; a = a->above)
+            if (const claim::part* its = a->part_of(*p.of)) held += its->amount;
+        const std::int64_t most = p.of->most();
+        if (p.amount + held <= most) continue;
+        const std::string given = fmt::format("{} needs {} of '{}'", of_task, p.amount, p.of->label());
+        if (p.amount > most)
+            throw error("a task needs more of a resource than there is", given,
+                        fmt::format("at most {}", most));
+        throw error(
+            "a task needs more of a resource than the tasks around it leave", given,
+            fmt::format("at most {}: they hold {} of {} until it has ended", most - held, held, most));
+    }
+}
+
+// ---- what there is room for; all of this under the lock
+
+int gate::place_at(const resource& r, int rank) noexcept {
+    if (!r.has_places()) return 0;
+    for (std::size_t i = 0; i < r.at.size(); ++i)
+        if (r.at[i].ranks.contains(rank)) return static_cast<int>(i);
+    return -1;
+}
+
+/// The place where a worker of this rank could take the part now.
+std::optional<int> gate::room(const claim& c, const claim::part& p, int rank) const noexcept {
+    const resource& r = *p.of;
+    if (r.set && r.set->active && r.set->active != &r) return std::nullopt;
+    // Who holds something passes those who reserve, or both would wait for each other; and so does who
+    // descends from a holder, which may be waiting for it.
+    bool passes = c.holds_some();
+    for (const claim* a = c.above; a && !passes; a = a->above) passes = a->holds_some();
+    const auto reserved = [&](int place) -> std::int64_t {
+        if (passes) return 0;
+        for (const claim* older : reserving_) {
+            if (older == &c) break;
+            for (const claim::part& its : older->parts) {
+                if (its.place >= 0) continue;
+                const bool same =
+                    its.of == &r && (!r.has_places() || place_at(r, older->reserved_by) == place);
+                const bool excluded = r.set && its.of->set == r.set && its.of != &r;
+                if (excluded) return r.at[static_cast<std::size_t>(place)].total;
+                if (same) return its.amount;
+            }
+        }
+        return 0;
+    };
+    const auto fits = [&](int place) {
+        const resource::quantity& q = r.at[static_cast<std::size_t>(place)];
+        const std::int64_t used = q.used + reserved(place);
+        return r.exceeds ? used == 0 || used < q.total : used + p.amount <= q.total;
+    };
+    if (r.per == scope::device) {
+        for (int place = 0; place < static_cast<int>(r.at.size()); ++place)
+            if (fits(place)) return place;
+        return std::nullopt;
+    }
+    const int place = place_at(r, rank);
+    if (place < 0 || !fits(place)) return std::nullopt;
+    return place;
+}
+
+/// The first part for which there is no room; null if all of it can be had.
+const claim::part* gate::obstacle(const claim& c, int rank) const noexcept {
+    for (const claim::part& p : c.parts)
+        if (p.place < 0 && !room(c, p, rank)) return &p;
+    return nullptr;
+}
+
+/// A rank at which all of it can be had now: `first`, or one of the place where the fewest are on their way
+/// to.
+std::optional<int> gate::rank_with_room(const claim& c, int first) noexcept {
+    if (!obstacle(c, first)) return first;
+    const resource* const r = c.binding();
+    if (!r) return std::nullopt;
+    std::optional<int> best;
+    std::size_t fewest = 0;
+    for (const resource::quantity& q : r->at) {
+        if (obstacle(c, q.ranks.first)) continue;
+        const std::size_t ahead = bound_to(q.ranks).tasks.size();
+        if (best && ahead >= fewest) continue;
+        best = q.ranks.first;
+        fewest = ahead;
+    }
+    return best;
+}
+
+gate::bound_tasks& gate::bound_to(rank_range ranks) noexcept {
+    return *std::ranges::find(places_, ranks, &bound_tasks::ranks);
+}
+
+void gate::take(claim& c, int rank) noexcept {
+    for (claim::part& p : c.parts) {
+        if (p.place >= 0) continue;
+        p.place = *room(c, p, rank);
+        p.of->at[static_cast<std::size_t>(p.place)].used += p.amount;
+        if (exclusive_set* s = p.of->set) {
+            s->active = p.of;
+            ++s->users;
+        }
+    }
+    c.refusals = 0;
+    if (std::exchange(c.reserved_by, -1) >= 0) std::erase(reserving_, &c);
+}
+
+void gate::give_back(claim::part& p) noexcept {
+    p.of->at[static_cast<std::size_t>(p.place)].used -= p.amount;
+    p.place = -1;
+    if (exclusive_set* s = p.of->set; s && --s->users == 0) s->active = nullptr;
+}
+
+// ---- the doors
+
+bool gate::admit(int rank, task& t, claim& c, released& out) {
+    const std::lock_guard guard(lock_);
+    for (const claim::part& p : c.parts) {
+        if (p.place < 0 || !p.of->has_places()) continue;
+        const rank_range there = p.of->at[static_cast<std::size_t>(p.place)].ranks;
+        if (there.contains(rank)) continue;
+        bind(t, there, out); // it has that already: given in advance, or kept while it was suspended
+        return false;
+    }
+    const claim::part* const in_the_way = obstacle(c, rank);
+    if (!in_the_way) {
+        const bool reserved = c.reserved_by >= 0;
+        take(c, rank);
+        if (reserved) look_again(c, nullptr, rank, out); // at what was kept for it and is left over
+        return true;
+    }
+    resource* except = nullptr;
+    if (const auto elsewhere = rank_with_room(c, rank)) {
+        hand_on(t, c, rank, *elsewhere, out);
+    } else {
+        except = in_the_way->of;
+        auto& list = list_for(c, *except);
+        if (c.refusals > 0)
+            list.push_front(&t);
+        else
+            list.push_back(&t);
+        refuse(c, rank);
+    }
+    // It may have been on its way to something that others wait for too.
+    look_again(c, except, rank, out);
+    return false;
+}
+
+/// Where it waits. Usually at what was in its way: nothing else can help it. But with several needs of which
+/// one has places, another thing may be in its way elsewhere.
+queue::chain<task>& gate::list_for(const claim& c, resource& in_the_way) noexcept {
+    return c.parts.size() > 1 && c.binding() ? mixed_ : in_the_way.refused;
+}
+
+void gate::refuse(claim& c, int rank) {
+    if (c.reserved_by >= 0 || ++c.refusals < table_.reserve_after) return;
+    const resource* const r = c.binding();
+    c.reserved_by = !r || place_at(*r, rank) >= 0 ? rank : r->at.front().ranks.first;
+    reserving_.push_back(&c);
+}
+
+void gate::release(int rank, claim& c, released& out) { give_back(rank, c, true, out); }
+void gate::rest(int rank, claim& c, released& out) { give_back(rank, c, false, out); }
+
+void gate::give_back(int rank, claim& c, bool all, released& out) {
+    const std::lock_guard guard(lock_);
+    bool any = false;
+    for (claim::part& p : c.parts) {
+        if (p.place < 0 || !(all || p.of->rests)) continue;
+        give_back(p);
+        any = true;
+    }
+    if (any) look_again(c, nullptr, rank, out);
+}
+
+// ---- who is next
+
+/// Something has become free that `c` had, or had in view: others may go now.
+void gate::look_again(const claim& c, const resource* except, int rank, released& out) {
+    reconsider(c, except, rank, out);
+    while (!freed_.empty()) { // who had reserved does so no longer
+        const claim* const next = freed_.back();
+        freed_.pop_back();
+        reconsider(*next, nullptr, rank, out);
+    }
+}
+
+void gate::reconsider(const claim& c, const resource* except, int rank, released& out) {
+    for (const claim::part& p : c.parts) {
+        if (p.of == except) continue;
+        if (p.of->set && !p.of->set->active)
+            for (resource* r : p.of->set->members) reconsider(*r, rank, out);
+        else
+            reconsider(*p.of, rank, out);
+    }
+    if (mixed_.empty()) return;
+    queue::chain<task> all = std::move(mixed_);
+    while (task* const t = all.pop_front())
+        if (!let_go(*t, nullptr, rank, out)) mixed_.push_back(t);
+}
+
+/// Lets go those whom there is room for: each of them alone, and all of them together as far as `r` goes.
+void gate::reconsider(resource& r, int rank, released& out) {
+    if (r.refused.empty()) return;
+    for (auto& q : r.at) q.promised = 0;
+    queue::chain<task> still;
+    const resource::quantity& first = r.at.front();
+    while (r.at.size() > 1 || r.exceeds || first.used + first.promised < first.total) {
+        task* const t = r.refused.pop_front();
+        if (!t) break;
+        if (let_go(*t, &r, rank, out)) continue;
+        const claim::part* const in_the_way = obstacle(*t->claim_, rank);
+        if (in_the_way && in_the_way->of != &r && &list_for(*t->claim_, r) == &r.refused)
+            in_the_way->of->refused.push_back(t);
+        else
+            still.push_back(t);
+    }
+    still.push_back(std::move(r.refused));
+    r.refused = std::move(still);
+}
+
+/// Who has reserved is given what it needs at once; the others take it when they start. What is left of `r`
+/// is promised to them meanwhile.
+bool gate::let_go(task& t, resource* r, int rank, released& out) {
+    claim& c = *t.claim_;
+    const auto to = rank_with_room(c, rank);
+    if (!to) {
+        refuse(c, rank);
+        return false;
+    }
+    if (c.reserved_by >= 0) {
+        take(c, *to);
+        hand_on(t, c, rank, *to, out);
+        freed_.push_back(&c); // what was kept for it and is left over
+        return true;
+    }
+    if (r) {
+        const claim::part& mine = *c.part_of(*r);
+        resource::quantity& q = r->at[static_cast<std::size_t>(*room(c, mine, *to))];
+        if (!r->exceeds && q.used + q.promised + mine.amount > q.total) return false;
+        q.promised += mine.amount;
+    }
+    hand_on(t, c, rank, *to, out);
+    return true;
+}
+
+/// To the caller at rank `from` if it may run there, else to those who may.
+void gate::hand_on(task& t, const claim& c, int from, int to, released& out) {
+    const resource* r = c.binding();
+    if (!r) return out.tasks.push_back(&t);
+    const bool is_fixed =
+        std::ranges::any_of(c.parts, [](const claim::part& p) { return p.of->has_places() && p.place >= 0; });
+    const rank_range there = r->at[static_cast<std::size_t>(place_at(*r, to))].ranks;
+    // What can be had in several places may be stolen; else a thief would only bring it back.
+    if (there.contains(from) && !is_fixed && r->at.size() > 1) return out.tasks.push_back(&t);
+    bind(t, there, out);
+}
+
+void gate::bind(task& t, rank_range ranks, released& out) {
+    bound_to(ranks).tasks.push_back(&t);
+    bound_.store(bound_.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
+    out.at.push_back(ranks);
+}
+
+task* gate::take_bound(int rank) {
+    const std::lock_guard guard(lock_);
+    for (bound_tasks& p : places_) {
+        if (!p.ranks.contains(rank)) continue;
+        if (task* const t = p.tasks.pop_front()) {
+            bound_.store(bound_.load(std::memory_order_relaxed) - 1, std::memory_order_relaxed);
+            return t;
+        }
+    }
+    return nullptr;
+}
+
+std::string gate::to_string() const {
+    const std::lock_guard guard(lock_);
+    std::string text;
+    const auto line = [&](const task& t, std::string_view what) {
+        text += fmt::format("  a task{} waits at the gate for {}\n",
+                            t.hint().name.empty() ? "" : fmt::format(" '{}'", t.hint().name), what);
+    };
+    for (const auto& r : table_.all)
+        r->refused.for_each([&](const task& t) {
+            const claim::part& p = *t.claim_->part_of(*r);
+            line(t, fmt::format("{} of '{}'", p.amount, r->name));
+        });
+    for (const bound_tasks& p : places_)
+        p.tasks.for_each([&](const task& t) {
+            line(t, fmt::format("a worker of cores {} to {}", p.ranks.first, p.ranks.last - 1));
+        });
+    return text;
+}
+
+} // namespace weft

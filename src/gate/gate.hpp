@@ -1,0 +1,83 @@
+#pragma once
+
+#include "gate/claim.hpp"
+#include "gate/resource.hpp"
+#include "queue/chain.hpp"
+#include "queue/spin_lock.hpp"
+#include "task/task.hpp"
+
+#include <atomic>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace weft {
+
+/// What may start now, whatever the policy says: between its next() and the start of a task. README.md beside
+/// this file has the rules.
+class gate {
+public:
+    /// Tasks that have become free to go, for the caller to hand on when the lock has been left.
+    struct released {
+        queue::chain<task> tasks{};   ///< to the policy: they may run anywhere, or where the caller is
+        std::vector<rank_range> at{}; ///< something waits here for workers of these ranks: wake one of each
+    };
+
+    gate(resource_table&&, const machine&);
+
+    resource* find(std::string_view name) const noexcept { return table_.find(name); }
+    std::string names() const { return table_.names(); }
+    /// Throws weft::error if the claim can never be met: it needs more than there is, or than the claims
+    /// above it leave.
+    void check(const claim&, std::string_view of_task) const;
+
+    /// A worker at `rank` has got `t`, which has a claim. True: all that it needs is taken, let it run.
+    /// False: the gate keeps it.
+    bool admit(int rank, task& t, claim&, released&);
+    /// The task has ended. With it goes what it holds.
+    void release(int rank, claim&, released&);
+    /// The task is suspended: it gives back what may rest.
+    void rest(int rank, claim&, released&);
+
+    /// A task that only workers of certain ranks may run, this one among them; null if there is none. It
+    /// comes without policy::ready.
+    task* take_bound(int rank);
+    bool has_bound() const noexcept { return bound_.load(std::memory_order_relaxed) > 0; } // a hint
+
+    /// The tasks that wait here, one a line, for reports of deadlocks.
+    std::string to_string() const;
+
+private:
+    struct bound_tasks { ///< tasks for workers of certain ranks
+        rank_range ranks;
+        queue::chain<task> tasks{};
+    };
+
+    static int place_at(const resource&, int rank) noexcept;
+    std::optional<int> room(const claim&, const claim::part&, int rank) const noexcept;
+    const claim::part* obstacle(const claim&, int rank) const noexcept;
+    std::optional<int> rank_with_room(const claim&, int first) noexcept;
+    bound_tasks& bound_to(rank_range) noexcept;
+    void take(claim&, int rank) noexcept;
+    void give_back(claim::part&) noexcept;
+    void give_back(int rank, claim&, bool all, released&);
+    void refuse(claim&, int rank);
+    queue::chain<task>& list_for(const claim&, resource& in_the_way) noexcept;
+    void look_again(const claim&, const resource* except, int rank, released&);
+    void reconsider(const claim&, const resource* except, int rank, released&);
+    bool let_go(task&, resource*, int rank, released&);
+    void reconsider(resource&, int rank, released&);
+    void hand_on(task&, const claim&, int from, int to, released&);
+    void bind(task&, rank_range, released&);
+
+    mutable queue::spin_lock<> lock_;
+    resource_table table_;
+    std::vector<const claim*> reserving_; ///< oldest first
+    std::vector<const claim*> freed_;     ///< who has been given what it had reserved, within one operation
+    queue::chain<task> mixed_;            ///< refused; see list_for
+    std::vector<bound_tasks> places_;
+    std::atomic<int> bound_{0}; ///< tasks in places_; written under the lock
+};
+
+} // namespace weft

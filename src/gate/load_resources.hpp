@@ -1,0 +1,16 @@
+#pragma once
+
+#include "gate/resource.hpp"
+#include "machine/machine.hpp"
+
+#include <filesystem>
+#include <string_view>
+
+namespace weft {
+
+/// What a machine has, by a file: docs/resources.md has the format. Throws weft::error, with the line and the
+/// key.
+resource_table parse_resources(std::string_view text, std::string_view name, const machine&);
+resource_table load_resources(const std::filesystem::path&, const machine&);
+
+} // namespace weft

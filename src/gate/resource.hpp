@@ -1,0 +1,64 @@
+#pragma once
+
+#include "machine/machine.hpp"
+#include "queue/chain.hpp"
+#include "task/task.hpp"
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace weft {
+
+/// What there is one of a resource for: a task takes it where it runs.
+enum class scope : std::uint8_t { machine, package, memory_node, cache, core, device };
+
+struct resource;
+
+/// Resources of which one is in use at a time, by any number of tasks.
+struct exclusive_set {
+    std::vector<resource*> members{};
+    resource* active = nullptr; ///< in use
+    int users = 0;              ///< claims that hold some of it
+};
+
+/// A named quantity, of which tasks take whole amounts. A datum that tasks change by turns (`commutative`) is
+/// one without a name of which there is 1.
+///
+///   M. Tillenius, E. Larsson, R. M. Badia, X. Martorell: Resource-aware task scheduling. ACM TECS 2015.
+///
+/// Everything that changes belongs to the gate's lock.
+struct resource {
+    struct quantity { ///< of one place
+        std::int64_t total = 1;
+        std::int64_t used = 0;
+        std::int64_t promised = 0; ///< see gate::reconsider
+        rank_range ranks{};        ///< who can use it; meaningless for the scopes machine and device
+    };
+
+    std::string name{};
+    scope per = scope::machine;
+    std::vector<quantity> at = std::vector<quantity>(1);
+    bool rests = false;   ///< given back while the task that holds it is suspended
+    bool exceeds = false; ///< as long as some of it is free a task may start, even if it needs more
+    exclusive_set* set = nullptr;
+    queue::chain<task> refused{}; ///< tasks for which there was not enough of it, in that order
+
+    bool has_places() const noexcept { return per != scope::machine && per != scope::device; }
+    std::int64_t most() const noexcept; ///< the largest total of a place
+    std::string_view label() const noexcept { return name.empty() ? "a datum" : std::string_view(name); }
+};
+
+/// The resources of a runtime.
+struct resource_table {
+    std::vector<std::unique_ptr<resource>> all{};
+    std::vector<std::unique_ptr<exclusive_set>> sets{};
+    int reserve_after = 16; ///< refusals of a task, until it reserves what it needs
+
+    resource* find(std::string_view name) const noexcept;
+    std::string names() const; ///< for messages
+};
+
+} // namespace weft

@@ -1,0 +1,438 @@
+// weft
+// ctest: timeout=120
+//
+// What tasks of graphs may need beside their data: data that they change by turns, and resources of the
+// runtime.
+#include <weft/weft.hpp>
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <chrono>
+#include <fstream>
+#include <functional>
+#include <random>
+#include <stdexcept>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <unistd.h>
+
+#include "engine/support.hpp"
+
+namespace weft {
+namespace {
+
+const std::vector<std::string> policies = {
+    "steal", "near", "share", "steal-parent-first", "steal:zone=reported", "serial", "chaos:of=steal"};
+
+std::string file_with(const std::string& text) {
+    static std::atomic<int> count{0};
+    const std::string name = testing::TempDir() + "weft-resources-" + std::to_string(::getpid()) + "-" +
+                             std::to_string(++count) + ".toml";
+    std::ofstream(name) << text;
+    return name;
+}
+
+runtime_options with(const std::string& policy, int workers, const std::string& resources = "",
+                     const std::string& engine = "threads") {
+    runtime_options o;
+    o.policy = policy;
+    o.workers = policy == "serial" ? 1 : workers;
+    o.engine = engine;
+    o.seed = 1;
+    if (engine == "model") o.machine = WEFT_SOURCE_DIR "/machines/opteron-8380-4x4.toml";
+    if (!resources.empty()) o.resources = file_with(resources);
+    return o;
+}
+
+std::string message_of(auto f) {
+    try {
+        f();
+    } catch (const error& e) { return e.what(); }
+    return "nothing was thrown";
+}
+
+/// Counts who is inside at the same time.
+struct counted {
+    std::atomic<int> inside{0}, most{0};
+    void enter(int n = 1) {
+        const int now = inside += n;
+        int seen = most;
+        while (now > seen && !most.compare_exchange_weak(seen, now)) {}
+    }
+    void leave(int n = 1) { inside -= n; }
+};
+
+// ---- commutative data
+
+TEST(gate, commutative_tasks_run_by_turns_in_any_order) {
+    for (const auto& policy : policies)
+        for (const auto* engine : {"threads", "model"}) {
+            if (test::thread_sanitized && std::string(engine) == "model") continue;
+            runtime rt(with(policy, 4, "", engine));
+            std::array<long, 5> sums{};
+            std::array<counted, 5> inside{};
+            long before = -1, after_all = -1, expected = 0;
+            graph dag;
+            dag.add([&] { before = sums[0]; }, read(sums[0]));
+            for (int i = 0; i < 200; ++i) {
+                const auto a = static_cast<std::size_t>(i % 5), b = static_cast<std::size_t>(i * 7 % 4);
+                const auto work = [&sums, &inside, a, b] {
+                    inside[a].enter();
+                    if (b != a) inside[b].enter();
+                    sums[a] += 1; // a race if two ran at a time
+                    if (b != a) sums[b] += 1;
+                    this_task::yield();
+                    if (b != a) inside[b].leave();
+                    inside[a].leave();
+                };
+                dag.add(work, commutative(sums[a]), commutative(sums[b]));
+                expected += a == b ? 1 : 2;
+            }
+            dag.add([&] { after_all = sums[0] + sums[1] + sums[2] + sums[3] + sums[4]; }, read(sums[0]),
+                    read(sums[1]), read(sums[2]), read(sums[3]), read(sums[4]));
+            for (int repeat = 1; repeat <= 3; ++repeat) {
+                rt.run([&] { dag.run(); });
+                ASSERT_EQ(after_all, expected * repeat) << policy << " " << engine;
+            }
+            EXPECT_EQ(before, 2 * sums[0] / 3);
+            for (const auto& c : inside) EXPECT_EQ(c.most, 1) << policy << " " << engine;
+        }
+}
+
+TEST(gate, commutative_tasks_do_not_wait_for_earlier_ones_that_are_not_ready) {
+    runtime rt(with("steal", 2));
+    rt.run([] {
+        graph dag;
+        int x = 0;
+        latch gate_of_the_first(1);
+        std::vector<int> order;
+        auto slow = dag.add([&] { gate_of_the_first.wait(); });
+        dag.add([&] { order.push_back(1); }, commutative(x), after(slow));
+        dag.add(
+            [&] {
+                order.push_back(2);
+                gate_of_the_first.count_down();
+            },
+            commutative(x));
+        dag.run(); // by the order of adding, the two would wait for each other
+        EXPECT_EQ(order, (std::vector{2, 1}));
+    });
+}
+
+TEST(gate, a_task_of_a_graph_that_waits_for_it_is_told) {
+    runtime rt(with("steal", 2));
+    rt.run([] {
+        graph dag;
+        int x = 0;
+        std::string told;
+        dag.add(
+            [&] {
+                dag.add([] {}, commutative(x));
+                task_group g;
+                g.run([&] { told = message_of([&] { dag.wait(); }); });
+                g.wait();
+            },
+            commutative(x));
+        dag.run();
+        EXPECT_NE(told.find("one of its own tasks"), std::string::npos) << told;
+    });
+}
+
+// ---- resources
+
+TEST(gate, no_more_than_there_is_runs_at_a_time) {
+    for (const auto& policy : policies)
+        for (const auto* engine : {"threads", "model"}) {
+            if (test::thread_sanitized && std::string(engine) == "model") continue;
+            runtime rt(with(policy, 4,
+                            "[[resource]]\nname = \"file\"\namount = 1\n"
+                            "[[resource]]\nname = \"memory\"\namount = 5\n",
+                            engine));
+            counted files, memory;
+            std::atomic<int> done{0};
+            graph dag;
+            for (int i = 0; i < 300; ++i) {
+                const int m = 1 + i % 5;
+                const bool file = i % 3 == 0;
+                const auto work = [&files, &memory, &done, m, file] {
+                    if (file) files.enter();
+                    memory.enter(m);
+                    cost(1000);
+                    if (m % 2 == 0) this_task::yield();
+                    memory.leave(m);
+                    if (file) files.leave();
+                    ++done;
+                };
+                if (file)
+                    dag.add(work, needs("file"), needs("memory", m));
+                else if (m > 1) // twice the same adds up
+                    dag.add(work, needs("memory", 1), needs("memory", m - 1));
+                else
+                    dag.add(work, needs("memory"));
+            }
+            for (int repeat = 1; repeat <= 2; ++repeat) {
+                rt.run([&] { dag.run(); });
+                ASSERT_EQ(done, 300 * repeat) << policy << " " << engine;
+            }
+            EXPECT_EQ(files.most, 1) << policy << " " << engine;
+            EXPECT_LE(memory.most, 5) << policy << " " << engine;
+            if (policy == "steal" && std::string(engine) == "model") { EXPECT_GE(memory.most, 4); }
+        }
+}
+
+TEST(gate, what_cannot_be_had_is_refused_before_anything_runs) {
+    const std::string resources = "[[resource]]\nname = \"file\"\namount = 2\n"
+                                  "[[resource]]\nname = \"cache\"\namount = 4\noversubscribe = true\n";
+    runtime rt(with("steal", 2, resources));
+    bool ran = false;
+    graph outside; // where it will run is not known yet
+    outside.add([&] { ran = true; });
+    outside.add([] {}, needs("fil"), name("typo"));
+    const std::string unknown = message_of([&] { rt.run([&] { outside.run(); }); });
+    for (const char* part : {"task 1 'typo'", "'fil'", "file, cache"})
+        EXPECT_NE(unknown.find(part), std::string::npos) << unknown;
+    EXPECT_FALSE(ran);
+    rt.run([&] {
+        graph dag;
+        EXPECT_NE(message_of([&] { dag.add([] {}, needs("file", 3)); }).find("at most 2"), std::string::npos);
+        EXPECT_NE(message_of([&] { dag.add([] {}, needs("file", 0)); }).find("1 or more"), std::string::npos);
+        EXPECT_NE(message_of([&] { dag.add([] {}, needs("gpu")); }).find("file, cache"), std::string::npos);
+        dag.add([&] { ran = true; }, needs("cache", 9)); // may be exceeded
+        dag.run();
+        EXPECT_TRUE(ran);
+    });
+    runtime bare(with("steal", 1));
+    EXPECT_NE(message_of([&] {
+                  bare.run([&] {
+                      graph g;
+                      g.add([] {}, needs("file"));
+                  });
+              }).find("WEFT_RESOURCES"),
+              std::string::npos);
+}
+
+TEST(gate, a_task_that_throws_gives_back_what_it_has) {
+    for (const auto& policy : policies) {
+        runtime rt(with(policy, 4, "[[resource]]\nname = \"file\"\namount = 1\n"));
+        graph dag;
+        std::atomic<int> done{0};
+        int x = 0;
+        for (int i = 0; i < 20; ++i)
+            dag.add(
+                [&done, i] {
+                    ++done;
+                    if (i % 2) throw std::runtime_error("no disk");
+                },
+                needs("file"));
+        dag.add([&] { throw std::runtime_error("no x"); }, commutative(x));
+        dag.add([&] { ADD_FAILURE(); }, read(x), needs("file")); // depends on it
+        EXPECT_THROW(rt.run([&] { dag.run(); }), std::runtime_error);
+        EXPECT_THROW(rt.run([&] { dag.run(); }), std::runtime_error);
+        EXPECT_EQ(done, 40);
+    }
+}
+
+TEST(gate, a_big_request_is_not_starved_by_small_ones) {
+    for (const auto* engine : {"threads", "model"}) {
+        runtime rt(with("steal", 4, "[[resource]]\nname = \"memory\"\namount = 4\n", engine));
+        rt.run([] {
+            graph dag;
+            std::atomic<int> small{0};
+            std::atomic<int> seen{-1};
+            std::atomic<int> chains{4};
+            // Four chains of small tasks, which go on until the big one has run.
+            std::function<void()> next = [&] {
+                ++small;
+                cost(1000);
+                if (seen >= 0 || small > 100'000)
+                    --chains;
+                else
+                    dag.add([&] { next(); }, needs("memory"));
+            };
+            dag.start();
+            for (int i = 0; i < 4; ++i) dag.add([&] { next(); }, needs("memory"));
+            dag.add([&] { seen = small.load(); }, needs("memory", 4));
+            dag.wait();
+            EXPECT_EQ(chains, 0);
+            EXPECT_LT(small, 100'000);
+        });
+    }
+}
+
+TEST(gate, descendants_of_a_holder_pass_who_has_reserved) {
+    for (const auto& policy : policies) {
+        if (policy == "serial") continue; // nobody would run the big one beside
+        runtime rt(with(policy, 2, "reserve_after = 1\n[[resource]]\nname = \"memory\"\namount = 3\n"));
+        rt.run([&] {
+            graph dag;
+            std::atomic<bool> inner_ran{false};
+            latch holds(1);
+            dag.add(
+                [&] {
+                    holds.count_down();
+                    this_task::sleep_for(std::chrono::milliseconds(5)); // the big one has been refused by now
+                    graph inner;
+                    for (int i = 0; i < 10; ++i) inner.add([&] { inner_ran = true; }, needs("memory", 2));
+                    EXPECT_NE(
+                        message_of([&] { inner.add([] {}, needs("memory", 3)); }).find("tasks around it"),
+                        std::string::npos);
+                    inner.run();
+                },
+                needs("memory", 1));
+            dag.start();
+            holds.wait();
+            dag.add([&] { EXPECT_TRUE(inner_ran) << policy; }, needs("memory", 3));
+            dag.wait();
+        });
+    }
+}
+
+TEST(gate, what_rests_is_given_back_while_its_task_is_suspended) {
+    for (const auto& policy : policies) {
+        runtime rt(with(policy, 4,
+                        "[[resource]]\nname = \"bandwidth\"\namount = 1\nsuspended = \"release\"\n"
+                        "[[resource]]\nname = \"disk\"\namount = 8\n"));
+        rt.run([&] {
+            counted inside;
+            std::atomic<int> done{0};
+            latch all(8);
+            graph dag;
+            for (int i = 0; i < 8; ++i)
+                dag.add(
+                    [&] {
+                        inside.enter();
+                        inside.leave();
+                        all.arrive_and_wait(); // each lets the next one in
+                        inside.enter();
+                        cost(100);
+                        inside.leave();
+                        ++done;
+                    },
+                    needs("bandwidth"), needs("disk"));
+            dag.run();
+            EXPECT_EQ(done, 8) << policy;
+            EXPECT_EQ(inside.most, 1) << policy;
+        });
+    }
+}
+
+TEST(gate, of_resources_that_exclude_each_other_one_is_in_use) {
+    runtime rt(with("steal", 4,
+                    "[[resource]]\nname = \"red\"\namount = 3\n[[resource]]\nname = \"blue\"\namount = 3\n"
+                    "[[exclusive]]\nresources = [\"red\", \"blue\"]\n",
+                    "model"));
+    std::atomic<int> red{0}, blue{0}, together{0}, wrong{0}, done{0};
+    graph dag;
+    for (int i = 0; i < 200; ++i) {
+        auto& mine = i % 2 ? red : blue;
+        auto& other = i % 2 ? blue : red;
+        dag.add(
+            [&] {
+                if (++mine > 1) ++together;
+                wrong += other.load();
+                cost(500 + 100 * static_cast<unsigned>(i % 7));
+                wrong += other.load();
+                --mine;
+                ++done;
+            },
+            needs(i % 2 ? "red" : "blue"));
+    }
+    rt.run([&] { dag.run(); });
+    EXPECT_EQ(done, 200);
+    EXPECT_EQ(wrong, 0);
+    EXPECT_GT(together, 20);
+}
+
+TEST(gate, a_resource_of_one_place_keeps_its_tasks_there) {
+    for (const std::string policy : {"steal", "share", "near"}) {
+        runtime rt(with(policy, 16,
+                        "[[resource]]\nname = \"disk\"\nper = \"package\"\nonly = [2]\namount = 3\n"
+                        "[[resource]]\nname = \"bandwidth\"\nper = \"memory_node\"\namount = 2\n",
+                        "model"));
+        std::array<counted, 4> of_node{};
+        counted on_disk;
+        std::atomic<int> wrong{0}, done{0};
+        graph dag;
+        for (int i = 0; i < 100; ++i) {
+            dag.add(
+                [&] {
+                    wrong += this_task::worker() / 4 != 2;
+                    on_disk.enter();
+                    cost(20'000);
+                    on_disk.leave();
+                    wrong += this_task::worker() / 4 != 2;
+                    ++done;
+                },
+                needs("disk"));
+            dag.add(
+                [&] {
+                    auto& here = of_node[static_cast<std::size_t>(this_task::worker() / 4)];
+                    here.enter();
+                    cost(20'000);
+                    here.leave();
+                    ++done;
+                },
+                needs("bandwidth"));
+        }
+        rt.run([&] { dag.run(); });
+        EXPECT_EQ(done, 200) << policy;
+        EXPECT_EQ(wrong, 0) << policy;
+        EXPECT_EQ(on_disk.most, 3) << policy;
+        for (std::size_t node = 0; node < 4;
+             ++node) // node 2 has its disk, the others are not idle for nothing
+            EXPECT_TRUE(of_node[node].most == 2 || (node == 2 && of_node[node].most < 2)) << policy << node;
+    }
+}
+
+// ---- the file
+
+TEST(gate, the_file_is_read_strictly) {
+    const auto refused = [](const std::string& text) {
+        return message_of([&] { runtime rt(with("steal", 1, text)); });
+    };
+    const std::string name = "[[resource]]\nname = \"x\"\n";
+    const std::pair<std::string, const char*> wrong[] = {
+        {"[[resource]]\namount = 1\n", "name"},
+        {name, "neither"},
+        {name + "amount = 0\n", "1 to"},
+        {name + "amount = 1\nper = \"socket\"\n", "package"},
+        {name + "amount = 1\nper = \"package\"\nonly = [99]\n", "only"},
+        {name + "amount = 1\n" + name + "amount = 1\n", "two resources"},
+        {name + "amount = 1\nsuspended = \"sometimes\"\n", "keep"},
+        {name + "amount = 1\ncolour = 3\n", "colour"},
+        {name + "probe = \"devices\"\nper = \"core\"\n", "per"},
+        {name + "amount = 1\n[[exclusive]]\nresources = [\"x\", \"y\"]\n", "no such resource"},
+        {name + "amount = 1\n[[exclusive]]\nresources = [\"x\"]\n", "two names"},
+        {"[[resource]]\nname = \"cores\"\namount = 1\n", "weft::cores"},
+    };
+    for (const auto& [text, part] : wrong)
+        EXPECT_NE(refused(text).find(part), std::string::npos) << text << "\n" << refused(text);
+    runtime_options o;
+    o.resources = "/nowhere/resources.toml";
+    EXPECT_NE(message_of([&] { runtime rt(o); }).find("/nowhere/resources.toml"), std::string::npos);
+}
+
+TEST(gate, amounts_may_be_probed_from_the_machine) {
+    runtime rt(with("steal", 16,
+                    "[[resource]]\nname = \"slots\"\nprobe = \"cores\"\nper = \"package\"\n"
+                    "[[resource]]\nname = \"all\"\nprobe = \"cores\"\n"
+                    "[[resource]]\nname = \"cache\"\nprobe = \"cache_bytes\"\nper = \"cache\"\nshare = 0.5\n",
+                    "model"));
+    rt.run([] {
+        graph dag;
+        const auto most = [&](const char* of) {
+            return message_of([&] { dag.add([] {}, needs(of, std::int64_t{1} << 40)); });
+        };
+        EXPECT_NE(most("slots").find("at most 4"), std::string::npos) << most("slots");
+        EXPECT_NE(most("all").find("at most 16"), std::string::npos) << most("all");
+        EXPECT_NE(most("cache").find("at most 3145728"), std::string::npos) << most("cache");
+    });
+}
+
+} // namespace
+} // namespace weft
