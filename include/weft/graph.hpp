@@ -10,6 +10,7 @@
 #include <memory>
 #include <new>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <type_traits>
@@ -51,8 +52,8 @@ private:
     mutable std::uint32_t index_ = 0; ///< in the graph that knows it; 0: none yet
 };
 
-// ---- what a task says when it is added: the accesses of its body. The datum is the address; the size of a
-// type that is complete is kept for policies and for the dump.
+// ---- what a task says when it is added: the accesses of its body. The datum is the address; of a std::span, that
+// of its first element. The size is kept for policies and for the dump.
 
 namespace impl {
 struct data_clause {
@@ -65,6 +66,8 @@ struct data_clause {
     static data_clause of(const T& x, data_mode mode) noexcept {
         if constexpr (std::is_same_v<T, datum>)
             return {&x, 0, mode, &x.index_};
+        else if constexpr (requires { []<class U, std::size_t N>(const std::span<U, N>&) {}(x); })
+            return {x.data(), x.size_bytes(), mode, nullptr};
         else
             return {std::addressof(x), sizeof(T), mode, nullptr};
     }

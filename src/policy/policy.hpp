@@ -54,6 +54,7 @@ struct workers { ///< half-open range of ranks
 struct placed { ///< where ready() put a task, and who could run it: one sleeper of `who` is woken
     place_id at = 0;
     workers who{};
+    worker_id near = -1; ///< whom to wake if it sleeps, else the next of them upwards; -1: the caller
 };
 
 /// The answer of next(). With `t` null and `ask` set, worker `from` may be asked to expose a hidden frame.

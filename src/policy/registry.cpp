@@ -24,6 +24,8 @@
     entry(steal_parent_first) \
     entry(share) \
     entry(near) \
+    entry(locality) \
+    entry(socket) \
     entry(chaos)
 // clang-format on
 

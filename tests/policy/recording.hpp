@@ -94,7 +94,7 @@ inline values fields(const requirements& n) {
             n.preempts,   n.molds,       n.exchanges, n.snapshots, n.posts,    n.tick};
 }
 inline values fields(workers r) { return {r.first, r.last}; }
-inline values fields(const placed& p) { return {p.at, p.who.first, p.who.last}; }
+inline values fields(const placed& p) { return {p.at, p.who.first, p.who.last, p.near}; }
 template <class T>
     requires std::is_enum_v<T> || std::is_integral_v<T>
 values fields(T value) {

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <iterator>
 #include <map>
+#include <optional>
 
 namespace weft::engine {
 
@@ -38,6 +39,16 @@ public:
             named_ += static_cast<block_id>((until - at + block_bytes_ - 1) / block_bytes_);
             at = visit_all(at, first, at, until, true, visit);
         }
+    }
+
+    /// Of the byte at `data`; nothing if nobody has touched it yet.
+    std::optional<block_id> find(const void* data) const {
+        const auto at = reinterpret_cast<std::uintptr_t>(data);
+        const auto next = pieces_.upper_bound(at);
+        if (next == pieces_.begin()) return std::nullopt;
+        const auto& [begin, known] = *std::prev(next);
+        if (at >= known.end) return std::nullopt;
+        return known.first + static_cast<block_id>((at - begin) / block_bytes_);
     }
 
 private:

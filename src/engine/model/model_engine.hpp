@@ -76,6 +76,7 @@ struct model_engine final : engine, policy_context {
     void declare_cost(worker&, std::uint64_t cycles, work) noexcept override;
     void declare_data(worker&, const void*, std::size_t, access) noexcept override;
     void declare_home(const void*, std::size_t, std::optional<int> node) override;
+    int home_of(const void* first, std::size_t) const override { return data.home_of(first); }
     bool of_this_process() const noexcept override { return member.of_this_process(); }
     void end_threads_at_exit() noexcept override;
     void settle() override;

@@ -55,6 +55,12 @@ public:
     void bind(const void* data, std::size_t bytes, int node);
     void interleave(const void* data, std::size_t bytes);
 
+    /// Where the byte at `data` lies; -1: nobody has touched it yet.
+    int home_of(const void* data) const {
+        const auto b = names_.find(data);
+        return b ? blocks_[*b].home : unknown;
+    }
+
     int node_count() const noexcept { return static_cast<int>(on_.memory_nodes().size()); }
     const worker_count& of_worker(int rank) const { return workers_[at(rank)]; }
     const traffic& of_node(int node) const { return nodes_[at(node)]; }

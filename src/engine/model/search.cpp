@@ -216,7 +216,7 @@ bool model_engine::take_submitted(model_worker& w) {
 void model_engine::announce(worker& w, const placed& p) {
     auto& self = static_cast<model_worker&>(w);
     self.debt += p.at >= worker_count() ? on.charges().lock : p.at != w.id ? way(w.id, p.at) : 0;
-    watching().announce(p.who, w.id);
+    watching().announce(p.who, p.near < 0 ? w.id : p.near);
 }
 
 void model_engine::wake(workers who) {

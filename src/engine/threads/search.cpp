@@ -208,7 +208,9 @@ bool thread_engine::take_submitted(thread_worker& w) {
     return any;
 }
 
-void thread_engine::announce(worker& w, const placed& p) { watching().announce(p.who, w.id); }
+void thread_engine::announce(worker& w, const placed& p) {
+    watching().announce(p.who, p.near < 0 ? w.id : p.near);
+}
 
 void thread_engine::wake(workers who) {
     queue::std_sync::fence(std::memory_order_seq_cst); // as in announce()

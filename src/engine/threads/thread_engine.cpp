@@ -189,6 +189,17 @@ time_ns thread_engine::now() const noexcept {
         .count();
 }
 
+int thread_engine::home_of(const void* data, std::size_t) const {
+    if (on.memory_nodes().size() == 1) return 0;
+    if (on.is_modelled()) return -1; // the nodes are not this machine's
+    void* page = const_cast<void*>(data);
+    int node = -1;
+    if (syscall(SYS_move_pages, 0, 1UL, &page, nullptr, &node, 0) != 0) return -1;
+    for (std::size_t i = 0; i < on.memory_nodes().size(); ++i) // a negative one: not there yet
+        if (on.memory_nodes()[i].os_index == node) return static_cast<int>(i);
+    return -1;
+}
+
 std::uint32_t thread_engine::random(worker_id w, std::uint32_t below) {
     const std::uint64_t r = crew[static_cast<std::size_t>(w)]->random(); // 31 bits
     return static_cast<std::uint32_t>((r * below) >> 31);

@@ -52,6 +52,7 @@ struct thread_engine final : engine, policy_context {
     const worker& worker_at(int rank) const noexcept override {
         return *crew[static_cast<std::size_t>(rank)];
     }
+    int home_of(const void* data, std::size_t bytes) const override;
     bool of_this_process() const noexcept override { return member.of_this_process(); }
     void end_threads_at_exit() noexcept override;
 

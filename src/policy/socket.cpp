@@ -1,0 +1,65 @@
+#include "policy/node_queues.hpp"
+#include "policy/registry.hpp"
+
+/// A queue sorted by priority for each memory node; nested tasks stay on the node of their parent.
+///
+///   The socket-aware policy of OmpSs in M. Tillenius, E. Larsson, R. M. Badia, X. Martorell: Resource-aware
+///   task scheduling. ACM TECS 2015.
+///
+/// There the program names the node of an outermost task; here it is the node of the first datum that the task
+/// declares and whose node is known, else the nodes take turns in the order of adding.
+namespace weft::policies {
+namespace {
+
+constexpr knob socket_knobs[] = {
+    {"steal", "on", "on, off", "a worker whose node has nothing takes from the others, nearest first"},
+};
+
+class socket_aware final : public policy {
+public:
+    explicit socket_aware(bool steals) : steals_(steals) {}
+
+    requirements attach(const machine& m, policy_context& context) override {
+        queues_.attach(m, context, steals_);
+        return {.task_bytes = sizeof(node_queues::task_part), .demotable = true, .resizable = steals_, .uses = true};
+    }
+
+    placed ready(worker_id w, task& t, why reason) override {
+        const bool in_front = reason != why::root && reason != why::released;
+        return queues_.put(home_of(w, t, reason), t, reason, t.hint().priority, in_front, w);
+    }
+
+    pick next(worker_id w, bool last_look) override { return queues_.next(w, last_look); }
+
+    order spawn(worker_id, task& parent, task& child) override {
+        child.data<node_queues::task_part>().home = parent.data<node_queues::task_part>().home;
+        return order::parent_first;
+    }
+
+private:
+    int home_of(worker_id w, task& t, why reason) const noexcept {
+        if (const int known = t.data<node_queues::task_part>().home; known > 0) return known - 1;
+        if (reason == why::root) return t.root() % queues_.count();
+        if (reason != why::released) return queues_.of_worker(w);
+        for (const data_access& use : t.uses())
+            if (const int queue = queues_.of_node(use.home); queue >= 0) return queue;
+        return static_cast<int>(t.graph_number() % static_cast<unsigned>(queues_.count()));
+    }
+
+    const bool steals_;
+    node_queues queues_;
+};
+
+} // namespace
+
+extern constinit const policy_entry socket_entry{
+    .name = "socket",
+    .summary = "a queue by priority for each memory node, children on their parent's",
+    .source = "Tillenius et al., ACM TECS 2015: the socket-aware policy of OmpSs",
+    .knobs = socket_knobs,
+    .make = [](const knob_values& values) -> std::unique_ptr<policy> {
+        return std::make_unique<socket_aware>(values.is("steal", "on"));
+    },
+};
+
+} // namespace weft::policies
