@@ -52,8 +52,8 @@ private:
     mutable std::uint32_t index_ = 0; ///< in the graph that knows it; 0: none yet
 };
 
-// ---- what a task says when it is added: the accesses of its body. The datum is the address; of a std::span, that
-// of its first element. The size is kept for policies and for the dump.
+// ---- what a task says when it is added: the accesses of its body. The datum is the address; of a std::span,
+// that of its first element. The size is kept for policies and for the dump.
 
 namespace impl {
 struct data_clause {

@@ -37,12 +37,13 @@ struct claim : std::enable_shared_from_this<claim> {
             if (p.of == &r) return &p;
         return nullptr;
     }
-    /// The resource that has the most places, if any has places: where it is, the task runs.
+    /// The resource with the narrowest places, if any has places: where it is, the task runs.
     const resource* binding() const noexcept {
-        const resource* most = nullptr;
+        const auto width = [](const resource& r) { return r.at.front().ranks.size(); };
+        const resource* narrowest = nullptr;
         for (const part& p : parts)
-            if (p.of->has_places() && (!most || p.of->at.size() > most->at.size())) most = p.of;
-        return most;
+            if (p.of->has_places() && (!narrowest || width(*p.of) < width(*narrowest))) narrowest = p.of;
+        return narrowest;
     }
 };
 

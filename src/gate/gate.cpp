@@ -21,6 +21,13 @@ gate::gate(resource_table&& t, const machine& m) : table_(std::move(t)) {
 }
 
 void gate::check(const claim& c, std::string_view of_task) const {
+    if (c.binding() && possible_rank(c, -1) < 0) {
+        std::string names;
+        for (const claim::part& p : c.parts)
+            names += fmt::format("{}'{}'", names.empty() ? "" : ", ", p.of->label());
+        throw error("a task needs resources that are in different places",
+                    fmt::format("{}: {}", of_task, names), "resources that one core can use");
+    }
     for (const claim::part& p : c.parts) {
         if (p.of->exceeds) continue;
         std::int64_t held = 0;
@@ -85,11 +92,31 @@ std::optional<int> gate::room(const claim& c, const claim::part& p, int rank) co
     return place;
 }
 
-/// The first part for which there is no room; null if all of it can be had.
+/// The first part that cannot be had there, or is held elsewhere; null if all of it can be had.
 const claim::part* gate::obstacle(const claim& c, int rank) const noexcept {
     for (const claim::part& p : c.parts)
-        if (p.place < 0 && !room(c, p, rank)) return &p;
+        if (p.place < 0 ? !room(c, p, rank) : !is_at(p, rank)) return &p;
     return nullptr;
+}
+
+/// A worker of this rank could run it, as far as places go: it may have to wait.
+bool gate::is_possible(const claim& c, int rank) noexcept {
+    return std::ranges::all_of(c.parts, [&](const claim::part& p) {
+        return p.place < 0 ? p.of->per == scope::device || place_at(*p.of, rank) >= 0 : is_at(p, rank);
+    });
+}
+
+/// `preferred`, or another one that is possible; -1: none is.
+int gate::possible_rank(const claim& c, int preferred) noexcept {
+    if (preferred >= 0 && is_possible(c, preferred)) return preferred;
+    if (const resource* r = c.binding())
+        for (const resource::quantity& q : r->at)
+            if (is_possible(c, q.ranks.first)) return q.ranks.first;
+    return -1;
+}
+
+bool gate::is_at(const claim::part& held, int rank) noexcept {
+    return !held.of->has_places() || held.of->at[static_cast<std::size_t>(held.place)].ranks.contains(rank);
 }
 
 /// A rank at which all of it can be had now: `first`, or one of the place where the fewest are on their way
@@ -139,33 +166,30 @@ void gate::give_back(claim::part& p) noexcept {
 bool gate::admit(int rank, task& t, claim& c, released& out) {
     const std::lock_guard guard(lock_);
     for (const claim::part& p : c.parts) {
-        if (p.place < 0 || !p.of->has_places()) continue;
-        const rank_range there = p.of->at[static_cast<std::size_t>(p.place)].ranks;
-        if (there.contains(rank)) continue;
-        bind(t, there, out); // it has that already: given in advance, or kept while it was suspended
+        if (p.place < 0 || is_at(p, rank)) continue;
+        // It has that already: given in advance, or kept while it was suspended.
+        bind(t, p.of->at[static_cast<std::size_t>(p.place)].ranks, out);
         return false;
     }
     const claim::part* const in_the_way = obstacle(c, rank);
     if (!in_the_way) {
         const bool reserved = c.reserved_by >= 0;
         take(c, rank);
-        if (reserved) look_again(c, nullptr, rank, out); // at what was kept for it and is left over
+        if (reserved) look_again(c, rank, out); // at what was kept for it and is left over
         return true;
     }
-    resource* except = nullptr;
+    // It may have been on its way to something that others wait for too.
+    look_again(c, rank, out);
     if (const auto elsewhere = rank_with_room(c, rank)) {
         hand_on(t, c, rank, *elsewhere, out);
-    } else {
-        except = in_the_way->of;
-        auto& list = list_for(c, *except);
-        if (c.refusals > 0)
-            list.push_front(&t);
-        else
-            list.push_back(&t);
-        refuse(c, rank);
+        return false;
     }
-    // It may have been on its way to something that others wait for too.
-    look_again(c, except, rank, out);
+    auto& list = list_for(c, *in_the_way->of);
+    if (c.refusals > 0)
+        list.push_front(&t);
+    else
+        list.push_back(&t);
+    refuse(c, rank);
     return false;
 }
 
@@ -177,8 +201,7 @@ queue::chain<task>& gate::list_for(const claim& c, resource& in_the_way) noexcep
 
 void gate::refuse(claim& c, int rank) {
     if (c.reserved_by >= 0 || ++c.refusals < table_.reserve_after) return;
-    const resource* const r = c.binding();
-    c.reserved_by = !r || place_at(*r, rank) >= 0 ? rank : r->at.front().ranks.first;
+    c.reserved_by = possible_rank(c, rank);
     reserving_.push_back(&c);
 }
 
@@ -193,24 +216,23 @@ void gate::give_back(int rank, claim& c, bool all, released& out) {
         give_back(p);
         any = true;
     }
-    if (any) look_again(c, nullptr, rank, out);
+    if (any) look_again(c, rank, out);
 }
 
 // ---- who is next
 
 /// Something has become free that `c` had, or had in view: others may go now.
-void gate::look_again(const claim& c, const resource* except, int rank, released& out) {
-    reconsider(c, except, rank, out);
+void gate::look_again(const claim& c, int rank, released& out) {
+    reconsider(c, rank, out);
     while (!freed_.empty()) { // who had reserved does so no longer
         const claim* const next = freed_.back();
         freed_.pop_back();
-        reconsider(*next, nullptr, rank, out);
+        reconsider(*next, rank, out);
     }
 }
 
-void gate::reconsider(const claim& c, const resource* except, int rank, released& out) {
+void gate::reconsider(const claim& c, int rank, released& out) {
     for (const claim::part& p : c.parts) {
-        if (p.of == except) continue;
         if (p.of->set && !p.of->set->active)
             for (resource* r : p.of->set->members) reconsider(*r, rank, out);
         else

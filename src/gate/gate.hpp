@@ -55,6 +55,9 @@ private:
     };
 
     static int place_at(const resource&, int rank) noexcept;
+    static bool is_at(const claim::part& held, int rank) noexcept;
+    static bool is_possible(const claim&, int rank) noexcept;
+    static int possible_rank(const claim&, int preferred) noexcept;
     std::optional<int> room(const claim&, const claim::part&, int rank) const noexcept;
     const claim::part* obstacle(const claim&, int rank) const noexcept;
     std::optional<int> rank_with_room(const claim&, int first) noexcept;
@@ -64,8 +67,8 @@ private:
     void give_back(int rank, claim&, bool all, released&);
     void refuse(claim&, int rank);
     queue::chain<task>& list_for(const claim&, resource& in_the_way) noexcept;
-    void look_again(const claim&, const resource* except, int rank, released&);
-    void reconsider(const claim&, const resource* except, int rank, released&);
+    void look_again(const claim&, int rank, released&);
+    void reconsider(const claim&, int rank, released&);
     bool let_go(task&, resource*, int rank, released&);
     void reconsider(resource&, int rank, released&);
     void hand_on(task&, const claim&, int from, int to, released&);

@@ -9,8 +9,8 @@
 ///   The default of OmpSs in M. Tillenius, E. Larsson, R. M. Badia, X. Martorell: Resource-aware task
 ///   scheduling. ACM TECS 2015.
 ///
-/// Only tasks of graphs declare data; all others stay with the worker that made them ready, which for a child is
-/// its parent's node. A worker whose node has nothing takes from the others, nearest first.
+/// Only tasks of graphs declare data; all others stay with the worker that made them ready, which for a child
+/// is its parent's node. A worker whose node has nothing takes from the others, nearest first.
 namespace weft::policies {
 namespace {
 
@@ -18,7 +18,8 @@ class most_data final : public policy {
 public:
     requirements attach(const machine& m, policy_context& context) override {
         queues_.attach(m, context, true);
-        return {.task_bytes = sizeof(node_queues::task_part), .demotable = true, .resizable = true, .uses = true};
+        return {
+            .task_bytes = sizeof(node_queues::task_part), .demotable = true, .resizable = true, .uses = true};
     }
 
     placed ready(worker_id w, task& t, why reason) override {
@@ -38,7 +39,8 @@ private:
     int home_of(const task& t) const noexcept {
         std::array<std::uint64_t, most_queues> bytes{};
         for (const data_access& use : t.uses())
-            if (const int queue = queues_.of_node(use.home); queue >= 0 && queue < static_cast<int>(most_queues))
+            if (const int queue = queues_.of_node(use.home);
+                queue >= 0 && queue < static_cast<int>(most_queues))
                 bytes[static_cast<std::size_t>(queue)] += use.bytes;
         const auto most = std::ranges::max_element(bytes);
         return *most == 0 ? -1 : static_cast<int>(most - bytes.begin());

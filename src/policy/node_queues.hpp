@@ -19,8 +19,8 @@
 /// A queue for each memory node that has cores: what policies share that send tasks to where their data lie.
 ///
 /// Of the tasks of a queue the one with the largest priority goes first; of equal ones, what was put in front
-/// last, then what was put behind first. Tasks that yielded or were preempted wait in a list beside it, so that
-/// none of them comes back before the others had their turn. A worker begins with that list at every
+/// last, then what was put behind first. Tasks that yielded or were preempted wait in a list beside it, so
+/// that none of them comes back before the others had their turn. A worker begins with that list at every
 /// turns_to_fair-th call, and after yields_to_look yields looks at other nodes before it.
 namespace weft {
 
@@ -35,8 +35,8 @@ public:
         std::int32_t home; ///< queue + 1; 0: none yet
     };
 
-    /// Allocates: for policy::attach. Throws weft::error for workers that cannot be kept to nodes, if nobody is
-    /// to take from another node.
+    /// Allocates: for policy::attach. Throws weft::error for workers that cannot be kept to nodes, if nobody
+    /// is to take from another node.
     void attach(const machine& m, policy_context& context, bool takes_from_others) {
         machine_ = &m;
         context_ = &context;
@@ -67,9 +67,13 @@ public:
     int count() const noexcept { return count_; }
     /// That of a memory node; -1 for one without cores.
     int of_node(int node) const noexcept {
-        return node < 0 || node >= static_cast<int>(of_node_.size()) ? -1 : of_node_[static_cast<std::size_t>(node)];
+        return node < 0 || node >= static_cast<int>(of_node_.size())
+                   ? -1
+                   : of_node_[static_cast<std::size_t>(node)];
     }
-    int of_worker(worker_id w) const noexcept { return of_node(machine_->memory_node_of(context_->core_of(w))); }
+    int of_worker(worker_id w) const noexcept {
+        return of_node(machine_->memory_node_of(context_->core_of(w)));
+    }
 
     /// `t` goes to a queue, in front of its equals or behind them.
     placed put(int queue, task& t, why reason, int priority, bool in_front, worker_id w) {

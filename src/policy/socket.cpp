@@ -6,8 +6,8 @@
 ///   The socket-aware policy of OmpSs in M. Tillenius, E. Larsson, R. M. Badia, X. Martorell: Resource-aware
 ///   task scheduling. ACM TECS 2015.
 ///
-/// There the program names the node of an outermost task; here it is the node of the first datum that the task
-/// declares and whose node is known, else the nodes take turns in the order of adding.
+/// There the program names the node of an outermost task; here it is the node of the first datum that the
+/// task declares and whose node is known, else the nodes take turns in the order of adding.
 namespace weft::policies {
 namespace {
 
@@ -21,7 +21,10 @@ public:
 
     requirements attach(const machine& m, policy_context& context) override {
         queues_.attach(m, context, steals_);
-        return {.task_bytes = sizeof(node_queues::task_part), .demotable = true, .resizable = steals_, .uses = true};
+        return {.task_bytes = sizeof(node_queues::task_part),
+                .demotable = true,
+                .resizable = steals_,
+                .uses = true};
     }
 
     placed ready(worker_id w, task& t, why reason) override {

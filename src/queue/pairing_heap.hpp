@@ -5,7 +5,8 @@
 // push() is a comparison, pop() takes logarithmic time, amortized; no operation allocates. A heap belongs to
 // one thread, or to whoever holds the lock beside it.
 //
-// I1: an element comes before (`Before`) none of its ancestors. Its hook: `prev` is its first child, `next` its
+// I1: an element comes before (`Before`) none of its ancestors. Its hook: `prev` is its first child, `next`
+// its
 //     next sibling.
 //
 // Reclamation: none. Elements belong to the caller.

@@ -27,8 +27,8 @@ namespace weft {
 namespace {
 
 const std::vector<std::string> policies = {
-    "steal", "near", "share", "steal-parent-first", "steal:zone=reported", "serial", "chaos:of=steal",
-    "locality", "socket"};
+    "steal",          "near",     "share", "steal-parent-first", "steal:zone=reported", "serial",
+    "chaos:of=steal", "locality", "socket"};
 
 std::string file_with(const std::string& text) {
     static std::atomic<int> count{0};

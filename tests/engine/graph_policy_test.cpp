@@ -1,8 +1,8 @@
 // weft
 // ctest: timeout=120
 //
-// What a policy that asks for it is told of a graph: its tasks one by one, with their data, where these lie, and
-// how far each task is from the end.
+// What a policy that asks for it is told of a graph: its tasks one by one, with their data, where these lie,
+// and how far each task is from the end.
 #include "queue/locked_list.hpp"
 #include "queue/spin_lock.hpp"
 
@@ -51,7 +51,10 @@ struct witness final : policy {
         if (reason == why::released && t.graph() != 0) {
             const std::lock_guard guard(lock_);
             graph = t.graph();
-            ready_tasks.push_back({t.graph_number(), t.bottom_level(), std::string(t.hint().name), t.hint().priority,
+            ready_tasks.push_back({t.graph_number(),
+                                   t.bottom_level(),
+                                   std::string(t.hint().name),
+                                   t.hint().priority,
                                    {t.uses().begin(), t.uses().end()}});
         }
         tasks_.push_back(&t);
@@ -66,7 +69,9 @@ struct witness final : policy {
         growths.emplace_back(view.first_new(), view.size());
         for (std::uint32_t t = 0; t < view.size(); ++t) {
             levels[t] = view.bottom_level(t);
-            const auto put = [](void* into, std::uint32_t n) { static_cast<std::set<std::uint32_t>*>(into)->insert(n); };
+            const auto put = [](void* into, std::uint32_t n) {
+                static_cast<std::set<std::uint32_t>*>(into)->insert(n);
+            };
             predecessors[t].clear();
             successors[t].clear();
             view.predecessors(t, put, &predecessors[t]);
@@ -90,7 +95,8 @@ struct watched {
     engine::thread_engine engine;
     explicit watched(int workers, std::unique_ptr<witness> p = std::make_unique<witness>())
         : told(p.get())
-        , engine(std::move(p), test::equal_cores(workers), {.workers = workers, .patience = std::chrono::microseconds(50)}) {}
+        , engine(std::move(p), test::equal_cores(workers),
+                 {.workers = workers, .patience = std::chrono::microseconds(50)}) {}
     template <class F>
     void run(F&& f) {
         engine::run_root(engine, {[](void* c) { (*static_cast<std::remove_reference_t<F>*>(c))(); }, &f});

@@ -24,8 +24,8 @@ namespace weft {
 namespace {
 
 const std::vector<std::string> policies = {
-    "steal", "near", "share", "steal-parent-first", "steal:zone=reported", "serial", "chaos:of=steal",
-    "locality", "socket"};
+    "steal",          "near",     "share", "steal-parent-first", "steal:zone=reported", "serial",
+    "chaos:of=steal", "locality", "socket"};
 
 runtime_options with(const std::string& policy, int workers, const std::string& engine = "threads") {
     runtime_options o;
