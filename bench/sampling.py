@@ -14,7 +14,7 @@ DISCARDS_A_ROUND = 4
 PATIENCE_S = 600  # after that, what was discarded is not taken again
 # The programs say themselves what they want of the runtime.
 ENVIRONMENT = {name: value for name, value in os.environ.items()
-               if not name.startswith(("WEFT_", "OMP_", "GOMP_", "KMP_", "RAYON_"))}
+               if not name.startswith(("WEFT_", "OMP_", "GOMP_", "KMP_", "RAYON_", "STARPU_"))}
 
 
 class Failure(Exception):
