@@ -89,6 +89,16 @@ SORTED = [("u32", "10 M uint32"), ("f64", "10 M double"), ("record", "10 M recor
 
 POLICIES = ["steal", "near", "steal:zone=reported", "steal-parent-first", "share"]
 
+DAG_KEYS = [("objects", "lvalues"), ("data", "weft::datum"), ("after", "after()")]
+DAG_SHAPES = [  # name, size, what it is, the target of a second run of Weft's
+    ("wavefront", 1024, "wavefront of 2^20", 50), ("layered", 1000, "1000 layers of 1000", None)]
+DAG_PEERS = [  # executable, what it is, whether a graph runs again, what to say if it is not there
+    ("tbb", "oneTBB's flow graph", True, "not built (libtbb-dev)"),
+    ("libgomp", "task depend, libgomp", False, "not built (GCC with OpenMP)"),
+    ("libomp", "task depend, libomp", False, "not built (clang-19, libomp-19-dev)"),
+    ("starpu", "StarPU", True, "not built (libstarpu-dev)"),
+]
+
 CALLGRIND = ("valgrind", "--tool=callgrind", "--callgrind-out-file=/dev/null",
              "--toggle-collect=*counted_region*")
 
@@ -109,13 +119,41 @@ def programs(n):
               Program("loop-long", "loop_long", rounds=5), Program("nqueens", "nqueens", rounds=7),
               Program("uts", "uts", rounds=5, optional="nettle not installed"),
               Program("model", "model_rate", rounds=5)]
-    found += [Program(f"dag-{keys}-{w}", "dag", (f"keys={keys}", f"workers={w}"), rounds=5)
-              for keys in ("objects", "data", "after") for w in (1, 2)]
+    for shape, n, _, _ in DAG_SHAPES:
+        graph = (f"shape={shape}", f"n={n}")
+        found += [Program(f"dag-{shape}-{keys}-{w}", "dag", (*graph, f"keys={keys}", f"workers={w}"), rounds=5)
+                  for keys, _ in DAG_KEYS for w in (1, 2)]
+        found += [Program(f"peers.dag-{shape}.{w}.{peer}", f"dag_{peer}", (*graph, f"workers={w}"), rounds=3,
+                          optional=missing)
+                  for peer, _, _, missing in DAG_PEERS for w in (1, 2)]
     found += [Program("sort-" + t, "sort", (f"type={t}",), rounds=5) for t, _ in SORTED]
     found += [Program("count-" + form, "fork_counted", ("n=20", f"form={form}"), rounds=1,
                       launcher=CALLGRIND, after=instructions, optional="valgrind not installed")
               for form in ("serial", "calls", "plain", "context")]
     return found
+
+
+def dag_rows(shape, what, target_again):
+    """Graphs of one shape: Weft's, in each way to say what a task waits for, then the peers'."""
+    table = []
+    for keys, by in DAG_KEYS:
+        for w in (1, 2):
+            name = f"dag-{shape}-{keys}-{w}"
+            target = (8e6, 12e6)[w - 1] if shape == "wavefront" else None
+            table += [Row(f"graph, {what} by {by}, built and run, {w} worker{'s' * (w > 1)}", name, "tasks/s",
+                          one("tasks_per_second"), target, at_least=True, digits=0),
+                      Row("  a second run, a task", name, "ns", one("again"), target_again, digits=1)]
+        table.append(Row("  peak memory", f"dag-{shape}-{keys}-1", "MB", one("mb"),
+                         130 if shape == "wavefront" else None, digits=0))
+    for peer, by, runs_again, _ in DAG_PEERS:
+        for w in (1, 2):
+            name = f"peers.dag-{shape}.{w}.{peer}"
+            table.append(Row(f"  the same by {by}, {w} worker{'s' * (w > 1)}", name, "tasks/s", one("tasks_per_second"),
+                             digits=0))
+            if runs_again:
+                table.append(Row("  a second run, a task", name, "ns", one("again"), digits=1))
+            table.append(Row("  peak memory", name, "MB", one("mb"), digits=0))
+    return table
 
 
 def rows():
@@ -162,13 +200,8 @@ def rows():
                       0.30 if aimed else None, digits=3),
                   Row(f"parallel_sort of {what}, 2 workers over std::sort", "sort-" + t, "x", one("two"),
                       0.16 if aimed else None, digits=3)]
-    for keys, what in (("objects", "lvalues"), ("data", "weft::datum"), ("after", "after()")):
-        for w in (1, 2):
-            name = f"dag-{keys}-{w}"
-            table += [Row(f"graph, wavefront of 2^20 by {what}, built and run, {w} worker{'s' * (w > 1)}", name, "tasks/s",
-                          one("tasks_per_second"), (8e6, 12e6)[w - 1], at_least=True, digits=0),
-                      Row("  a second run, a task", name, "ns", one("again"), 50, digits=1)]
-        table.append(Row("  peak memory", f"dag-{keys}-1", "MB", one("mb"), 130, digits=0))
+    for shape, _, what, again in DAG_SHAPES:
+        table += dag_rows(shape, what, again)
     table += [Row("model engine, n-queens(13) on 16 virtual workers", "model", "events/s", one("events_per_second"),
                   300_000, at_least=True, digits=0),
               Row("model engine, heat2d 1024 x 1024, 10 sweeps, 16 virtual workers", "model", "s", one("heat_seconds"),
