@@ -18,7 +18,7 @@ enum class work : std::uint8_t { general, compute, memory };
 /// its cost. Throws weft::error for a size above PTRDIFF_MAX, which a negative number turns into, if time is
 /// modelled.
 inline void touch(const void* data, std::size_t bytes, access how) {
-    if (impl::time_is_modelled()) [[unlikely]]
+    if (impl::somebody_listens()) [[unlikely]]
         impl::declare_data(data, bytes, static_cast<int>(how));
 }
 
@@ -29,7 +29,7 @@ inline void touch(const void* data, std::size_t bytes, access how) {
 template <class Here = void>
 void cost(std::uint64_t cycles, work kind = work::general) noexcept {
     static_cast<void>(impl::this_module_has_costs<Here>::said);
-    if (impl::time_is_modelled()) [[unlikely]]
+    if (impl::somebody_listens()) [[unlikely]]
         impl::declare_cost(cycles, static_cast<int>(kind));
 }
 
@@ -37,12 +37,12 @@ void cost(std::uint64_t cycles, work kind = work::general) noexcept {
 /// it, with the core that touches them first. Throws weft::error for a node that the modelled machine does
 /// not have.
 inline void bind_to_node(const void* data, std::size_t bytes, int node) {
-    if (impl::time_is_modelled()) [[unlikely]]
+    if (impl::somebody_listens()) [[unlikely]]
         impl::declare_home(data, bytes, node);
 }
 /// The same for data that lie on all memory nodes by turns.
 inline void interleave(const void* data, std::size_t bytes) {
-    if (impl::time_is_modelled()) [[unlikely]]
+    if (impl::somebody_listens()) [[unlikely]]
         impl::declare_home(data, bytes, -1);
 }
 

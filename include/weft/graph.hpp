@@ -133,6 +133,16 @@ struct graph_options {
     /// Keeps what was declared, for policies that look at data and for dump(): 8 bytes an access, 24 a datum.
     /// Default: not if the graph is made in a task of a runtime whose policy does not look at it.
     std::optional<bool> record_accesses{};
+    /// Each task runs once and is forgotten with its memory, for streams of tasks that are added while the
+    /// graph runs. There is no order(), dot() or dump() then.
+    bool once = false;
+    /// Of graphs that run `once`: who adds while so many tasks have not ended waits until half of them have,
+    /// or until for 10 ms none has. Tasks of the graph itself do not wait. 0: nobody does.
+    std::uint32_t throttle = 65'536;
+    /// For debugging: wait() throws weft::error, when all has run, if a task, or what it has spawned, touches
+    /// (weft::touch) what it did not declare, or writes what it declared to read. What is touched is declared
+    /// if any byte of it is; a task that declares a weft::datum is not checked.
+    bool check_accesses = false;
 };
 
 /// Tasks that run when those have ended whose data they need:

@@ -2,6 +2,7 @@
 
 #include "gate/resource.hpp"
 
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <vector>
@@ -21,6 +22,11 @@ struct claim : std::enable_shared_from_this<claim> {
     claim* above = nullptr;    ///< of the nearest task around it that has one
     int refusals = 0;          ///< in a row
     int reserved_by = -1;      ///< rank from which it reserves what it needs; -1: it does not
+
+    /// Is told what the task and its descendants touch; null: nobody wants to know.
+    void (*touched)(claim&, const void* data, std::size_t bytes, int how) = nullptr;
+
+    virtual ~claim() = default;
 
     bool holds_all() const noexcept {
         for (const part& p : parts)

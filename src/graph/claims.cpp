@@ -13,7 +13,10 @@ namespace weft {
 using impl::graph_node;
 
 graph_extras& graph::state::extras_of(graph_node& n) {
-    if (!n.extras) {
+    if (!n.extras && !free_extras.empty()) {
+        n.extras = free_extras.back();
+        free_extras.pop_back();
+    } else if (!n.extras) {
         extras.grow();
         n.extras = extras.size() - 1;
     }

@@ -19,14 +19,19 @@ namespace {
 
 bool keeps_accesses(const graph_options& o) noexcept {
     const impl::worker* const w = impl::hot_self();
-    return o.record_accesses.value_or(!w || w->eng.need.uses);
+    return o.check_accesses || o.record_accesses.value_or(!w || w->eng.need.uses);
 }
 
 } // namespace
 
-graph::state::state(const graph_options& o) : keeps_accesses(weft::keeps_accesses(o)) {
+graph::state::state(const graph_options& o) : options(o), keeps_accesses(weft::keeps_accesses(o)) {
     edges.grow();
     extras.grow();
+    if (options.check_accesses) impl::listeners.fetch_add(1, std::memory_order_relaxed);
+}
+
+graph::state::~state() {
+    if (options.check_accesses) impl::listeners.fetch_sub(1, std::memory_order_relaxed);
 }
 
 graph::graph(const graph_options& o) : state_(std::make_unique<state>(o)) {}
@@ -36,8 +41,7 @@ graph::~graph() {
         wait();
     } catch (...) { impl::count_suppressed(); }
     for (std::uint32_t t = 0; t < state_->nodes.size(); ++t) {
-        graph_node& n = state_->nodes[t];
-        n.act(n.room, false);
+        if (graph_node* const n = state_->nodes.find(t)) n->act(n->room, false);
     }
 }
 
@@ -79,9 +83,7 @@ void graph::apply(graph_node& n, const impl::data_clause& c) {
     s.versions.access(datum, c.mode, t, [&](std::uint32_t u) { s.link(u, t); });
     if (!s.keeps_accesses) return;
     s.data.note(datum, c.index ? nullptr : c.address, c.bytes);
-    state::edge& e = s.edges.grow();
-    e.to = data_register::pack(datum, c.mode);
-    e.next = std::exchange(n.accesses, s.edges.size() - 1);
+    n.accesses = s.new_edge(data_register::pack(datum, c.mode), n.accesses);
 }
 
 void graph::wait_for(const graph_task& t) {
@@ -103,15 +105,18 @@ graph_task graph::commit(const addition& a) {
     state& s = *state_;
     graph_node& n = *a.node;
     const std::uint32_t t = s.nodes.size() - 1;
+    if (s.options.check_accesses) s.watch_touches(n, t);
     if (s.claims(n)) {
         impl::worker* const w = impl::hot_self();
         if (s.running)
             s.settle_claim(t, *s.home, s.around.get());
         else if (w) // else when it is known where the graph runs
             s.settle_claim(t, w->eng, w->current->running->claim_);
-        s.claiming.push_back(t);
+        if (!s.options.once || !s.running) s.claiming.push_back(t);
     }
-    if (n.waits_for == 0) s.sources.grow() = t;
+    const bool is_forgotten = s.options.once && s.running;
+    if (n.waits_for == 0 && !is_forgotten) s.sources.grow() = t;
+    if (s.options.once) s.unfinished.fetch_add(1, std::memory_order_relaxed);
     s.committed = true;
     while (s.levels && s.levels->size() <= t) s.levels->add_task();
     if (!s.running) {
@@ -123,6 +128,7 @@ graph_task graph::commit(const addition& a) {
     s.adding.unlock();
     // acq_rel: as in count_down(), which this is for the adder's own 1
     if (n.missing.fetch_sub(1, std::memory_order_acq_rel) == 1) s.hand_in(t);
+    s.throttle();
     s.adders.fetch_sub(1, std::memory_order_release); // pairs with the load in wait()
     return {this, t};
 }
@@ -134,6 +140,7 @@ void graph::order(graph_task earlier, graph_task later) {
                     fmt::format("tasks {} and {}", earlier.number(), later.number()),
                     "tasks that add() of the same graph has returned");
     const std::lock_guard guard(s.adding);
+    s.refuse_once("order()");
     s.refuse_while_running("order()");
     if (const auto path = s.path(later.number_, earlier.number_); !path.empty()) {
         std::string cycle;
@@ -202,6 +209,10 @@ void graph::wait() {
         // acquire: pairs with the end of commit(), after which nothing of the run is touched
         if (s.adders.load(std::memory_order_acquire) == 0) {
             s.running = false;
+            if (s.options.once) {
+                s.claiming.clear();
+                while (s.sources.size() > 0) s.sources.pop();
+            }
             break;
         }
     }
@@ -211,6 +222,7 @@ void graph::wait() {
     if (s.failed.exchange(false, std::memory_order_relaxed))
         std::rethrow_exception(std::exchange(s.first_error, nullptr));
     if (unforeseen) std::rethrow_exception(unforeseen);
+    s.report_touches();
 }
 
 // ---- what people read
@@ -218,6 +230,7 @@ void graph::wait() {
 std::string graph::dot() const {
     const state& s = *state_;
     const std::lock_guard guard(state_->adding);
+    s.refuse_once("dot()");
     s.refuse_while_running("dot()");
     std::string text = "digraph weft {\n";
     for (std::uint32_t t = 0; t < s.nodes.size(); ++t) {
@@ -236,6 +249,7 @@ std::string graph::dot() const {
 std::string graph::dump() const {
     const state& s = *state_;
     const std::lock_guard guard(state_->adding);
+    s.refuse_once("dump()");
     s.refuse_while_running("dump()");
     if (!s.keeps_accesses)
         throw error("a graph has not kept what its tasks declared", "dump()",

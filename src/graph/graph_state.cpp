@@ -10,18 +10,20 @@ using impl::graph_node;
 
 void graph::state::link(std::uint32_t u, std::uint32_t t) {
     constexpr std::uint64_t low = 0xffff'ffff;
-    graph_node& before = nodes[u];
+    graph_node* const found = options.once ? nodes.find(u) : &nodes[u];
+    if (!found) return; // it has ended and is forgotten
+    graph_node& before = *found;
     graph_node& n = nodes[t];
     std::uint64_t head = before.after.load(std::memory_order_relaxed); // the edges are of this lock
+    if (options.once && !running && head >> 32 != 0) return;           // it has ended in an earlier run
     if (const auto newest = static_cast<std::uint32_t>(head & low); newest && edges[newest].to == t) return;
-    const std::uint32_t e = edges.size();
-    edge& mine = edges.grow();
-    mine.to = t;
-    ++n.waits_for;
     if (levels) {
         while (levels->size() <= t) levels->add_task();
         levels->add_edge(u, t);
     }
+    const std::uint32_t e = new_edge(t, 0);
+    edge& mine = edges[e];
+    ++n.waits_for;
     if (!running) {
         mine.next = static_cast<std::uint32_t>(head & low);
         before.after.store((head & ~low) | e,
@@ -35,7 +37,7 @@ void graph::state::link(std::uint32_t u, std::uint32_t t) {
         // release: the edge; acquire: what a finisher has written. Pairs with finish().
     } while (!before.after.compare_exchange_weak(head, (head & ~low) | e, std::memory_order_acq_rel,
                                                  std::memory_order_acquire));
-    if (head >> 32 != run) return;
+    if (options.once ? head >> 32 == 0 : head >> 32 != run) return;
     n.missing.fetch_sub(1, std::memory_order_relaxed); // it has ended, and has not seen the edge
     if (before.failed_in.load(std::memory_order_relaxed) == run)
         n.failed_in.store(run, std::memory_order_relaxed);
@@ -83,6 +85,11 @@ void graph::state::survey() {
 
 void graph::state::refuse_while_running(const char* what) const {
     if (running) throw error("a graph is running", what, "wait() first");
+}
+
+void graph::state::refuse_once(const char* what) const {
+    if (options.once)
+        throw error("a graph that runs once forgets its tasks", what, "graph_options::once = false");
 }
 
 std::vector<std::uint32_t> graph::state::successors(std::uint32_t t) const {

@@ -5,15 +5,19 @@
 #include "graph/data_register.hpp"
 #include "graph/data_versions.hpp"
 #include "graph/levels.hpp"
+#include "graph/node_store.hpp"
 #include "graph/stable_array.hpp"
 #include "queue/spin_lock.hpp"
 
+#include <weft/condition_variable.hpp>
 #include <weft/graph.hpp>
+#include <weft/mutex.hpp>
 
 #include <atomic>
 #include <cstdint>
 #include <deque>
 #include <exception>
+#include <map>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -33,6 +37,7 @@ struct graph_extras {
 /// A graph, and its present run.
 struct graph::state {
     explicit state(const graph_options&);
+    ~state();
 
     // graph_state.cpp
     /// `t` waits for `u`, unless it does already. Under the lock.
@@ -41,6 +46,7 @@ struct graph::state {
     void give_up(impl::graph_node&) noexcept;
     void forget_source(std::uint32_t t) noexcept;
     void refuse_while_running(const char* what) const;
+    void refuse_once(const char* what) const;
     std::vector<std::uint32_t> successors(std::uint32_t t) const;
     /// Tasks on a way from one to another, both included; empty if there is none.
     std::vector<std::uint32_t> path(std::uint32_t from, std::uint32_t to) const;
@@ -49,6 +55,16 @@ struct graph::state {
     const hints& hint_of(const impl::graph_node& n) const noexcept {
         return n.extras ? extras[n.extras].hint : no_hints;
     }
+
+    // stream.cpp: tasks that run once
+    std::uint32_t new_edge(std::uint32_t to, std::uint32_t next);
+    void forget(std::uint32_t t) noexcept; ///< it has ended and run for the only time
+    void throttle();                       ///< waits until fewer tasks are unfinished
+
+    // checker.cpp
+    void watch_touches(impl::graph_node&, std::uint32_t t);
+    void check_touch(std::uint32_t t, const void* what, std::size_t bytes, access how);
+    void report_touches();
 
     // claims.cpp: what tasks need at the gate
     void need_datum(impl::graph_node&, std::uint32_t datum);
@@ -91,10 +107,11 @@ struct graph::state {
         std::uint32_t next = 0; ///< 0: none
     };
 
+    const graph_options options;
     const bool keeps_accesses;
 
     queue::spin_lock<> adding; ///< guards all that changes when a task is added
-    stable_array<impl::graph_node> nodes;
+    node_store nodes{options.once};
     stable_array<edge> edges;          ///< the first one is nobody's
     stable_array<graph_extras> extras; ///< likewise
     data_versions versions;
@@ -116,6 +133,19 @@ struct graph::state {
     std::int32_t root = 0;
     bool reported = false;              ///< every task is one of the policy
     std::optional<graph_levels> levels; ///< if the policy wants them
+
+    // Of graphs that run once.
+    std::uint32_t free_edges = 0;           ///< under the lock
+    std::vector<std::uint32_t> free_extras; ///< likewise
+    std::atomic<std::int64_t> unfinished{0};
+    std::atomic<std::uint64_t> ended{0};
+    std::atomic<std::uint64_t> stuck_at{UINT64_MAX}; ///< `ended` when somebody has waited in vain
+    std::atomic<bool> throttled{false};              ///< somebody waits
+    mutex throttling;
+    condition_variable fewer;
+
+    queue::spin_lock<> reporting;                    ///< guards the next one
+    std::map<std::string, std::uint64_t> undeclared; ///< what was touched so, and how often
 
     std::atomic<int> adders{0};                ///< between leaving the lock and having handed in a ready task
     queue::spin_lock<> asiding;                ///< guards `aside`

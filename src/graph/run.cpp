@@ -55,6 +55,7 @@ void graph::state::run_from(std::uint32_t t) {
         } else {
             execute(n);
             ready = finish(n);
+            if (options.once) forget(t);
         }
         if (ready.count == 0) {
             t = take_aside();
@@ -78,6 +79,7 @@ void graph::state::run_alone(std::uint32_t t) {
     if (has_claim) engine::give_back_claim();
     ready_list ready = finish(n);
     if (levels) levels->ended(t);
+    if (options.once) forget(t);
     if (!reported) {
         if (ready.count > 0) run_list(ready);
         return;

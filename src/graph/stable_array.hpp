@@ -9,6 +9,8 @@
 #include <new>
 #include <type_traits>
 
+#include <sys/mman.h>
+
 namespace weft {
 
 /// An array that grows and whose elements stay where they are. One thread at a time grows it; others may read
@@ -55,9 +57,21 @@ public:
         std::destroy_at(&(*this)[size_]);
     }
 
+    /// The whole pages of these elements go back to the system; nobody uses the elements again, nor are they
+    /// destroyed. They lie in one chunk.
+    void discard(std::uint32_t from, std::uint32_t count) noexcept {
+        static_assert(std::is_trivially_destructible_v<T>);
+        constexpr std::uintptr_t page = 4096;
+        const auto begin = (reinterpret_cast<std::uintptr_t>(&(*this)[from]) + page - 1) / page * page;
+        const auto end = reinterpret_cast<std::uintptr_t>(&(*this)[from + count - 1] + 1) / page * page;
+        if (begin < end) madvise(reinterpret_cast<void*>(begin), end - begin, MADV_DONTNEED);
+    }
+
+    static constexpr std::uint32_t first_chunk = 256; ///< elements of the first one; others double
+
 private:
     static constexpr std::align_val_t alignment{alignof(T) > 64 ? alignof(T) : 64};
-    static constexpr std::uint32_t first = 256; ///< elements of the first chunk
+    static constexpr std::uint32_t first = first_chunk;
     static constexpr int first_bits = std::bit_width(first);
 
     std::array<std::atomic<T*>, 32 - first_bits + 1> chunks_{};

@@ -89,10 +89,10 @@ loop_shape shape_of_loop() noexcept;
 /// See weft::iteration.
 void mark_iteration(int k);
 
-/// How many engines of this process model time: without any, declarations are nothing. relaxed: a program
-/// makes the runtime before it declares anything for it.
-extern constinit std::atomic<int> models;
-inline bool time_is_modelled() noexcept { return models.load(std::memory_order_relaxed) != 0; }
+/// How many want to hear what programs declare: engines that model time, graphs that check accesses. Without
+/// any, declarations are nothing. relaxed: a program makes these before it declares anything for them.
+extern constinit std::atomic<int> listeners;
+inline bool somebody_listens() noexcept { return listeners.load(std::memory_order_relaxed) != 0; }
 /// See weft/declare.hpp; for workers of such an engine, and nothing in other threads.
 [[gnu::cold]] void declare_cost(std::uint64_t cycles, int kind) noexcept;
 [[gnu::cold]] void declare_data(const void* data, std::size_t bytes, int how);

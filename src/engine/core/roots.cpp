@@ -43,7 +43,7 @@ void mark_iteration(int k) {
     leave_runtime();
 }
 
-constinit std::atomic<int> models{0};
+constinit std::atomic<int> listeners{0};
 constinit std::atomic<int> modules_with_costs{0};
 
 void declare_cost(std::uint64_t cycles, int kind) noexcept {
@@ -66,8 +66,10 @@ void check_size(std::size_t bytes) {
 
 void declare_data(const void* data, std::size_t bytes, int how) {
     worker* w = hot_self();
-    if (!w || !w->slow) return;
+    if (!w) return;
     check_size(bytes);
+    if (claim* const c = w->current->running->claim_; c && c->touched) c->touched(*c, data, bytes, how);
+    if (!w->slow) return;
     w->eng.declare_data(*w, data, bytes, static_cast<access>(how));
 }
 

@@ -112,7 +112,7 @@ model_engine::model_engine(std::unique_ptr<policy> p, machine m, model_engine_op
         w->current = fibers.take();
         w->current->reset_chain();
     }
-    impl::models.fetch_add(1, std::memory_order_relaxed);
+    impl::listeners.fetch_add(1, std::memory_order_relaxed);
     thread = std::thread([this] { run_thread(); });
     clockid_t its_clock{};
     if (pthread_getcpuclockid(thread.native_handle(), &its_clock) == 0)
@@ -144,7 +144,7 @@ model_engine::~model_engine() {
     }
     thread.join();
     write_reports();
-    impl::models.fetch_sub(1, std::memory_order_relaxed);
+    impl::listeners.fetch_sub(1, std::memory_order_relaxed);
     for (auto& w : crew) {
         fibers.give(w->current);
         while (fiber* f = w->free_fibers) {

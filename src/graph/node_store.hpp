@@ -1,0 +1,66 @@
+#pragma once
+
+#include "graph/stable_array.hpp"
+
+#include <weft/impl/graph_node.hpp>
+
+#include <atomic>
+#include <cstdint>
+
+namespace weft {
+
+/// The nodes of a graph by number, from 0. One thread at a time adds some; others may use those that they
+/// know to be there meanwhile. They stay where they are. If it releases, the memory of a block goes back to
+/// the system when all nodes of the block have been reported as finished; their numbers are not used again.
+class node_store {
+public:
+    explicit node_store(bool releases) noexcept : releases_(releases) {}
+    node_store(const node_store&) = delete;
+    node_store& operator=(const node_store&) = delete;
+
+    impl::graph_node& operator[](std::uint32_t t) noexcept { return at_[t]; }
+    const impl::graph_node& operator[](std::uint32_t t) const noexcept { return at_[t]; }
+    /// For who adds and releases: null if its block is gone.
+    impl::graph_node* find(std::uint32_t t) noexcept {
+        return releases_ && blocks_[block_of(t)].is_gone ? nullptr : &at_[t];
+    }
+    std::uint32_t size() const noexcept { return at_.size(); } ///< those that are gone included; for who adds
+
+    impl::graph_node& grow() {
+        while (releases_ && blocks_.size() <= block_of(at_.size())) blocks_.grow();
+        return at_.grow();
+    }
+
+    /// Nobody needs this one any more. True for the last one of its block: then release() it.
+    bool finished(std::uint32_t t) noexcept {
+        // acq_rel: whoever releases the block comes after all who have used it
+        return blocks_[block_of(t)].unfinished.fetch_sub(1, std::memory_order_acq_rel) == 1;
+    }
+    /// The block of `t`; calls each(node) before. Not beside grow() and find().
+    template <class Each>
+    void release(std::uint32_t t, Each&& each) noexcept {
+        block& b = blocks_[block_of(t)];
+        const std::uint32_t first = (block_of(t) << bits) - at_.first_chunk;
+        for (std::uint32_t n = first; n < first + per_block; ++n) each(at_[n]);
+        b.is_gone = true;
+        at_.discard(first, per_block);
+    }
+
+private:
+    static constexpr std::uint32_t bits = 10, per_block = std::uint32_t{1} << bits;
+    struct block {
+        std::atomic<std::uint32_t> unfinished{per_block}; ///< those not made yet included
+        bool is_gone = false;                             ///< belongs to who adds and releases
+    };
+
+    /// So that a block lies in one chunk. The nodes before the first whole block make one that never ends.
+    static std::uint32_t block_of(std::uint32_t t) noexcept {
+        return (t + stable_array<impl::graph_node>::first_chunk) >> bits;
+    }
+
+    const bool releases_;
+    stable_array<impl::graph_node> at_;
+    stable_array<block> blocks_;
+};
+
+} // namespace weft
