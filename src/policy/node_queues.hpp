@@ -12,7 +12,6 @@
 #include <algorithm>
 #include <cstdint>
 #include <memory>
-#include <mutex>
 #include <string>
 #include <vector>
 
@@ -85,9 +84,10 @@ public:
             ++turns_[static_cast<std::size_t>(w)].yields;
             q.behind.push_back(&t);
         } else {
-            const std::lock_guard guard(q.lock);
+            q.lock.lock();
             own.turn = in_front ? --q.front : ++q.back;
             q.tasks.push(&t);
+            q.lock.unlock();
         }
         if (!takes_from_others_) return {queue_place(queue), {q.ranks.first, q.ranks.last}};
         const bool has_own_workers = context_->all().size() <= machine_->size();
@@ -147,8 +147,10 @@ private:
         return static_cast<int>(std::ranges::find(of_node_, queue) - of_node_.begin());
     }
     static task* pop(one_queue& q) noexcept {
-        const std::lock_guard guard(q.lock);
-        return q.tasks.pop();
+        q.lock.lock();
+        task* const t = q.tasks.pop();
+        q.lock.unlock();
+        return t;
     }
 
     const machine* machine_ = nullptr;
