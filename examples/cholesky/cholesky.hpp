@@ -9,7 +9,7 @@
 #pragma once
 
 #include "../common/cost.hpp"
-#include "../common/random.hpp"
+#include "../common/residual.hpp"
 
 #include <weft/weft.hpp>
 
@@ -24,9 +24,9 @@ namespace examples {
 inline constexpr std::size_t cholesky_leaf = 64;
 
 // A product of two numbers and its subtraction, two at a time: in a square block, in the shorter columns of a
-// triangle, and in those of a triangle that becomes its factor, with its roots. A random entry.
+// triangle, and in those of a triangle that becomes its factor, with its roots.
 inline constexpr double square_cycles_per_product = 0.4, triangle_cycles_per_product = 0.52,
-                        factor_cycles_per_product = 0.63, spd_cycles_per_entry = 5.4;
+                        factor_cycles_per_product = 0.63;
 
 // The lower triangle of a square matrix, by columns; what is above the diagonal is neither read nor written.
 // The stride is an odd number of cache lines, so that the entries of a row do not all fall into the same few
@@ -195,14 +195,6 @@ inline void cholesky(lower_triangle& a, std::size_t leaf = cholesky_leaf) {
     cholesky_steps(a.stride(), leaf).factor(a.at(0, 0), a.size());
 }
 
-// Entry of a symmetric matrix with random numbers from -1 to 1, and n more on the diagonal: by Gershgorin's
-// theorem no eigenvalue is below 0.
-inline double spd_entry(std::size_t n, std::uint64_t seed, std::size_t i, std::size_t j) {
-    std::uint64_t place = i >= j ? i * n + j : j * n + i;
-    double random = static_cast<double>(random_at(seed, place) >> 11) * 0x1p-52 - 1;
-    return i == j ? random + static_cast<double>(n) : random;
-}
-
 inline void spd_fill(lower_triangle& a, std::uint64_t seed) {
     auto column = [&](std::size_t j) {
         std::size_t n = a.size();
@@ -213,31 +205,21 @@ inline void spd_fill(lower_triangle& a, std::uint64_t seed) {
     weft::parallel_for(std::size_t{0}, a.size(), column, {.grain = 8});
 }
 
-// ||A - L L^T|| / ||A|| by Frobenius' norm, estimated: for a vector x of random signs |R x|^2 is ||R||^2 on
-// average. So it takes n^2 steps for each x, and none of the code that it checks.
-inline double cholesky_residual(const lower_triangle& l, std::uint64_t seed, int vectors = 4) {
+// ||A - L L^T|| / ||A||
+inline double cholesky_residual(const lower_triangle& l, std::uint64_t seed) {
     const std::size_t n = l.size();
-    double norm = 0, residual = 0;
-    for (int v = 0; v < vectors; ++v) {
-        std::vector<double> x(n), difference(n), transposed(n); // A x - L (L^T x), and L^T x
-        for (std::size_t i = 0; i < n; ++i) {
-            x[i] = random_at(seed + 1 + static_cast<std::uint64_t>(v), i) >> 63 ? 1 : -1;
+    auto product = [&](const std::vector<double>& x) {
+        std::vector<double> transposed(n), result(n); // L^T x, and L (L^T x)
+        for (std::size_t j = 0; j < n; ++j) {
+            for (std::size_t i = j; i < n; ++i) transposed[j] += *l.at(i, j) * x[i];
         }
         for (std::size_t j = 0; j < n; ++j) {
-            for (std::size_t i = j; i < n; ++i) {
-                double a = spd_entry(n, seed, i, j);
-                difference[i] += a * x[j];
-                if (i != j) difference[j] += a * x[i];
-                norm += i == j ? a * a : 2 * a * a;
-                transposed[j] += *l.at(i, j) * x[i];
-            }
+            for (std::size_t i = j; i < n; ++i) result[i] += *l.at(i, j) * transposed[j];
         }
-        for (std::size_t j = 0; j < n; ++j) {
-            for (std::size_t i = j; i < n; ++i) difference[i] -= *l.at(i, j) * transposed[j];
-        }
-        for (double d : difference) residual += d * d;
-    }
-    return std::sqrt(residual / norm);
+        return result;
+    };
+    return relative_residual(
+        n, seed, [&](std::size_t i, std::size_t j) { return spd_entry(n, seed, i, j); }, product);
 }
 
 } // namespace examples

@@ -11,6 +11,7 @@
 #include <fmt/format.h>
 
 #include <cmath>
+#include <cstddef>
 #include <cstdint>
 #include <cstdio>
 #include <exception>
@@ -162,5 +163,16 @@ private:
     std::optional<std::uint64_t> seed_;
     bool json_ = false;
 };
+
+inline void add_tile_options(program& p, std::size_t& n, std::size_t& tile) {
+    p.options()
+        .add_option("--n", n, "rows and columns")
+        ->check(CLI::Range(1U, 16384U))
+        ->capture_default_str();
+    p.options()
+        .add_option("--tile", tile, "rows and columns of a tile")
+        ->check(CLI::Range(1U, 16384U))
+        ->capture_default_str();
+}
 
 } // namespace examples

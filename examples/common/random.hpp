@@ -17,4 +17,9 @@ constexpr std::uint64_t random_at(std::uint64_t seed, std::uint64_t i) {
     return mix(mix(seed) + i * 0x9e3779b97f4a7c15);
 }
 
+// The same as a number from -1 to 1.
+constexpr double random_from_minus_1_to_1(std::uint64_t seed, std::uint64_t i) {
+    return static_cast<double>(random_at(seed, i) >> 11) * 0x1p-52 - 1;
+}
+
 } // namespace examples

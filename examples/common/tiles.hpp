@@ -1,0 +1,98 @@
+// A square matrix in square tiles, each by itself in memory, as graphs of tasks like them.
+#pragma once
+
+#include "cost.hpp"
+
+#include <weft/weft.hpp>
+
+#include <algorithm>
+#include <cstddef>
+#include <memory>
+
+namespace examples {
+
+// rows x cols numbers by columns, one column every `stride` numbers.
+struct tile {
+    double* values;
+    std::size_t rows, cols, stride;
+
+    // Tasks name a tile by its first number.
+    const double& datum() const { return *values; }
+    double& at(std::size_t i, std::size_t j) const { return values[j * stride + i]; }
+};
+
+// The tiles of the last row and column may be smaller than the others. The values are not initialised, so
+// that a page belongs to the worker that first writes it.
+class tiled_matrix {
+public:
+    tiled_matrix(std::size_t n, std::size_t side)
+        : n_(n)
+        , side_(std::min(side, n))
+        , tiles_((n + side_ - 1) / side_)
+        , values_(std::make_unique_for_overwrite<double[]>(tiles_ * tiles_ * side_ * side_)) {}
+
+    std::size_t size() const { return n_; }
+    std::size_t side() const { return side_; }
+    std::size_t tiles() const { return tiles_; } // in a row
+    tile operator()(std::size_t i, std::size_t j) const {
+        return {values_.get() + (j * tiles_ + i) * side_ * side_, length(i), length(j), side_};
+    }
+
+private:
+    std::size_t length(std::size_t i) const { return std::min(side_, n_ - i * side_); }
+
+    std::size_t n_, side_, tiles_;
+    std::unique_ptr<double[]> values_;
+};
+
+// Calls use(i, j, value) for each number of the tile in row `r` and column `c` of tiles.
+template <class Use>
+void for_each_number(const tiled_matrix& a, std::size_t r, std::size_t c, Use&& use) {
+    const tile t = a(r, c);
+    for (std::size_t j = 0; j < t.cols; ++j) {
+        for (std::size_t i = 0; i < t.rows; ++i) use(r * a.side() + i, c * a.side() + j, t.at(i, j));
+    }
+}
+
+// The same for each number of the matrix.
+template <class Use>
+void for_each_number(const tiled_matrix& a, Use&& use) {
+    for (std::size_t c = 0; c < a.tiles(); ++c) {
+        for (std::size_t r = 0; r < a.tiles(); ++r) for_each_number(a, r, c, use);
+    }
+}
+
+// Sets each number to entry(i, j), which costs so many cycles: a task a tile.
+template <class Entry>
+void fill_tiles(const tiled_matrix& a, double cycles_each, Entry&& entry) {
+    weft::parallel_for(std::size_t{0}, a.tiles() * a.tiles(),
+                       [&](std::size_t t) {
+                           const std::size_t r = t % a.tiles(), c = t / a.tiles();
+                           const tile to = a(r, c);
+                           touch_block(to.values, to.cols, to.rows, to.stride, weft::access::write);
+                           spend(to.rows * to.cols, cycles_each);
+                           for_each_number(a, r, c, [&](std::size_t i, std::size_t j, double& value) {
+                               value = entry(i, j);
+                           });
+                       },
+                       {.grain = 1});
+}
+
+// The number of tasks on the longest way to the end of a factorisation by tiles, the task itself included:
+// its priority. Step k factors tile (k, k), divides the tiles below (and beside) it, and subtracts their
+// products from the tiles that remain; the way goes on with the next of these steps on the same tile, or to
+// one that waits for it.
+struct tiled_way {
+    std::size_t tiles;
+
+    int factor(std::size_t k) const { return static_cast<int>(3 * (tiles - 1 - k) + 1); }
+    // of tile (i, k) or (k, i), i > k
+    int solve(std::size_t i, std::size_t k) const { return static_cast<int>(2 * (i - k)) + factor(i); }
+    // from tile (i, j), in step k < i, j
+    int subtract(std::size_t i, std::size_t j, std::size_t k) const {
+        auto [first, last] = std::minmax(i, j);
+        return static_cast<int>(first - k) + (i == j ? factor(i) : solve(last, first));
+    }
+};
+
+} // namespace examples

@@ -1,0 +1,75 @@
+// Cholesky factorisation A = L L^T of a dense, symmetric, positive definite matrix by tiles, as a graph of
+// tasks.
+//
+//   A. Buttari, J. Langou, J. Kurzak, J. Dongarra: A class of parallel tiled linear algebra algorithms for
+//   multicore architectures. Parallel Computing 35(1), 2009.
+//
+// A loop writes down the four kernels in the order of a serial program; what they read and write says the
+// rest. No step waits for the whole of the one before. Each tile is changed in the order of the steps, so the
+// result has the same bits whatever the schedule.
+#pragma once
+
+#include "../common/blas.hpp"
+#include "../common/residual.hpp"
+#include "../common/tiles.hpp"
+
+#include <weft/weft.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+namespace examples {
+
+// BEGIN-EXAMPLE tiled_cholesky
+// Adds the tasks that make the factor of what is in `a`, in its lower triangle.
+inline void add_cholesky(weft::graph& dag, const tiled_matrix& a) {
+    const std::size_t tiles = a.tiles();
+    const tiled_way way{tiles};
+    using weft::read, weft::readwrite, weft::name, weft::priority;
+    for (std::size_t k = 0; k < tiles; ++k) {
+        tile kk = a(k, k);
+        dag.add([=] { blas::potrf(kk); }, readwrite(kk.datum()), name("potrf"), priority(way.factor(k)));
+        for (std::size_t i = k + 1; i < tiles; ++i) {
+            tile ik = a(i, k);
+            dag.add([=] { blas::solve_transposed(kk, ik); }, read(kk.datum()), readwrite(ik.datum()),
+                    name("trsm"), priority(way.solve(i, k)));
+        }
+        for (std::size_t i = k + 1; i < tiles; ++i) {
+            tile ik = a(i, k), ii = a(i, i);
+            for (std::size_t j = k + 1; j < i; ++j) {
+                tile jk = a(j, k), ij = a(i, j);
+                dag.add([=] { blas::subtract_product(ik, jk, ij, CblasTrans); }, read(ik.datum()),
+                        read(jk.datum()), readwrite(ij.datum()), name("gemm"),
+                        priority(way.subtract(i, j, k)));
+            }
+            dag.add([=] { blas::subtract_square(ik, ii); }, read(ik.datum()), readwrite(ii.datum()),
+                    name("syrk"), priority(way.subtract(i, i, k)));
+        }
+    }
+}
+// END-EXAMPLE tiled_cholesky
+
+inline void tiled_spd_fill(const tiled_matrix& a, std::uint64_t seed) {
+    fill_tiles(a, spd_cycles_per_entry,
+               [n = a.size(), seed](std::size_t i, std::size_t j) { return spd_entry(n, seed, i, j); });
+}
+
+// ||A - L L^T|| / ||A||
+inline double tiled_cholesky_residual(const tiled_matrix& l, std::uint64_t seed) {
+    const std::size_t n = l.size();
+    auto product = [&](const std::vector<double>& x) {
+        std::vector<double> transposed(n), result(n); // L^T x, and L (L^T x)
+        for_each_number(l, [&](std::size_t i, std::size_t j, double value) {
+            if (i >= j) transposed[j] += value * x[i];
+        });
+        for_each_number(l, [&](std::size_t i, std::size_t j, double value) {
+            if (i >= j) result[i] += value * transposed[j];
+        });
+        return result;
+    };
+    return relative_residual(
+        n, seed, [&](std::size_t i, std::size_t j) { return spd_entry(n, seed, i, j); }, product);
+}
+
+} // namespace examples
