@@ -13,6 +13,9 @@
 
 namespace examples {
 
+// mix() of the result of the one before, see random.hpp.
+inline constexpr double mix_cycles = 13;
+
 // `count` elements cost so many cycles each.
 inline void spend(std::size_t count, double cycles_each) {
     weft::cost(static_cast<std::uint64_t>(static_cast<double>(count) * cycles_each));

@@ -12,6 +12,12 @@ constexpr std::uint64_t mix(std::uint64_t x) {
     return x ^ (x >> 31);
 }
 
+// So often, each of the result of the one before: work of a length that is known.
+constexpr std::uint64_t mixed(std::uint64_t x, std::uint64_t times) {
+    for (; times > 0; --times) x = mix(x);
+    return x;
+}
+
 // The i-th number of the stream `seed`.
 constexpr std::uint64_t random_at(std::uint64_t seed, std::uint64_t i) {
     return mix(mix(seed) + i * 0x9e3779b97f4a7c15);
