@@ -1,0 +1,177 @@
+// Particles that attract each other, in blocks: n-body by all pairs, in the way of
+//
+//   M. Tillenius, E. Larsson, R. M. Badia, X. Martorell: Resource-aware task scheduling. ACM TECS 2015, 4.5.
+//
+// A task is a pair of blocks: it computes the force between each two of their particles once, and adds it to
+// both, so it changes the forces of two blocks. Those that change the same run in the order in which they
+// were added, which makes the same bits as a serial program.
+#pragma once
+
+#include "../common/cost.hpp"
+#include "../common/random.hpp"
+
+#include <weft/weft.hpp>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+namespace examples {
+
+inline constexpr double n_body_cycles_per_pair = 16, n_body_cycles_per_move = 7.5;
+
+inline constexpr double n_body_time_step = 1e-3;
+inline constexpr double n_body_softening = 1e-4; // square of the length below which forces do not grow
+
+struct vectors { // of a block's particles
+    std::vector<double> x, y, z;
+
+    explicit vectors(std::size_t n = 0) : x(n), y(n), z(n) {}
+    std::size_t size() const { return x.size(); }
+    bool operator==(const vectors&) const = default;
+};
+
+inline void touch(const vectors& v, weft::access how) {
+    for (const auto* numbers : {&v.x, &v.y, &v.z}) weft::touch(numbers->data(), numbers->size() * 8, how);
+}
+
+struct particles {
+    std::vector<double> mass;
+    vectors position, velocity, force;
+
+    explicit particles(std::size_t n) : mass(n), position(n), velocity(n), force(n) {}
+    std::size_t size() const { return mass.size(); }
+};
+
+class n_body {
+public:
+    n_body(std::size_t n, std::size_t block, std::uint64_t seed) {
+        for (std::size_t first = 0; first < n; first += block) {
+            particles& b = blocks_.emplace_back(std::min(block, n - first));
+            for (std::size_t i = 0; i < b.size(); ++i) {
+                auto random = [&](std::uint64_t k) {
+                    return random_from_minus_1_to_1(seed, (first + i) * 8 + k);
+                };
+                b.mass[i] = (1.5 + random(0)) / static_cast<double>(n);
+                b.position.x[i] = random(1), b.position.y[i] = random(2), b.position.z[i] = random(3);
+                b.velocity.x[i] = random(4), b.velocity.y[i] = random(5), b.velocity.z[i] = random(6);
+            }
+        }
+    }
+
+    // BEGIN-EXAMPLE n_body
+    // The tasks of one time step. `changes(forces)` is how a task of a pair says that it changes them.
+    template <class Changes>
+    void add_step(weft::graph& dag, Changes&& changes) {
+        using weft::read, weft::readwrite, weft::name;
+        for (std::size_t i = 0; i < blocks_.size(); ++i) {
+            particles& a = blocks_[i];
+            dag.add([&a] { add_forces_within(a); }, read(a.position), changes(a.force), name("within"));
+            for (std::size_t j = i + 1; j < blocks_.size(); ++j) {
+                particles& b = blocks_[j];
+                dag.add([&a, &b] { add_forces_between(a, b); }, read(a.position), read(b.position),
+                        changes(a.force), changes(b.force), name("between"));
+            }
+        }
+        for (particles& a : blocks_) {
+            dag.add([&a] { move(a); }, readwrite(a.force), readwrite(a.position), name("move"));
+        }
+    }
+    // END-EXAMPLE n_body
+
+    void serial_step() {
+        for (std::size_t i = 0; i < blocks_.size(); ++i) {
+            add_forces_within(blocks_[i]);
+            for (std::size_t j = i + 1; j < blocks_.size(); ++j) add_forces_between(blocks_[i], blocks_[j]);
+        }
+        for (particles& a : blocks_) move(a);
+    }
+
+    const std::vector<particles>& blocks() const { return blocks_; }
+
+    std::array<double, 3> momentum() const {
+        std::array<double, 3> sum{};
+        for (const particles& b : blocks_) {
+            for (std::size_t i = 0; i < b.size(); ++i) {
+                sum[0] += b.mass[i] * b.velocity.x[i];
+                sum[1] += b.mass[i] * b.velocity.y[i];
+                sum[2] += b.mass[i] * b.velocity.z[i];
+            }
+        }
+        return sum;
+    }
+
+private:
+    static void declare(const particles& b) {
+        weft::touch(b.mass.data(), b.size() * 8, weft::access::read);
+        touch(b.position, weft::access::read);
+        touch(b.force, weft::access::readwrite);
+    }
+
+    static void add_forces_within(particles& a) {
+        declare(a);
+        spend(a.size() * (a.size() - 1) / 2, n_body_cycles_per_pair);
+        for (std::size_t i = 0; i < a.size(); ++i) add_forces(a, i, a, i + 1);
+    }
+
+    static void add_forces_between(particles& a, particles& b) {
+        declare(a);
+        declare(b);
+        spend(a.size() * b.size(), n_body_cycles_per_pair);
+        for (std::size_t i = 0; i < a.size(); ++i) add_forces(a, i, b, 0);
+    }
+
+    // Between particle i of `a` and those of `b` from `first` on. By gravity, with a constant of 1.
+    static void add_forces(particles& a, std::size_t i, particles& b, std::size_t first) {
+        const double x = a.position.x[i], y = a.position.y[i], z = a.position.z[i], mass = a.mass[i];
+        double sum_x = 0, sum_y = 0, sum_z = 0;
+        for (std::size_t j = first; j < b.size(); ++j) {
+            const double dx = b.position.x[j] - x, dy = b.position.y[j] - y, dz = b.position.z[j] - z;
+            const double square = dx * dx + dy * dy + dz * dz + n_body_softening;
+            const double f = mass * b.mass[j] / (square * std::sqrt(square));
+            sum_x += f * dx, sum_y += f * dy, sum_z += f * dz;
+            b.force.x[j] -= f * dx, b.force.y[j] -= f * dy, b.force.z[j] -= f * dz;
+        }
+        a.force.x[i] += sum_x, a.force.y[i] += sum_y, a.force.z[i] += sum_z;
+    }
+
+    // Velocities and positions after a time step; no forces yet for the next one.
+    static void move(particles& a) {
+        weft::touch(a.mass.data(), a.size() * 8, weft::access::read);
+        for (const vectors* v : {&a.position, &a.velocity, &a.force}) touch(*v, weft::access::readwrite);
+        spend(a.size(), n_body_cycles_per_move);
+        auto coordinate = [&](std::vector<double>& position, std::vector<double>& velocity,
+                              std::vector<double>& force) {
+            for (std::size_t i = 0; i < a.size(); ++i) {
+                velocity[i] += n_body_time_step * force[i] / a.mass[i];
+                position[i] += n_body_time_step * velocity[i];
+                force[i] = 0;
+            }
+        };
+        coordinate(a.position.x, a.velocity.x, a.force.x);
+        coordinate(a.position.y, a.velocity.y, a.force.y);
+        coordinate(a.position.z, a.velocity.z, a.force.z);
+    }
+
+    std::vector<particles> blocks_;
+};
+
+// The largest distance between the velocities of two runs of the same particles, each coordinate by itself.
+inline double largest_difference(const n_body& a, const n_body& b) {
+    double worst = 0;
+    for (std::size_t k = 0; k < a.blocks().size(); ++k) {
+        const vectors &u = a.blocks()[k].velocity, &v = b.blocks()[k].velocity;
+        for (std::size_t i = 0; i < u.size(); ++i) {
+            // NaN is the largest
+            for (double d : {u.x[i] - v.x[i], u.y[i] - v.y[i], u.z[i] - v.z[i]}) {
+                if (!(std::fabs(d) <= worst)) worst = std::fabs(d);
+            }
+        }
+    }
+    return worst;
+}
+
+} // namespace examples
