@@ -7,6 +7,7 @@
 // were added, which makes the same bits as a serial program.
 #pragma once
 
+#include "../common/compare.hpp"
 #include "../common/cost.hpp"
 #include "../common/random.hpp"
 
@@ -159,17 +160,13 @@ private:
     std::vector<particles> blocks_;
 };
 
-// The largest distance between the velocities of two runs of the same particles, each coordinate by itself.
+// Between the velocities of two runs of the same particles, each coordinate by itself.
 inline double largest_difference(const n_body& a, const n_body& b) {
     double worst = 0;
     for (std::size_t k = 0; k < a.blocks().size(); ++k) {
         const vectors &u = a.blocks()[k].velocity, &v = b.blocks()[k].velocity;
-        for (std::size_t i = 0; i < u.size(); ++i) {
-            // NaN is the largest
-            for (double d : {u.x[i] - v.x[i], u.y[i] - v.y[i], u.z[i] - v.z[i]}) {
-                if (!(std::fabs(d) <= worst)) worst = std::fabs(d);
-            }
-        }
+        worst = std::max({worst, largest_difference(u.x, v.x), largest_difference(u.y, v.y),
+                          largest_difference(u.z, v.z)});
     }
     return worst;
 }
