@@ -89,16 +89,6 @@ private:
     std::vector<entry> entries_;
 };
 
-// How many workers a run had, as text: asked from the runtime where it tells, else as it was asked for.
-template <class Runtime>
-std::string worker_count(const Runtime& rt, const weft::runtime_options& options) {
-    if constexpr (requires { rt.workers(); }) {
-        return fmt::format("{}", rt.workers());
-    } else {
-        return options.workers == 0 ? "default" : fmt::format("{}", options.workers);
-    }
-}
-
 // Options, runtime and exit status of one example:
 //
 //   program p("what it does", "a call worth trying");

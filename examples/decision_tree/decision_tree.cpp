@@ -55,7 +55,6 @@ input read_input(const settings& s, std::uint64_t seed) {
 struct training {
     decision_tree tree;
     double accuracy = 0;
-    std::string workers;
     weft::run_stats stats;
 };
 
@@ -65,7 +64,6 @@ training train(const input& in, const settings& s, std::uint64_t seed, const wef
     rt.run([&] { result.tree = examples::train(in.flights, in.rows.training, s.folds, seed, s.limits); });
     result.stats = rt.stats();
     rt.run([&] { result.accuracy = examples::accuracy(result.tree, in.flights, in.rows.test); });
-    result.workers = examples::worker_count(rt, options);
     return result;
 }
 
@@ -165,13 +163,12 @@ void print_json(const std::vector<measurement>& all, const input& in) {
     std::string lines;
     for (const auto& m : all) {
         const training& t = m.median();
-        lines +=
-            fmt::format("{}{{\"policy\": {}, \"workers\": {}, \"seconds\": {:.6f}, \"speedup\": {:.4f}, "
-                        "\"tasks\": {}, \"steals\": {}, "
-                        "\"accuracy\": {:.6f}, \"identical\": {}}}",
-                        lines.empty() ? "" : ", ", examples::json_string(m.options.policy),
-                        t.workers == "default" ? "null" : t.workers, t.stats.seconds,
-                        serial / t.stats.seconds, t.stats.tasks, t.stats.steals, t.accuracy, m.identical);
+        lines += fmt::format("{}{{\"policy\": {}, \"workers\": {}, \"seconds\": {:.6f}, \"speedup\": {:.4f}, "
+                             "\"tasks\": {}, \"steals\": {}, "
+                             "\"accuracy\": {:.6f}, \"identical\": {}}}",
+                             lines.empty() ? "" : ", ", examples::json_string(m.options.policy),
+                             t.stats.workers, t.stats.seconds, serial / t.stats.seconds, t.stats.tasks,
+                             t.stats.steals, t.accuracy, m.identical);
     }
     fmt::print("{{\"flights\": {}, \"baseline\": {:.6f}, \"runs\": [{}]}}\n", in.flights.rows(), in.baseline,
                lines);
@@ -194,9 +191,9 @@ void print_table(const std::vector<measurement>& all, const input& in, int repet
     for (const auto& m : all) {
         const training& t = m.median();
         auto same = paint(m.identical ? "32" : "31", fmt::format("{:>10}", m.identical ? "yes" : "no"));
-        fmt::print("{:<20} {:>7} {:>8.3f} s {:>8.2f} {:>9} {:>8} {:>8.2f}% {}\n", m.options.policy, t.workers,
-                   t.stats.seconds, serial / t.stats.seconds, t.stats.tasks, t.stats.steals, 100 * t.accuracy,
-                   same);
+        fmt::print("{:<20} {:>7} {:>8.3f} s {:>8.2f} {:>9} {:>8} {:>8.2f}% {}\n", m.options.policy,
+                   t.stats.workers, t.stats.seconds, serial / t.stats.seconds, t.stats.tasks, t.stats.steals,
+                   100 * t.accuracy, same);
     }
 }
 
