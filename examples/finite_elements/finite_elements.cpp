@@ -7,7 +7,7 @@ int main(int argc, char** argv) {
     std::size_t elements = 24, block = 4, steps = 20;
     std::string accesses = "readwrite";
     examples::program program("Waves in a box by spectral finite elements: gather, process, scatter.",
-                              "finite_elements --elements 40 --accesses concurrent");
+                              "finite_elements --elements 40 --accesses commutative");
     auto& options = program.options();
     options.add_option("--elements", elements, "elements on each side of the box")
         ->check(CLI::Range(1U, 200U))
@@ -17,7 +17,7 @@ int main(int argc, char** argv) {
         ->capture_default_str();
     options.add_option("--steps", steps, "time steps")->check(CLI::Range(0U, 10000U))->capture_default_str();
     options.add_option("--accesses", accesses, "how the tasks that scatter say that they add to forces")
-        ->check(CLI::IsMember({"readwrite", "concurrent"}))
+        ->check(CLI::IsMember({"readwrite", "concurrent", "commutative"}))
         ->capture_default_str();
 
     return program.main(argc, argv, [&] {
@@ -28,8 +28,10 @@ int main(int argc, char** argv) {
             for (std::size_t step = 0; step < steps; ++step) {
                 if (accesses == "readwrite") {
                     mesh.add_step(dag, [](const double& x) { return weft::readwrite(x); }, false);
-                } else {
+                } else if (accesses == "concurrent") {
                     mesh.add_step(dag, [](const double& x) { return weft::concurrent(x); }, true);
+                } else {
+                    mesh.add_step(dag, [](const double& x) { return weft::commutative(x); }, false);
                 }
             }
             dag.run();

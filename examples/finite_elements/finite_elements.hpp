@@ -5,10 +5,11 @@
 //   propagation. Geophysical Journal International 139(3), 1999.
 //
 // Elements come in blocks, points in parts; a block has points of four parts, and of its neighbours' parts
-// too. In which order forces are added is all the same to physics, so there are two ways to say it:
+// too. In which order forces are added is all the same to physics, so there are three ways to say it:
 //
 //   readwrite    in the order in which the tasks were added, which makes the same bits as a serial program
 //   concurrent   all at once, with atomic additions
+//   commutative  any order will do, one at a time for each part
 #pragma once
 
 #include "../common/cost.hpp"

@@ -3,8 +3,10 @@
 //   M. Tillenius, E. Larsson, R. M. Badia, X. Martorell: Resource-aware task scheduling. ACM TECS 2015, 4.5.
 //
 // A task is a pair of blocks: it computes the force between each two of their particles once, and adds it to
-// both, so it changes the forces of two blocks. Those that change the same run in the order in which they
-// were added, which makes the same bits as a serial program.
+// both, so it changes the forces of two blocks. In which order these tasks run is all the same to physics:
+//
+//   readwrite    they run in the order in which they were added, which makes the same bits as a serial
+//   program commutative  any order will do, one at a time for each block; the sums differ by rounding
 #pragma once
 
 #include "../common/compare.hpp"
