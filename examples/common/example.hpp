@@ -14,6 +14,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstdio>
+#include <cstdlib>
 #include <exception>
 #include <optional>
 #include <stdexcept>
@@ -106,6 +107,14 @@ public:
     }
 
     CLI::App& options() { return app_; }
+
+    // For tasks that need resources: this file says what there is, unless the caller names another.
+    void add_resources(const std::string& file) {
+        if (!std::getenv("WEFT_RESOURCES")) resources_ = file;
+        app_.add_option("--resources", resources_, "file of what tasks may need, as in WEFT_RESOURCES")
+            ->capture_default_str();
+    }
+
     bool json() const { return json_; }
     std::uint64_t seed() const { return seed_.value_or(1); }
     std::optional<unsigned> workers() const { return workers_; }
@@ -117,6 +126,7 @@ public:
         if (workers_) chosen.workers = static_cast<decltype(chosen.workers)>(*workers_);
         if (!policy_.empty()) chosen.policy = policy_;
         if (seed_) chosen.seed = static_cast<decltype(chosen.seed)>(*seed_);
+        chosen.resources = resources_;
         return chosen;
     }
 
@@ -149,7 +159,7 @@ public:
 private:
     CLI::App app_;
     std::optional<unsigned> workers_;
-    std::string policy_;
+    std::string policy_, resources_;
     std::optional<std::uint64_t> seed_;
     bool json_ = false;
 };
