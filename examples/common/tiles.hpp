@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <memory>
+#include <span>
 
 namespace examples {
 
@@ -16,8 +17,8 @@ struct tile {
     double* values;
     std::size_t rows, cols, stride;
 
-    // Tasks name a tile by its first number.
-    const double& datum() const { return *values; }
+    // What tasks access.
+    std::span<double> datum() const { return {values, cols * stride}; }
     double& at(std::size_t i, std::size_t j) const { return values[j * stride + i]; }
 };
 

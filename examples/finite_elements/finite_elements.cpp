@@ -27,11 +27,11 @@ int main(int argc, char** argv) {
             weft::graph dag;
             for (std::size_t step = 0; step < steps; ++step) {
                 if (accesses == "readwrite") {
-                    mesh.add_step(dag, [](const double& x) { return weft::readwrite(x); }, false);
+                    mesh.add_step(dag, [](auto forces) { return weft::readwrite(forces); }, false);
                 } else if (accesses == "concurrent") {
-                    mesh.add_step(dag, [](const double& x) { return weft::concurrent(x); }, true);
+                    mesh.add_step(dag, [](auto forces) { return weft::concurrent(forces); }, true);
                 } else {
-                    mesh.add_step(dag, [](const double& x) { return weft::commutative(x); }, false);
+                    mesh.add_step(dag, [](auto forces) { return weft::commutative(forces); }, false);
                 }
             }
             dag.run();

@@ -23,6 +23,7 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
+#include <span>
 #include <utility>
 #include <vector>
 
@@ -117,10 +118,10 @@ public:
         for (block& b : blocks_) {
             const auto [p, q, r, s] = b.parts;
             dag.add([&] { gather(b); }, read(displacement(p)), read(displacement(q)), read(displacement(r)),
-                    read(displacement(s)), write(b), name("gather"));
-            dag.add([&] { process(b); }, readwrite(b), name("process"));
-            dag.add([&, atomic] { scatter(b, atomic); }, read(b), adds(force(p)), adds(force(q)),
-                    adds(force(r)), adds(force(s)), name("scatter"));
+                    read(displacement(s)), write(std::span(b.values)), name("gather"));
+            dag.add([&] { process(b); }, readwrite(std::span(b.values)), name("process"));
+            dag.add([&, atomic] { scatter(b, atomic); }, read(std::span(b.values)), adds(force(p)),
+                    adds(force(q)), adds(force(r)), adds(force(s)), name("scatter"));
         }
         for (std::size_t p = 0; p < parts(); ++p) {
             dag.add([this, p] { advance(p); }, readwrite(force(p)), readwrite(displacement(p)),
@@ -163,9 +164,13 @@ private:
         std::vector<std::uint32_t> first_of_lines; // of points next to each other, line_length() each
     };
 
-    // Tasks name a part by its first point.
-    const double& displacement(std::size_t part) const { return displacement_[first_of_part_[part]]; }
-    const double& force(std::size_t part) const { return force_[first_of_part_[part]]; }
+    // Of the points of a part: what tasks access.
+    using datum = std::span<const double>;
+    datum displacement(std::size_t part) const { return of_part(displacement_, part); }
+    datum force(std::size_t part) const { return of_part(force_, part); }
+    datum of_part(const std::vector<double>& values, std::size_t part) const {
+        return datum(values).subspan(first_of_part_[part], first_of_part_[part + 1] - first_of_part_[part]);
+    }
 
     void gather(block& b) const {
         touch_points(b, displacement_, weft::access::read);

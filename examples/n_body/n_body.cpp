@@ -25,9 +25,9 @@ int main(int argc, char** argv) {
             weft::graph dag;
             for (std::size_t step = 0; step < steps; ++step) {
                 if (accesses == "readwrite") {
-                    bodies.add_step(dag, [](const examples::vectors& v) { return weft::readwrite(v); });
+                    bodies.add_step(dag, [](auto forces) { return weft::readwrite(forces); });
                 } else {
-                    bodies.add_step(dag, [](const examples::vectors& v) { return weft::commutative(v); });
+                    bodies.add_step(dag, [](auto forces) { return weft::commutative(forces); });
                 }
             }
             dag.run();

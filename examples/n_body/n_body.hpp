@@ -20,6 +20,7 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
+#include <span>
 #include <vector>
 
 namespace examples {
@@ -29,16 +30,24 @@ inline constexpr double n_body_cycles_per_pair = 16, n_body_cycles_per_move = 7.
 inline constexpr double n_body_time_step = 1e-3;
 inline constexpr double n_body_softening = 1e-4; // square of the length below which forces do not grow
 
-struct vectors { // of a block's particles
-    std::vector<double> x, y, z;
+class vectors { // of a block's particles
+public:
+    explicit vectors(std::size_t n) : n_(n), numbers_(3 * n) {}
 
-    explicit vectors(std::size_t n = 0) : x(n), y(n), z(n) {}
-    std::size_t size() const { return x.size(); }
-    bool operator==(const vectors&) const = default;
+    // The coordinates in one direction: 0 to 2.
+    double* operator[](std::size_t axis) { return numbers_.data() + axis * n_; }
+    const double* operator[](std::size_t axis) const { return numbers_.data() + axis * n_; }
+    // What tasks access.
+    std::span<const double> datum() const { return numbers_; }
+    const std::vector<double>& numbers() const { return numbers_; }
+
+private:
+    std::size_t n_;
+    std::vector<double> numbers_;
 };
 
 inline void touch(const vectors& v, weft::access how) {
-    for (const auto* numbers : {&v.x, &v.y, &v.z}) weft::touch(numbers->data(), numbers->size() * 8, how);
+    weft::touch(v.datum().data(), v.datum().size_bytes(), how);
 }
 
 struct particles {
@@ -59,8 +68,10 @@ public:
                     return random_from_minus_1_to_1(seed, (first + i) * 8 + k);
                 };
                 b.mass[i] = (1.5 + random(0)) / static_cast<double>(n);
-                b.position.x[i] = random(1), b.position.y[i] = random(2), b.position.z[i] = random(3);
-                b.velocity.x[i] = random(4), b.velocity.y[i] = random(5), b.velocity.z[i] = random(6);
+                for (std::size_t axis = 0; axis < 3; ++axis) {
+                    b.position[axis][i] = random(1 + axis);
+                    b.velocity[axis][i] = random(4 + axis);
+                }
             }
         }
     }
@@ -72,15 +83,18 @@ public:
         using weft::read, weft::readwrite, weft::name;
         for (std::size_t i = 0; i < blocks_.size(); ++i) {
             particles& a = blocks_[i];
-            dag.add([&a] { add_forces_within(a); }, read(a.position), changes(a.force), name("within"));
+            dag.add([&a] { add_forces_within(a); }, read(a.position.datum()), changes(a.force.datum()),
+                    name("within"));
             for (std::size_t j = i + 1; j < blocks_.size(); ++j) {
                 particles& b = blocks_[j];
-                dag.add([&a, &b] { add_forces_between(a, b); }, read(a.position), read(b.position),
-                        changes(a.force), changes(b.force), name("between"));
+                dag.add([&a, &b] { add_forces_between(a, b); }, read(a.position.datum()),
+                        read(b.position.datum()), changes(a.force.datum()), changes(b.force.datum()),
+                        name("between"));
             }
         }
         for (particles& a : blocks_) {
-            dag.add([&a] { move(a); }, readwrite(a.force), readwrite(a.position), name("move"));
+            dag.add([&a] { move(a); }, readwrite(a.force.datum()), readwrite(a.position.datum()),
+                    name("move"));
         }
     }
     // END-EXAMPLE n_body
@@ -99,9 +113,7 @@ public:
         std::array<double, 3> sum{};
         for (const particles& b : blocks_) {
             for (std::size_t i = 0; i < b.size(); ++i) {
-                sum[0] += b.mass[i] * b.velocity.x[i];
-                sum[1] += b.mass[i] * b.velocity.y[i];
-                sum[2] += b.mass[i] * b.velocity.z[i];
+                for (std::size_t axis = 0; axis < 3; ++axis) sum[axis] += b.mass[i] * b.velocity[axis][i];
             }
         }
         return sum;
@@ -129,16 +141,18 @@ private:
 
     // Between particle i of `a` and those of `b` from `first` on. By gravity, with a constant of 1.
     static void add_forces(particles& a, std::size_t i, particles& b, std::size_t first) {
-        const double x = a.position.x[i], y = a.position.y[i], z = a.position.z[i], mass = a.mass[i];
+        const double *bx = b.position[0], *by = b.position[1], *bz = b.position[2];
+        double *fx = b.force[0], *fy = b.force[1], *fz = b.force[2];
+        const double x = a.position[0][i], y = a.position[1][i], z = a.position[2][i], mass = a.mass[i];
         double sum_x = 0, sum_y = 0, sum_z = 0;
         for (std::size_t j = first; j < b.size(); ++j) {
-            const double dx = b.position.x[j] - x, dy = b.position.y[j] - y, dz = b.position.z[j] - z;
+            const double dx = bx[j] - x, dy = by[j] - y, dz = bz[j] - z;
             const double square = dx * dx + dy * dy + dz * dz + n_body_softening;
             const double f = mass * b.mass[j] / (square * std::sqrt(square));
             sum_x += f * dx, sum_y += f * dy, sum_z += f * dz;
-            b.force.x[j] -= f * dx, b.force.y[j] -= f * dy, b.force.z[j] -= f * dz;
+            fx[j] -= f * dx, fy[j] -= f * dy, fz[j] -= f * dz;
         }
-        a.force.x[i] += sum_x, a.force.y[i] += sum_y, a.force.z[i] += sum_z;
+        a.force[0][i] += sum_x, a.force[1][i] += sum_y, a.force[2][i] += sum_z;
     }
 
     // Velocities and positions after a time step; no forces yet for the next one.
@@ -146,17 +160,14 @@ private:
         weft::touch(a.mass.data(), a.size() * 8, weft::access::read);
         for (const vectors* v : {&a.position, &a.velocity, &a.force}) touch(*v, weft::access::readwrite);
         spend(a.size(), n_body_cycles_per_move);
-        auto coordinate = [&](std::vector<double>& position, std::vector<double>& velocity,
-                              std::vector<double>& force) {
+        for (std::size_t axis = 0; axis < 3; ++axis) {
+            double *position = a.position[axis], *velocity = a.velocity[axis], *force = a.force[axis];
             for (std::size_t i = 0; i < a.size(); ++i) {
                 velocity[i] += n_body_time_step * force[i] / a.mass[i];
                 position[i] += n_body_time_step * velocity[i];
                 force[i] = 0;
             }
-        };
-        coordinate(a.position.x, a.velocity.x, a.force.x);
-        coordinate(a.position.y, a.velocity.y, a.force.y);
-        coordinate(a.position.z, a.velocity.z, a.force.z);
+        }
     }
 
     std::vector<particles> blocks_;
@@ -166,9 +177,8 @@ private:
 inline double largest_difference(const n_body& a, const n_body& b) {
     double worst = 0;
     for (std::size_t k = 0; k < a.blocks().size(); ++k) {
-        const vectors &u = a.blocks()[k].velocity, &v = b.blocks()[k].velocity;
-        worst = std::max({worst, largest_difference(u.x, v.x), largest_difference(u.y, v.y),
-                          largest_difference(u.z, v.z)});
+        worst = std::max(
+            worst, largest_difference(a.blocks()[k].velocity.numbers(), b.blocks()[k].velocity.numbers()));
     }
     return worst;
 }

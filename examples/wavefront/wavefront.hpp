@@ -18,6 +18,7 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -59,8 +60,9 @@ public:
     void add_to(weft::graph& dag) {
         for (edge& left : left_) {
             for (edge& above : above_) {
-                dag.add([&] { fill(left, above); }, weft::readwrite(left), weft::readwrite(above),
-                        weft::concurrent(best_), weft::name("block"));
+                dag.add([&] { fill(left, above); }, weft::readwrite(std::span(left.scores)),
+                        weft::readwrite(std::span(above.scores)), weft::concurrent(best_),
+                        weft::name("block"));
             }
         }
     }
