@@ -20,13 +20,15 @@ int main(int argc, char** argv) {
     options.add_option("--steps", steps, "what each computes, about 3.5 ns a step")
         ->check(CLI::Range(0U, 1U << 30))
         ->capture_default_str();
+    bool copies_first = false;
+    options.add_flag("--copies-first", copies_first, "added before the computations, not among them");
 
     return program.main(argc, argv, [&] {
         auto rt = program.make_runtime();
         examples::copy_compute tasks(copies, megabytes << 20, computations, steps, rt.workers());
         weft::graph dag;
         rt.run([&] {
-            tasks.add_to(dag, program.seed());
+            tasks.add_to(dag, copies_first ? tasks.copies_first() : tasks.in_random_order(program.seed()));
             dag.run();
         });
         // The first run has got its memory from the system; this is the one that counts.

@@ -38,9 +38,8 @@ public:
         , buffers_(static_cast<std::size_t>(workers)) {}
 
     // BEGIN-EXAMPLE copy_compute
-    // In random order.
-    void add_to(weft::graph& dag, std::uint64_t seed) {
-        for (std::size_t i : shuffled(copies_ + results_.size(), seed)) {
+    void add_to(weft::graph& dag, const std::vector<std::size_t>& order) {
+        for (std::size_t i : order) {
             if (i < copies_) {
                 dag.add([this, i] { copy(i); }, weft::needs("bandwidth", 1), weft::name("copy"));
             } else {
@@ -59,17 +58,22 @@ public:
         return true;
     }
 
+    // Numbers of tasks; the copies come before the computations.
+    std::vector<std::size_t> copies_first() const {
+        std::vector<std::size_t> order(copies_ + results_.size());
+        std::iota(order.begin(), order.end(), std::size_t{0});
+        return order;
+    }
+    std::vector<std::size_t> in_random_order(std::uint64_t seed) const {
+        std::vector<std::size_t> order = copies_first();
+        for (std::size_t i = order.size(); i > 1; --i) std::swap(order[i - 1], order[random_at(seed, i) % i]);
+        return order;
+    }
+
 private:
     struct buffer {
         std::unique_ptr<std::uint64_t[]> from, to;
     };
-
-    static std::vector<std::size_t> shuffled(std::size_t n, std::uint64_t seed) {
-        std::vector<std::size_t> order(n);
-        std::iota(order.begin(), order.end(), std::size_t{0});
-        for (std::size_t i = n; i > 1; --i) std::swap(order[i - 1], order[random_at(seed, i) % i]);
-        return order;
-    }
 
     // A number that depends on the task stands at both ends of what is copied, and must arrive.
     void copy(std::size_t task) {

@@ -241,7 +241,7 @@ void gate::reconsider(const claim& c, int rank, released& out) {
     if (mixed_.empty()) return;
     queue::chain<task> all = std::move(mixed_);
     while (task* const t = all.pop_front())
-        if (!let_go(*t, nullptr, rank, out)) mixed_.push_back(t);
+        if (!let_go(*t, nullptr, mixed_.empty(), rank, out)) mixed_.push_back(t);
 }
 
 /// Lets go those whom there is room for: each of them alone, and all of them together as far as `r` goes.
@@ -253,7 +253,7 @@ void gate::reconsider(resource& r, int rank, released& out) {
     while (r.at.size() > 1 || r.exceeds || first.used + first.promised < first.total) {
         task* const t = r.refused.pop_front();
         if (!t) break;
-        if (let_go(*t, &r, rank, out)) continue;
+        if (let_go(*t, &r, still.empty(), rank, out)) continue;
         const claim::part* const in_the_way = obstacle(*t->claim_, rank);
         if (in_the_way && in_the_way->of != &r && &list_for(*t->claim_, r) == &r.refused)
             in_the_way->of->refused.push_back(t);
@@ -264,13 +264,14 @@ void gate::reconsider(resource& r, int rank, released& out) {
     r.refused = std::move(still);
 }
 
-/// Who has reserved is given what it needs at once; the others take it when they start. What is left of `r`
-/// is promised to them meanwhile.
-bool gate::let_go(task& t, resource* r, int rank, released& out) {
+/// Being passed over counts as a refusal for the one that waits longest: with exclusive data it is what
+/// happens to most, and many reservations would leave nothing for anybody. Who has reserved is given what it
+/// needs at once; the others take it when they start. What is left of `r` is promised to them meanwhile.
+bool gate::let_go(task& t, resource* r, bool is_oldest, int rank, released& out) {
     claim& c = *t.claim_;
     const auto to = rank_with_room(c, rank);
     if (!to) {
-        refuse(c, rank);
+        if (is_oldest) refuse(c, rank);
         return false;
     }
     if (c.reserved_by >= 0) {

@@ -69,7 +69,7 @@ private:
     queue::chain<task>& list_for(const claim&, resource& in_the_way) noexcept;
     void look_again(const claim&, int rank, released&);
     void reconsider(const claim&, int rank, released&);
-    bool let_go(task&, resource*, int rank, released&);
+    bool let_go(task&, resource*, bool is_oldest, int rank, released&);
     void reconsider(resource&, int rank, released&);
     void hand_on(task&, const claim&, int from, int to, released&);
     void bind(task&, rank_range, released&);

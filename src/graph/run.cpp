@@ -35,7 +35,7 @@ bool stack_is_short() noexcept {
 
 void graph::state::run_sources(std::uint32_t first, std::uint32_t last) {
     if (reported) {
-        while (last-- > first) hand_in(sources[last]); // so that the first one is the youngest
+        for (; first < last; ++first) hand_in(sources[first]);
         return;
     }
     if (last - first <= 1) {
@@ -84,13 +84,7 @@ void graph::state::run_alone(std::uint32_t t) {
         if (ready.count > 0) run_list(ready);
         return;
     }
-    // The first one last, so that it is the youngest.
-    std::uint32_t reversed = none;
-    while (ready.count > 0) {
-        const std::uint32_t next = take(ready);
-        nodes[next].next_ready = std::exchange(reversed, next);
-    }
-    while (reversed != none) hand_in(std::exchange(reversed, nodes[reversed].next_ready));
+    while (ready.count > 0) hand_in(take(ready));
 }
 
 void graph::state::hand_in(std::uint32_t t) {

@@ -30,7 +30,8 @@
 ///     task that both wait for.
 /// R3. A last look leaves out nothing.
 ///
-/// Where the owner takes its oldest, the end of the deque is behind already, and yielded tasks go there.
+/// Where the owner takes its oldest, the end of the deque is behind already, and yielded tasks go there; and
+/// tasks that were at their turn when the gate refused them are kept ahead of it.
 namespace weft {
 
 class places {
@@ -62,6 +63,8 @@ public:
         if (yields) ++at(w).yields;
         if (yields && end_ == owner_takes::youngest) {
             at(w).behind.push_back(&t);
+        } else if (reason == why::granted && end_ == owner_takes::oldest) {
+            at(w).ahead.push_back(&t);
         } else {
             push(w, t);
         }
@@ -87,6 +90,7 @@ public:
             return {};
         }
         if (end_ == owner_takes::oldest) {
+            if (task* const t = p.ahead.try_pop_front()) return {t, w};
             if (task* const t = p.deque.pop_top()) return {t, w};
         }
         if (task* const t = roots_.try_pop_front()) return {t, root_place()};
@@ -101,6 +105,9 @@ public:
     /// One look at the places of `victim`, by anybody: the oldest of its deque, then the first behind.
     look_result look(worker_id victim) noexcept {
         place& p = at(victim);
+        if (end_ == owner_takes::oldest) {
+            if (task* const t = p.ahead.try_pop_front()) return {t, false};
+        }
         task* t = nullptr;
         const queue::steal_result result = p.deque.steal(t);
         if (result == queue::steal_result::ok) return {t, false};
@@ -138,6 +145,7 @@ private:
     struct alignas(queue::k_cache_line_bytes) place {
         queue::chase_lev_deque<task*> deque; // owner: the worker
         queue::locked_list<task> behind;     // anybody
+        queue::locked_list<task> ahead;      // anybody
         unsigned turns = 0;                  // the worker alone, as what follows
         unsigned yields = 0;                 // since the last call that stopped before them
     };

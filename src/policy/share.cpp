@@ -30,12 +30,12 @@ public:
 
     placed ready(worker_id, task& t, why reason) override {
         const bool goes_behind = reason == why::root || reason == why::yielded || reason == why::preempted;
-        if (!youngest_first_) {
+        if (!youngest_first_ && reason != why::granted) {
             pool_.push_back(&t);
         } else if (goes_behind) {
             behind_.push_back(&t);
         } else {
-            pool_.push_front(&t);
+            pool_.push_front(&t); // also who was at its turn when the gate refused it
         }
         return {pool_place_, context_->active()};
     }
