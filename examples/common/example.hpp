@@ -108,6 +108,12 @@ public:
 
     CLI::App& options() { return app_; }
 
+    // For graphs whose tasks declare all that they touch.
+    void add_check_accesses() {
+        app_.add_flag("--check-accesses", check_accesses_, "compare what tasks touch with what they declare");
+    }
+    weft::graph_options graph_options() const { return {.check_accesses = check_accesses_}; }
+
     // For tasks that need resources: this file says what there is, unless the caller names another.
     void add_resources(const std::string& file) {
         if (!std::getenv("WEFT_RESOURCES")) resources_ = file;
@@ -161,7 +167,7 @@ private:
     std::optional<unsigned> workers_;
     std::string policy_, resources_;
     std::optional<std::uint64_t> seed_;
-    bool json_ = false;
+    bool json_ = false, check_accesses_ = false;
 };
 
 inline void add_tile_options(program& p, std::size_t& n, std::size_t& tile) {

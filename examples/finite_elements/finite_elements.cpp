@@ -8,6 +8,7 @@ int main(int argc, char** argv) {
     std::string accesses = "readwrite";
     examples::program program("Waves in a box by spectral finite elements: gather, process, scatter.",
                               "finite_elements --elements 40 --accesses commutative");
+    program.add_check_accesses();
     auto& options = program.options();
     options.add_option("--elements", elements, "elements on each side of the box")
         ->check(CLI::Range(1U, 200U))
@@ -24,7 +25,7 @@ int main(int argc, char** argv) {
         examples::wave_mesh mesh(elements, block, program.seed()), expected(elements, block, program.seed());
         auto rt = program.make_runtime();
         const std::size_t tasks = rt.run([&] {
-            weft::graph dag;
+            weft::graph dag(program.graph_options());
             for (std::size_t step = 0; step < steps; ++step) {
                 if (accesses == "readwrite") {
                     mesh.add_step(dag, [](auto forces) { return weft::readwrite(forces); }, false);

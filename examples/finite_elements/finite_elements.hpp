@@ -118,14 +118,15 @@ public:
         for (block& b : blocks_) {
             const auto [p, q, r, s] = b.parts;
             dag.add([&] { gather(b); }, read(displacement(p)), read(displacement(q)), read(displacement(r)),
-                    read(displacement(s)), write(std::span(b.values)), name("gather"));
+                    read(displacement(s)), read(std::span(b.points)), write(std::span(b.values)),
+                    name("gather"));
             dag.add([&] { process(b); }, readwrite(std::span(b.values)), name("process"));
-            dag.add([&, atomic] { scatter(b, atomic); }, read(std::span(b.values)), adds(force(p)),
-                    adds(force(q)), adds(force(r)), adds(force(s)), name("scatter"));
+            dag.add([&, atomic] { scatter(b, atomic); }, read(std::span(b.points)), read(std::span(b.values)),
+                    adds(force(p)), adds(force(q)), adds(force(r)), adds(force(s)), name("scatter"));
         }
         for (std::size_t p = 0; p < parts(); ++p) {
-            dag.add([this, p] { advance(p); }, readwrite(force(p)), readwrite(displacement(p)),
-                    name("advance"));
+            dag.add([this, p] { advance(p); }, read(of_part(mass_, p)), readwrite(force(p)),
+                    readwrite(of_part(velocity_, p)), readwrite(displacement(p)), name("advance"));
         }
     }
     // END-EXAMPLE finite_elements

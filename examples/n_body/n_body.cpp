@@ -7,6 +7,7 @@ int main(int argc, char** argv) {
     std::string accesses = "readwrite";
     examples::program program("Particles that attract each other, in blocks, by all pairs.",
                               "n_body --n 16384 --accesses commutative");
+    program.add_check_accesses();
     auto& options = program.options();
     options.add_option("--n", n, "particles")->check(CLI::Range(1U, 1U << 20))->capture_default_str();
     options.add_option("--block", block, "particles of a block")
@@ -22,7 +23,7 @@ int main(int argc, char** argv) {
         const auto momentum_before = bodies.momentum();
         auto rt = program.make_runtime();
         const std::size_t tasks = rt.run([&] {
-            weft::graph dag;
+            weft::graph dag(program.graph_options());
             for (std::size_t step = 0; step < steps; ++step) {
                 if (accesses == "readwrite") {
                     bodies.add_step(dag, [](auto forces) { return weft::readwrite(forces); });

@@ -83,18 +83,18 @@ public:
         using weft::read, weft::readwrite, weft::name;
         for (std::size_t i = 0; i < blocks_.size(); ++i) {
             particles& a = blocks_[i];
-            dag.add([&a] { add_forces_within(a); }, read(a.position.datum()), changes(a.force.datum()),
-                    name("within"));
+            dag.add([&a] { add_forces_within(a); }, read(std::span(a.mass)), read(a.position.datum()),
+                    changes(a.force.datum()), name("within"));
             for (std::size_t j = i + 1; j < blocks_.size(); ++j) {
                 particles& b = blocks_[j];
-                dag.add([&a, &b] { add_forces_between(a, b); }, read(a.position.datum()),
-                        read(b.position.datum()), changes(a.force.datum()), changes(b.force.datum()),
-                        name("between"));
+                dag.add([&a, &b] { add_forces_between(a, b); }, read(std::span(a.mass)),
+                        read(std::span(b.mass)), read(a.position.datum()), read(b.position.datum()),
+                        changes(a.force.datum()), changes(b.force.datum()), name("between"));
             }
         }
         for (particles& a : blocks_) {
-            dag.add([&a] { move(a); }, readwrite(a.force.datum()), readwrite(a.position.datum()),
-                    name("move"));
+            dag.add([&a] { move(a); }, read(std::span(a.mass)), readwrite(a.force.datum()),
+                    readwrite(a.position.datum()), readwrite(a.velocity.datum()), name("move"));
         }
     }
     // END-EXAMPLE n_body

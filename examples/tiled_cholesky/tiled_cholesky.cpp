@@ -6,6 +6,7 @@ int main(int argc, char** argv) {
     std::size_t n = 4096, side = examples::blas_tile;
     examples::program program("Cholesky factorisation of a dense matrix by tiles, as a graph of tasks.",
                               "tiled_cholesky --n 8192 --tile 512");
+    program.add_check_accesses();
     examples::add_tile_options(program, n, side);
 
     return program.main(argc, argv, [&] {
@@ -14,7 +15,7 @@ int main(int argc, char** argv) {
         auto rt = program.make_runtime();
         rt.run([&] { examples::tiled_spd_fill(a, program.seed()); });
         const std::size_t tasks = rt.run([&] {
-            weft::graph dag;
+            weft::graph dag(program.graph_options());
             examples::add_cholesky(dag, a);
             dag.run();
             return dag.size();

@@ -6,6 +6,7 @@ int main(int argc, char** argv) {
     std::size_t n = 4096, side = examples::blas_tile;
     examples::program program("LU factorisation of a dense matrix by tiles, as a graph of tasks.",
                               "tiled_lu --n 8192 --tile 512");
+    program.add_check_accesses();
     examples::add_tile_options(program, n, side);
 
     return program.main(argc, argv, [&] {
@@ -15,7 +16,7 @@ int main(int argc, char** argv) {
         auto rt = program.make_runtime();
         rt.run([&] { examples::tiled_lu_fill(a, program.seed()); });
         const std::size_t tasks = rt.run([&] {
-            weft::graph dag;
+            weft::graph dag(program.graph_options());
             examples::add_lu(dag, a, pivots.data());
             dag.run();
             return dag.size();

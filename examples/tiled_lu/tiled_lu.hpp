@@ -19,6 +19,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <span>
 #include <utility>
 #include <vector>
 
@@ -32,18 +33,18 @@ inline constexpr double tiled_lu_cycles_per_entry = 5.4;
 inline void add_lu(weft::graph& dag, const tiled_matrix& a, int* pivots) {
     const std::size_t tiles = a.tiles();
     const tiled_way way{tiles};
-    using weft::read, weft::readwrite, weft::name, weft::priority;
+    using weft::read, weft::write, weft::readwrite, weft::name, weft::priority;
     for (std::size_t k = 0; k < tiles; ++k) {
         tile kk = a(k, k);
-        int* exchanged = pivots + k * a.side();
-        dag.add([=] { blas::getrf(kk, exchanged); }, readwrite(kk.datum()), name("getrf"),
-                priority(way.factor(k)));
+        std::span exchanged(pivots + k * a.side(), kk.rows);
+        dag.add([=] { blas::getrf(kk, exchanged.data()); }, readwrite(kk.datum()), write(exchanged),
+                name("getrf"), priority(way.factor(k)));
         for (std::size_t i = k + 1; i < tiles; ++i) {
             tile ik = a(i, k), ki = a(k, i);
             dag.add([=] { blas::solve_upper(kk, ik); }, read(kk.datum()), readwrite(ik.datum()), name("trsm"),
                     priority(way.solve(i, k)));
-            dag.add([=] { blas::solve_lower(kk, exchanged, ki); }, read(kk.datum()), readwrite(ki.datum()),
-                    name("swap_trsm"), priority(way.solve(i, k)));
+            dag.add([=] { blas::solve_lower(kk, exchanged.data(), ki); }, read(kk.datum()), read(exchanged),
+                    readwrite(ki.datum()), name("swap_trsm"), priority(way.solve(i, k)));
         }
         for (std::size_t j = k + 1; j < tiles; ++j) {
             for (std::size_t i = k + 1; i < tiles; ++i) {

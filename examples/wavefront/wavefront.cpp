@@ -6,6 +6,7 @@ int main(int argc, char** argv) {
     std::size_t n = 16384, block = 512;
     examples::program program("The best local alignment of two related sequences, by blocks.",
                               "wavefront --n 50000 --block 1000");
+    program.add_check_accesses();
     auto& options = program.options();
     options.add_option("--n", n, "letters of the first sequence")
         ->check(CLI::Range(1U, 1U << 20))
@@ -20,7 +21,7 @@ int main(int argc, char** argv) {
         examples::alignment alignment(a, b, block);
         auto rt = program.make_runtime();
         const std::size_t tasks = rt.run([&] {
-            weft::graph dag;
+            weft::graph dag(program.graph_options());
             alignment.add_to(dag);
             dag.run();
             return dag.size();

@@ -60,7 +60,8 @@ public:
     void add_to(weft::graph& dag) {
         for (edge& left : left_) {
             for (edge& above : above_) {
-                dag.add([&] { fill(left, above); }, weft::readwrite(std::span(left.scores)),
+                dag.add([&] { fill(left, above); }, weft::read(std::span(left.letters)),
+                        weft::read(std::span(above.letters)), weft::readwrite(std::span(left.scores)),
                         weft::readwrite(std::span(above.scores)), weft::concurrent(best_),
                         weft::name("block"));
             }
