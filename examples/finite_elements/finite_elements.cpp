@@ -20,19 +20,22 @@ int main(int argc, char** argv) {
     options.add_option("--accesses", accesses, "how the tasks that scatter say that they add to forces")
         ->check(CLI::IsMember({"readwrite", "concurrent", "commutative"}))
         ->capture_default_str();
+    bool one_datum = false;
+    options.add_flag("--one-datum", one_datum, "the forces are one datum, not one for each part of the mesh");
 
     return program.main(argc, argv, [&] {
-        examples::wave_mesh mesh(elements, block, program.seed()), expected(elements, block, program.seed());
+        examples::wave_mesh mesh(elements, block, program.seed(), one_datum),
+            expected(elements, block, program.seed());
         auto rt = program.make_runtime();
         const std::size_t tasks = rt.run([&] {
             weft::graph dag(program.graph_options());
             for (std::size_t step = 0; step < steps; ++step) {
                 if (accesses == "readwrite") {
-                    mesh.add_step(dag, [](auto forces) { return weft::readwrite(forces); }, false);
+                    mesh.add_step(dag, [](const auto& forces) { return weft::readwrite(forces); }, false);
                 } else if (accesses == "concurrent") {
-                    mesh.add_step(dag, [](auto forces) { return weft::concurrent(forces); }, true);
+                    mesh.add_step(dag, [](const auto& forces) { return weft::concurrent(forces); }, true);
                 } else {
-                    mesh.add_step(dag, [](auto forces) { return weft::commutative(forces); }, false);
+                    mesh.add_step(dag, [](const auto& forces) { return weft::commutative(forces); }, false);
                 }
             }
             dag.run();

@@ -99,9 +99,11 @@ class wave_mesh {
 public:
     static constexpr double time_step = 0.02; // below the limit of stability for stiffness up to 2
 
-    // A cube of so many elements on each side, in blocks of `side` x `side` columns of elements.
-    wave_mesh(std::size_t elements, std::size_t side, std::uint64_t seed)
-        : elements_(elements)
+    // A cube of so many elements on each side, in blocks of `side` x `side` columns of elements. The forces
+    // are one datum, as in the paper, or one for each part of the mesh that blocks share.
+    wave_mesh(std::size_t elements, std::size_t side, std::uint64_t seed, bool forces_are_one_datum = false)
+        : forces_are_one_datum_(forces_are_one_datum)
+        , elements_(elements)
         , block_(std::min(side, elements))
         , parts_in_row_((elements + block_ - 1) / block_ + 1) {
         number_points();
@@ -121,12 +123,18 @@ public:
                     read(displacement(s)), read(std::span(b.points)), write(std::span(b.values)),
                     name("gather"));
             dag.add([&] { process(b); }, readwrite(std::span(b.values)), name("process"));
-            dag.add([&, atomic] { scatter(b, atomic); }, read(std::span(b.points)), read(std::span(b.values)),
-                    adds(force(p)), adds(force(q)), adds(force(r)), adds(force(s)), name("scatter"));
+            const auto work = [&, atomic] { scatter(b, atomic); };
+            if (forces_are_one_datum_)
+                dag.add(work, read(std::span(b.points)), read(std::span(b.values)), adds(all_forces_),
+                        name("scatter"));
+            else
+                dag.add(work, read(std::span(b.points)), read(std::span(b.values)), adds(force(p)),
+                        adds(force(q)), adds(force(r)), adds(force(s)), name("scatter"));
         }
         for (std::size_t p = 0; p < parts(); ++p) {
-            dag.add([this, p] { advance(p); }, read(of_part(mass_, p)), readwrite(force(p)),
-                    readwrite(of_part(velocity_, p)), readwrite(displacement(p)), name("advance"));
+            dag.add([this, p] { advance(p); }, read(of_part(mass_, p)), read(all_forces_),
+                    readwrite(force(p)), readwrite(of_part(velocity_, p)), readwrite(displacement(p)),
+                    name("advance"));
         }
     }
     // END-EXAMPLE finite_elements
@@ -315,6 +323,8 @@ private:
     }
 
     element_basis basis_;
+    bool forces_are_one_datum_;
+    weft::datum all_forces_;
     std::size_t elements_, block_, parts_in_row_;
     std::vector<std::size_t> first_of_part_;   // and where the last one ends
     std::vector<std::uint32_t> first_of_line_; // of points along x

@@ -55,7 +55,7 @@ struct resource {
 struct resource_table {
     std::vector<std::unique_ptr<resource>> all{};
     std::vector<std::unique_ptr<exclusive_set>> sets{};
-    int reserve_after = 16; ///< refusals of a task, until it reserves what it needs
+    int reserve_after = 256; ///< refusals of a task, until it reserves what it needs
 
     resource* find(std::string_view name) const noexcept;
     std::string names() const; ///< for messages

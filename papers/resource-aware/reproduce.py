@@ -1,0 +1,102 @@
+#!/usr/bin/env python3
+"""Runs the claims of "Resource-aware task scheduling" in virtual time and prints them beside the paper's figures.
+
+    papers/resource-aware/reproduce.py                      examples of build/release
+    papers/resource-aware/reproduce.py --build build/dev    of another build
+    papers/resource-aware/reproduce.py --json               one JSON object
+    papers/resource-aware/reproduce.py --policy steal       another scheduler than OmpSs's default
+
+Exit status: 0 every claim has the sign that the paper says, 1 one has not, or a run failed.
+"""
+
+import argparse
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+class Runs:
+    def __init__(self, build, policy):
+        self.build, self.policy = build, policy
+
+    def seconds(self, machine, example, *options, workers=None):
+        env = {k: v for k, v in os.environ.items() if not k.startswith("WEFT_")}
+        env.update(WEFT_ENGINE="model", WEFT_MACHINE=str(ROOT / "machines" / machine), WEFT_POLICY=self.policy)
+        if workers:
+            env["WEFT_WORKERS"] = str(workers)
+        command = [str(self.build / "examples" / example), "--json", *options]
+        done = subprocess.run(command, env=env, capture_output=True, text=True, timeout=600)
+        if done.returncode != 0:
+            sys.exit(f"{' '.join(command)} failed:\n{done.stderr}{done.stdout}")
+        return json.loads(done.stdout.splitlines()[-1])["seconds"]
+
+
+def copy_and_compute(runs):
+    """Section 5.1, figure 10: copies of 100 MB first, and computations enough to occupy the other three workers meanwhile."""
+    machine, folder = "core-i7-2600k.toml", ROOT / "examples" / "copy_compute"
+    work = ["--copies", "20", "--mbytes", "100", "--computations", "48", "--steps", "9000000", "--copies-first"]
+
+    def run(resources, workers):
+        return runs.seconds(machine, "copy_compute", *work, "--resources", str(folder / resources), workers=workers)
+
+    serial, free, limited = run("many_copies.toml", 1), run("many_copies.toml", 4), run("resources.toml", 4)
+    return [
+        ("copy + compute, one copy at a time against four: time", -0.30, limited / free - 1),
+        ("  speed-up over serial, four copies at a time", 2.3, serial / free),
+        ("  speed-up over serial, one copy at a time", 3.7, serial / limited),
+    ]
+
+
+def n_body(runs):
+    """Section 5.3: 8192 particles in blocks of 512, four steps, on two Xeon 5520."""
+    by_turns, in_order = (runs.seconds("xeon-5520-2x4.toml", "n_body", "--accesses", a)
+                          for a in ("commutative", "readwrite"))
+    return [("n-body, commutative against inout: speed-up", 0.13, in_order / by_turns - 1)]
+
+
+def finite_elements(runs):
+    """Section 5.3, figure 16: gather, process, scatter of elements with 5 x 5 x 5 points into one vector."""
+    by_turns, in_order, atomic = (runs.seconds("xeon-5520-2x4.toml", "finite_elements", "--one-datum", "--accesses", a)
+                                  for a in ("commutative", "readwrite", "concurrent"))
+    return [
+        ("finite elements, commutative against atomic updates: time", -0.40, by_turns / atomic - 1),
+        ("finite elements, commutative against inout: time", -0.10, by_turns / in_order - 1),
+    ]
+
+
+def verdict(paper, ours):
+    if abs(paper) > 1:
+        return "same direction" if ours > 1 else "OTHER DIRECTION"
+    if paper * ours <= 0:
+        return "OTHER SIGN"
+    return "within 1.5x" if 1 / 1.5 <= ours / paper <= 1.5 else "same sign"
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--build", type=Path, default=ROOT / "build" / "release")
+    parser.add_argument("--policy", default="locality", help="default: locality, which is OmpSs's")
+    parser.add_argument("--json", action="store_true")
+    chosen = parser.parse_args()
+    if not (chosen.build / "examples" / "copy_compute").exists():
+        sys.exit(f"{chosen.build}/examples/copy_compute is not there: build it, or name another build with --build")
+    runs = Runs(chosen.build, chosen.policy)
+    claims = [c for part in (copy_and_compute, n_body, finite_elements) for c in part(runs)]
+    rows = [{"claim": text.strip(), "paper": paper, "ours": ours, "verdict": verdict(paper, ours)}
+            for text, paper, ours in claims]
+    if chosen.json:
+        print(json.dumps({"policy": chosen.policy, "claims": rows}))
+    else:
+        print(f"| claim (policy {chosen.policy}) | paper | ours | |\n|---|---|---|---|")
+        for row in rows:
+            shown = (f"{v:+.1%}" if abs(row["paper"]) < 1 else f"{v:.1f}" for v in (row["paper"], row["ours"]))
+            print(f"| {row['claim']} | {' | '.join(shown)} | {row['verdict']} |")
+    return 1 if any(row["verdict"].startswith("OTHER") for row in rows) else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
