@@ -1,6 +1,6 @@
 // Tasks that copy memory beside tasks that compute.
 //
-//   M. Tillenius, E. Larsson, R. M. Badia, X. Martorell: Resource-aware task scheduling. ACM TECS 2015, 4.2.
+//   M. Tillenius, E. Larsson, R. M. Badia, X. Martorell: Resource-aware task scheduling. ACM TECS 2015.
 //
 // A few copies at once use up the bandwidth of the memory; each more only makes all of them slower. Copies
 // need the resource `bandwidth`, so that a file can say how many of them are good for the machine: the others

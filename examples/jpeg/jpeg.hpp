@@ -1,6 +1,6 @@
 // Many images are read, compressed and written: a pipeline as a graph of tasks.
 //
-//   M. Tillenius, E. Larsson, R. M. Badia, X. Martorell: Resource-aware task scheduling. ACM TECS 2015, 4.4.
+//   M. Tillenius, E. Larsson, R. M. Badia, X. Martorell: Resource-aware task scheduling. ACM TECS 2015.
 //
 // Tasks that read and write need the resource `file`. How many of them may run at once stands in a file of
 // the machine, not here: a disk that turns likes one, others bear more.

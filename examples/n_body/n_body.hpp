@@ -1,6 +1,6 @@
 // Particles that attract each other, in blocks: n-body by all pairs, in the way of
 //
-//   M. Tillenius, E. Larsson, R. M. Badia, X. Martorell: Resource-aware task scheduling. ACM TECS 2015, 4.5.
+//   M. Tillenius, E. Larsson, R. M. Badia, X. Martorell: Resource-aware task scheduling. ACM TECS 2015.
 //
 // A task is a pair of blocks: it computes the force between each two of their particles once, and adds it to
 // both, so it changes the forces of two blocks. In which order these tasks run is all the same to physics:
