@@ -95,6 +95,7 @@ struct alignas(std::max_align_t) task {
     task_state state_ = task_state::fresh;
     bool last_ = false;
     bool silent_ = false;         ///< its spawns are not reported
+    bool is_root_ = false;        ///< handed in by submit_root()
     bool claims_ = false;         ///< claim_ is its own
     std::uint8_t arrives_as_ = 0; ///< the `why` of a task handed in from outside
     std::uint32_t block_bytes_ = 0;

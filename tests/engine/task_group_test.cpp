@@ -31,7 +31,8 @@ using test::tracked;
 class group_everywhere : public testing::TestWithParam<test::setup> {
 protected:
     bool queues_children() const {
-        return GetParam().policy.find("parent-first") != std::string::npos || GetParam().policy == "share";
+        return GetParam().policy.find("parent-first") != std::string::npos || GetParam().policy == "share" ||
+               GetParam().policy == "socket";
     }
 
     runtime rt_{GetParam().options()};

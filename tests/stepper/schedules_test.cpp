@@ -5,16 +5,21 @@
 
 #include <gtest/gtest.h>
 
+#include <array>
 #include <atomic>
 #include <chrono>
 #include <cstdint>
 #include <cstdio>
+#include <fstream>
 #include <memory>
 #include <mutex>
 #include <optional>
 #include <random>
 #include <string>
 #include <thread>
+#include <vector>
+
+#include <unistd.h>
 
 #include "engine/programs.hpp"
 #include "engine/support.hpp"
@@ -177,6 +182,111 @@ TEST(schedules, a_notification_reaches_who_is_about_to_wait) {
             rt.run([&] { join([&] { take_turns(0); }, [&] { take_turns(1); }); });
         });
     }
+}
+
+/// Tasks that read, write and add to some data, alone or by turns.
+struct random_graph {
+    static constexpr std::size_t data = 3;
+    enum class how { none, read, write, add };
+    struct step {
+        std::array<how, data> what{};
+        bool needs_one = false; ///< of a resource of which there are two
+        std::uint64_t number = 0;
+    };
+    std::vector<step> steps;
+
+    explicit random_graph(std::uint64_t seed) {
+        std::mt19937_64 random(seed);
+        for (std::uint64_t n = 1; n <= 20; ++n) {
+            step s{.needs_one = random() % 3 == 0, .number = n};
+            for (how& h : s.what) h = static_cast<how>(random() % 4);
+            steps.push_back(s);
+        }
+    }
+    struct world {
+        std::array<std::uint64_t, data> x{};
+        std::array<std::atomic<int>, data> inside{};
+        std::atomic<int> holders{0}, wrong{0}, ran{0};
+
+        void carry_out(const step& s) {
+            ++ran;
+            if (s.needs_one && ++holders > 2) ++wrong;
+            std::uint64_t seen = s.number;
+            for (std::size_t d = 0; d < data; ++d)
+                if (s.what[d] == how::read || s.what[d] == how::write) seen = seen * 31 + x[d];
+            for (std::size_t d = 0; d < data; ++d) {
+                if (s.what[d] == how::add && inside[d]++ != 0) ++wrong;
+                if (s.what[d] == how::write) x[d] = seen;
+                if (s.what[d] == how::add) x[d] += s.number * s.number;
+                if (s.what[d] == how::add) --inside[d];
+            }
+            if (s.needs_one) --holders;
+        }
+    };
+    void add_to(graph& dag, world& w, const step& s) const {
+        static int nobody;
+        const auto access = [&](std::size_t d) {
+            switch (s.what[d]) {
+            case how::read: return ::weft::read(w.x[d]);
+            case how::write: return readwrite(w.x[d]);
+            case how::add: return commutative(w.x[d]);
+            case how::none: break;
+            }
+            return ::weft::read(nobody);
+        };
+        const auto work = [&w, &s] { w.carry_out(s); };
+        if (s.needs_one)
+            dag.add(work, access(0), access(1), access(2), needs("thing"));
+        else
+            dag.add(work, access(0), access(1), access(2));
+    }
+};
+
+// Graphs under schedules: who finishes a task and who adds one behind it, who gives back a resource and who
+// is refused, meet at every step.
+TEST(schedules, of_random_graphs) {
+    const std::string resources = testing::TempDir() + "weft-stepped-" + std::to_string(::getpid()) + ".toml";
+    std::ofstream(resources) << "reserve_after = 2\n[[resource]]\nname = \"thing\"\namount = 2\n";
+    auto policies = test::all_policies;
+    policies.emplace_back("locality");
+    const auto until = std::chrono::steady_clock::now() + std::chrono::seconds(20);
+    std::uint64_t done = 0;
+    for (; done < 300 && !testing::Test::HasFailure() && std::chrono::steady_clock::now() < until; ++done) {
+        const std::uint64_t seed = test::seed + done;
+        const std::string& policy = policies[seed % policies.size()];
+        const int workers = 1 + static_cast<int>(seed / policies.size() % 3);
+        SCOPED_TRACE("WEFT_TEST_SEED=" + std::to_string(seed) + ", " + policy + ", " +
+                     std::to_string(workers));
+        const random_graph g(seed);
+        random_graph::world expected, got;
+        constexpr int runs = 2;
+        const bool once = seed % 2 == 0;
+        for (int run = 0; run < runs; ++run)
+            for (const auto& s : g.steps) expected.carry_out(s);
+        stepper::run(seed, [&] {
+            auto o = options(policy, workers, seed);
+            o.resources = resources;
+            runtime rt(o);
+            graph dag({.once = once, .throttle = 5});
+            rt.run([&] {
+                for (int run = 0; run < runs; ++run) {
+                    // Half of them are there when it begins; of a graph that is kept, in the second run all.
+                    const bool adds = once || run == 0;
+                    for (std::size_t n = 0; adds && n < g.steps.size() / 2; ++n)
+                        g.add_to(dag, got, g.steps[n]);
+                    dag.start();
+                    for (std::size_t n = g.steps.size() / 2; adds && n < g.steps.size(); ++n)
+                        g.add_to(dag, got, g.steps[n]);
+                    dag.wait();
+                }
+            });
+        });
+        EXPECT_EQ(got.x, expected.x);
+        EXPECT_EQ(got.wrong, 0);
+        EXPECT_EQ(got.ran, expected.ran);
+    }
+    std::remove(resources.c_str());
+    std::printf("%llu schedules of graphs\n", static_cast<unsigned long long>(done));
 }
 
 } // namespace

@@ -41,7 +41,6 @@ task& make_flow_task(worker* w, engine& home, group& of, const flow_task& f) {
     t.graph_number_ = f.number;
     t.bottom_level_ = f.bottom_level;
     t.silent_ = home.need.lazy;
-    t.arrives_as_ = static_cast<std::uint8_t>(why::released);
     return t;
 }
 
@@ -60,7 +59,6 @@ void start_flow(engine& home, group& of, const flow_task& f) {
         return leave_runtime();
     }
     task& t = make_flow_task(nullptr, home, of, f);
-    t.arrives_as_ = static_cast<std::uint8_t>(why::root);
     of.open_.fetch_add(1, std::memory_order_relaxed); // the wait is still to come (G1)
     submit_root(home, t);
 }

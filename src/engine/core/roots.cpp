@@ -87,14 +87,14 @@ void run_in_default(body b) { engine::run_root(engine::default_engine(), b); }
 namespace weft::engine {
 
 bool is_root(const task& t) noexcept {
-    // Frames and silent children have the level of their task; a graph's tasks did not come in as roots.
-    return t.level_ == 0 && !t.frame_ && t.id_ != 0 && t.arrives_as_ == static_cast<std::uint8_t>(why::root);
+    return t.is_root_; // frames and silent children have the level of their task, and so have tasks of graphs
 }
 
 void submit_root(engine& e, task& t) {
     t.root_ = e.roots.fetch_add(1, std::memory_order_relaxed); // a number, orders nothing
     t.id_ = static_cast<std::uint64_t>(t.root_) * 2 + 1;
     t.silent_ = e.need.lazy;
+    t.is_root_ = true;
     e.submit(t, why::root);
 }
 

@@ -22,8 +22,7 @@ std::string wait_register::to_string() const {
         while (number < seen.size() && seen[number] != e->which) ++number;
         if (number == seen.size()) seen.push_back(e->which);
         // Tasks of a silent zone have no identity, roots no group that they were spawned in.
-        const bool is_root = t->level() == 0 && t->id() != 0;
-        text += is_root ? fmt::format("  root {}", t->root())
+        text += is_root(*t) ? fmt::format("  root {}", t->root())
                         : fmt::format("  task {}{} of level {} below root {}",
                                       t->id() ? fmt::format("{:x}", t->id()) : "without a number",
                                       t->hint().name.empty() ? "" : fmt::format(" '{}'", t->hint().name),
