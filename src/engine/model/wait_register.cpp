@@ -1,5 +1,7 @@
 #include "engine/model/wait_register.hpp"
 
+#include "engine/core/engine.hpp"
+
 #include <fmt/format.h>
 
 #include <utility>
@@ -23,10 +25,10 @@ std::string wait_register::to_string() const {
         if (number == seen.size()) seen.push_back(e->which);
         // Tasks of a silent zone have no identity, roots no group that they were spawned in.
         text += is_root(*t) ? fmt::format("  root {}", t->root())
-                        : fmt::format("  task {}{} of level {} below root {}",
-                                      t->id() ? fmt::format("{:x}", t->id()) : "without a number",
-                                      t->hint().name.empty() ? "" : fmt::format(" '{}'", t->hint().name),
-                                      t->level(), t->root());
+                            : fmt::format("  task {}{} of level {} below root {}",
+                                          t->id() ? fmt::format("{:x}", t->id()) : "without a number",
+                                          t->hint().name.empty() ? "" : fmt::format(" '{}'", t->hint().name),
+                                          t->level(), t->root());
         text += fmt::format(" waits since {:.6f} s for {}", static_cast<double>(e->since) * 1e-9,
                             e->what ? e->what : "its turn");
         if (e->what) text += fmt::format(" (no. {})", number + 1);
