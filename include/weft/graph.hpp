@@ -209,6 +209,7 @@ private:
 
         graph& to;
         impl::graph_node* node = nullptr;
+        mutable bool is_open = true; ///< neither committed nor given up
     };
 
     void apply(impl::graph_node&, const impl::data_clause&);

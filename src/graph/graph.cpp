@@ -65,12 +65,11 @@ graph::addition::addition(graph& g) : to(g) {
         throw;
     }
     node->missing.store(1, std::memory_order_relaxed); // until the commit
-    s.committed = false;
 }
 
 graph::addition::~addition() {
+    if (!is_open) return; // the commit has left the lock
     state& s = *to.state_;
-    if (s.committed) return; // which has left the lock
     s.give_up(*node);
     s.adding.unlock();
 }
@@ -117,7 +116,7 @@ graph_task graph::commit(const addition& a) {
     const bool is_forgotten = s.options.once && s.running;
     if (n.waits_for == 0 && !is_forgotten) s.sources.grow() = t;
     if (s.options.once) s.unfinished.fetch_add(1, std::memory_order_relaxed);
-    s.committed = true;
+    a.is_open = false;
     while (s.levels && s.levels->size() <= t) s.levels->add_task();
     if (!s.running) {
         n.missing.store(n.waits_for, std::memory_order_relaxed);

@@ -48,7 +48,6 @@ void graph::state::give_up(graph_node& n) noexcept {
     if (n.act) n.act(n.room, false);
     n.extras = 0;
     n.act = [](void*, bool) {};
-    committed = true;
     if (!running)
         n.missing.store(n.waits_for, std::memory_order_relaxed);
     else if (n.missing.fetch_sub(1, std::memory_order_acq_rel) == 1) // as in commit()

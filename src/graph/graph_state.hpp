@@ -120,7 +120,6 @@ struct graph::state {
     std::vector<resource*> by_datum;     ///< those, by number of the datum
     std::vector<std::uint32_t> claiming; ///< tasks that have claims
     stable_array<std::uint32_t> sources; ///< tasks that wait for none
-    bool committed = true;               ///< the addition under way
     bool has_backward_edges = false;     ///< the order of adding is no topological order
     bool running = false;
     std::uint32_t run = 0;           ///< number of the present or last run
