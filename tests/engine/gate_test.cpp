@@ -333,7 +333,7 @@ TEST(gate, of_resources_that_exclude_each_other_one_is_in_use) {
         auto& mine = i % 2 ? red : blue;
         auto& other = i % 2 ? blue : red;
         dag.add(
-            [&] {
+            [&, i] {
                 if (++mine > 1) ++together;
                 wrong += other.load();
                 cost(500 + 100 * static_cast<unsigned>(i % 7));
