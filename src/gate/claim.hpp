@@ -1,7 +1,9 @@
 #pragma once
 
+#include "gate/core_pool.hpp"
 #include "gate/resource.hpp"
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -18,10 +20,15 @@ struct claim : std::enable_shared_from_this<claim> {
         int place = -1; ///< where it is held; -1: it is not
     };
 
-    std::vector<part> parts{}; ///< each resource once
-    claim* above = nullptr;    ///< of the nearest task around it that has one
-    int refusals = 0;          ///< in a row
-    int reserved_by = -1;      ///< rank from which it reserves what it needs; -1: it does not
+    std::vector<part> parts{};       ///< each resource once
+    claim* above = nullptr;          ///< of the nearest task around it that has one
+    int refusals = 0;                ///< in a row
+    int reserved_by = -1;            ///< rank from which it reserves what it needs; -1: it does not
+    core_request cores{};            ///< workers, beside what is in `parts` for them
+    std::atomic<int> shares_left{0}; ///< of a task that is run once by each of its workers
+
+    /// Its workers have been called: where they are was settled, and what it takes again it takes there.
+    bool is_settled() const noexcept { return cores.rank >= 0; }
 
     /// Is told what the task and its descendants touch; null: nobody wants to know.
     void (*touched)(claim&, const void* data, std::size_t bytes, int how) = nullptr;

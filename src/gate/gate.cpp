@@ -58,10 +58,23 @@ int gate::place_at(const resource& r, int rank) noexcept {
 std::optional<int> gate::room(const claim& c, const claim::part& p, int rank) const noexcept {
     const resource& r = *p.of;
     if (r.set && r.set->active && r.set->active != &r) return std::nullopt;
+    // Who was called to a team keeps what it was given, wherever its members are.
+    if (c.is_settled()) rank = c.cores.rank;
     // Who holds something passes those who reserve, or both would wait for each other; and so does who
     // descends from a holder, which may be waiting for it.
     bool passes = c.holds_some();
     for (const claim* a = c.above; a && !passes; a = a->above) passes = a->holds_some();
+    if (r.pool) {
+        // What a team's task holds, all who could ask for its members have above them alike.
+        passes = false;
+        for (const claim* a = &c; a && !a->is_settled() && !passes; a = a->above) passes = a->holds_some();
+        // Who comes after a reservation of workers takes none at all: places of all scopes overlap.
+        for (const claim* older : reserving_) {
+            if (older == &c || passes) break;
+            if (older->cores.count > 0 && older->part_of(r)) return std::nullopt;
+        }
+        return r.pool->has_room(c.cores, rank) ? std::optional(0) : std::nullopt;
+    }
     const auto reserved = [&](int place) -> std::int64_t {
         if (passes) return 0;
         for (const claim* older : reserving_) {
@@ -94,6 +107,7 @@ std::optional<int> gate::room(const claim& c, const claim::part& p, int rank) co
 
 /// The first part that cannot be had there, or is held elsewhere; null if all of it can be had.
 const claim::part* gate::obstacle(const claim& c, int rank) const noexcept {
+    if (c.is_settled()) rank = c.cores.rank;
     for (const claim::part& p : c.parts)
         if (p.place < 0 ? !room(c, p, rank) : !is_at(p, rank)) return &p;
     return nullptr;
@@ -108,6 +122,7 @@ bool gate::is_possible(const claim& c, int rank) noexcept {
 
 /// `preferred`, or another one that is possible; -1: none is.
 int gate::possible_rank(const claim& c, int preferred) noexcept {
+    if (c.is_settled()) return c.cores.rank;
     if (preferred >= 0 && is_possible(c, preferred)) return preferred;
     if (const resource* r = c.binding())
         for (const resource::quantity& q : r->at)
@@ -122,6 +137,7 @@ bool gate::is_at(const claim::part& held, int rank) noexcept {
 /// A rank at which all of it can be had now: `first`, or one of the place where the fewest are on their way
 /// to.
 std::optional<int> gate::rank_with_room(const claim& c, int first) noexcept {
+    if (c.is_settled()) return obstacle(c, first) ? std::nullopt : std::optional(c.cores.rank);
     if (!obstacle(c, first)) return first;
     const resource* const r = c.binding();
     if (!r) return std::nullopt;
@@ -145,6 +161,10 @@ void gate::take(claim& c, int rank) noexcept {
     for (claim::part& p : c.parts) {
         if (p.place >= 0) continue;
         p.place = *room(c, p, rank);
+        if (p.of->pool) {
+            p.of->pool->take(c.cores, rank);
+            continue;
+        }
         p.of->at[static_cast<std::size_t>(p.place)].used += p.amount;
         if (exclusive_set* s = p.of->set) {
             s->active = p.of;
@@ -156,6 +176,10 @@ void gate::take(claim& c, int rank) noexcept {
 }
 
 void gate::give_back(claim::part& p) noexcept {
+    if (p.of->pool) { // the team gives them back, when it has ended
+        p.place = -1;
+        return;
+    }
     p.of->at[static_cast<std::size_t>(p.place)].used -= p.amount;
     p.place = -1;
     if (exclusive_set* s = p.of->set; s && --s->users == 0) s->active = nullptr;
@@ -166,7 +190,7 @@ void gate::give_back(claim::part& p) noexcept {
 bool gate::admit(int rank, task& t, claim& c, released& out) {
     const std::lock_guard guard(lock_);
     for (const claim::part& p : c.parts) {
-        if (p.place < 0 || is_at(p, rank)) continue;
+        if (p.place < 0 || is_at(p, rank) || c.is_settled()) continue;
         // It has that already: given in advance, or kept while it was suspended.
         bind(t, p.of->at[static_cast<std::size_t>(p.place)].ranks, out);
         return false;
@@ -216,7 +240,15 @@ void gate::give_back(int rank, claim& c, bool all, released& out) {
         give_back(p);
         any = true;
     }
+    if (all) c.cores.rank = -1;
     if (any) look_again(c, rank, out);
+}
+
+void gate::give_back_cores(int rank, core_pool& pool, const std::vector<int>& by_cell, released& out) {
+    const std::lock_guard guard(lock_);
+    pool.give_back(by_cell);
+    reconsider(pool.tokens, rank, out);
+    look_at_freed(rank, out);
 }
 
 // ---- who is next
@@ -224,6 +256,10 @@ void gate::give_back(int rank, claim& c, bool all, released& out) {
 /// Something has become free that `c` had, or had in view: others may go now.
 void gate::look_again(const claim& c, int rank, released& out) {
     reconsider(c, rank, out);
+    look_at_freed(rank, out);
+}
+
+void gate::look_at_freed(int rank, released& out) {
     while (!freed_.empty()) { // who had reserved does so no longer
         const claim* const next = freed_.back();
         freed_.pop_back();
@@ -293,7 +329,7 @@ bool gate::let_go(task& t, resource* r, bool is_oldest, int rank, released& out)
 /// To the caller at rank `from` if it may run there, else to those who may.
 void gate::hand_on(task& t, const claim& c, int from, int to, released& out) {
     const resource* r = c.binding();
-    if (!r) return out.tasks.push_back(&t);
+    if (!r || c.is_settled()) return out.tasks.push_back(&t);
     const bool is_fixed =
         std::ranges::any_of(c.parts, [](const claim::part& p) { return p.of->has_places() && p.place >= 0; });
     const rank_range there = r->at[static_cast<std::size_t>(place_at(*r, to))].ranks;
@@ -305,17 +341,25 @@ void gate::hand_on(task& t, const claim& c, int from, int to, released& out) {
 void gate::bind(task& t, rank_range ranks, released& out) {
     bound_to(ranks).tasks.push_back(&t);
     bound_.store(bound_.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
-    out.at.push_back(ranks);
+    out.at.push_back({ranks, t.arena_});
 }
 
-task* gate::take_bound(int rank) {
+task* gate::take_bound(int rank, const engine::arena* in) {
     const std::lock_guard guard(lock_);
     for (bound_tasks& p : places_) {
         if (!p.ranks.contains(rank)) continue;
-        if (task* const t = p.tasks.pop_front()) {
-            bound_.store(bound_.load(std::memory_order_relaxed) - 1, std::memory_order_relaxed);
-            return t;
+        task* found = nullptr;
+        queue::chain<task> others;
+        while (task* const t = p.tasks.pop_front()) {
+            if (!found && t->arena_ == in)
+                found = t;
+            else
+                others.push_back(t);
         }
+        p.tasks = std::move(others);
+        if (!found) continue;
+        bound_.store(bound_.load(std::memory_order_relaxed) - 1, std::memory_order_relaxed);
+        return found;
     }
     return nullptr;
 }

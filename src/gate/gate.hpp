@@ -14,14 +14,22 @@
 
 namespace weft {
 
+namespace engine {
+struct arena;
+}
+
 /// What may start now, whatever the policy says: between its next() and the start of a task. README.md beside
 /// this file has the rules.
 class gate {
 public:
     /// Tasks that have become free to go, for the caller to hand on when the lock has been left.
     struct released {
-        queue::chain<task> tasks{};   ///< to the policy: they may run anywhere, or where the caller is
-        std::vector<rank_range> at{}; ///< something waits here for workers of these ranks: wake one of each
+        struct bound {
+            rank_range ranks;
+            engine::arena* in;
+        };
+        queue::chain<task> tasks{}; ///< to the policy: they may run anywhere, or where the caller is
+        std::vector<bound> at{};    ///< something waits here for workers of these ranks: wake one of each
     };
 
     gate(resource_table&&, const machine&);
@@ -40,9 +48,12 @@ public:
     /// The task is suspended: it gives back what may rest.
     void rest(int rank, claim&, released&);
 
-    /// A task that only workers of certain ranks may run, this one among them; null if there is none. It
-    /// comes without policy::ready.
-    task* take_bound(int rank);
+    /// The workers of a team are free again, so many of each cell.
+    void give_back_cores(int rank, core_pool&, const std::vector<int>& by_cell, released&);
+
+    /// A task of that arena that only workers of certain ranks may run, this one among them; null if there is
+    /// none. It comes without policy::ready.
+    task* take_bound(int rank, const engine::arena* = nullptr);
     bool has_bound() const noexcept { return bound_.load(std::memory_order_relaxed) > 0; } // a hint
 
     /// The tasks that wait here, one a line, for reports of deadlocks.
@@ -68,6 +79,7 @@ private:
     void refuse(claim&, int rank);
     queue::chain<task>& list_for(const claim&, resource& in_the_way) noexcept;
     void look_again(const claim&, int rank, released&);
+    void look_at_freed(int rank, released&);
     void reconsider(const claim&, int rank, released&);
     bool let_go(task&, resource*, bool is_oldest, int rank, released&);
     void reconsider(resource&, int rank, released&);

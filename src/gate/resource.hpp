@@ -15,6 +15,7 @@ namespace weft {
 /// What there is one of a resource for: a task takes it where it runs.
 enum class scope : std::uint8_t { machine, package, memory_node, cache, core, device };
 
+struct core_pool;
 struct resource;
 
 /// Resources of which one is in use at a time, by any number of tasks.
@@ -44,6 +45,7 @@ struct resource {
     bool rests = false;   ///< given back while the task that holds it is suspended
     bool exceeds = false; ///< as long as some of it is free a task may start, even if it needs more
     exclusive_set* set = nullptr;
+    core_pool* pool = nullptr;    ///< it is the workers of that one
     queue::chain<task> refused{}; ///< tasks for which there was not enough of it, in that order
 
     bool has_places() const noexcept { return per != scope::machine && per != scope::device; }

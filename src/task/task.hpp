@@ -14,6 +14,9 @@ namespace weft {
 
 struct fiber;
 struct claim;
+namespace engine {
+struct arena;
+}
 
 using worker_id = int;
 using time_ns = std::int64_t;
@@ -78,6 +81,7 @@ struct alignas(std::max_align_t) task {
     group* group_ = nullptr; ///< counts it
     group* scope_ = nullptr; ///< innermost group whose cancellation concerns it
     claim* claim_ = nullptr; ///< at the gate: its own, or that of the nearest task around it that has one
+    engine::arena* arena_ = nullptr; ///< whose workers run it; good while it is in somebody's hands or queue
     std::uint64_t id_ = 0;
     hints hint_{};
     std::span<const data_access> uses_{};
@@ -97,6 +101,7 @@ struct alignas(std::max_align_t) task {
     bool silent_ = false;         ///< its spawns are not reported
     bool is_root_ = false;        ///< handed in by submit_root()
     bool claims_ = false;         ///< claim_ is its own
+    bool share_ = false;          ///< of a moldable task
     std::uint8_t arrives_as_ = 0; ///< the `why` of a task handed in from outside
     std::uint32_t block_bytes_ = 0;
 };
