@@ -3,27 +3,24 @@
 /// The gate's word carried out.
 namespace weft::engine {
 
-namespace {
-
 void hand_on(worker& w, gate::released& out) {
     while (task* const t = out.tasks.pop_front()) offer(w, *t, why::granted);
     const int workers = w.eng.worker_count();
-    for (const rank_range ranks : out.at) {
-        // With more workers than cores, several stand for one rank.
-        const bool one_each = workers <= w.eng.on.size();
-        w.eng.announce(
-            w, {workers, one_each ? weft::workers{ranks.first, ranks.last} : weft::workers{0, workers}});
+    for (const auto& [ranks, in] : out.at) {
+        // With more workers than cores, several stand for one rank; and a team's ranks are its own.
+        const bool one_each = !in->is_team() && workers <= w.eng.on.size();
+        w.eng.announce_in(*in, one_each ? weft::workers{ranks.first, ranks.last} : in->all());
     }
 }
-
-} // namespace
 
 bool admit(worker& w, task& t) {
     charge(w, operation::gate);
     gate::released out;
     const bool may = w.eng.door.admit(w.core, t, *t.claim_, out);
+    const bool calls = may && t.claim_->cores.count > 0 && !t.claim_->is_settled();
     hand_on(w, out);
-    return may;
+    if (calls) publish(w, t);
+    return may && !calls;
 }
 
 void rest_claim(worker& w, task& t) {

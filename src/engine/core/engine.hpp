@@ -1,5 +1,6 @@
 #pragma once
 
+#include "engine/core/arena.hpp"
 #include "engine/core/timer.hpp"
 #include "engine/core/worker.hpp"
 #include "gate/gate.hpp"
@@ -11,9 +12,12 @@
 #include <weft/impl/entry.hpp>
 
 #include <atomic>
+#include <functional>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
 namespace weft::engine {
 
@@ -25,17 +29,22 @@ struct measured_run { ///< in an engine's time
     std::optional<time_ns> work{}; ///< of all workers in user code, if the engine can tell
 };
 
+/// Makes one more instance of an engine's policy.
+using policy_factory = std::function<std::unique_ptr<policy>()>;
+
 /// What every engine offers to the code shared between them: the carrying out of spawns, joins, waits and
 /// completions is in this folder, how workers get work and how they are told is the engine's.
 struct engine {
-    engine(std::unique_ptr<policy> p, machine m, std::size_t stack_bytes, std::size_t keep_fibers,
-           resource_table resources);
+    /// Without a factory no task can ask for a team of workers.
+    engine(std::unique_ptr<policy> p, machine m, int workers, std::size_t stack_bytes,
+           std::size_t keep_fibers, resource_table resources, policy_factory another);
     virtual ~engine() = default;
 
     /// The scheduler on the current fiber: takes tasks and runs them. Returns when the fiber has been given a
     /// child to run.
     virtual void schedule() = 0;
-    /// `p` says where a task was just put and who could run it; wakes somebody if needed.
+    /// `p` says where a task of the worker's arena was just put and who could run it; wakes somebody if
+    /// needed.
     virtual void announce(worker&, const placed& p) = 0;
     /// Hands out hidden entries to those who ask. Called in the runtime or in the exposure handler;
     /// `by_signal`: a signal came.
@@ -43,9 +52,24 @@ struct engine {
     /// Gets an exposed entry back if its thief has not taken it yet.
     virtual bool take_back(worker&, impl::frame&) noexcept = 0;
     virtual time_ns now() const noexcept = 0;
-    /// From any thread: some worker offers the task to the policy.
+    /// From any thread: some worker of the task's arena offers it to the policy.
     virtual void submit(task&, why) = 0;
     virtual int worker_count() const noexcept = 0;
+
+    // For teams: arena.hpp.
+    /// Wakes those of the range who sleep: they look again.
+    virtual void wake_in(arena&, workers) = 0;
+    /// The same for so many of each cell, also those who stand by.
+    virtual void summon(arena&, const std::vector<int>& by_cell) = 0;
+    /// Something was put somewhere by no member.
+    virtual void announce_in(arena&, workers) = 0;
+    /// A worker stops looking for work in its arena, with nothing to run.
+    virtual void leave_watch(worker&) noexcept = 0;
+    /// Returns when worker::called_into was written and call() said so, or when the engine stops.
+    virtual void await_team(worker&) = 0;
+    virtual void call(worker&) noexcept = 0;
+    virtual std::uint32_t draw(worker&, std::uint32_t below) = 0;
+
     /// From any thread. set_timer throws weft::error when there is none to be had; when cancel_timer has
     /// returned, the timer does not fire, or has fired to the end.
     virtual void set_timer(timer&) = 0;
@@ -93,8 +117,13 @@ struct engine {
     /// Returns when nothing is left of earlier roots, where that could be seen in the next one's figures.
     virtual void settle() {}
 
-    std::unique_ptr<policy> scheduler;
+    const std::unique_ptr<policy> scheduler; ///< of the outermost arena
+    const policy_factory another_policy;
     machine on;
+    arena outermost;
+    queue::spin_lock<> making_arenas; ///< guards the next one
+    std::map<std::vector<worker_id>, std::unique_ptr<arena>>
+        teams{}; ///< by the number of the arena around, and members
     gate door;
     requirements need;
     fiber_pool fibers;
@@ -108,17 +137,20 @@ inline constexpr std::int32_t not_returnable = -1;
 /// What `w` may run next, by the gate or the policy.
 inline pick next_task(worker& w, bool last_look) {
     if (w.eng.door.has_bound()) [[unlikely]] // a last look comes after a fence: see gate::bind
-        if (task* const t = w.eng.door.take_bound(w.core)) return {t, w.id};
-    return w.eng.scheduler->next(w.id, last_look);
+        if (task* const t = w.eng.door.take_bound(w.core, &w.in())) return {t, w.local};
+    return w.in().scheduler->next(w.local, last_look);
 }
 
 // admission.cpp
-/// Of a task that has a claim of its own, before it starts or goes on: false if the gate keeps it.
+/// Of a task that has a claim of its own, before it starts or goes on: false if the gate keeps it, or its
+/// team is called together.
 bool admit(worker&, task&);
 /// It is about to be suspended.
 void rest_claim(worker&, task&);
-/// In user code: the calling task has ended as far as its claim goes.
+/// In user code: the calling task has ended as far as its claim, or that of which it is a share, goes.
 void give_back_claim();
+/// Offers what the gate has let go.
+void hand_on(worker&, gate::released&);
 
 inline void charge(worker& w, operation o) noexcept {
     if (w.slow) [[unlikely]]

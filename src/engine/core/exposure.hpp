@@ -33,6 +33,8 @@ public:
         } else {
             counted_ = static_cast<continuation&>(entry).in;
             counted_->open_.fetch_add(1, std::memory_order_relaxed); // the child above counts from now on
+            if (owner.in().is_team()) [[unlikely]]
+                owner.in().begin();
             owner.oldest = of.above;
         }
     }
@@ -41,6 +43,8 @@ public:
         owner_.oldest = oldest_before_;
         if (!counted_) return;
         counted_->open_.fetch_sub(1, std::memory_order_relaxed); // the owner's own 1 keeps it above 0 (G1)
+        if (owner_.in().is_team()) [[unlikely]]
+            owner_.in().unbegin();
         static_cast<continuation&>(entry_).thief = continuation::unexposed;
     }
 

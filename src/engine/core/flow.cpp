@@ -33,6 +33,8 @@ task& make_flow_task(worker* w, engine& home, group& of, const flow_task& f) {
     }
     adopt(t, nullptr, &of, *f.hint);
     t.scope_ = &of;
+    // A run that outlives the team it began in goes on outside.
+    t.arena_ = f.in && f.in->is_team() && f.in->begin_in(f.incarnation) ? f.in : &home.outermost;
     t.id_ = graph_task_id(f.number);
     t.claim_ = f.at_gate;
     t.claims_ = f.claims;
@@ -41,6 +43,25 @@ task& make_flow_task(worker* w, engine& home, group& of, const flow_task& f) {
     t.graph_number_ = f.number;
     t.bottom_level_ = f.bottom_level;
     t.silent_ = home.need.lazy;
+    return t;
+}
+
+task& make_flow_share(worker& w, const task& of) {
+    task& t = make_task(&w, w.eng, sizeof(body), alignof(std::max_align_t));
+    ::new (t.closure_) body(*static_cast<const body*>(of.closure_));
+    t.call_ = of.call_;
+    t.group_ = of.group_;
+    t.scope_ = of.scope_;
+    t.hint_ = of.hint_;
+    t.claim_ = of.claim_;
+    t.id_ = of.id_;
+    t.level_ = of.level_;
+    t.root_ = of.root_;
+    t.graph_ = of.graph_;
+    t.graph_number_ = of.graph_number_;
+    t.bottom_level_ = of.bottom_level_;
+    t.silent_ = of.silent_;
+    t.arrives_as_ = of.arrives_as_;
     return t;
 }
 

@@ -13,9 +13,11 @@ struct flow_task {
     void* graph = nullptr;
     std::uint32_t number = 0;
     const hints* hint = &no_hints;
-    claim* at_gate = nullptr; ///< its own, or that of a task around it
-    bool claims = false;      ///< it is its own
-    std::int32_t root = 0;    ///< that it descends from
+    claim* at_gate = nullptr;      ///< its own, or that of a task around it
+    bool claims = false;           ///< it is its own
+    arena* in = nullptr;           ///< that the run belongs to; null: the outermost
+    std::uint32_t incarnation = 0; ///< of the team, if that is one
+    std::int32_t root = 0;         ///< that it descends from
     std::uint64_t graph_id = 0;
     int bottom_level = 0;
     std::size_t uses = 0; ///< how many data it declares
@@ -23,6 +25,8 @@ struct flow_task {
 
 /// A record for it; task::uses_ has room for so many data, which the caller fills in.
 task& make_flow_task(worker*, engine& home, group& of, const flow_task&);
+/// A share of a moldable one, beside itself.
+task& make_flow_share(worker&, const task& of);
 /// It is ready: from any thread; the group counts it from now on, and must have open children or a wait still
 /// to come.
 void hand_in(worker*, engine& home, group& of, task&);

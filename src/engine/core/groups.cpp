@@ -52,7 +52,7 @@ void wait_as_worker(group& g) {
     charge(w, operation::wait);
     after_wait then = after_wait::stay;
     if (g.flags_.load(std::memory_order_relaxed) & group::flag_begun)
-        then = w.eng.scheduler->group_wait(w.id, me, g);
+        then = w.in().scheduler->group_wait(w.local, me, g);
     if (is_open(g)) {
         try {
             claim_wait(g);
@@ -156,13 +156,14 @@ void commit_child(group& g, child_record s, const hints& h, void (*run)(void*),
     if (g.apart_) {
         engine::adopt(t, nullptr, &g, h);
         g.open_.fetch_add(1, std::memory_order_relaxed); // as above
+        if (w.in().is_team()) w.in().begin();
         engine::submit_root(w.eng, t);
         return leave_runtime();
     }
     task& me = *w.current->running;
     engine::begin_group(w, g, me);
     engine::adopt(t, &me, &g, h);
-    const order how = w.eng.scheduler->spawn(w.id, me, t);
+    const order how = w.in().scheduler->spawn(w.local, me, t);
     try {
         engine::carry_out(w, g, t, how);
     } catch (...) {

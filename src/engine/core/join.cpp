@@ -89,7 +89,7 @@ bool fork_tasks(body a, const hints& ha, body b, const hints& hb) {
     // The closures stay on this stack until the wait.
     try {
         task& ta = child(a, ha, false);
-        const order how_a = w->eng.scheduler->spawn(w->id, *parent, ta);
+        const order how_a = w->in().scheduler->spawn(w->local, *parent, ta);
         if (how_a == order::lazy) {
             engine::free_task(w, ta);
             --parent->children_;
@@ -100,7 +100,7 @@ bool fork_tasks(body a, const hints& ha, body b, const hints& hb) {
         engine::carry_out(*w, g, ta, how_a);
         w = hot_self();
         task& tb = child(b, hb, true);
-        const order how_b = w->eng.scheduler->spawn(w->id, *parent, tb);
+        const order how_b = w->in().scheduler->spawn(w->local, *parent, tb);
         engine::carry_out(*w, g, tb, how_b);
     } catch (...) { // no stack, no memory: what was spawned uses this frame
         leave_runtime();

@@ -23,11 +23,11 @@ loop_shape shape_of_loop() noexcept {
     worker& w = *hot_self();
     task& t = *w.current->running;
     // What a loop learns of its times would make every run of a model another one.
-    if (t.silent_) return {w.slow, 0, w.eng.worker_count()};
+    if (t.silent_) return {w.slow, 0, w.in().size()};
     enter_runtime();
-    const int pieces = w.eng.scheduler->pieces(w.id, t);
+    const int pieces = w.in().scheduler->pieces(w.local, t);
     leave_runtime();
-    return {true, pieces, w.eng.worker_count()};
+    return {true, pieces, w.in().size()};
 }
 
 void mark_iteration(int k) {
@@ -39,7 +39,7 @@ void mark_iteration(int k) {
                     "a call by the root, outside of its joins and groups");
     enter_runtime();
     t.children_ = 0;
-    w->eng.scheduler->iteration(w->id, t, k);
+    w->in().scheduler->iteration(w->local, t, k);
     leave_runtime();
 }
 

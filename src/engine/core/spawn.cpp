@@ -24,14 +24,14 @@ void begin_group(worker& w, group& g, task& owner) {
         g.data_ = w.blocks.take(block);
         std::memset(g.data_, 0, bytes);
     }
-    w.eng.scheduler->group_begin(w.id, owner, g);
+    w.in().scheduler->group_begin(w.local, owner, g);
     g.flags_.fetch_or(group::flag_shown, std::memory_order_release); // pairs with the loads above
 }
 
 void end_reported_group(worker& w, group& g) noexcept {
     if (!(g.flags_.load(std::memory_order_relaxed) & group::flag_begun)) return;
     g.flags_.fetch_and(~(group::flag_begun | group::flag_shown), std::memory_order_relaxed);
-    w.eng.scheduler->group_end(w.id, *g.owner_, g);
+    w.in().scheduler->group_end(w.local, *g.owner_, g);
     if (g.data_) {
         w.blocks.give(g.data_, (w.eng.need.group_bytes + block_cache::unit - 1) / block_cache::unit *
                                    block_cache::unit);
@@ -46,6 +46,7 @@ namespace {
 void run_child_first(worker& w, task& parent, task& child, fiber& on) noexcept {
     fiber& self = *w.current;
     parent.fiber_ = &self;
+    parent.arena_ = &w.in();
     parent.state_ = task_state::suspended;
     on.reset_chain();
     on.has_child = false;
@@ -54,6 +55,12 @@ void run_child_first(worker& w, task& parent, task& child, fiber& on) noexcept {
               {[](worker& at, void* p, void*) { offer(at, *static_cast<task*>(p), why::continuation); },
                &parent, nullptr});
     parent.state_ = task_state::running;
+}
+
+void count_child(const worker& w, group& g) noexcept {
+    g.open_.fetch_add(1, std::memory_order_relaxed); // the spawner's own 1 keeps it above 0 (G1)
+    if (w.in().is_team()) [[unlikely]]
+        w.in().begin();
 }
 
 void run_record(void* record) {
@@ -81,19 +88,19 @@ void carry_out(worker& w, group& g, task& t, order how) {
             how = order::call;
         }
         if (how == order::child_first) {
-            g.open_.fetch_add(1, std::memory_order_relaxed); // the spawner's own 1 keeps it above 0 (G1)
+            count_child(w, g);
             return run_child_first(w, parent, t, *on);
         }
         if (how == order::lazy) {
             t.silent_ = true;
             w.count.tasks.add();
-            w.eng.scheduler->started(w.id, t);
+            w.in().scheduler->started(w.local, t);
             t.state_ = task_state::running;
             std::exception_ptr never; // its closure is in place
             return run_below(w, g, *on, t, run_record, &t, never);
         }
     }
-    g.open_.fetch_add(1, std::memory_order_relaxed); // as above
+    count_child(w, g);
     if (how == order::parent_first) return offer(w, t, why::spawned);
     call(w, t, false);
 }

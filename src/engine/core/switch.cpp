@@ -29,12 +29,16 @@ static_assert(offsetof(hot_words, limit) == 0 && offsetof(hot_words, head) == 8 
 
 namespace weft::engine {
 
-engine::engine(std::unique_ptr<policy> p, machine m, std::size_t stack_bytes, std::size_t keep_fibers,
-               resource_table resources)
+engine::engine(std::unique_ptr<policy> p, machine m, int workers, std::size_t stack_bytes,
+               std::size_t keep_fibers, resource_table resources, policy_factory another)
     : scheduler(std::move(p))
+    , another_policy(std::move(another))
     , on(std::move(m))
+    , outermost(*this, 0, static_cast<std::size_t>(workers))
     , door(std::move(resources), on)
-    , fibers(stack_bytes, keep_fibers, fiber_entry) {}
+    , fibers(stack_bytes, keep_fibers, fiber_entry) {
+    outermost.scheduler = scheduler.get();
+}
 
 void engine::user_code_ends(worker& w) noexcept {
     if (w.meters) w.current->running->self_ns_ += now() - w.stretch_began;
@@ -84,6 +88,8 @@ fiber& take_fiber_or_die(worker& w) noexcept {
         // The parent is below this fiber again, with all its older entries exposed.
         in.open_.fetch_sub(1,
                            std::memory_order_relaxed); // the count was taken by this worker, for this entry
+        if (w.in().is_team()) [[unlikely]]
+            w.in().unbegin();
         w.oldest = &parent;
         mine = true;
     }
@@ -98,6 +104,8 @@ fiber& take_fiber_or_die(worker& w) noexcept {
     // The thief is between taking the entry, which is in this fiber, and reading it.
     while (!k.read.load(std::memory_order_acquire)) queue::std_sync::yield(); // pairs with task_of_frame
     child_done(&w, in);
+    if (w.in().is_team()) [[unlikely]]
+        end_in_team(w, w.in());
 }
 
 } // namespace
@@ -119,6 +127,7 @@ void suspend(worker& w0, why reason, void (*action)(worker&, void*, void*), void
     fiber& next = take_fiber_or_die(w0);
     task& t = *self.running;
     t.fiber_ = &self;
+    t.arena_ = &w0.in();
     t.state_ = task_state::suspended;
     w0.count.suspensions.add();
     if (w0.slow) [[unlikely]] {
@@ -127,7 +136,7 @@ void suspend(worker& w0, why reason, void (*action)(worker&, void*, void*), void
     }
     if (t.claims_) [[unlikely]]
         rest_claim(w0, t);
-    w0.eng.scheduler->blocked(w0.id, t, reason);
+    w0.in().scheduler->blocked(w0.local, t, reason);
     next.reset_chain();
     switch_to(w0, next, {action, a, b});
     t.state_ = task_state::running;

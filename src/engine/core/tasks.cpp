@@ -51,6 +51,7 @@ task& make_task(worker* w, engine& e, std::size_t closure_bytes, std::size_t clo
     }
     auto* t = ::new (block) task;
     std::memset(static_cast<void*>(t + 1), 0, e.need.task_bytes);
+    t->arena_ = w ? &w->in() : &e.outermost;
     t->block_bytes_ = static_cast<std::uint32_t>(bytes);
     if (closure_bytes) {
         auto at = reinterpret_cast<std::uintptr_t>(block) + closure_at;
@@ -95,7 +96,7 @@ void start(worker& w0, task& t) {
 
     if (t.frame_) {
         impl::frame& f = *t.frame_;
-        w0.eng.scheduler->started(w0.id, t);
+        w0.in().scheduler->started(w0.local, t);
         if (w0.meters) t.birth_ns_ = w0.eng.now();
         leave_runtime();
         const bool ok = f.run(&f);
@@ -108,7 +109,7 @@ void start(worker& w0, task& t) {
     }
 
     const bool cancelled = is_cancelled(t.scope_);
-    if (!cancelled) w0.eng.scheduler->started(w0.id, t);
+    if (!cancelled) w0.in().scheduler->started(w0.local, t);
     if (w0.meters) t.birth_ns_ = w0.eng.now();
     leave_runtime();
     std::exception_ptr error;
@@ -127,7 +128,7 @@ void call(worker& w0, task& t, bool silent) {
     t.silent_ = silent;
     w0.count.tasks.add();
     const bool cancelled = is_cancelled(t.scope_);
-    if (!cancelled) w0.eng.scheduler->started(w0.id, t);
+    if (!cancelled) w0.in().scheduler->started(w0.local, t);
     if (w0.meters) t.birth_ns_ = w0.eng.now();
     leave_runtime();
     std::exception_ptr error;
@@ -145,7 +146,7 @@ void retire(worker& w, task& t, bool cancelled) noexcept {
         used.self = t.self_ns_;
         used.wall = w.eng.now() - t.birth_ns_;
     }
-    w.eng.scheduler->finished(w.id, t, used);
+    w.in().scheduler->finished(w.local, t, used);
     if (w.slow) [[unlikely]]
         w.eng.task_retired(w, t);
     free_task(&w, t);
@@ -153,12 +154,17 @@ void retire(worker& w, task& t, bool cancelled) noexcept {
 
 void finish(worker& w, task& t, bool cancelled) noexcept {
     group* in = t.group_;
+    arena& of = *t.arena_;
     retire(w, t, cancelled);
     if (in) child_done(&w, *in);
+    if (of.is_team()) [[unlikely]]
+        end_in_team(w, of);
 }
 
 void offer(worker& w, task& t, why reason) noexcept {
-    const placed p = w.eng.scheduler->ready(w.id, t, reason);
+    if (t.arena_ != &w.in()) [[unlikely]]
+        return w.eng.submit(t, reason);
+    const placed p = w.in().scheduler->ready(w.local, t, reason);
     w.eng.announce(w, p);
 }
 
@@ -170,6 +176,7 @@ task& task_of_frame(worker& thief, impl::frame& f) {
             true, std::memory_order_release); // pairs with the loop at the child's end; `f` may be gone now
         task& t = *parent.running;
         t.fiber_ = &parent;
+        t.arena_ = &thief.in(); // which is that of the parent
         t.state_ = task_state::suspended;
         return t;
     }
@@ -229,6 +236,8 @@ void expose_all(worker& w) {
         continuation& k = next->parent_goes_on;
         k.thief = not_returnable;
         k.in->open_.fetch_add(1, std::memory_order_relaxed); // the child above counts from now on
+        if (w.in().is_team()) [[unlikely]]
+            w.in().begin();
         w.oldest = next;
         w.count.exposures.add();
         offer(w, task_of_frame(w, k), why::continuation);

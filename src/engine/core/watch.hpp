@@ -76,13 +76,18 @@ struct watch {
         parked.erase(rank(w));
     }
 
-    /// A worker that is not active: leaves `searching` and sleeps until it is, or `stops()`.
-    template <class Stops>
-    void stand_by(worker_id w, Stops&& stops) {
+    /// A worker that searches no more, and has found nothing: it goes where nobody of these can reach it.
+    void leave(worker_id w) noexcept {
         searching.erase(rank(w)); // as in stop_searching()
         // What was announced to it until now is owed, and handed on. If it was woken without that
         // (policy_context::wake), somebody else looks instead.
         if (!pass_on(w)) wake_one({0, active_count.load(std::memory_order_relaxed)}, w); // a hint
+    }
+
+    /// A worker that is not active: leaves `searching` and sleeps until it is, or `stops()`.
+    template <class Stops>
+    void stand_by(worker_id w, Stops&& stops) {
+        leave(w);
         auto& bed = crew[rank(w)]->bed;
         for (;;) {
             bed.arm();

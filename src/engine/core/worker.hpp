@@ -11,6 +11,7 @@
 #include <cstdint>
 
 namespace weft::engine {
+struct arena;
 struct engine;
 
 /// Counted by the worker alone, read by others for reports: relaxed.
@@ -64,12 +65,20 @@ struct worker {
     explicit worker(worker_id rank, engine::engine& of, std::size_t workers)
         : id(rank)
         , eng(of)
+        , local(rank)
         , askers(workers) {}
     virtual ~worker() = default;
 
-    const worker_id id;
+    engine::arena& in() const noexcept { return *arena_now.load(std::memory_order_relaxed); }
+
+    const worker_id id; ///< among all workers of the engine
     engine::engine& eng;
-    int core = 0; ///< rank of the machine's core it stands for, and is pinned to if the engine pins
+    worker_id local; ///< in its arena: what the policy calls it
+    /// Whose tasks it runs. Written by the worker; others read it to know whether it may be asked.
+    std::atomic<engine::arena*> arena_now{nullptr};
+    std::atomic<engine::arena*> called_into{nullptr}; ///< that of the team it waits for, when all have come
+    task* share = nullptr; ///< of the team's task: what it begins with; written before it is called in
+    int core = 0;          ///< rank of the machine's core it stands for, and is pinned to if the engine pins
     hot_words* hot = nullptr;
     fiber* current = nullptr; ///< whose code is running
     fiber* oldest =

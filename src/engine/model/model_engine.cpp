@@ -86,18 +86,19 @@ model_worker::model_worker(worker_id rank, model_engine& of, std::size_t workers
 }
 
 model_engine::model_engine(std::unique_ptr<policy> p, machine m, model_engine_options o,
-                           resource_table resources)
-    : engine(std::move(p), std::move(m), o.stack_bytes, o.keep_fibers, std::move(resources))
+                           resource_table resources, policy_factory another)
+    : engine(std::move(p), std::move(m), o.workers, o.stack_bytes, o.keep_fibers, std::move(resources),
+             std::move(another))
     , options(with_own_files(std::move(o)))
     , speed(on, options.events)
     , data(on)
-    , bandwidth(data.capacities())
-    , searching(static_cast<std::size_t>(options.workers))
-    , parked(static_cast<std::size_t>(options.workers))
-    , active_count(options.workers) {
+    , bandwidth(data.capacities()) {
     const auto count = static_cast<std::size_t>(options.workers);
-    for (std::size_t i = 0; i < count; ++i)
+    for (std::size_t i = 0; i < count; ++i) {
         crew.push_back(std::make_unique<model_worker>(static_cast<worker_id>(i), *this, count, options.seed));
+        crew.back()->arena_now.store(&outermost, std::memory_order_relaxed); // one thread runs all of them
+        outermost.add_member(*crew.back(), on);
+    }
     need = scheduler->attach(on, *this);
     refuse(need);
     if (!options.report_file.empty() && options.report_file != "-" && !std::ofstream(options.report_file))
@@ -170,8 +171,8 @@ void model_engine::settle() {
     became_quiet.wait(lock, [&] { return quiet; });
 }
 
-std::uint32_t model_engine::random(worker_id w, std::uint32_t below) {
-    const std::uint64_t r = crew[static_cast<std::size_t>(w)]->random(); // 31 bits
+std::uint32_t model_engine::draw(worker& w, std::uint32_t below) {
+    const std::uint64_t r = static_cast<model_worker&>(w).random(); // 31 bits
     return static_cast<std::uint32_t>((r * below) >> 31);
 }
 
@@ -216,10 +217,12 @@ void model_engine::run_thread() {
         quiet = false;
         while (task* t = arrivals.pop_front()) {
             if (static_cast<why>(t->arrives_as_) == why::root && open_roots++ == 0) at_begin = so_far();
-            inbox.push_back(t);
+            arena& to = *t->arena_;
+            to.inbox.push(t);
+            if (to.is_team()) announce_in(to, to.all());
         }
         lock.unlock();
-        watching().announce(all(), 0);
+        announce_in(outermost, all());
     }
 }
 
@@ -243,7 +246,7 @@ void model_engine::report_deadlock() {
         "weft: deadlock at %.6f s of virtual time: nothing can happen any more, no other thread has handed\n"
         "anything in for %g s, and these tasks wait for each other:\n%s",
         static_cast<double>(now()) * 1e-9, options.deadlock_seconds,
-        (waiting.to_string() + door.to_string()).c_str());
+        (waiting.to_string() + door.to_string() + teams_to_string(*this)).c_str());
     write_reports();
     std::_Exit(EXIT_FAILURE); // their stacks cannot be unwound
 }

@@ -50,7 +50,8 @@ inline constexpr time_ns for_ever = time_ns{1} << 61;
 struct model_engine final : engine, policy_context {
     /// Throws weft::error for a machine that does not say how fast its cores are, and for files that cannot
     /// be written.
-    model_engine(std::unique_ptr<policy>, machine, model_engine_options, resource_table = {});
+    model_engine(std::unique_ptr<policy>, machine, model_engine_options, resource_table = {},
+                 policy_factory another = {});
     ~model_engine() override; ///< every root must have ended
 
     // engine
@@ -83,12 +84,21 @@ struct model_engine final : engine, policy_context {
     std::optional<measured_run> last_measured_run() const override;
     std::string describe_last_run(bool as_json) const override;
 
-    // policy_context
+    static arena_watch<model_worker> watching(arena& a) noexcept { return arena_watch<model_worker>(a); }
+    void wake_in(arena&, workers) override;
+    void summon(arena&, const std::vector<int>& by_cell) override;
+    void announce_in(arena& a, workers who) override { watching(a)->announce(who, 0); }
+    void leave_watch(worker& w) noexcept override { watching(w.in())->leave(w.local); }
+    void await_team(worker&) override;
+    void call(worker&) noexcept override;
+    std::uint32_t draw(worker&, std::uint32_t below) override;
+
+    // policy_context, for the outermost arena
     workers all() const override { return {0, worker_count()}; }
     workers active() const override { return all(); }
     int core_of(worker_id w) const override { return w; }
-    std::uint32_t random(worker_id, std::uint32_t below) override;
-    void wake(workers) override;
+    std::uint32_t random(worker_id w, std::uint32_t below) override { return draw(*crew[rank(w)], below); }
+    void wake(workers who) override { wake_in(outermost, who); }
     [[noreturn]] void post(worker_id, worker_id, int, task*) override;
     [[noreturn]] void exchange(worker_id, worker_id) override;
     [[noreturn]] void preempt(worker_id) override;
@@ -128,9 +138,8 @@ struct model_engine final : engine, policy_context {
     task* receive(model_worker&);
     bool take_submitted(model_worker&);
     bool hand_out(worker& victim, model_worker& thief) noexcept;
-    void count_steal(model_worker&, int from);
-    auto watching() noexcept { return watch<decltype(crew)>{searching, parked, crew, active_count}; }
-    double way(worker_id from, worker_id to) const noexcept;
+    void count_steal(model_worker&, const worker& from);
+    double way(const worker& from, const worker& to) const noexcept;
     bool never_sleeps() const noexcept { return options.patience >= for_ever; }
 
     // model_engine.cpp
@@ -149,9 +158,6 @@ struct model_engine final : engine, policy_context {
     std::atomic<time_ns> clock{0}; ///< written by the model's thread; relaxed: others read it for reports
     fiber native;                  ///< of the thread's own stack
     exception_globals* exceptions = nullptr; ///< the ABI's, of the thread
-    queue::worker_set<> searching, parked;
-    std::atomic<int> active_count;
-    queue::chain<task> inbox; ///< handed in by the model itself
     struct alarm {
         model_engine* in;
         timer* of;

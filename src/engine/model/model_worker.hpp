@@ -23,6 +23,7 @@ struct model_worker : worker {
     std::atomic<std::uint64_t> owed{0}; ///< see watch.hpp
     std::minstd_rand random;
     bool working = false; ///< runs tasks
+    bool awaits_team = false;
 
     double debt = 0;           ///< charged and not paid yet, in nanoseconds on a core of speed 1
     double fraction = 0;       ///< of a nanosecond, due and not passed yet

@@ -10,6 +10,10 @@ namespace weft::engine {
 
 namespace {
 
+model_worker& fellow(const arena& a, worker_id r) noexcept {
+    return static_cast<model_worker&>(*a.members[rank(r)]);
+}
+
 model_worker& here() noexcept { return static_cast<model_worker&>(*impl::hot_self()); }
 
 } // namespace
@@ -34,7 +38,7 @@ void model_engine::schedule() {
 
 task* model_engine::find_work(model_worker& w) {
     pay(w, activity::overhead);
-    task* t = look(w, false, activity::overhead).t;
+    task* t = is_called(w) ? nullptr : look(w, false, activity::overhead).t;
     if (t) {
         if (!std::exchange(w.working, true)) ++working_count;
         return t;
@@ -42,26 +46,36 @@ task* model_engine::find_work(model_worker& w) {
     if (std::exchange(w.working, false)) --working_count;
     refuse_askers(w);
     w.count.begin_idle(now());
-    searching.insert(rank(w.id));
+    w.in().searching.insert(rank(w.local));
     for (time_ns since = now(); !t;) {
         const time_ns looked_at = now();
+        if (w.in().calls_anybody() && is_called(w)) {
+            w.debt += on.charges().look;
+            pay(w, activity::search);
+            if (follow_call(w)) { // else others were quicker
+                t = std::exchange(w.share, nullptr);
+                w.in().searching.insert(rank(w.local));
+                since = now();
+                continue;
+            }
+        }
         pick p = look(w, false, activity::search);
         t = p.t;
-        if (!t && p.ask) t = ask(w, *crew[static_cast<std::size_t>(p.from)]);
+        if (!t && p.ask) t = ask(w, fellow(w.in(), p.from));
         if (t) break;
         // Who never sleeps does so when nobody can give it anything any more, so that it can be told.
         const bool alone = working_count == 0 && alarms.empty();
         if (now() - since >= options.patience || (alone && never_sleeps())) {
-            searching.erase(rank(w.id));
+            w.in().searching.erase(rank(w.local));
             t = park(w);
-            searching.insert(rank(w.id));
+            w.in().searching.insert(rank(w.local));
             since = now();
         } else if (now() == looked_at) {
             spend(w, 1, activity::search); // where looking costs nothing, time must go on nevertheless
         }
     }
     w.count.end_idle(now());
-    watching().stop_searching(w.id);
+    watching(w.in())->stop_searching(w.local);
     w.working = true;
     ++working_count;
     pay(w, activity::search);
@@ -70,22 +84,23 @@ task* model_engine::find_work(model_worker& w) {
 
 pick model_engine::look(model_worker& w, bool last, activity as) {
     take_submitted(w);
+    const arena& in = w.in();
     const pick p = next_task(w, last);
-    const bool shared = p.from >= worker_count();
-    const bool away = !shared && p.from != w.id;
-    w.debt += shared ? on.charges().lock : away ? way(w.id, p.from) : on.charges().look;
-    if (p.t && away) count_steal(w, p.from);
+    const bool shared = p.from >= in.size();
+    const bool away = !shared && p.from != w.local;
+    w.debt += shared ? on.charges().lock : away ? way(w, fellow(in, p.from)) : on.charges().look;
+    if (p.t && away) count_steal(w, fellow(in, p.from));
     pay(w, as);
     return p;
 }
 
-double model_engine::way(worker_id from, worker_id to) const noexcept {
-    return on.steal_latency_ns(core_of(from), core_of(to)).value_or(on.charges().look_away);
+double model_engine::way(const worker& from, const worker& to) const noexcept {
+    return on.steal_latency_ns(from.core, to.core).value_or(on.charges().look_away);
 }
 
-void model_engine::count_steal(model_worker& w, int from) {
+void model_engine::count_steal(model_worker& w, const worker& from) {
     w.count.steals.add();
-    ++steals_by_distance[on.distance(core_of(w.id), core_of(from))];
+    ++steals_by_distance[on.distance(w.core, from.core)];
 }
 
 // ---- hidden entries
@@ -93,19 +108,19 @@ void model_engine::count_steal(model_worker& w, int from) {
 task* model_engine::receive(model_worker& w) {
     impl::frame* const entry = std::exchange(w.answer, nullptr);
     if (!entry) return nullptr;
-    count_steal(w, w.answered_by);
+    count_steal(w, *crew[static_cast<std::size_t>(w.answered_by)]);
     task& t = task_of_frame(w, *entry);
-    const placed p = scheduler->ready(w.id, t, why::exposed);
-    task* mine = scheduler->next(w.id, false).t;
+    const placed p = w.in().scheduler->ready(w.local, t, why::exposed);
+    task* mine = w.in().scheduler->next(w.local, false).t;
     if (mine != &t) announce(w, p); // the policy keeps it for somebody else, or for later
     return mine;
 }
 
 task* model_engine::ask(model_worker& w, model_worker& victim) {
     if (&victim == &w || !victim.working) return nullptr;
-    const double there = way(w.id, victim.id) / 2;
+    const double there = way(w, victim) / 2;
     spend(w, there, activity::search);
-    if (victim.working) wait_for_answer(w, victim);
+    if (victim.working && &victim.in() == &w.in()) wait_for_answer(w, victim);
     spend(w, there, activity::search); // its owner may take the answer back meanwhile
     return receive(w);
 }
@@ -123,7 +138,7 @@ void model_engine::wait_for_answer(model_worker& w, model_worker& victim) {
         if (!std::exchange(w.asks, nullptr)) return; // answered, or refused
     }
     // It was interrupted.
-    if (victim.working) hand_out(victim, w);
+    if (victim.working && &victim.in() == &w.in()) hand_out(victim, w);
 }
 
 void model_engine::end_wait(model_worker& asker) {
@@ -155,10 +170,10 @@ void model_engine::answer(worker& victim, bool) noexcept {
         const auto id = victim.askers.take_one_in(0, rank(worker_count()), rank(victim.id));
         if (!id) return;
         model_worker& asker = *crew[*id];
-        if (asker.answer) continue;
+        if (asker.answer || &asker.in() != &victim.in()) continue;
         if (asker.asks == &victim) {
             if (hand_out(victim, asker)) end_wait(asker);
-        } else if (parked.contains(*id) && hand_out(victim, asker)) {
+        } else if (asker.in().parked.contains(rank(asker.local)) && hand_out(victim, asker)) {
             asker.bed.wake();
         }
     }
@@ -175,27 +190,28 @@ bool model_engine::take_back(worker& w, impl::frame& f) noexcept {
 task* model_engine::park(model_worker& w) {
     task* t = nullptr;
     const auto ask_all = [&] {
-        const workers victims = scheduler->victims(w.id);
+        const workers victims = w.in().scheduler->victims(w.local);
         for (worker_id v = victims.first; v < victims.last && !w.answer; ++v) {
-            if (v == w.id) continue;
-            model_worker& victim = *crew[static_cast<std::size_t>(v)];
-            victim.askers.insert(rank(w.id)); // stays: who begins to work later answers then
+            if (v == w.local) continue;
+            model_worker& victim = fellow(w.in(), v);
+            if (&victim.in() != &w.in()) continue; // in a team inside of this arena: see leave()
+            victim.askers.insert(rank(w.id));      // stays: who begins to work later answers then
             if (victim.working && hand_out(victim, w))
-                spend(w, way(w.id, v) + on.charges().signal, activity::search);
+                spend(w, way(w, victim) + on.charges().signal, activity::search);
         }
     };
     const auto look_again = [&] {
-        if (w.answer) return true;
+        if (w.answer || is_called(w)) return true;
         take_submitted(w);
         if (pick p = next_task(w, true); p.t) {
             t = p.t;
-            if (p.from != w.id && p.from < worker_count()) count_steal(w, p.from);
+            if (p.from != w.local && p.from < w.in().size()) count_steal(w, fellow(w.in(), p.from));
             return true;
         }
         w.count.parks.add();
         return false;
     };
-    watching().park(w.id, ask_all, look_again);
+    watching(w.in())->park(w.local, ask_all, look_again);
     if (w.answer) {
         task* got = receive(w);
         if (!t) return got;
@@ -205,8 +221,9 @@ task* model_engine::park(model_worker& w) {
 }
 
 bool model_engine::take_submitted(model_worker& w) {
+    auto handed_in = w.in().inbox.take_all();
     bool any = false;
-    while (task* t = inbox.pop_front()) {
+    while (task* t = handed_in.pop_front()) {
         offer(w, *t, static_cast<why>(t->arrives_as_));
         any = true;
     }
@@ -215,13 +232,41 @@ bool model_engine::take_submitted(model_worker& w) {
 
 void model_engine::announce(worker& w, const placed& p) {
     auto& self = static_cast<model_worker&>(w);
-    self.debt += p.at >= worker_count() ? on.charges().lock : p.at != w.id ? way(w.id, p.at) : 0;
-    watching().announce(p.who, p.near < 0 ? w.id : p.near);
+    const arena& in = w.in();
+    self.debt += p.at >= in.size() ? on.charges().lock : p.at != w.local ? way(w, fellow(in, p.at)) : 0;
+    watching(w.in())->announce(p.who, p.near < 0 ? w.local : p.near);
 }
 
-void model_engine::wake(workers who) {
+void model_engine::wake_in(arena& a, workers who) {
     for (worker_id w = who.first; w < who.last; ++w)
-        if (parked.erase(rank(w))) crew[rank(w)]->bed.wake();
+        if (a.parked.erase(rank(w))) fellow(a, w).bed.wake();
+}
+
+// ---- teams
+
+void model_engine::summon(arena& a, const std::vector<int>& by_cell) {
+    std::vector<int> left = by_cell;
+    for (worker_id r = 0; r < a.size(); ++r) {
+        int& wanted = left[static_cast<std::size_t>(a.cell_of(a.members[rank(r)]->core))];
+        if (wanted == 0 || !a.parked.erase(rank(r))) continue;
+        --wanted;
+        fellow(a, r).bed.wake();
+    }
+}
+
+void model_engine::await_team(worker& of) {
+    auto& w = static_cast<model_worker&>(of);
+    turn(w, activity::search);
+    while (!w.called_into.load(std::memory_order_relaxed)) {
+        w.awaits_team = true;
+        block(w); // until call()
+    }
+    turn(w, activity::search);
+}
+
+void model_engine::call(worker& of) noexcept {
+    auto& w = static_cast<model_worker&>(of);
+    if (std::exchange(w.awaits_team, false)) go_on(w, 0);
 }
 
 } // namespace weft::engine

@@ -273,8 +273,9 @@ void model_engine::submit(task& t, why reason) {
     const worker* w = impl::hot_self();
     if (handling_event == this || (w && &w->eng == this)) {
         if (reason == why::root) ++open_roots;
-        inbox.push_back(&t);
-        watching().announce(all(), w ? w->id : 0);
+        arena& to = *t.arena_;
+        to.inbox.push(&t);
+        watching(to)->announce(to.all(), w && &w->in() == &to ? w->local : 0);
         return;
     }
     const std::lock_guard lock(arriving);

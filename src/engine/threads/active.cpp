@@ -15,12 +15,11 @@ void thread_engine::set_active(int count) {
     count = std::clamp(count, 1, worker_count());
     if (!need.resizable || count == active_count.load(std::memory_order_relaxed))
         return; // written under the lock
-    watching().resize(count, [&] { scheduler->resized({0, count}); });
+    watching(outermost)->resize(count, [&] { scheduler->resized({0, count}); });
 }
 
 void thread_engine::stand_by(thread_worker& w) {
-    watching().stand_by(w.id,
-                        [this] { return stopping.load(std::memory_order_acquire); }); // pairs with stop()
+    watching(w.in())->stand_by(w.local, [&] { return is_stopping() || is_called(w); });
     if (options.pin) pin(w); // a control group that changed has moved it
 }
 

@@ -12,12 +12,17 @@ namespace weft::engine {
 /// Where one worker, the asker, receives a hidden entry of another. One word decides every race between the
 /// asker, those who answer, and an owner who wants its entry back:
 ///
-///   value          | written by                      | from
-///   idle           | asker (take, withdraw)          | anything
-///                  | owner of the entry (take_back)  | exactly that entry
-///   asking v       | asker                           | idle
-///   asking anybody | asker                           | idle
-///   an entry       | worker v, its signal handler    | asking v, asking anybody
+///   value            | written by                      | from
+///   idle             | asker (take, withdraw)          | anything
+///                    | owner of the entry (take_back)  | exactly that entry
+///   asking v in a    | asker                           | idle
+///   asking anybody   | asker                           | idle
+///     of a
+///   an entry         | worker v while it is in a, its  | asking v in a, asking anybody of a
+///                    | signal handler                  |
+///
+/// The arena a is part of the word: who answers late, to somebody who has changed arenas and asks again,
+/// fails.
 ///
 /// A1 An entry is in at most one slot; who takes the word away from it owns the entry.
 /// A2 After withdraw() returned null nobody writes the slot until the next ask.
@@ -28,14 +33,14 @@ public:
     using word = std::uintptr_t;
 
     /// Asker. The slot is idle.
-    void ask(int victim) noexcept { store(asking(victim)); }
-    void ask_anybody() noexcept { store(anybody); }
+    void ask(int victim, unsigned arena = 0) noexcept { store(asking(victim, arena)); }
+    void ask_anybody(unsigned arena = 0) noexcept { store(asking_anybody(arena)); }
 
     /// Victim: the entry goes to the asker, unless it has stopped asking this worker. All of the entry is
     /// written before.
-    bool answer(int victim, impl::frame* entry) noexcept {
+    bool answer(int victim, impl::frame* entry, unsigned arena = 0) noexcept {
         word expected = word_.load(std::memory_order_relaxed); // only a guess for the exchange
-        if (expected != asking(victim) && expected != anybody) return false;
+        if (expected != asking(victim, arena) && expected != asking_anybody(arena)) return false;
         // release: the entry's fields, for take(). acquire: the asker armed its bed before it asked
         return word_.compare_exchange_strong(expected, reinterpret_cast<word>(entry),
                                              std::memory_order_acq_rel, std::memory_order_relaxed);
@@ -70,8 +75,14 @@ public:
     bool has_answer() const noexcept { return is_entry(word_.load(std::memory_order_relaxed)); } // a hint
 
 private:
-    static constexpr word idle = 0, anybody = 2;
-    static constexpr word asking(int victim) noexcept { return (static_cast<word>(victim) << 3) | 1; }
+    static constexpr word idle = 0;
+    // The arena's number above 32 bits, the victim's below.
+    static constexpr word asking(int victim, unsigned arena) noexcept {
+        return static_cast<word>(arena) << 32 | static_cast<word>(victim) << 3 | 1;
+    }
+    static constexpr word asking_anybody(unsigned arena) noexcept {
+        return static_cast<word>(arena) << 32 | 2;
+    }
     static constexpr bool is_entry(word w) noexcept { return w != idle && (w & 7) == 0; }
     void store(word w) noexcept {
         word_.store(w, std::memory_order_release);

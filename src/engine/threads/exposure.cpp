@@ -88,7 +88,7 @@ void thread_engine::hand_out(worker& w) noexcept {
         thread_worker& asker = *crew[*id];
         exposure handed(w, *of, *entry, asker.id);
         // From the exchange on, the entry may be running elsewhere.
-        if (!asker.slot.answer(w.id, entry)) { // it asks no more, or somebody else
+        if (!asker.slot.answer(w.id, entry, w.in().number)) { // it asks no more, or somebody else
             handed.undo();
             continue;
         }
@@ -104,7 +104,7 @@ bool thread_engine::take_back(worker& w, impl::frame& f) noexcept {
 }
 
 void thread_engine::ask(thread_worker& asker, thread_worker& victim) noexcept {
-    asker.slot.ask(victim.id);
+    asker.slot.ask(victim.id, asker.in().number);
     victim.askers.insert(rank(asker.id));
     victim.hot->limit.store(
         0, std::memory_order_relaxed); // may be overwritten by the owner: repeated, then signalled

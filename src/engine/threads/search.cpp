@@ -14,12 +14,16 @@ constexpr int looks_a_clock = 16; ///< looks between two readings of the clock
 
 /// Places up to the last rank are the workers' own; a root, say, is not stolen.
 void count_steal(thread_worker& w, const pick& p) noexcept {
-    if (p.from != w.id && p.from < w.eng.worker_count()) w.count.steals.add();
+    if (p.from != w.local && p.from < w.in().size()) w.count.steals.add();
 }
 
 /// Without patience one look at the own places and at another's, then the last one, which goes everywhere.
 int looks_before_clock(std::chrono::nanoseconds patience) noexcept {
     return patience.count() > 0 ? looks_a_clock : 1;
+}
+
+thread_worker& fellow(const thread_worker& w, worker_id of_its_arena) noexcept {
+    return static_cast<thread_worker&>(*w.in().members[rank(of_its_arena)]);
 }
 
 thread_worker& here() noexcept { return static_cast<thread_worker&>(*impl::hot_self()); }
@@ -54,8 +58,8 @@ void thread_engine::schedule() {
 task* thread_engine::find_work(thread_worker& w) {
     // Fast: what the worker has at hand.
     pick p;
-    if (is_active(w)) [[likely]] {
-        if (!inbox.empty()) take_submitted(w);
+    if (is_active(w) && !is_called(w)) [[likely]] {
+        if (!w.in().inbox.empty()) take_submitted(w);
         p = next_task(w, false);
         if (p.t) {
             count_steal(w, p);
@@ -67,24 +71,33 @@ task* thread_engine::find_work(thread_worker& w) {
     w.refusals.fetch_add(1,
                          std::memory_order_release); // pairs with the load in ask_and_wait: nothing from here
     w.count.begin_idle(now());
-    searching.insert(rank(w.id));
+    w.in().searching.insert(rank(w.local));
     task* t = nullptr;
-    for (auto since = clock::now(); !t && !stopping.load(std::memory_order_acquire);) { // pairs with stop()
+    for (auto since = clock::now(); !t && !is_stopping();) {
+        if (w.in().calls_anybody() && follow_call(w)) [[unlikely]] {
+            t = std::exchange(w.share, nullptr);
+            w.in().searching.insert(rank(w.local));
+            since = clock::now();
+            p = {};
+            continue;
+        }
         if (!is_active(w)) [[unlikely]] {
             stand_by(w);
-            searching.insert(rank(w.id));
+            w.in().searching.insert(rank(w.local));
             since = clock::now();
             p = {};
             continue;
         }
         for (int look = looks_before_clock(options.patience); look > 0 && !t; --look) {
-            if (!inbox.empty()) take_submitted(w);
+            if (!w.in().inbox.empty()) take_submitted(w);
             if (!p.t && p.ask && options.patience.count() > 0) {
-                auto& victim = *crew[static_cast<std::size_t>(p.from)];
-                if (&victim != &w && victim.working.load(std::memory_order_relaxed))
+                auto& victim = fellow(w, p.from);
+                if (&victim != &w && victim.working.load(std::memory_order_relaxed) &&
+                    victim.arena_now.load(std::memory_order_relaxed) == &w.in()) // a hint: the slot decides
                     t = ask_and_wait(w, victim);
                 if (t) break;
             }
+            if (is_called(w)) break;
             p = next_task(w, false);
             if (p.t) {
                 t = p.t;
@@ -93,20 +106,20 @@ task* thread_engine::find_work(thread_worker& w) {
             }
             rest();
         }
-        if (!t && clock::now() - since >= options.patience) {
-            searching.erase(rank(w.id));
+        if (!t && clock::now() - since >= options.patience && !is_called(w)) {
+            w.in().searching.erase(rank(w.local));
             t = park(w);
-            searching.insert(rank(w.id));
+            w.in().searching.insert(rank(w.local));
             since = clock::now();
             p = {};
         }
     }
     w.count.end_idle(now());
     if (!t) {
-        searching.erase(rank(w.id));
+        w.in().searching.erase(rank(w.local));
         return nullptr;
     }
-    watching().stop_searching(w.id);
+    watching(w.in())->stop_searching(w.local);
     // seq_cst, then the way out of the runtime reads askers: pairs with park(), which inserts and then reads
     // `working`.
     w.working.store(true, std::memory_order_seq_cst);
@@ -125,8 +138,8 @@ task* thread_engine::receive(thread_worker& w, impl::frame* entry) {
     if (!entry) return nullptr;
     w.count.steals.add();
     task& t = task_of_frame(w, *entry);
-    const placed p = scheduler->ready(w.id, t, why::exposed);
-    task* mine = scheduler->next(w.id, false).t;
+    const placed p = w.in().scheduler->ready(w.local, t, why::exposed);
+    task* mine = w.in().scheduler->next(w.local, false).t;
     if (mine != &t) announce(w, p); // the policy keeps it for somebody else, or for later
     return mine;
 }
@@ -140,8 +153,8 @@ task* thread_engine::ask_and_wait(thread_worker& w, thread_worker& victim) {
         if (w.slot.has_answer())
             if (impl::frame* f = w.slot.take()) return receive(w, f);
         if (w.slot.is_idle()) break; // answered, and taken back by its owner
-        if (victim.refusals.load(std::memory_order_acquire) != refused || !inbox.empty() ||
-            stopping.load(std::memory_order_relaxed))
+        if (victim.refusals.load(std::memory_order_acquire) != refused || !w.in().inbox.empty() ||
+            is_called(w) || stopping.load(std::memory_order_relaxed))
             break;
         rest();
         if (spins % looks_a_clock == looks_a_clock - 1) {
@@ -163,12 +176,14 @@ task* thread_engine::ask_and_wait(thread_worker& w, thread_worker& victim) {
 task* thread_engine::park(thread_worker& w) {
     task* t = nullptr;
     const auto ask = [&] {
-        const workers victims = scheduler->victims(w.id);
+        const workers victims = w.in().scheduler->victims(w.local);
         if (victims.empty()) return;
-        w.slot.ask_anybody();
+        w.slot.ask_anybody(w.in().number);
         for (worker_id v = victims.first; v < victims.last; ++v) {
-            if (v == w.id) continue;
-            thread_worker& victim = *crew[static_cast<std::size_t>(v)];
+            if (v == w.local) continue;
+            thread_worker& victim = fellow(w, v);
+            // Who is in a team inside of this arena looks into `parked` when it is back: see leave().
+            if (victim.arena_now.load(std::memory_order_seq_cst) != &w.in()) continue;
             victim.askers.insert(rank(w.id)); // seq_cst, before `working` is read
             if (!victim.working.load(std::memory_order_seq_cst))
                 continue; // it will see the ask when it starts to work
@@ -177,18 +192,19 @@ task* thread_engine::park(thread_worker& w) {
         }
     };
     const auto look = [&] {
-        if (!inbox.empty()) take_submitted(w);
+        if (is_called(w)) return true;
+        if (!w.in().inbox.empty()) take_submitted(w);
         if (pick p = next_task(w, true); p.t) {
             t = p.t;
             count_steal(w, p);
             return true;
         }
         // pairs with stop()
-        if (stopping.load(std::memory_order_seq_cst) || !inbox.empty() || !is_active(w)) return true;
+        if (stopping.load(std::memory_order_seq_cst) || !w.in().inbox.empty() || !is_active(w)) return true;
         w.count.parks.add();
         return false;
     };
-    watching().park(w.id, ask, look);
+    watching(w.in())->park(w.local, ask, look);
     if (impl::frame* f = w.slot.withdraw()) {
         // With a task in hand already, the frame is offered to the policy like any other.
         task* got = receive(w, f);
@@ -199,7 +215,7 @@ task* thread_engine::park(thread_worker& w) {
 }
 
 bool thread_engine::take_submitted(thread_worker& w) {
-    auto handed_in = inbox.take_all();
+    auto handed_in = w.in().inbox.take_all();
     bool any = false;
     while (task* t = handed_in.pop_front()) {
         offer(w, *t, static_cast<why>(t->arrives_as_));
@@ -209,22 +225,59 @@ bool thread_engine::take_submitted(thread_worker& w) {
 }
 
 void thread_engine::announce(worker& w, const placed& p) {
-    watching().announce(p.who, p.near < 0 ? w.id : p.near);
+    watching(w.in())->announce(p.who, p.near < 0 ? w.local : p.near);
 }
 
-void thread_engine::wake(workers who) {
+void thread_engine::wake_in(arena& a, workers who) {
     queue::std_sync::fence(std::memory_order_seq_cst); // as in announce()
     for (worker_id w = who.first; w < who.last; ++w)
-        if (parked.erase(rank(w))) crew[rank(w)]->bed.wake();
+        if (a.parked.erase(rank(w))) static_cast<thread_worker*>(a.members[rank(w)])->bed.wake();
+}
+
+void thread_engine::summon(arena& a, const std::vector<int>& by_cell) {
+    // After the request was published; who parks or stands by looks for it after a fence of its own.
+    queue::std_sync::fence(std::memory_order_seq_cst);
+    std::vector<int> left = by_cell;
+    for (worker_id r = 0; r < a.size(); ++r) {
+        auto& w = static_cast<thread_worker&>(*a.members[rank(r)]);
+        int& wanted = left[static_cast<std::size_t>(a.cell_of(w.core))];
+        if (wanted == 0) continue;
+        if (a.parked.erase(rank(r))) {
+            --wanted;
+            w.bed.wake();
+        } else if (r >= a.active_count.load(std::memory_order_relaxed)) { // it may stand by
+            w.bed.wake();
+        }
+    }
+}
+
+void thread_engine::await_team(worker& of) {
+    auto& w = static_cast<thread_worker&>(of);
+    const auto called = [&] {
+        // acquire in follow_call(); seq_cst: the bed is armed before
+        return w.called_into.load(std::memory_order_seq_cst) || stopping.load(std::memory_order_seq_cst);
+    };
+    for (const auto since = clock::now(); clock::now() - since < options.patience;)
+        for (int look = 0; look < looks_a_clock; ++look) {
+            if (called()) return;
+            rest();
+        }
+    while (!called()) { // others may wake it for what it has left
+        w.bed.arm();
+        queue::std_sync::fence(std::memory_order_seq_cst); // pairs with form(), and stop()
+        if (!called()) w.bed.sleep();
+        w.bed.disarm();
+    }
 }
 
 void thread_engine::submit(task& t, why reason) {
     t.arrives_as_ = static_cast<std::uint8_t>(reason);
+    arena& to = *t.arena_;
     // From the push on, what waits for `t` may end, and this engine with it: the destructor waits for the
     // count.
     submitting.fetch_add(1, std::memory_order_relaxed); // before the push, which publishes it
-    inbox.push(&t);
-    announce(*crew.front(), {0, all()});
+    to.inbox.push(&t);
+    announce_in(to, to.all());
     submitting.fetch_sub(1, std::memory_order_release); // pairs with the destructor
 }
 

@@ -52,13 +52,11 @@ void give_back_fibers(thread_worker& w) noexcept {
 } // namespace
 
 thread_engine::thread_engine(std::unique_ptr<policy> p, machine m, const thread_engine_options& o,
-                             resource_table resources)
-    : engine(std::move(p), std::move(m), o.stack_bytes, o.keep_fibers, std::move(resources))
+                             resource_table resources, policy_factory another)
+    : engine(std::move(p), std::move(m), o.workers, o.stack_bytes, o.keep_fibers, std::move(resources),
+             std::move(another))
     , options(o)
-    , searching(static_cast<std::size_t>(o.workers))
-    , parked(static_cast<std::size_t>(o.workers))
     , crowded(o.workers > o.cores)
-    , active_count(o.workers)
     , all_ready(o.workers + 1)
     , all_ended(o.workers) {
     const auto count = static_cast<std::size_t>(o.workers);
@@ -68,6 +66,8 @@ thread_engine::thread_engine(std::unique_ptr<policy> p, machine m, const thread_
         seed.generate(&own, &own + 1);
         crew.push_back(std::make_unique<thread_worker>(static_cast<worker_id>(i), *this, count, own | 1));
         crew.back()->core = static_cast<int>(i) % on.size();
+        crew.back()->arena_now.store(&outermost, std::memory_order_relaxed); // its thread is still to come
+        outermost.add_member(*crew.back(), on);
     }
     need = scheduler->attach(on, *this);
     refuse(need);
@@ -200,8 +200,8 @@ int thread_engine::home_of(const void* data, std::size_t) const {
     return -1;
 }
 
-std::uint32_t thread_engine::random(worker_id w, std::uint32_t below) {
-    const std::uint64_t r = crew[static_cast<std::size_t>(w)]->random(); // 31 bits
+std::uint32_t thread_engine::draw(worker& w, std::uint32_t below) {
+    const std::uint64_t r = static_cast<thread_worker&>(w).random(); // 31 bits
     return static_cast<std::uint32_t>((r * below) >> 31);
 }
 

@@ -7,7 +7,6 @@
 #include "engine/threads/exposure_handler.hpp"
 #include "engine/threads/follower.hpp"
 #include "engine/threads/thread_worker.hpp"
-#include "queue/injector.hpp"
 
 #include <atomic>
 #include <chrono>
@@ -36,7 +35,8 @@ struct thread_engine_options {
 
 /// Real threads. README.md beside this file has its protocols: asking, exposure, sleep.
 struct thread_engine final : engine, policy_context {
-    thread_engine(std::unique_ptr<policy>, machine, const thread_engine_options&, resource_table = {});
+    thread_engine(std::unique_ptr<policy>, machine, const thread_engine_options&, resource_table = {},
+                  policy_factory another = {});
     ~thread_engine() override; ///< every root must have ended
 
     // engine
@@ -56,14 +56,23 @@ struct thread_engine final : engine, policy_context {
     bool of_this_process() const noexcept override { return member.of_this_process(); }
     void end_threads_at_exit() noexcept override;
 
-    // policy_context
+    static arena_watch<thread_worker> watching(arena& a) noexcept { return arena_watch<thread_worker>(a); }
+    void wake_in(arena&, workers) override;
+    void summon(arena&, const std::vector<int>& by_cell) override;
+    void announce_in(arena& a, workers who) override { watching(a)->announce(who, 0); }
+    void leave_watch(worker& w) noexcept override { watching(w.in())->leave(w.local); }
+    void await_team(worker&) override;
+    void call(worker& w) noexcept override { static_cast<thread_worker&>(w).bed.wake(); }
+    std::uint32_t draw(worker&, std::uint32_t below) override;
+
+    // policy_context, for the outermost arena
     workers all() const override { return {0, worker_count()}; }
     workers active() const override {
         return {0, active_count.load(std::memory_order_relaxed)}; // a snapshot in any case
     }
     int core_of(worker_id w) const override { return crew[static_cast<std::size_t>(w)]->core; }
-    std::uint32_t random(worker_id, std::uint32_t below) override;
-    void wake(workers) override;
+    std::uint32_t random(worker_id w, std::uint32_t below) override { return draw(*crew[rank(w)], below); }
+    void wake(workers who) override { wake_in(outermost, who); }
     [[noreturn]] void post(worker_id, worker_id, int, task*) override;
     [[noreturn]] void exchange(worker_id, worker_id) override;
     [[noreturn]] void preempt(worker_id) override;
@@ -83,7 +92,9 @@ struct thread_engine final : engine, policy_context {
     task* park(thread_worker&);
     task* receive(thread_worker&, impl::frame*);
     bool take_submitted(thread_worker&);
-    auto watching() noexcept { return watch<decltype(crew)>{searching, parked, crew, active_count}; }
+    bool is_stopping() const noexcept {
+        return stopping.load(std::memory_order_acquire);
+    } // pairs with stop()
     void rest() const noexcept;
 
     // active.cpp
@@ -91,7 +102,9 @@ struct thread_engine final : engine, policy_context {
     /// that is not resizable nothing changes. From any thread; returns when the policy has been told, while
     /// workers may still be busy with what they have.
     void set_active(int count);
-    bool is_active(const thread_worker& w) noexcept { return watching().is_active(w.id); }
+    static bool is_active(const thread_worker& w) noexcept {
+        return w.local < w.in().active_count.load(std::memory_order_relaxed); // as in watch
+    }
     void stand_by(thread_worker&);
     /// As many active workers as there are cores, by the threads' affinity masks and the quota.
     void follow(std::optional<double> quota);
@@ -103,13 +116,13 @@ struct thread_engine final : engine, policy_context {
     const thread_engine_options options;
     alarm_clock alarms{*this};
     std::vector<std::unique_ptr<thread_worker>> crew;
-    queue::injector<task> inbox;
-    queue::worker_set<> searching; ///< awake and looking: they will find what is announced
-    queue::worker_set<> parked;    ///< asleep, or about to be after one last look
+    // Of the outermost arena.
+    queue::worker_set<>&searching = outermost.searching, &parked = outermost.parked;
+    std::atomic<int>& active_count =
+        outermost.active_count; ///< written under resizing; README "Who stands by"
     std::atomic<bool> stopping{false};
     std::atomic<int> submitting{0}; ///< threads inside submit()
     const bool crowded;             ///< more workers than cores: who searches lets others run
-    std::atomic<int> active_count;  ///< written under resizing; README "Who stands by"
     std::mutex resizing;            ///< policy::resized() is never beside itself
     bool incomplete = false;        ///< some thread could not be created; written before all_ready opens
     std::latch all_ready;           ///< the threads and the constructor; outlives the last wait in it
