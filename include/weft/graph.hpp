@@ -3,6 +3,7 @@
 #include <weft/error.hpp>
 #include <weft/hints.hpp>
 #include <weft/impl/graph_node.hpp>
+#include <weft/teams.hpp>
 
 #include <array>
 #include <cstddef>
@@ -174,6 +175,9 @@ public:
         static_assert(std::is_invocable_v<closure&>, "a task of a graph is called without arguments");
         const addition a(*this);
         impl::graph_closure<closure>::make(*a.node, std::forward<F>(f));
+        if constexpr (impl::is_moldable<closure>) make_moldable(*a.node);
+        static_assert(impl::is_moldable<closure> || !(std::is_same_v<Clauses, impl::width_clause> || ...),
+                      "a width is for weft::moldable bodies");
         (apply(*a.node, clauses), ...);
         return commit(a);
     }
@@ -219,6 +223,8 @@ private:
     }
     void wait_for(const graph_task&);
     void apply(impl::graph_node&, const impl::needs_clause&);
+    void make_moldable(impl::graph_node&);
+    void apply(impl::graph_node&, const impl::cores_clause&);
     void apply(impl::graph_node&, impl::priority_clause);
     void apply(impl::graph_node&, impl::name_clause);
     void apply(impl::graph_node&, const hints&);

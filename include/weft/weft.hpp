@@ -18,4 +18,5 @@
 #include <weft/semaphore.hpp>
 #include <weft/sort.hpp>
 #include <weft/task_group.hpp>
+#include <weft/teams.hpp>
 #include <weft/this_task.hpp>

@@ -41,11 +41,12 @@ totals sum(const engine::engine& e, time_ns until) {
 
 std::unique_ptr<engine::engine> make_engine(api::settings&& s) {
     auto p = make_policy(s.policy);
+    auto another = [spec = s.policy] { return make_policy(spec); };
     if (s.model)
         return std::make_unique<engine::model_engine>(std::move(p), std::move(s.on), *s.model,
-                                                      std::move(s.resources));
+                                                      std::move(s.resources), std::move(another));
     return std::make_unique<engine::thread_engine>(std::move(p), std::move(s.on), s.threads,
-                                                   std::move(s.resources));
+                                                   std::move(s.resources), std::move(another));
 }
 
 } // namespace

@@ -30,7 +30,10 @@ bool may_write(impl::data_mode m) noexcept { return m != impl::data_mode::read; 
 void graph::state::watch_touches(impl::graph_node& n, std::uint32_t t) {
     auto c = std::make_shared<watched>(this, t);
     graph_extras& x = extras_of(n);
-    if (x.at_gate) c->parts = x.at_gate->parts;
+    if (x.at_gate) {
+        c->parts = x.at_gate->parts;
+        c->cores = x.at_gate->cores;
+    }
     c->touched = [](claim& own, const void* what, std::size_t bytes, int how) {
         auto& w = static_cast<watched&>(own);
         w.of->check_touch(w.number, what, bytes, static_cast<access>(how));

@@ -51,7 +51,45 @@ void graph::state::need_resource(graph_node& n, std::string_view name, std::int6
     x.needs.emplace_back(name);
 }
 
-void graph::state::settle_claim(std::uint32_t t, engine::engine& e, claim* above) {
+void graph::state::need_cores(graph_node& n, const impl::cores_clause& c) {
+    if (c.count < 1) throw error("a task asks for no workers", fmt::format("{}", c.count), "1 or more");
+    core_request& r = claim_of(extras_of(n)).cores;
+    if (r.count > 0)
+        throw error("a task asks for workers twice", fmt::format("{} and {}", r.count, c.count),
+                    "one of cores, width and fixed_width");
+    r.count = c.count;
+    r.within = c.where == within::cache         ? scope::cache
+               : c.where == within::package     ? scope::package
+               : c.where == within::memory_node ? scope::memory_node
+                                                : scope::machine;
+    r.relaxed = c.is_relaxed;
+    r.is_hint = c.is_hint;
+}
+
+void graph::state::settle_cores(std::uint32_t t, engine::arena& at, claim& c) const {
+    core_request& r = c.cores;
+    const int most = at.most(r.within);
+    if (r.width(most) > most) {
+        const bool is_team = at.is_team();
+        throw error("a task asks for more workers than there are", fmt::format("{}: {}", named(t), r.count),
+                    fmt::format("at most {}{}{}", most,
+                                r.within == scope::machine ? "" : ", those of the largest place of that kind",
+                                is_team ? ", members of the team that its graph runs in" : ""));
+    }
+    if (!at.of.another_policy)
+        throw error("a task asks for workers of an engine that has no further instance of its policy",
+                    named(t), "an engine that was given a factory of policies");
+    // The tokens are the last part: names are found for the first ones.
+    if (!c.parts.empty() && c.parts.back().of && c.parts.back().of->pool) c.parts.pop_back();
+    claim::part& tokens = c.parts.emplace_back();
+    tokens.of = &at.tokens;
+    tokens.amount = r.relaxed ? 1 : r.width(most);
+    r.got.assign(at.cells.size(), 0);
+    r.joined.reserve(static_cast<std::size_t>(r.width(most)));
+}
+
+void graph::state::settle_claim(std::uint32_t t, engine::arena& at, claim* above) {
+    engine::engine& e = at.of;
     graph_extras& x = extras[nodes[t].extras];
     claim& c = *x.at_gate;
     c.above = above;
@@ -61,6 +99,7 @@ void graph::state::settle_claim(std::uint32_t t, engine::engine& e, claim* above
             throw error("a task needs a resource that nobody knows",
                         fmt::format("{}: '{}'", named(t), x.needs[i]), e.door.names());
     }
+    if (c.cores.count > 0) settle_cores(t, at, c);
     e.door.check(c, named(t));
 }
 

@@ -96,6 +96,11 @@ void graph::wait_for(const graph_task& t) {
 void graph::apply(graph_node& n, const impl::needs_clause& c) {
     state_->need_resource(n, c.resource, c.amount);
 }
+void graph::apply(graph_node& n, const impl::cores_clause& c) { state_->need_cores(n, c); }
+void graph::make_moldable(graph_node& n) {
+    core_request& r = state_->claim_of(state_->extras_of(n)).cores;
+    r.is_shared = true;
+}
 void graph::apply(graph_node& n, impl::priority_clause c) { state_->extras_of(n).hint.priority = c.value; }
 void graph::apply(graph_node& n, impl::name_clause c) { state_->extras_of(n).hint.name = c.text; }
 void graph::apply(graph_node& n, const hints& h) { state_->extras_of(n).hint = h; }
@@ -106,11 +111,13 @@ graph_task graph::commit(const addition& a) {
     const std::uint32_t t = s.nodes.size() - 1;
     if (s.options.check_accesses) s.watch_touches(n, t);
     if (s.claims(n)) {
+        core_request& cores = s.extras[n.extras].at_gate->cores;
+        if (cores.is_shared && cores.count == 0) cores.count = 1;
         impl::worker* const w = impl::hot_self();
         if (s.running)
-            s.settle_claim(t, *s.home, s.around.get());
+            s.settle_claim(t, *s.inside, s.around.get());
         else if (w) // else when it is known where the graph runs
-            s.settle_claim(t, w->eng, w->current->running->claim_);
+            s.settle_claim(t, w->in(), w->current->running->claim_);
         if (!s.options.once || !s.running) s.claiming.push_back(t);
     }
     const bool is_forgotten = s.options.once && s.running;
@@ -171,9 +178,12 @@ void graph::start() {
         const std::lock_guard guard(s.adding);
         s.refuse_while_running("start()");
         claim* const around = me ? me->claim_ : nullptr;
-        for (const std::uint32_t t : s.claiming) s.settle_claim(t, home, around);
+        engine::arena& in = w ? w->in() : home.outermost;
+        for (const std::uint32_t t : s.claiming) s.settle_claim(t, in, around);
         s.live.emplace().apart_ = true;
         s.home = &home;
+        s.inside = &in;
+        s.incarnation = in.incarnation();
         s.around = around ? around->shared_from_this() : nullptr;
         s.root = me ? me->root_ : 0;
         s.reported = !home.need.lazy;
@@ -189,7 +199,9 @@ void graph::start() {
                                 own.run_sources(0, own.first_sources);
                             },
                         .graph = &s,
-                        .at_gate = s.around.get()});
+                        .at_gate = s.around.get(),
+                        .in = s.inside,
+                        .incarnation = s.incarnation});
 }
 
 void graph::wait() {

@@ -69,8 +69,11 @@ struct graph::state {
     // claims.cpp: what tasks need at the gate
     void need_datum(impl::graph_node&, std::uint32_t datum);
     void need_resource(impl::graph_node&, std::string_view name, std::int64_t amount);
-    /// Finds the resources of a task and sees that there is enough of them. Throws weft::error.
-    void settle_claim(std::uint32_t t, engine::engine&, claim* above);
+    void need_cores(impl::graph_node&, const impl::cores_clause&);
+    /// Finds the resources of a task, and its workers in that arena, and sees that there is enough of them.
+    /// Throws weft::error.
+    void settle_claim(std::uint32_t t, engine::arena&, claim* above);
+    void settle_cores(std::uint32_t t, engine::arena&, claim&) const;
     claim& claim_of(graph_extras&) const;
     graph_extras& extras_of(impl::graph_node&);
     bool claims(const impl::graph_node& n) const noexcept { return n.extras && extras[n.extras].at_gate; }
@@ -94,7 +97,7 @@ struct graph::state {
     static constexpr std::uint32_t most_tasks = UINT32_MAX - 1024;
 
     void run_list(ready_list);
-    void execute(impl::graph_node&) noexcept;
+    void execute(impl::graph_node&, bool is_share = false) noexcept;
     ready_list finish(impl::graph_node&) noexcept;
     void sort(ready_list&) noexcept;
     std::uint32_t take(ready_list&) noexcept;
@@ -128,7 +131,9 @@ struct graph::state {
     // Of the present run; written before it begins.
     std::optional<group> live;
     engine::engine* home = nullptr;
-    std::shared_ptr<claim> around; ///< of the task that has started it, or the nearest around that
+    engine::arena* inside = nullptr; ///< that it was started in
+    std::uint32_t incarnation = 0;   ///< of the team, if that is one
+    std::shared_ptr<claim> around;   ///< of the task that has started it, or the nearest around that
     std::int32_t root = 0;
     bool reported = false;              ///< every task is one of the policy
     std::optional<graph_levels> levels; ///< if the policy wants them

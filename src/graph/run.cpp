@@ -33,6 +33,11 @@ bool stack_is_short() noexcept {
 
 } // namespace
 
+impl::share impl::share_of_task() noexcept {
+    const task& me = *hot_self()->current->running;
+    return {me.rank(), me.width()};
+}
+
 void graph::state::run_sources(std::uint32_t first, std::uint32_t last) {
     if (reported) {
         for (; first < last; ++first) hand_in(sources[first]);
@@ -74,13 +79,17 @@ void graph::state::run_from(std::uint32_t t) {
 
 void graph::state::run_alone(std::uint32_t t) {
     graph_node& n = nodes[t];
-    const bool has_claim = impl::hot_self()->current->running->claims_;
-    execute(n);
-    if (has_claim) engine::give_back_claim();
+    task& me = *impl::hot_self()->current->running;
+    const bool has_claim = me.claims_, is_share = me.share_;
+    execute(n, is_share);
+    // acq_rel: what the other shares have done comes before the end
+    if (is_share && me.claim_->shares_left.fetch_sub(1, std::memory_order_acq_rel) != 1) return;
+    if (has_claim || is_share) engine::give_back_claim();
     ready_list ready = finish(n);
     if (levels) levels->ended(t);
     if (options.once) forget(t);
-    if (!reported) {
+    // What waits for a team's task is none of the team's.
+    if (!reported && &impl::hot_self()->in() == inside) {
         if (ready.count > 0) run_list(ready);
         return;
     }
@@ -104,14 +113,16 @@ void graph::state::hand_in(std::uint32_t t) {
          .hint = &hint_of(n),
          .at_gate = has_claim ? extras[n.extras].at_gate.get() : around.get(),
          .claims = has_claim,
+         .in = inside,
+         .incarnation = incarnation,
          .root = root,
          .graph_id = levels ? levels->id() : 0,
          .bottom_level = levels ? levels->bottom_level(t) : 0,
          .uses = uses});
     if (uses > 0) describe_uses(n, made);
-    if (at_home && levels && levels->has_grown()) {
+    if (at_home && levels && &w->in() == inside && levels->has_grown()) {
         const std::lock_guard guard(adding);
-        home->scheduler->graph_grew(w->id, *levels);
+        inside->scheduler->graph_grew(w->local, *levels);
         levels->told();
     }
     engine::hand_in(at_home ? w : nullptr, *home, *live, made);
@@ -145,9 +156,9 @@ void graph::state::run_list(ready_list ready) {
     join([=, this] { run_list(ready); }, [=, this] { run_list(back); });
 }
 
-void graph::state::execute(graph_node& n) noexcept {
-    n.missing.store(n.waits_for, std::memory_order_relaxed); // for the next run
-    if (n.failed_in.load(std::memory_order_relaxed) == run) return;
+void graph::state::execute(graph_node& n, bool is_share) noexcept {
+    n.missing.store(n.waits_for, std::memory_order_relaxed);                     // for the next run
+    if (!is_share && n.failed_in.load(std::memory_order_relaxed) == run) return; // shares run together
     try {
         n.act(n.room, true);
     } catch (...) {
