@@ -1,0 +1,586 @@
+// weft
+// ctest: timeout=240
+//
+// Teams: tasks of graphs that have several workers for themselves and for what they start, and moldable
+// tasks, which are run once by each of their workers.
+#include <weft/weft.hpp>
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <chrono>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <numeric>
+#include <random>
+#include <set>
+#include <stdexcept>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "engine/bare_engine.hpp"
+#include "engine/support.hpp"
+
+namespace weft {
+namespace {
+
+const std::vector<std::string> policies = {
+    "steal",          "near",     "share", "steal-parent-first", "steal:zone=reported", "serial",
+    "chaos:of=steal", "locality", "socket"};
+const std::vector<std::string> engines = test::thread_sanitized
+                                             ? std::vector<std::string>{"threads"}
+                                             : std::vector<std::string>{"threads", "model"};
+
+/// Of a runtime on four packages of four cores each.
+runtime_options with(const std::string& policy, int workers, const std::string& engine = "threads") {
+    runtime_options o;
+    o.policy = policy;
+    o.workers = workers;
+    o.engine = engine;
+    o.seed = 1;
+    if (engine == "model") {
+        o.machine = WEFT_SOURCE_DIR "/machines/opteron-8380-4x4.toml";
+    } else {
+        o.machine = "pack:4 l3:1 core:4 pu:1";
+        o.pin = "off";
+    }
+    return o;
+}
+
+void for_each(const std::function<void(const std::string& policy, const std::string& engine)>& f) {
+    for (const auto& engine : engines)
+        for (const auto& policy : policies) {
+            SCOPED_TRACE(policy + " " + engine);
+            f(policy, engine);
+            if (testing::Test::HasFailure()) return;
+        }
+}
+
+std::string message_of(auto f) {
+    try {
+        f();
+    } catch (const error& e) { return e.what(); }
+    return "nothing was thrown";
+}
+
+/// Work that any worker may take part in.
+void tree(int depth, const std::function<void()>& leaf) {
+    if (depth == 0) {
+        cost(500);
+        return leaf();
+    }
+    join([&] { tree(depth - 1, leaf); }, [&] { tree(depth - 1, leaf); });
+}
+
+/// The workers of one team while it is there: who else works for it, and for whom else they work, is wrong.
+struct team_under_test {
+    explicit team_under_test(std::vector<std::atomic<int>>& of, int number, int size)
+        : busy_with(of)
+        , me(number)
+        , most(size) {}
+
+    /// In code of the team.
+    void visit() {
+        const int w = this_task::worker();
+        auto& mine = busy_with[static_cast<std::size_t>(w)];
+        int before = 0;
+        if (!mine.compare_exchange_strong(before, me) && before != me) ++wrong;
+        const std::lock_guard guard(lock);
+        seen.insert(w);
+    }
+    /// At the end of the team's task, when everything it has started has ended.
+    void check() {
+        const std::lock_guard guard(lock);
+        for (const int w : seen) busy_with[static_cast<std::size_t>(w)] = 0;
+        if (static_cast<int>(seen.size()) > most) ++wrong;
+        seen.clear();
+    }
+
+    std::vector<std::atomic<int>>& busy_with;
+    const int me, most;
+    std::mutex lock{};
+    std::set<int> seen{};
+    int wrong = 0;
+};
+
+// ---- teams
+
+TEST(teams, members_run_only_what_the_task_has_started_and_nobody_else_does) {
+    for_each([](const std::string& policy, const std::string& engine) {
+        runtime rt(with(policy, 6, engine));
+        std::vector<std::atomic<int>> busy_with(6);
+        std::vector<std::unique_ptr<team_under_test>> all;
+        std::atomic<int> plain{0}, leaves{0}, intruders{0};
+        graph dag;
+        for (int i = 0; i < 12; ++i) {
+            const int size = 1 + i % 4;
+            auto& t = *all.emplace_back(std::make_unique<team_under_test>(busy_with, i + 1, size));
+            dag.add(
+                [&] {
+                    t.visit();
+                    tree(6, [&] {
+                        t.visit();
+                        ++leaves;
+                    });
+                    t.check();
+                },
+                cores(size));
+            for (int k = 0; k < 5; ++k)
+                dag.add([&] {
+                    tree(3, [&] {
+                        if (busy_with[static_cast<std::size_t>(this_task::worker())] != 0) ++intruders;
+                        ++plain;
+                    });
+                });
+        }
+        for (int repeat = 1; repeat <= 3; ++repeat) {
+            rt.run([&] { dag.run(); });
+            ASSERT_EQ(leaves, 12 * 64 * repeat);
+            ASSERT_EQ(plain, 12 * 5 * 8 * repeat);
+        }
+        for (const auto& t : all) EXPECT_EQ(t->wrong, 0);
+        EXPECT_EQ(intruders, 0);
+    });
+}
+
+TEST(teams, of_all_workers_use_all_of_them) {
+    for (const std::string policy : {"steal", "near", "share"}) {
+        runtime rt(with(policy, 8, "model"));
+        std::mutex lock;
+        std::set<int> seen;
+        graph dag;
+        dag.add(
+            [&] {
+                tree(8, [&] {
+                    const std::lock_guard guard(lock);
+                    seen.insert(this_task::worker());
+                });
+            },
+            cores(8));
+        rt.run([&] { dag.run(); });
+        EXPECT_EQ(seen.size(), 8u) << policy;
+    }
+}
+
+TEST(teams, big_requests_do_not_wait_for_each_other) {
+    for_each([](const std::string& policy, const std::string& engine) {
+        runtime rt(with(policy, 4, engine));
+        std::atomic<int> inside{0}, most{0}, done{0};
+        graph dag;
+        for (int i = 0; i < 40; ++i) {
+            const int size = 1 + i % 4;
+            dag.add(
+                [&, size] {
+                    const int now = inside += size;
+                    int seen = most;
+                    while (now > seen && !most.compare_exchange_weak(seen, now)) {}
+                    cost(2000);
+                    this_task::yield();
+                    inside -= size;
+                    ++done;
+                },
+                cores(size));
+        }
+        for (int repeat = 1; repeat <= 5; ++repeat) {
+            rt.run([&] { dag.run(); });
+            ASSERT_EQ(done, 40 * repeat);
+        }
+        EXPECT_LE(most, 4); // no worker is in two teams
+    });
+}
+
+TEST(teams, of_a_domain_stay_in_it) {
+    for (const auto& engine : engines)
+        for (const std::string policy : {"steal", "near", "share", "socket", "locality"}) {
+            runtime rt(with(policy, 16, engine));
+            std::atomic<int> wrong{0}, done{0};
+            graph dag;
+            for (int i = 0; i < 40; ++i) {
+                if (i % 3 == 0) {
+                    dag.add([&] { tree(4, [] {}), ++done; }, cores(1 + i % 7));
+                    continue;
+                }
+                const within where = i % 3 == 1 ? within::package : within::cache;
+                dag.add(
+                    [&] {
+                        std::atomic<int> packages{0};
+                        tree(5, [&] { packages |= 1 << this_task::worker() / 4; });
+                        const int p = packages;
+                        wrong += (p & (p - 1)) != 0;
+                        ++done;
+                    },
+                    cores(1 + i % 4, where));
+            }
+            rt.run([&] { dag.run(); });
+            EXPECT_EQ(done, 40) << policy << engine;
+            EXPECT_EQ(wrong, 0) << policy << engine;
+        }
+}
+
+TEST(teams, inside_of_teams) {
+    for_each([](const std::string& policy, const std::string& engine) {
+        runtime rt(with(policy, 6, engine));
+        std::vector<std::atomic<int>> busy_with(6);
+        std::atomic<int> done{0}, wrong{0}, number{0};
+        graph dag;
+        for (int i = 0; i < 6; ++i)
+            dag.add(
+                [&] {
+                    graph inner;
+                    for (int k = 0; k < 6; ++k)
+                        inner.add(
+                            [&, k] {
+                                team_under_test t(busy_with, ++number, 1 + k % 3);
+                                t.visit();
+                                tree(4, [&] { t.visit(); });
+                                if (k == 0) {
+                                    graph innermost;
+                                    innermost.add([&] { ++done; }, cores(1));
+                                    EXPECT_NE(
+                                        message_of([&] { innermost.add([] {}, cores(2)); }).find("at most 1"),
+                                        std::string::npos);
+                                    innermost.run();
+                                }
+                                t.check();
+                                wrong += t.wrong;
+                                ++done;
+                            },
+                            cores(1 + k % 3));
+                    for (int k = 0; k < 6; ++k) inner.add([&] { ++done; });
+                    EXPECT_NE(message_of([&] { inner.add([] {}, cores(4)); }).find("at most 3"),
+                              std::string::npos);
+                    inner.run();
+                },
+                cores(3));
+        rt.run([&] { dag.run(); });
+        EXPECT_EQ(done, 6 * 13);
+        EXPECT_EQ(wrong, 0);
+    });
+}
+
+TEST(teams, that_are_relaxed_take_what_there_is) {
+    for_each([](const std::string& policy, const std::string& engine) {
+        runtime rt(with(policy, 4, engine));
+        std::atomic<int> done{0}, most{0};
+        graph dag;
+        for (int i = 0; i < 30; ++i)
+            dag.add(
+                [&, i] {
+                    if (i % 4 == 0) cost(20'000);
+                    tree(3, [] {});
+                    ++done;
+                },
+                cores(4).relaxed());
+        dag.add(moldable([&](int, int w) {
+                    int seen = most;
+                    while (w > seen && !most.compare_exchange_weak(seen, w)) {}
+                    ++done;
+                }),
+                width(4).relaxed());
+        rt.run([&] { dag.run(); });
+        EXPECT_GE(done, 31);
+        EXPECT_LE(done, 34);
+        EXPECT_GE(most, 1);
+        EXPECT_LE(most, 4);
+    });
+}
+
+TEST(teams, keep_what_their_tasks_start_until_it_has_ended) {
+    for_each([](const std::string& policy, const std::string& engine) {
+        runtime rt(with(policy, 4, engine));
+        for (int round = 0; round < 5; ++round) {
+            std::vector<std::atomic<int>> busy_with(4);
+            team_under_test t(busy_with, 1, 2);
+            std::atomic<int> done{0}, intruders{0};
+            rt.run([&] {
+                future<void> left_behind;
+                graph goes_on;
+                for (int i = 0; i < 10; ++i)
+                    goes_on.add([&] {
+                        t.visit();
+                        cost(3000);
+                        ++done;
+                    });
+                task_group outside;
+                graph dag;
+                auto first = dag.add(
+                    [&] {
+                        t.visit();
+                        left_behind = async([&] {
+                            for (int i = 0; i < 5; ++i) {
+                                t.visit();
+                                this_task::yield();
+                            }
+                            tree(3, [&] { t.visit(); });
+                            ++done;
+                        });
+                        outside.run([&] {
+                            t.visit();
+                            this_task::yield();
+                            t.visit();
+                            ++done;
+                        });
+                        goes_on.start();
+                    },
+                    cores(2));
+                // What waits for the task does not wait for its team; it has other workers.
+                dag.add([&] { ++done; }, after(first));
+                dag.run();
+                left_behind.get();
+                outside.wait();
+                goes_on.wait();
+            });
+            EXPECT_EQ(done, 13);
+            EXPECT_EQ(t.wrong, 0);
+        }
+    });
+}
+
+TEST(teams, may_do_whatever_tasks_may) {
+    for_each([](const std::string& policy, const std::string& engine) {
+        runtime rt(with(policy, 4, engine));
+        std::atomic<long> sum{0};
+        graph dag;
+        for (int i = 0; i < 6; ++i)
+            dag.add(
+                [&] {
+                    task_group g;
+                    std::atomic<long> mine{0};
+                    for (int k = 0; k < 20; ++k)
+                        g.run([&, k] {
+                            if (k % 5 == 0) this_task::yield();
+                            mine += k;
+                        });
+                    auto f = async([&] { return 10L; });
+                    mutex m;
+                    parallel_for(0, 100, [&](int) {
+                        const std::lock_guard guard(m);
+                        ++mine;
+                    });
+                    this_task::sleep_for(std::chrono::microseconds(50));
+                    g.wait();
+                    sum += mine + f.get();
+                },
+                cores(1 + i % 3));
+        for (int repeat = 1; repeat <= 3; ++repeat) {
+            rt.run([&] { dag.run(); });
+            ASSERT_EQ(sum, 6 * (190 + 100 + 10) * repeat);
+        }
+    });
+}
+
+TEST(teams, end_when_their_task_throws) {
+    for_each([](const std::string& policy, const std::string& engine) {
+        runtime rt(with(policy, 4, engine));
+        std::atomic<int> done{0};
+        graph dag;
+        int x = 0;
+        for (int i = 0; i < 10; ++i)
+            dag.add(
+                [&, i] {
+                    ++done;
+                    if (i % 2) throw std::runtime_error("no");
+                },
+                cores(3));
+        dag.add([] { throw std::runtime_error("no x"); }, write(x), cores(4));
+        dag.add([] { ADD_FAILURE(); }, read(x), cores(2));
+        dag.add(moldable([](int, int) { ADD_FAILURE(); }), width(2), read(x));
+        for (int repeat = 1; repeat <= 3; ++repeat) {
+            EXPECT_THROW(rt.run([&] { dag.run(); }), std::runtime_error);
+            ASSERT_EQ(done, 10 * repeat);
+        }
+    });
+}
+
+TEST(teams, that_cannot_be_had_are_refused_before_anything_runs) {
+    for (const auto& engine : engines) {
+        runtime rt(with("steal", 8, engine));
+        bool ran = false;
+        graph outside;
+        outside.add([&] { ran = true; });
+        outside.add([] {}, cores(9), name("big"));
+        const std::string told = message_of([&] { rt.run([&] { outside.run(); }); });
+        for (const char* part : {"task 1 'big'", "9", "at most 8"})
+            EXPECT_NE(told.find(part), std::string::npos) << told;
+        EXPECT_FALSE(ran);
+        rt.run([&] {
+            graph dag;
+            const auto refused = [&](const char* why, auto body, auto... clauses) {
+                const std::string said = message_of([&] { dag.add(body, clauses...); });
+                EXPECT_NE(said.find(why), std::string::npos) << said;
+            };
+            const auto shares = moldable([](int, int) {});
+            refused("at most 8", [] {}, cores(9));
+            refused("1 or more", [] {}, cores(0));
+            refused("1 or more", [] {}, cores(-1));
+            refused("at most 4", [] {}, cores(5, within::package));
+            refused("at most 4", [] {}, cores(5, within::cache).relaxed());
+            refused("twice", [] {}, cores(2), cores(2));
+            refused("1 or more", shares, width(0));
+            refused("at most 8", shares, fixed_width(9));
+            refused("twice", shares, width(2), cores(2));
+            std::atomic<int> widest{0};
+            dag.add(moldable([&](int, int w) { widest = w; }), width(100));
+            dag.run();
+            EXPECT_EQ(widest, 8);
+        });
+    }
+    test::bare_engine one("steal", test::options_of(2));
+    one.run([] {
+        graph dag;
+        EXPECT_NE(message_of([&] { dag.add([] {}, cores(2)); }).find("further instance"), std::string::npos);
+    });
+}
+
+// ---- moldable tasks
+
+/// All of them have come, or nobody goes on: of user code that knows nothing of tasks.
+struct spin_barrier {
+    std::atomic<int> arrived{0};
+    void wait(int all) {
+        const int mine = ++arrived;
+        const int until = (mine + all - 1) / all * all;
+        while (arrived < until) std::this_thread::yield();
+    }
+};
+
+TEST(moldable, shares_run_at_the_same_time_on_workers_of_their_own) {
+    for (const auto& policy : policies)
+        for (const int workers : {1, 2, 4}) {
+            SCOPED_TRACE(policy + " " + std::to_string(workers));
+            runtime rt(with(policy, workers));
+            for (int w = 1; w <= workers; ++w) {
+                spin_barrier all;
+                std::mutex lock;
+                std::set<int> who, ranks;
+                std::atomic<int> shares{0}, after_it{0};
+                graph dag;
+                auto t = dag.add(moldable([&](int rank, int width) {
+                                     for (int i = 0; i < 20; ++i) all.wait(width);
+                                     const std::lock_guard guard(lock);
+                                     who.insert(this_task::worker());
+                                     ranks.insert(rank);
+                                     ++shares;
+                                     EXPECT_EQ(width, w);
+                                 }),
+                                 fixed_width(w));
+                dag.add([&] { after_it = shares.load(); }, after(t));
+                for (int i = 0; i < 10; ++i) dag.add([] { tree(3, [] {}); });
+                for (int repeat = 1; repeat <= 5; ++repeat) {
+                    who.clear();
+                    ranks.clear();
+                    shares = 0;
+                    rt.run([&] { dag.run(); });
+                    ASSERT_EQ(after_it, w);
+                    ASSERT_EQ(static_cast<int>(who.size()), w);
+                    ASSERT_EQ(static_cast<int>(ranks.size()), w);
+                    ASSERT_EQ(*ranks.rbegin(), w - 1);
+                }
+            }
+        }
+}
+
+TEST(moldable, several_tasks_with_barriers_beside_plain_ones) {
+    for (const auto& policy : policies) {
+        SCOPED_TRACE(policy);
+        runtime rt(with(policy, 4));
+        std::atomic<int> shares{0}, plain{0};
+        std::vector<spin_barrier> all(30);
+        graph dag;
+        int expected = 0;
+        for (int i = 0; i < 30; ++i) {
+            const int w = 1 + i % 4;
+            expected += w;
+            dag.add(moldable([&, i](int, int width) {
+                        all[static_cast<std::size_t>(i)].wait(width);
+                        tree(2, [] {});
+                        all[static_cast<std::size_t>(i)].wait(width);
+                        ++shares;
+                    }),
+                    width(w), name("spins"));
+            dag.add([&] { tree(3, [] {}), ++plain; });
+        }
+        for (int repeat = 1; repeat <= 3; ++repeat) {
+            rt.run([&] { dag.run(); });
+            ASSERT_EQ(shares, expected * repeat);
+            ASSERT_EQ(plain, 30 * repeat);
+        }
+    }
+}
+
+TEST(moldable, shares_may_wait_for_each_other_in_wefts_own_ways) {
+    for_each([](const std::string& policy, const std::string& engine) {
+        runtime rt(with(policy, 4, engine));
+        std::atomic<int> done{0};
+        graph dag;
+        for (int i = 0; i < 8; ++i)
+            dag.add(moldable([&, b = std::make_shared<barrier<>>(3)](int rank, int w) {
+                        EXPECT_EQ(w, 3);
+                        for (int k = 0; k < 4; ++k) {
+                            if (rank == 0) tree(4, [] {});
+                            b->arrive_and_wait();
+                        }
+                        ++done;
+                    }),
+                    fixed_width(3));
+        for (int repeat = 1; repeat <= 2; ++repeat) {
+            rt.run([&] { dag.run(); });
+            ASSERT_EQ(done, 24 * repeat);
+        }
+    });
+}
+
+TEST(moldable, the_exception_of_a_share_is_the_tasks) {
+    for_each([](const std::string& policy, const std::string& engine) {
+        runtime rt(with(policy, 3, engine));
+        std::atomic<int> shares{0};
+        graph dag;
+        int x = 0;
+        dag.add(moldable([&](int rank, int) {
+                    ++shares;
+                    if (rank != 0) throw test::failure{rank};
+                }),
+                fixed_width(3), write(x));
+        dag.add([] { ADD_FAILURE(); }, read(x));
+        for (int repeat = 1; repeat <= 3; ++repeat) {
+            const int failed = test::failure_of([&] { rt.run([&] { dag.run(); }); });
+            EXPECT_TRUE(failed == 1 || failed == 2) << failed;
+            ASSERT_EQ(shares, 3 * repeat);
+        }
+    });
+}
+
+TEST(moldable, inside_of_teams_is_as_wide_as_these) {
+    for_each([](const std::string& policy, const std::string& engine) {
+        runtime rt(with(policy, 4, engine));
+        std::atomic<int> shares{0}, alone{0};
+        graph dag;
+        for (int i = 0; i < 4; ++i)
+            dag.add(
+                [&] {
+                    graph inner;
+                    inner.add(moldable([&](int, int w) {
+                                  EXPECT_EQ(w, 3);
+                                  ++shares;
+                              }),
+                              width(8));
+                    inner.add(moldable([&](int rank, int w) {
+                        EXPECT_EQ(w, 1);
+                        EXPECT_EQ(rank, 0);
+                        ++alone;
+                    }));
+                    inner.run();
+                },
+                cores(3));
+        rt.run([&] { dag.run(); });
+        EXPECT_EQ(shares, 12);
+        EXPECT_EQ(alone, 4);
+    });
+}
+
+} // namespace
+} // namespace weft
