@@ -20,6 +20,7 @@ struct core_request {
     bool relaxed = false;   ///< what is idle now will do, down to one
     bool is_hint = false;   ///< more than there are means all there are
     bool is_shared = false; ///< the task is run once by each of them
+    bool is_part = false;   ///< the claim's last part is these
 
     // Of the present run; the first three under the gate's lock until the request is published, then under
     // the lock of those whom it is published to.

@@ -364,21 +364,32 @@ task* gate::take_bound(int rank, const engine::arena* in) {
     return nullptr;
 }
 
+std::string gate::line(const task& t, std::string_view what) {
+    return fmt::format("  a task{} waits at the gate for {}\n",
+                       t.hint().name.empty() ? "" : fmt::format(" '{}'", t.hint().name), what);
+}
+
+std::string gate::to_string(const core_pool& pool) const {
+    const std::lock_guard guard(lock_);
+    std::string text;
+    pool.tokens.refused.for_each([&](const task& t) {
+        text += line(t, fmt::format("{} workers: {} of {} are in teams", t.claim_->cores.count,
+                                    pool.tokens.at.front().used, pool.tokens.at.front().total));
+    });
+    return text;
+}
+
 std::string gate::to_string() const {
     const std::lock_guard guard(lock_);
     std::string text;
-    const auto line = [&](const task& t, std::string_view what) {
-        text += fmt::format("  a task{} waits at the gate for {}\n",
-                            t.hint().name.empty() ? "" : fmt::format(" '{}'", t.hint().name), what);
-    };
     for (const auto& r : table_.all)
         r->refused.for_each([&](const task& t) {
             const claim::part& p = *t.claim_->part_of(*r);
-            line(t, fmt::format("{} of '{}'", p.amount, r->name));
+            text += line(t, fmt::format("{} of '{}'", p.amount, r->name));
         });
     for (const bound_tasks& p : places_)
         p.tasks.for_each([&](const task& t) {
-            line(t, fmt::format("a worker of cores {} to {}", p.ranks.first, p.ranks.last - 1));
+            text += line(t, fmt::format("a worker of cores {} to {}", p.ranks.first, p.ranks.last - 1));
         });
     return text;
 }

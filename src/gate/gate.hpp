@@ -10,6 +10,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace weft {
@@ -58,6 +59,7 @@ public:
 
     /// The tasks that wait here, one a line, for reports of deadlocks.
     std::string to_string() const;
+    std::string to_string(const core_pool&) const; ///< those that wait for workers
 
 private:
     struct bound_tasks { ///< tasks for workers of certain ranks
@@ -65,6 +67,7 @@ private:
         queue::chain<task> tasks{};
     };
 
+    static std::string line(const task&, std::string_view what);
     static int place_at(const resource&, int rank) noexcept;
     static bool is_at(const claim::part& held, int rank) noexcept;
     static bool is_possible(const claim&, int rank) noexcept;

@@ -79,9 +79,9 @@ void graph::state::settle_cores(std::uint32_t t, engine::arena& at, claim& c) co
     if (!at.of.another_policy)
         throw error("a task asks for workers of an engine that has no further instance of its policy",
                     named(t), "an engine that was given a factory of policies");
-    // The tokens are the last part: names are found for the first ones.
-    if (!c.parts.empty() && c.parts.back().of && c.parts.back().of->pool) c.parts.pop_back();
-    claim::part& tokens = c.parts.emplace_back();
+    // The last part: names are found for the first ones.
+    claim::part& tokens = r.is_part ? c.parts.back() : c.parts.emplace_back();
+    r.is_part = true;
     tokens.of = &at.tokens;
     tokens.amount = r.relaxed ? 1 : r.width(most);
     r.got.assign(at.cells.size(), 0);

@@ -8,19 +8,21 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <array>
 #include <atomic>
 #include <chrono>
+#include <cstdint>
+#include <fstream>
 #include <functional>
 #include <memory>
 #include <mutex>
-#include <numeric>
 #include <random>
 #include <set>
 #include <stdexcept>
 #include <string>
 #include <thread>
 #include <vector>
+
+#include <unistd.h>
 
 #include "engine/bare_engine.hpp"
 #include "engine/support.hpp"
@@ -49,6 +51,14 @@ runtime_options with(const std::string& policy, int workers, const std::string& 
         o.pin = "off";
     }
     return o;
+}
+
+std::string file_with(const std::string& text) {
+    static std::atomic<int> count{0};
+    const std::string name = testing::TempDir() + "weft-teams-" + std::to_string(::getpid()) + "-" +
+                             std::to_string(++count) + ".toml";
+    std::ofstream(name) << text;
+    return name;
 }
 
 void for_each(const std::function<void(const std::string& policy, const std::string& engine)>& f) {
@@ -434,6 +444,191 @@ TEST(teams, that_cannot_be_had_are_refused_before_anything_runs) {
         graph dag;
         EXPECT_NE(message_of([&] { dag.add([] {}, cores(2)); }).find("further instance"), std::string::npos);
     });
+}
+
+TEST(teams, that_are_big_are_not_starved_by_small_ones) {
+    for (const auto& engine : engines)
+        for (const bool nested : {false, true}) {
+            SCOPED_TRACE(engine + (nested ? " nested" : ""));
+            runtime rt(with("steal", nested ? 5 : 4, engine));
+            const auto program = [] {
+                graph dag;
+                std::atomic<int> small{0}, seen{-1}, chains{4};
+                // Four chains of small teams, which go on until the big one has run.
+                std::function<void()> next = [&] {
+                    ++small;
+                    cost(1000);
+                    if (seen >= 0 || small > 30'000)
+                        --chains;
+                    else
+                        dag.add([&] { next(); }, cores(1));
+                };
+                dag.start();
+                for (int i = 0; i < 4; ++i) dag.add([&] { next(); }, cores(1));
+                dag.add([&] { seen = small.load(); }, cores(4));
+                dag.wait();
+                EXPECT_EQ(chains, 0);
+                EXPECT_LT(small, 30'000);
+            };
+            rt.run([&] {
+                if (!nested) return program();
+                graph around;
+                around.add(program, cores(4));
+                around.run();
+            });
+        }
+}
+
+TEST(teams, share_the_gate_with_resources) {
+    for_each([](const std::string& policy, const std::string& engine) {
+        runtime_options o = with(policy, 8, engine);
+        o.resources = file_with("[[resource]]\nname = \"file\"\namount = 2\n"
+                                "[[resource]]\nname = \"bandwidth\"\nper = \"package\"\namount = 2\n"
+                                "suspended = \"release\"\n"
+                                "[[resource]]\nname = \"disk\"\nper = \"package\"\nonly = [1]\namount = 1\n"
+                                "suspended = \"release\"\n");
+        runtime rt(o);
+        std::atomic<int> done{0}, files{0}, wrong{0};
+        graph dag;
+        const auto work = [&] {
+            this_task::yield();
+            tree(3, [] {});
+            this_task::yield();
+            ++done;
+        };
+        for (int i = 0; i < 15; ++i) {
+            dag.add(
+                [&] {
+                    wrong += ++files > 2;
+                    tree(3, [] {});
+                    --files;
+                    ++done;
+                },
+                cores(1 + i % 5), needs("file"));
+            dag.add(work, cores(1 + i % 3), needs("bandwidth"));
+            dag.add(work, needs("bandwidth"));
+            dag.add(work, cores(1 + i % 4), needs("disk"));
+            dag.add(work, needs("disk"));
+        }
+        for (int repeat = 1; repeat <= 2; ++repeat) {
+            rt.run([&] { dag.run(); });
+            ASSERT_EQ(done, 75 * repeat);
+        }
+        EXPECT_EQ(wrong, 0);
+    });
+}
+
+// ---- random programs: whatever they mix, they come to an end
+
+struct random_program {
+    std::mt19937_64 draw;
+    std::atomic<long> ran{0};
+    long expected = 0;
+    int workers;
+    int x[4]{};
+
+    explicit random_program(std::uint64_t seed, int w) : draw(seed), workers(w) {}
+    int below(int n) { return static_cast<int>(draw() % static_cast<std::uint64_t>(n)); }
+
+    /// Bodies are drawn before they run: what they hold is theirs.
+    std::function<void()> body(int depth, int team) {
+        ++expected;
+        const int kind = below(depth > 0 ? 8 : 5), n = below(4);
+        switch (kind) {
+        case 0: return [this] { ++ran; };
+        case 1:
+            return [this, n] {
+                tree(n, [] {});
+                ++ran;
+            };
+        case 2:
+            return [this, n] {
+                for (int i = 0; i < n; ++i) this_task::yield();
+                ++ran;
+            };
+        case 3:
+            return [this, n] {
+                task_group g;
+                auto f = async([n] { tree(n, [] {}); });
+                for (int i = 0; i < n; ++i) g.run([] { this_task::yield(); });
+                g.wait();
+                f.get();
+                ++ran;
+            };
+        case 4:
+            return [this, n] {
+                this_task::sleep_for(std::chrono::microseconds(10 * n));
+                cost(static_cast<unsigned>(1000 * n));
+                ++ran;
+            };
+        default: {
+            auto inner = std::make_shared<graph>();
+            fill(*inner, depth - 1, team);
+            return [this, inner] {
+                inner->run();
+                ++ran;
+            };
+        }
+        }
+    }
+    void fill(graph& g, int depth, int team) {
+        const int tasks = 2 + below(8);
+        const bool is_outermost = depth == 2; // members of a team may be of several packages
+        for (int i = 0; i < tasks; ++i) {
+            const int size = 1 + below(team);
+            const auto where = is_outermost && below(3) == 0 ? within::package : within::machine;
+            auto ask = cores(size, where);
+            if (below(4) == 0) ask = ask.relaxed();
+            int& datum = x[below(4)];
+            switch (below(8)) {
+            case 0:
+            case 1: g.add(body(depth, ask.is_relaxed ? 1 : size), ask); break;
+            case 2: g.add(body(0, 1), ask, needs("file")); break; // who holds some waits for none
+            case 3: g.add(body(0, 1), needs("file")); break;
+            case 4: g.add(body(depth, 1), cores(1), write(datum)); break;
+            case 5: {
+                expected += size;
+                auto b = std::make_shared<barrier<>>(size);
+                g.add(moldable([this, b](int, int) {
+                          b->arrive_and_wait();
+                          tree(1, [] {});
+                          b->arrive_and_wait();
+                          ++ran;
+                      }),
+                      fixed_width(size));
+                break;
+            }
+            default: g.add(body(depth, team), readwrite(datum));
+            }
+        }
+    }
+};
+
+TEST(teams, in_random_programs) {
+    WEFT_SEEDED;
+    const int programs = test::thread_sanitized ? 20 : test::sanitized ? 60 : 300;
+    const std::string resources = file_with("[[resource]]\nname = \"file\"\namount = 8\n");
+    const auto until = std::chrono::steady_clock::now() + std::chrono::seconds(60);
+    for (int i = 0; i < programs && std::chrono::steady_clock::now() < until; ++i) {
+        const std::uint64_t seed = test::seed + static_cast<std::uint64_t>(i);
+        const std::string& policy = policies[seed % policies.size()];
+        const std::string& engine = engines[seed / policies.size() % engines.size()];
+        const int workers = 1 + static_cast<int>(seed / 18 % 7);
+        SCOPED_TRACE("WEFT_TEST_SEED=" + std::to_string(seed) + ", " + policy + ", " + engine + ", " +
+                     std::to_string(workers) + " workers");
+        runtime_options o = with(policy, workers, engine);
+        o.resources = resources;
+        o.seed = seed;
+        runtime rt(o);
+        random_program p(seed, workers);
+        graph dag;
+        // More of a package than has workers would be refused.
+        p.fill(dag, 2, std::min(workers, 4));
+        for (int repeat = 1; repeat <= 2; ++repeat) {
+            rt.run([&] { dag.run(); });
+            ASSERT_EQ(p.ran, p.expected * repeat);
+        }
+    }
 }
 
 // ---- moldable tasks

@@ -179,6 +179,7 @@ void end_in_team(worker& w, arena& a) {
 std::string teams_to_string(const engine& e) {
     std::string text;
     const auto of = [&](const arena& a) {
+        text += e.door.to_string(a);
         const std::lock_guard guard(a.publishing);
         for (const core_request* r = a.published; r; r = r->next)
             text += fmt::format("  a task{} waits for {} of {} workers\n",
