@@ -248,6 +248,7 @@ void gate::give_back_cores(int rank, core_pool& pool, const std::vector<int>& by
     const std::lock_guard guard(lock_);
     pool.give_back(by_cell);
     reconsider(pool.tokens, rank, out);
+    reconsider_mixed(rank, out);
     look_at_freed(rank, out);
 }
 
@@ -274,7 +275,10 @@ void gate::reconsider(const claim& c, int rank, released& out) {
         else
             reconsider(*p.of, rank, out);
     }
-    if (mixed_.empty()) return;
+    reconsider_mixed(rank, out);
+}
+
+void gate::reconsider_mixed(int rank, released& out) {
     queue::chain<task> all = std::move(mixed_);
     while (task* const t = all.pop_front())
         if (!let_go(*t, nullptr, mixed_.empty(), rank, out)) mixed_.push_back(t);

@@ -84,6 +84,7 @@ private:
     void look_again(const claim&, int rank, released&);
     void look_at_freed(int rank, released&);
     void reconsider(const claim&, int rank, released&);
+    void reconsider_mixed(int rank, released&);
     bool let_go(task&, resource*, bool is_oldest, int rank, released&);
     void reconsider(resource&, int rank, released&);
     void hand_on(task&, const claim&, int from, int to, released&);
