@@ -391,6 +391,7 @@ std::string gate::to_string() const {
             const claim::part& p = *t.claim_->part_of(*r);
             text += line(t, fmt::format("{} of '{}'", p.amount, r->name));
         });
+    mixed_.for_each([&](const task& t) { text += line(t, "several resources in one place"); });
     for (const bound_tasks& p : places_)
         p.tasks.for_each([&](const task& t) {
             text += line(t, fmt::format("a worker of cores {} to {}", p.ranks.first, p.ranks.last - 1));
