@@ -102,6 +102,8 @@ thread_engine::thread_engine(std::unique_ptr<policy> p, machine m, const thread_
                 worker->hot = &impl::weft_hot;
                 worker->hot->in_runtime.store(true, std::memory_order_relaxed);
                 worker->hot->self = worker;
+                // Before the constructor ends: a mask that somebody sets from then on stays.
+                if (of->options.pin) of->pin(*worker);
                 of->all_ready.arrive_and_wait();
                 if (!of->incomplete) of->run_thread(*worker);
                 worker->hot->self = nullptr;
@@ -162,7 +164,6 @@ void thread_engine::end_threads_at_exit() noexcept {
 void thread_engine::run_thread(thread_worker& w) {
     const signal_stack handlers_run_on;
     allow_exposure_signal();
-    if (options.pin) pin(w);
     w.exceptions = reinterpret_cast<exception_globals*>(abi::__cxa_get_globals());
     w.current = &w.native;
 #ifdef WEFT_TSAN
