@@ -12,6 +12,7 @@
 
 #include "tasks.hpp"
 
+#include "../common/backed_memory.hpp"
 #include "../common/peak_memory.hpp"
 #include "../common/sample.hpp"
 #include "../common/timing.hpp"
@@ -46,6 +47,7 @@ void take(const bench::arguments& given, bench::sample& s) {
     const int n = given.number("n", 1024);
     if (n < 1 || n >= 1 << 16) throw bench::usage_error("n: from 1 to 65535");
     const Shape shape{static_cast<number>(n)};
+    bench::back_memory(512);
     Runtime rt(given, workers);
     if (given.number("check", 0) != 0) return s.check(is_right(rt, shape));
     s.check(is_right(rt, Shape{64}));

@@ -1,12 +1,13 @@
 #pragma once
 
+#include "graph/stable_array.hpp"
+
 #include <weft/impl/graph_node.hpp>
 
 #include <tsl/robin_map.h>
 
 #include <cstdint>
 #include <utility>
-#include <vector>
 
 namespace weft {
 
@@ -20,6 +21,11 @@ namespace weft {
 /// waits for the readers, or if there is none for the writers, and begins a new one.
 class data_versions {
 public:
+    data_versions() {
+        versions_.grow();
+        links_.grow();
+    }
+
     /// The number of a datum, from 1: by its address, or by `known` (0: not known yet), which is set. At most
     /// 2^30 - 1 of them.
     std::uint32_t find(const void* address, std::uint32_t* known);
@@ -69,8 +75,8 @@ private:
         if (at) {
             free_ = links_[at].next;
         } else {
-            at = static_cast<std::uint32_t>(links_.size());
-            links_.emplace_back();
+            at = links_.size();
+            links_.grow();
         }
         links_[at] = {task, list};
         list = at;
@@ -80,20 +86,20 @@ private:
     }
 
     tsl::robin_map<const void*, std::uint32_t> by_address_;
-    std::vector<version> versions_ = std::vector<version>(1); ///< none has number 0
-    std::vector<link> links_ = std::vector<link>(1);
+    stable_array<version> versions_; ///< none has number 0
+    stable_array<link> links_;       ///< likewise
     std::uint32_t free_ = 0;
 };
 
 inline std::uint32_t data_versions::find(const void* address, std::uint32_t* known) {
     if (known && *known) return *known;
-    std::uint32_t next = static_cast<std::uint32_t>(versions_.size());
+    std::uint32_t next = versions_.size();
     if (known) {
         *known = next;
     } else if (const auto [at, fresh] = by_address_.try_emplace(address, next); !fresh) {
         return at->second;
     }
-    versions_.emplace_back();
+    versions_.grow();
     return next;
 }
 

@@ -14,7 +14,7 @@ namespace weft {
 /// the system when all nodes of the block have been reported as finished; their numbers are not used again.
 class node_store {
 public:
-    explicit node_store(bool releases) noexcept : releases_(releases) {}
+    explicit node_store(bool releases) noexcept : releases_(releases), at_(releases) {}
     node_store(const node_store&) = delete;
     node_store& operator=(const node_store&) = delete;
 
