@@ -1,5 +1,6 @@
 #pragma once
 
+#include "graph/large_memory.hpp"
 #include "graph/stable_array.hpp"
 
 #include <weft/impl/graph_node.hpp>
@@ -7,6 +8,7 @@
 #include <tsl/robin_map.h>
 
 #include <cstdint>
+#include <functional>
 #include <utility>
 
 namespace weft {
@@ -85,7 +87,9 @@ private:
         while (list) free_ = std::exchange(list, std::exchange(links_[list].next, free_));
     }
 
-    tsl::robin_map<const void*, std::uint32_t> by_address_;
+    tsl::robin_map<const void*, std::uint32_t, std::hash<const void*>, std::equal_to<>,
+                   large_allocator<std::pair<const void*, std::uint32_t>>>
+        by_address_;
     stable_array<version> versions_; ///< none has number 0
     stable_array<link> links_;       ///< likewise
     std::uint32_t free_ = 0;

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "queue/page_memory.hpp"
+#include "graph/large_memory.hpp"
 
 #include <array>
 #include <atomic>
@@ -16,12 +16,11 @@
 namespace weft {
 
 /// An array that grows and whose elements stay where they are. One thread at a time grows it; others may read
-/// what they know to be there meanwhile. Chunks double in size; what is not used is never touched. Large ones
-/// lie in huge pages where the system has them (a page fault every 64 elements would cost more than making
-/// them), unless pages are to be given back one by one: discard().
+/// what they know to be there meanwhile. Chunks double in size; what is not used is never touched.
 template <class T>
 class stable_array {
 public:
+    /// `discards`: discard() is going to be called.
     explicit stable_array(bool discards = false) noexcept : discards_(discards) {}
     stable_array(const stable_array&) = delete;
     stable_array& operator=(const stable_array&) = delete;
@@ -29,7 +28,8 @@ public:
         if constexpr (!std::is_trivially_destructible_v<T>)
             for (std::uint32_t i = 0; i < size_; ++i) std::destroy_at(&(*this)[i]);
         for (std::size_t c = 0; c < chunks_.size(); ++c)
-            if (T* const chunk = chunks_[c].load(std::memory_order_relaxed)) release(chunk, bytes_of(c));
+            if (T* const chunk = chunks_[c].load(std::memory_order_relaxed))
+                large_memory::release(chunk, bytes_of(c));
     }
 
     T& operator[](std::uint32_t i) noexcept {
@@ -49,7 +49,7 @@ public:
         const std::uint32_t n = size_ + first;
         const auto c = static_cast<std::size_t>(std::bit_width(n) - first_bits);
         if (!chunks_[c].load(std::memory_order_relaxed)) {
-            void* const memory = allocate(bytes_of(c));
+            void* const memory = large_memory::allocate(bytes_of(c), discards_);
             chunks_[c].store(static_cast<T*>(memory), std::memory_order_relaxed); // as in operator[]
         }
         T* const at = &(*this)[size_];
@@ -63,7 +63,7 @@ public:
     }
 
     /// The whole pages of these elements go back to the system; nobody uses the elements again, nor are they
-    /// destroyed. They lie in one chunk, of an array that discards.
+    /// destroyed. They lie in one chunk.
     void discard(std::uint32_t from, std::uint32_t count) noexcept {
         static_assert(std::is_trivially_destructible_v<T>);
         constexpr std::uintptr_t page = 4096;
@@ -75,28 +75,12 @@ public:
     static constexpr std::uint32_t first_chunk = 256; ///< elements of the first one; others double
 
 private:
-    static constexpr std::align_val_t alignment{alignof(T) > 64 ? alignof(T) : 64};
+    static_assert(alignof(T) <= static_cast<std::size_t>(large_memory::alignment));
     static constexpr std::uint32_t first = first_chunk;
     static constexpr int first_bits = std::bit_width(first);
 
     static std::size_t bytes_of(std::size_t chunk) noexcept {
         return sizeof(T) * (std::size_t{first} << chunk);
-    }
-
-    static constexpr std::size_t huge_page = std::size_t{2} << 20;
-
-    void* allocate(std::size_t bytes) const {
-        if (bytes < huge_page) return ::operator new(bytes, alignment);
-        void* const memory = queue::page_memory::allocate(bytes);
-        if (!memory) throw std::bad_alloc();
-        if (!discards_) madvise(memory, bytes, MADV_HUGEPAGE); // a hint
-        return memory;
-    }
-    static void release(void* memory, std::size_t bytes) noexcept {
-        if (bytes < huge_page)
-            ::operator delete(memory, alignment);
-        else
-            queue::page_memory::release(memory, bytes);
     }
 
     std::array<std::atomic<T*>, 32 - first_bits + 1> chunks_{};
