@@ -5,6 +5,7 @@ pkg_check_modules(HWLOC REQUIRED IMPORTED_TARGET GLOBAL "hwloc>=2.9")
 pkg_check_modules(HWY REQUIRED IMPORTED_TARGET GLOBAL "libhwy-contrib>=1.0.3" "libhwy>=1.0.3")
 find_package(Boost 1.74 CONFIG REQUIRED COMPONENTS headers context)
 find_package(fmt 9 REQUIRED)
+find_package(ZLIB REQUIRED)
 find_path(WEFT_NLOHMANN_JSON_INCLUDE_DIR nlohmann/json.hpp REQUIRED)
 find_path(WEFT_ROBIN_MAP_INCLUDE_DIR tsl/robin_map.h REQUIRED)
 

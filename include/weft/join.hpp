@@ -45,6 +45,7 @@ template <bool Plain, class F, class G>
 template <bool Plain, class R, class A, class G>
 [[gnu::noinline, gnu::cold]] R return_slowly(frame* parent, join_frame<G>& second, A a) {
     if (second.was_run(parent)) return joined<R>(std::move(a), second.take_value());
+    const inside_mark traced(second);
     return joined<R>(std::move(a), call_closure<Plain>(second.g, parent));
 }
 
@@ -130,7 +131,7 @@ template <bool Plain, class F, class G>
                                                            const join_hints* h) {
     std::remove_reference_t<G>& g = second.g;
     if (!parent) return fork_outside(f, g, h);
-    switch (slow_push(parent, &second)) {
+    switch (slow_push(parent, &second, h ? &h->second : nullptr)) {
     case zone::silent: return fork_linked<Plain>(parent, f, second);
     case zone::outside: return fork_outside(f, g, h);
     case zone::reported: break;

@@ -34,6 +34,9 @@ struct runtime_options {
     std::optional<std::chrono::microseconds> spin{};
     /// [WEFT_RESOURCES] TOML file of what tasks of graphs may need, see docs/resources.md; default: nothing
     std::string resources{};
+    /// [WEFT_TRACE] file for all that happens, see docs/trace-format.md; a second runtime of the process that
+    /// asks for the same one writes to name.2.suffix and so on. Default: none
+    std::string trace{};
 
     // Of the engine `model` only, see docs/modelled-machines.md.
     std::string scenario{}; ///< [WEFT_SCENARIO] TOML file of what happens to the machine meanwhile
@@ -41,7 +44,6 @@ struct runtime_options {
         costs{}; ///< [WEFT_COSTS] declared, measured; default: declared if the program calls weft::cost
     std::string
         report{}; ///< [WEFT_REPORT] file for reports of all runs (JSON if *.json), - for standard error
-    std::string trace{}; ///< [WEFT_TRACE] file for what every worker did when, JSON trace events
 };
 
 /// Of the last run() of a runtime that has ended; sums over its workers.

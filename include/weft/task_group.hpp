@@ -76,7 +76,7 @@ private:
             impl::child_started();
             own();
         };
-        if (impl::run_silently(state_, silent_body,
+        if (impl::run_silently(state_, h, silent_body,
                                const_cast<void*>(static_cast<const void*>(std::addressof(f)))))
             return;
         const impl::child_record child = impl::begin_child(sizeof(closure), alignof(closure));

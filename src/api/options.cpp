@@ -166,10 +166,9 @@ struct model_option {
     const char* variable;
     std::string runtime_options::* given;
 };
-constexpr std::array<model_option, 4> model_options = {{{"WEFT_SCENARIO", &runtime_options::scenario},
+constexpr std::array<model_option, 3> model_options = {{{"WEFT_SCENARIO", &runtime_options::scenario},
                                                         {"WEFT_COSTS", &runtime_options::costs},
-                                                        {"WEFT_REPORT", &runtime_options::report},
-                                                        {"WEFT_TRACE", &runtime_options::trace}}};
+                                                        {"WEFT_REPORT", &runtime_options::report}}};
 
 void refuse_model_options(const runtime_options& o) {
     for (const auto& option : model_options)
@@ -193,6 +192,13 @@ placement placement_in_model(const runtime_options& o) {
     return text == "scatter" ? placement::scatter : placement::compact;
 }
 
+engine::trace_options trace_of(const runtime_options& o, const char* engine_name, const std::string& policy) {
+    return {.file = given_or_variable(o.trace, "WEFT_TRACE").value_or(""),
+            .engine_name = engine_name,
+            .policy_spec = policy,
+            .seed = seed_of(o)};
+}
+
 settings settle_model(const runtime_options& o, machine whole) {
     engine::model_engine_options m;
     m.workers =
@@ -205,9 +211,9 @@ settings settle_model(const runtime_options& o, machine whole) {
     m.patience = patience_of(o).count();
     m.measures = measures_costs(o);
     m.report_file = given_or_variable(o.report, "WEFT_REPORT").value_or("");
-    m.trace_file = given_or_variable(o.trace, "WEFT_TRACE").value_or("");
     settings s;
     s.policy = policy_of(o);
+    m.trace = trace_of(o, "model", s.policy);
     m.policy_name = s.policy;
     s.on = m.workers < whole.size() ? restrict_to(whole, ranks_for(whole, m.workers, placement_in_model(o)))
                                     : std::move(whole);
@@ -254,6 +260,7 @@ settings settle(const runtime_options& o) {
                : std::move(whole);
     s.resources = resources_of(o, s.on);
     s.policy = policy_of(o);
+    s.threads.trace = trace_of(o, "threads", s.policy);
     return s;
 }
 

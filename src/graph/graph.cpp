@@ -124,6 +124,8 @@ graph_task graph::commit(const addition& a) {
     if (n.waits_for == 0 && !is_forgotten) s.sources.grow() = t;
     if (s.options.once) s.unfinished.fetch_add(1, std::memory_order_relaxed);
     a.is_open = false;
+    if (s.running && s.traced) [[unlikely]]
+        s.trace_added(t);
     while (s.levels && s.levels->size() <= t) s.levels->add_task();
     if (!s.running) {
         n.missing.store(n.waits_for, std::memory_order_relaxed);
@@ -191,6 +193,7 @@ void graph::start() {
         s.running = true;
         s.first_sources = s.sources.size();
         s.survey();
+        s.trace_run();
     }
     engine::start_flow(home, *s.live,
                        {.run =

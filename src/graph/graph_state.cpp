@@ -21,6 +21,8 @@ void graph::state::link(std::uint32_t u, std::uint32_t t) {
         while (levels->size() <= t) levels->add_task();
         levels->add_edge(u, t);
     }
+    if (running && traced) [[unlikely]]
+        trace_edge(u, t);
     const std::uint32_t e = new_edge(t, 0);
     edge& mine = edges[e];
     ++n.waits_for;

@@ -17,6 +17,7 @@
 #include <cstdint>
 #include <deque>
 #include <exception>
+#include <functional>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -66,6 +67,14 @@ struct graph::state {
     void check_touch(std::uint32_t t, const void* what, std::size_t bytes, access how);
     void report_touches();
 
+    // tracing.cpp: under the lock
+    void trace_run();
+    void trace_edge(std::uint32_t u, std::uint32_t t); ///< of a graph that runs, as is the next one
+    void trace_added(std::uint32_t t);
+    void trace_task(trace::log&, const impl::graph_node&, std::uint32_t t);
+    void number_up_to(trace::log&, std::uint32_t t);
+    void with_log(const std::function<void(trace::log&)>& use);
+
     // claims.cpp: what tasks need at the gate
     void need_datum(impl::graph_node&, std::uint32_t datum);
     void need_resource(impl::graph_node&, std::string_view name, std::int64_t amount);
@@ -98,6 +107,7 @@ struct graph::state {
 
     void run_list(ready_list);
     void execute(impl::graph_node&, bool is_share = false) noexcept;
+    void execute_here(impl::graph_node&, std::uint32_t t) noexcept;
     ready_list finish(impl::graph_node&) noexcept;
     void sort(ready_list&) noexcept;
     std::uint32_t take(ready_list&) noexcept;
@@ -137,6 +147,9 @@ struct graph::state {
     std::int32_t root = 0;
     bool reported = false;              ///< every task is one of the policy
     std::optional<graph_levels> levels; ///< if the policy wants them
+    bool traced = false;
+    std::uint32_t traced_as = 0;         ///< number of the run
+    stable_array<std::uint32_t> numbers; ///< in the trace, of the tasks; read by the workers
 
     // Of graphs that run once.
     std::uint32_t free_edges = 0;           ///< under the lock

@@ -1,5 +1,5 @@
 #include "engine/core/flow.hpp"
-#include "engine/core/switch.hpp"
+#include "engine/core/tracing.hpp"
 #include "engine/core/worker.hpp"
 #include "graph/graph_state.hpp"
 
@@ -58,7 +58,7 @@ void graph::state::run_from(std::uint32_t t) {
         if (claims(n) && n.failed_in.load(std::memory_order_relaxed) != run) {
             hand_in(t);
         } else {
-            execute(n);
+            execute_here(n, t);
             ready = finish(n);
             if (options.once) forget(t);
         }
@@ -82,6 +82,9 @@ void graph::state::run_alone(std::uint32_t t) {
     task& me = *impl::hot_self()->current->running;
     const bool has_claim = me.claims_, is_share = me.share_;
     execute(n, is_share);
+    if (traced) [[unlikely]]
+        engine::end_early(n.failed_in.load(std::memory_order_relaxed) == run ? trace::outcome::threw
+                                                                             : trace::outcome::done);
     // acq_rel: what the other shares have done comes before the end
     if (is_share && me.claim_->shares_left.fetch_sub(1, std::memory_order_acq_rel) != 1) return;
     if (has_claim || is_share) engine::give_back_claim();
@@ -120,6 +123,7 @@ void graph::state::hand_in(std::uint32_t t) {
          .bottom_level = levels ? levels->bottom_level(t) : 0,
          .uses = uses});
     if (uses > 0) describe_uses(n, made);
+    if (traced) made.number_ = numbers[t];
     if (at_home && levels && &w->in() == inside && levels->has_grown()) {
         const std::lock_guard guard(adding);
         inside->scheduler->graph_grew(w->local, *levels);
@@ -154,6 +158,18 @@ void graph::state::run_list(ready_list ready) {
     back.first = std::exchange(nodes[back.first].next_ready, none);
     ready.count /= 2;
     join([=, this] { run_list(ready); }, [=, this] { run_list(back); });
+}
+
+void graph::state::execute_here(graph_node& n, std::uint32_t t) noexcept {
+    if (!traced) [[likely]]
+        return execute(n);
+    const bool runs = n.failed_in.load(std::memory_order_relaxed) != run;
+    engine::begin_inside(numbers[t]);
+    execute(n);
+    const bool threw = n.failed_in.load(std::memory_order_relaxed) == run;
+    engine::end_inside(numbers[t], !runs   ? trace::outcome::cancelled
+                                   : threw ? trace::outcome::threw
+                                           : trace::outcome::done);
 }
 
 void graph::state::execute(graph_node& n, bool is_share) noexcept {

@@ -104,6 +104,7 @@ struct alignas(std::max_align_t) task {
     bool share_ = false;          ///< of a moldable task
     std::uint8_t arrives_as_ = 0; ///< the `why` of a task handed in from outside
     std::uint32_t block_bytes_ = 0;
+    std::uint32_t number_ = 0; ///< in the trace; 0: there is none
 };
 
 static_assert(sizeof(task) % alignof(std::max_align_t) == 0,

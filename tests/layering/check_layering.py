@@ -24,12 +24,12 @@ ROOMS = {
     "src/task": ["src/machine", "src/queue"],
     "src/policy": ["src/machine", "src/task", "src/queue"],
     "src/gate": ["src/machine", "src/task", "src/queue"],
-    "src/trace": ["src/task"],
+    "src/trace": ["src/queue"],
 }
 ROOMS["src/engine/core"] = ["src/machine", "src/task", "src/queue", "src/policy", "src/gate", "src/trace"]
 ROOMS["src/engine/threads"] = ROOMS["src/engine/core"] + ["src/engine/core"]
 ROOMS["src/engine/model"] = ROOMS["src/engine/core"] + ["src/engine/core"]
-ROOMS["src/graph"] = ["src/machine", "src/task", "src/queue", "src/policy", "src/gate", "src/engine/core"]
+ROOMS["src/graph"] = ["src/machine", "src/task", "src/queue", "src/policy", "src/gate", "src/trace", "src/engine/core"]
 ROOMS["src/api"] = [room for room in ROOMS if room.startswith("src/")]
 
 # A policy runs in real and in virtual time alike: time, chance and concurrency come from its context

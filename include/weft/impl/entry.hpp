@@ -7,6 +7,7 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <exception>
 
 /// The doors from the templates of the public headers into the runtime.
 namespace weft::impl {
@@ -17,8 +18,8 @@ enum class zone : std::uint8_t {
     reported, ///< the policy wants to see the spawns: use fork_tasks
     outside,  ///< this thread is no worker
 };
-/// The frame is linked; it is unlinked again unless the answer is `silent`.
-[[gnu::cold]] zone slow_push(frame* parent, frame* f) noexcept;
+/// The frame is linked; it is unlinked again unless the answer is `silent`. `h`: of its closure, or null.
+[[gnu::cold]] zone slow_push(frame* parent, frame* f, const hints* h) noexcept;
 
 enum class outcome : std::uint8_t { not_run, value, failed };
 /// The way back from the first closure, also when that threw, the frame being unlinked already: not_run
@@ -49,7 +50,7 @@ private:
 /// a stack of its own. The body first moves the closure from `*source` to its own stack, then calls
 /// child_started(); from then on the caller may go on elsewhere. What it throws before that is rethrown here,
 /// what it throws later is the group's.
-bool run_silently(group&, void (*body)(void* source), void* source);
+bool run_silently(group&, const hints&, void (*body)(void* source), void* source);
 void child_started() noexcept;
 
 /// A child of a group in the reported zone, or of a thread that is no worker: its record, with room for the
@@ -104,6 +105,26 @@ extern constinit std::atomic<int> modules_with_costs;
 template <class>
 struct this_module_has_costs {
     static inline const bool said = (modules_with_costs.fetch_add(1, std::memory_order_relaxed), true);
+};
+
+/// In a trace, while one lives, the calling code is that of the second closure of a join, which nobody took.
+class inside_mark {
+public:
+    explicit inside_mark(const frame& f) noexcept
+        : number_(somebody_listens() && begins(f) ? f.number : 0)
+        , exceptions_(std::uncaught_exceptions()) {}
+    ~inside_mark() {
+        if (number_) ends(number_, std::uncaught_exceptions() > exceptions_);
+    }
+    inside_mark(const inside_mark&) = delete;
+    inside_mark& operator=(const inside_mark&) = delete;
+
+private:
+    static bool begins(const frame&) noexcept;
+    static void ends(std::uint32_t number, bool threw) noexcept;
+
+    const std::uint32_t number_;
+    const int exceptions_;
 };
 
 /// Runs `b` as a root of the default runtime and waits.

@@ -1,4 +1,4 @@
-#include "engine/core/switch.hpp"
+#include "engine/core/tracing.hpp"
 
 /// The gate's word carried out.
 namespace weft::engine {
@@ -19,6 +19,7 @@ bool admit(worker& w, task& t) {
     const bool may = w.eng.door.admit(w.core, t, *t.claim_, out);
     const bool calls = may && t.claim_->cores.count > 0 && !t.claim_->is_settled();
     hand_on(w, out);
+    note_what(w, may ? trace::kind::granted : trace::kind::refused, t, 0);
     if (calls) publish(w, t);
     return may && !calls;
 }
@@ -34,6 +35,7 @@ void give_back_claim() {
     worker& w = enter_runtime();
     charge(w, operation::gate);
     task& t = *w.current->running;
+    note_what(w, trace::kind::given, t, 0);
     claim& c = *t.claim_;
     t.claims_ = false;
     t.claim_ = c.above;

@@ -24,6 +24,12 @@ namespace weft::engine {
 /// What the runtime does for a program, where that takes time on a modelled machine.
 enum class operation : std::uint8_t { fork, spawn, start, suspend, wait, gate };
 
+struct trace_options {
+    std::string file{}; ///< empty: no trace
+    std::string engine_name{}, policy_spec{};
+    std::uint64_t seed = 0;
+};
+
 struct measured_run { ///< in an engine's time
     time_ns began = 0, ended = 0;
     std::optional<time_ns> work{}; ///< of all workers in user code, if the engine can tell
@@ -39,6 +45,12 @@ struct engine {
     engine(std::unique_ptr<policy> p, machine m, int workers, std::size_t stack_bytes,
            std::size_t keep_fibers, resource_table resources, policy_factory another);
     virtual ~engine() = default;
+
+    /// From now on what happens goes to a file; before the first worker does anything. Throws weft::error if
+    /// there can be no such file.
+    void record(const trace_options&, const std::atomic<std::int64_t>* virtual_time = nullptr);
+    /// A worker of this engine does from now on.
+    void trace_worker(worker&) noexcept;
 
     /// The scheduler on the current fiber: takes tasks and runs them. Returns when the fiber has been given a
     /// child to run.
@@ -125,6 +137,7 @@ struct engine {
     std::map<std::vector<worker_id>, std::unique_ptr<arena>>
         teams{}; ///< by the number of the arena around, and members
     gate door;
+    std::unique_ptr<trace::recorder> tracer; ///< if there is a trace
     requirements need;
     fiber_pool fibers;
     std::atomic<std::int32_t> roots{0};

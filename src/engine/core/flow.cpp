@@ -1,6 +1,6 @@
 #include "engine/core/flow.hpp"
 
-#include "engine/core/switch.hpp"
+#include "engine/core/tracing.hpp"
 
 #include <new>
 #include <type_traits>
@@ -76,7 +76,9 @@ void hand_in(worker* w, engine& home, group& of, task& t) {
 void start_flow(engine& home, group& of, const flow_task& f) {
     if (worker* w = impl::hot_self(); w && &w->eng == &home) {
         w = &enter_runtime();
-        hand_in(w, home, of, make_flow_task(w, home, of, f));
+        task& t = make_flow_task(w, home, of, f);
+        note_spawn(*w, t, trace::origin::runtime, nullptr);
+        hand_in(w, home, of, t);
         return leave_runtime();
     }
     task& t = make_flow_task(nullptr, home, of, f);

@@ -4,6 +4,7 @@
 #include "engine/core/spawn.hpp"
 #include "engine/core/switch.hpp"
 #include "engine/core/thread_waiter.hpp"
+#include "engine/core/tracing.hpp"
 
 #include <weft/error.hpp>
 #include <weft/impl/entry.hpp>
@@ -50,6 +51,7 @@ void wait_as_worker(group& g) {
     worker& w = enter_runtime();
     task& me = *w.current->running;
     charge(w, operation::wait);
+    note(w, trace::kind::wait, me.number_, reinterpret_cast<std::uint64_t>(&g));
     after_wait then = after_wait::stay;
     if (g.flags_.load(std::memory_order_relaxed) & group::flag_begun)
         then = w.in().scheduler->group_wait(w.local, me, g);
@@ -73,6 +75,7 @@ void wait_as_worker(group& g) {
             &me, nullptr);
     }
     end_reported_group(*impl::hot_self(), g);
+    note(*impl::hot_self(), trace::kind::waited, me.number_, reinterpret_cast<std::uint64_t>(&g));
     leave_runtime();
 }
 
@@ -105,7 +108,7 @@ void cancel(group& g) noexcept {
 
 bool is_cancelled(const group* g) noexcept { return engine::is_cancelled(g); }
 
-bool run_silently(group& g, void (*body)(void*), void* source) {
+bool run_silently(group& g, const hints& h, void (*body)(void*), void* source) {
     worker* w = hot_self();
     if (!w) return false;
     const task& me = *w->current->running;
@@ -120,6 +123,11 @@ bool run_silently(group& g, void (*body)(void*), void* source) {
     as.root_ = me.root_;
     as.silent_ = true;
     as.state_ = task_state::running;
+    if (w->log) [[unlikely]] {
+        as.hint_ = h;
+        engine::note_spawn(*w->log, as, trace::origin::child, reinterpret_cast<std::uint64_t>(&g));
+        engine::note_what(*w, trace::kind::begin, as, trace::start::below);
+    }
     if (const std::size_t bytes = w->eng.need.task_bytes) std::memcpy(child.own.bytes, &me + 1, bytes);
     std::exception_ptr refused;
     engine::run_below(*w, g, child, as, body, source, refused);

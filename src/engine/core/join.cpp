@@ -1,6 +1,7 @@
 #include "engine/core/completion.hpp"
 #include "engine/core/spawn.hpp"
 #include "engine/core/switch.hpp"
+#include "engine/core/tracing.hpp"
 
 #include <weft/impl/entry.hpp>
 
@@ -12,7 +13,7 @@ using engine::completion_of;
 using engine::enter_runtime;
 using engine::leave_runtime;
 
-zone slow_push(frame* parent, frame* f) noexcept {
+zone slow_push(frame* parent, frame* f, const hints* h) noexcept {
     worker* w = hot_self();
     if (!w || !w->current->running->silent_) { // nobody has it: a reported task's entries are not handed out
         parent->next = nullptr;
@@ -24,6 +25,12 @@ zone slow_push(frame* parent, frame* f) noexcept {
         enter_runtime();
         parent->next = f;
         w->eng.charge(*w, engine::operation::fork);
+        if (w->log) {
+            f->number = w->log->new_task();
+            w->log->note(trace::kind::spawn, f->number, 0, h ? w->log->name(h->name) : 0,
+                         static_cast<std::uint8_t>(trace::origin::fork));
+            if (h) engine::note_hints(*w->log, *h);
+        }
     } else {
         enter_runtime();
     }
@@ -36,7 +43,10 @@ namespace {
 /// The youngest exposed frame of the fiber ends. Returns how.
 outcome join_exposed(worker& w, frame* parent, frame* f) noexcept {
     w.current->split = parent;
-    if (f->thief >= 0 && w.eng.take_back(w, *f)) return outcome::not_run;
+    if (f->thief >= 0 && w.eng.take_back(w, *f)) {
+        engine::note(w, trace::kind::returned, f->number);
+        return outcome::not_run;
+    }
     auto& done = completion_of(*f);
     if (done.poll() == completion<>::running) {
         task* waiter = w.current->running;
@@ -57,7 +67,7 @@ outcome join_exposed(worker& w, frame* parent, frame* f) noexcept {
 
 outcome slow_pop(frame* parent, frame* f) noexcept {
     worker& w = *hot_self();
-    if (w.slow) {
+    if (w.modelled) {
         // Until the time has passed that the first closure took, the second one can be had.
         parent->next = f;
         enter_runtime();
@@ -70,6 +80,17 @@ outcome slow_pop(frame* parent, frame* f) noexcept {
     if (f == w.current->split) how = join_exposed(w, parent, f);
     leave_runtime();
     return how;
+}
+
+bool inside_mark::begins(const frame& f) noexcept {
+    const worker* w = hot_self();
+    if (!w || !w->log) return false;
+    engine::begin_inside(f.number);
+    return true;
+}
+
+void inside_mark::ends(std::uint32_t number, bool threw) noexcept {
+    engine::end_inside(number, threw ? trace::outcome::threw : trace::outcome::done);
 }
 
 bool fork_tasks(body a, const hints& ha, body b, const hints& hb) {

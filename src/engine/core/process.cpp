@@ -2,6 +2,11 @@
 
 #include "engine/core/fault_report.hpp"
 
+#include <fmt/format.h>
+
+#include <set>
+#include <utility>
+
 #include <pthread.h>
 
 namespace weft::engine {
@@ -45,6 +50,19 @@ std::mutex& machine_lock() noexcept { return reading; }
 
 // relaxed: changed only in a child that has no other thread yet
 unsigned forks_so_far() noexcept { return forks.load(std::memory_order_relaxed); }
+
+std::string file_of_its_own(std::string file) {
+    static std::set<std::string> taken;
+    if (file.empty() || file == "-") return file;
+    const std::size_t dot = file.rfind('.');
+    const bool has_suffix = dot != std::string::npos && file.find('/', dot) == std::string::npos && dot > 0;
+    std::string name = file;
+    for (int n = 2; !taken.insert(name).second; ++n) {
+        name = file;
+        name.insert(has_suffix ? dot : file.size(), fmt::format(".{}", n));
+    }
+    return name;
+}
 
 membership::membership() : born_in_(forks_so_far()) {
     const std::lock_guard guard(lock);

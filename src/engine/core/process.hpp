@@ -2,6 +2,7 @@
 
 #include <atomic>
 #include <mutex>
+#include <string>
 
 /// What all engines of a process share: its signal handlers, and what becomes of them in a forked child.
 /// docs/processes.md has the rules for users.
@@ -15,6 +16,10 @@ std::mutex& process_lock() noexcept; ///< what is shared by all engines
 /// How often this process was forked off since the library was loaded: what was made under another number has
 /// no threads here.
 unsigned forks_so_far() noexcept;
+
+/// `file`, or for who asks for one that was given away already, the same with a number before the suffix; ""
+/// and "-" are for all. Under process_lock().
+std::string file_of_its_own(std::string file);
 
 /// An engine's membership. The first member installs the report of stacks that overflow, the last one takes
 /// it away: it lives as long as the engine's threads.

@@ -1,6 +1,7 @@
 #include "engine/core/default_engine.hpp"
 #include "engine/core/engine.hpp"
 #include "engine/core/switch.hpp"
+#include "engine/core/tracing.hpp"
 
 #include <weft/error.hpp>
 #include <weft/impl/entry.hpp>
@@ -23,7 +24,7 @@ loop_shape shape_of_loop() noexcept {
     worker& w = *hot_self();
     task& t = *w.current->running;
     // What a loop learns of its times would make every run of a model another one.
-    if (t.silent_) return {w.slow, 0, w.in().size()};
+    if (t.silent_) return {w.modelled, 0, w.in().size()};
     enter_runtime();
     const int pieces = w.in().scheduler->pieces(w.local, t);
     leave_runtime();
@@ -39,6 +40,7 @@ void mark_iteration(int k) {
                     "a call by the root, outside of its joins and groups");
     enter_runtime();
     t.children_ = 0;
+    engine::note(*w, trace::kind::iteration, static_cast<std::uint64_t>(k));
     w->in().scheduler->iteration(w->local, t, k);
     leave_runtime();
 }
@@ -50,6 +52,7 @@ void declare_cost(std::uint64_t cycles, int kind) noexcept {
     worker* w = hot_self();
     if (!w || !w->slow) return;
     enter_runtime();
+    engine::note(*w, trace::kind::cost, cycles, 0, 0, static_cast<std::uint8_t>(kind));
     w->eng.declare_cost(*w, cycles, static_cast<work>(kind));
     leave_runtime();
 }
@@ -70,6 +73,12 @@ void declare_data(const void* data, std::size_t bytes, int how) {
     check_size(bytes);
     if (claim* const c = w->current->running->claim_; c && c->touched) c->touched(*c, data, bytes, how);
     if (!w->slow) return;
+    if (w->log) {
+        enter_runtime();
+        engine::note(*w, trace::kind::touch, reinterpret_cast<std::uint64_t>(data), bytes, 0,
+                     static_cast<std::uint8_t>(how));
+        leave_runtime();
+    }
     w->eng.declare_data(*w, data, bytes, static_cast<access>(how));
 }
 
@@ -95,6 +104,13 @@ void submit_root(engine& e, task& t) {
     t.id_ = static_cast<std::uint64_t>(t.root_) * 2 + 1;
     t.silent_ = e.need.lazy;
     t.is_root_ = true;
+    if (e.tracer) [[unlikely]] {
+        worker* const w = impl::hot_self();
+        if (w && &w->eng == &e)
+            note_spawn(*w->log, t, trace::origin::root, 0);
+        else
+            e.tracer->outside([&](trace::log& log) { note_spawn(log, t, trace::origin::root, 0); });
+    }
     e.submit(t, why::root);
 }
 

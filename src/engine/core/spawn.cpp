@@ -1,6 +1,7 @@
 #include "engine/core/spawn.hpp"
 
 #include "engine/core/switch.hpp"
+#include "engine/core/tracing.hpp"
 
 #include <weft/error.hpp>
 
@@ -75,6 +76,7 @@ void run_record(void* record) {
 void carry_out(worker& w, group& g, task& t, order how) {
     task& parent = *w.current->running;
     charge(w, operation::spawn);
+    note_spawn(w, t, trace::origin::child, &g);
     if (how == order::child_first || how == order::lazy) {
         fiber* on = nullptr;
         try {
@@ -96,6 +98,7 @@ void carry_out(worker& w, group& g, task& t, order how) {
             w.count.tasks.add();
             w.in().scheduler->started(w.local, t);
             t.state_ = task_state::running;
+            note_what(w, trace::kind::begin, t, trace::start::below);
             std::exception_ptr never; // its closure is in place
             return run_below(w, g, *on, t, run_record, &t, never);
         }

@@ -1,6 +1,7 @@
 #include "engine/core/switch.hpp"
 
 #include "engine/core/cancellation.hpp"
+#include "engine/core/tracing.hpp"
 
 #include <cstddef>
 #include <cstdio>
@@ -77,6 +78,8 @@ fiber& take_fiber_or_die(worker& w) noexcept {
             *self.child_refused = std::move(error);
     }
     self.has_child = false;
+    note_what(w, trace::kind::end, *self.running,
+              self.child_has_started ? trace::outcome::done : trace::outcome::cancelled);
     if (self.running != &self.own.record) [[unlikely]]
         retire(w, *self.running, !self.child_has_started);
     self.running = nullptr;
@@ -85,6 +88,7 @@ fiber& take_fiber_or_die(worker& w) noexcept {
     fiber& parent = *k.parent;
     bool mine = k.thief == continuation::unexposed;
     if (!mine && k.thief >= 0 && w.eng.take_back(w, k)) {
+        note(w, trace::kind::returned, number_of(k));
         // The parent is below this fiber again, with all its older entries exposed.
         in.open_.fetch_sub(1,
                            std::memory_order_relaxed); // the count was taken by this worker, for this entry
@@ -130,6 +134,7 @@ void suspend(worker& w0, why reason, void (*action)(worker&, void*, void*), void
     t.arena_ = &w0.in();
     t.state_ = task_state::suspended;
     w0.count.suspensions.add();
+    note_what(w0, trace::kind::suspend, t, reason);
     if (w0.slow) [[unlikely]] {
         w0.eng.charge(w0, operation::suspend);
         w0.eng.waits(w0, t, reason);
@@ -148,6 +153,7 @@ void resume(worker& w, task& t) noexcept {
     fiber& self = *w.current;
     fiber& to = *t.fiber_;
     t.state_ = task_state::running;
+    note(w, trace::kind::resume, t.number_);
     w.oldest = &to;
     // A child that blocked while it moved its closure still has its parent below.
     for (fiber* x = &to; x->has_child && x->parent_goes_on.thief == continuation::unexposed; x = w.oldest)

@@ -3,6 +3,7 @@
 #include "engine/core/group_count.hpp"
 #include "engine/core/switch.hpp"
 #include "engine/core/thread_waiter.hpp"
+#include "engine/core/tracing.hpp"
 
 #include <algorithm>
 #include <cstring>
@@ -20,6 +21,10 @@ std::uint64_t child_id(std::uint64_t parent, std::uint32_t n) noexcept {
     z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
     z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
     return (z ^ (z >> 31)) | 1; // 0 means unknown
+}
+
+trace::outcome outcome_of(const std::exception_ptr& error, bool cancelled) noexcept {
+    return cancelled ? trace::outcome::cancelled : error ? trace::outcome::threw : trace::outcome::done;
 }
 
 void run_body(task& t, bool cancelled, std::exception_ptr& error) {
@@ -94,6 +99,8 @@ void start(worker& w0, task& t) {
     w0.count.tasks.add();
     charge(w0, operation::start);
 
+    note_what(w0, trace::kind::begin, t, trace::start::fresh);
+
     if (t.frame_) {
         impl::frame& f = *t.frame_;
         w0.in().scheduler->started(w0.local, t);
@@ -102,6 +109,7 @@ void start(worker& w0, task& t) {
         const bool ok = f.run(&f);
         worker& w = enter_runtime();
         self.running = nullptr;
+        note_what(w, trace::kind::end, t, ok ? trace::outcome::done : trace::outcome::threw);
         retire(w, t, false);
         if (const auto waiter = completion_of(f).finish(!ok)) // `f` is dead from here on
             offer(w, *reinterpret_cast<task*>(waiter), why::joined);
@@ -116,6 +124,7 @@ void start(worker& w0, task& t) {
     run_body(t, cancelled, error);
     worker& w = enter_runtime();
     self.running = nullptr;
+    note_what(w, trace::kind::end, t, outcome_of(error, cancelled));
     if (error) fail(&w, *t.group_, std::move(error));
     finish(w, t, cancelled);
 }
@@ -127,6 +136,7 @@ void call(worker& w0, task& t, bool silent) {
     t.state_ = task_state::running;
     t.silent_ = silent;
     w0.count.tasks.add();
+    note_what(w0, trace::kind::begin, t, trace::start::below);
     const bool cancelled = is_cancelled(t.scope_);
     if (!cancelled) w0.in().scheduler->started(w0.local, t);
     if (w0.meters) t.birth_ns_ = w0.eng.now();
@@ -135,6 +145,7 @@ void call(worker& w0, task& t, bool silent) {
     run_body(t, cancelled, error);
     worker& w = enter_runtime();
     self.running = parent;
+    note_what(w, trace::kind::end, t, outcome_of(error, cancelled));
     if (error) fail(&w, *t.group_, std::move(error));
     finish(w, t, cancelled);
 }
@@ -164,6 +175,13 @@ void finish(worker& w, task& t, bool cancelled) noexcept {
 void offer(worker& w, task& t, why reason) noexcept {
     if (t.arena_ != &w.in()) [[unlikely]]
         return w.eng.submit(t, reason);
+    if (w.log) [[unlikely]] {
+        const auto at = w.log->now();
+        const std::uint32_t number = t.number_; // it may be gone after the next line
+        const placed p = w.in().scheduler->ready(w.local, t, reason);
+        note_placed(*w.log, at, number, p, reason);
+        return w.eng.announce(w, p);
+    }
     const placed p = w.in().scheduler->ready(w.local, t, reason);
     w.eng.announce(w, p);
 }
@@ -184,6 +202,7 @@ task& task_of_frame(worker& thief, impl::frame& f) {
     task& t = make_task(&thief, thief.eng, 0, 1);
     std::memcpy(static_cast<void*>(&t + 1), static_cast<const void*>(&of + 1), thief.eng.need.task_bytes);
     t.frame_ = &f;
+    t.number_ = f.number;
     t.parent_ = of.parent_;
     t.scope_ = of.scope_;
     t.claim_ = of.claim_;
@@ -224,6 +243,7 @@ void expose_all(worker& w) {
             f->of = x->running;
             f->thief = not_returnable;
             begin_completion(*f);
+            note(w, trace::kind::expose, f->number, 0, trace::nobody);
             task& t = task_of_frame(w, *f);
             x->split = f;
             w.count.exposures.add();
@@ -239,6 +259,7 @@ void expose_all(worker& w) {
         if (w.in().is_team()) [[unlikely]]
             w.in().begin();
         w.oldest = next;
+        note(w, trace::kind::expose, number_of(k), 0, trace::nobody);
         w.count.exposures.add();
         offer(w, task_of_frame(w, k), why::continuation);
     }

@@ -1,7 +1,7 @@
 #include "engine/core/arena.hpp"
 #include "engine/core/engine.hpp"
 #include "engine/core/flow.hpp"
-#include "engine/core/switch.hpp"
+#include "engine/core/tracing.hpp"
 
 #include <fmt/format.h>
 
@@ -46,6 +46,8 @@ void make_shares(worker& w, task& t, const core_request& r) {
     for (int i = 0; i < r.size; ++i) {
         task& s = i == 0 ? t : make_flow_share(w, t);
         s.share_ = true;
+        if (i > 0)
+            note_spawn(w, s, trace::origin::share, reinterpret_cast<const void*>(std::uintptr_t{t.number_}));
         s.rank_ = static_cast<std::int16_t>(i);
         s.width_ = static_cast<std::int16_t>(r.size);
         r.joined[at(i)]->share = &s;

@@ -4,6 +4,7 @@
 #include "queue/worker_set.hpp"
 #include "task/fiber.hpp"
 #include "task/task.hpp"
+#include "trace/recorder.hpp"
 
 #include <weft/impl/hot.hpp>
 
@@ -86,7 +87,8 @@ struct worker {
     exception_globals* exceptions = nullptr; ///< the ABI's, of the thread
     engine::switch_action after_switch;
     bool observed = false; ///< the engine is told of each stretch of user code: user_code_begins, _ends
-    bool slow = false;     ///< every fork and every return from one comes to the runtime: time is modelled
+    bool slow = false; ///< every fork and every return from one comes to the runtime: `modelled`, or traced
+    bool modelled = false; ///< its time is the engine's
     bool meters = false; ///< requirements::own_usage: the time of each stretch of user code goes to its task
     time_ns stretch_began = 0;
     task* resume_first = nullptr; ///< a waiter whose event came before it slept
@@ -101,6 +103,7 @@ struct worker {
     queue::worker_set<> askers;
 
     engine::worker_counters count;
+    trace::log* log = nullptr; ///< if there is a trace; written in the runtime
 };
 
 } // namespace weft::impl

@@ -51,24 +51,9 @@ void refuse(const requirements& n) {
 constinit model_engine* alive = nullptr;
 constinit bool exit_is_hooked = false;
 
-/// Every engine of a process has files of its own: "run.json", "run.2.json", ...
-std::string file_of_its_own(std::string file) {
-    static std::set<std::string> taken; // guarded by process_lock()
-    if (file.empty() || file == "-") return file;
-    const std::size_t dot = file.rfind('.');
-    const bool has_suffix = dot != std::string::npos && file.find('/', dot) == std::string::npos && dot > 0;
-    std::string name = file;
-    for (int n = 2; !taken.insert(name).second; ++n) {
-        name = file;
-        name.insert(has_suffix ? dot : file.size(), fmt::format(".{}", n));
-    }
-    return name;
-}
-
 model_engine_options with_own_files(model_engine_options o) {
     const std::lock_guard guard(process_lock());
     o.report_file = file_of_its_own(std::move(o.report_file));
-    o.trace_file = file_of_its_own(std::move(o.trace_file));
     return o;
 }
 
@@ -82,7 +67,7 @@ model_worker::model_worker(worker_id rank, model_engine& of, std::size_t workers
     words.generate(&own, &own + 1);
     random.seed(own | 1);
     core = rank;
-    slow = observed = true;
+    slow = modelled = observed = true;
 }
 
 model_engine::model_engine(std::unique_ptr<policy> p, machine m, model_engine_options o,
@@ -104,11 +89,9 @@ model_engine::model_engine(std::unique_ptr<policy> p, machine m, model_engine_op
     if (!options.report_file.empty() && options.report_file != "-" && !std::ofstream(options.report_file))
         throw error("the report cannot be written", "WEFT_REPORT=" + options.report_file,
                     "a file that can be created, or - for standard error");
-    if (!options.trace_file.empty()) {
-        trace.emplace(options.trace_file);
-        trace->begin(on.name(), options.policy_name, options.workers);
-    }
+    record(options.trace, &clock);
     for (auto& w : crew) {
+        trace_worker(*w);
         w->meters = need.own_usage;
         w->current = fibers.take();
         w->current->reset_chain();
@@ -119,7 +102,7 @@ model_engine::model_engine(std::unique_ptr<policy> p, machine m, model_engine_op
     if (pthread_getcpuclockid(thread.native_handle(), &its_clock) == 0)
         watchdog = std::jthread([this, its_clock](std::stop_token s) { watch_over(s, its_clock); });
     settle();
-    if (options.report_file.empty() && options.trace_file.empty()) return;
+    if (options.report_file.empty() && options.trace.file.empty()) return;
     const std::lock_guard guard(process_lock());
     next_alive = std::exchange(alive, this);
     if (next_alive) next_alive->previous_alive = this;
@@ -132,7 +115,7 @@ model_engine::model_engine(std::unique_ptr<policy> p, machine m, model_engine_op
 }
 
 model_engine::~model_engine() {
-    if (!options.report_file.empty() || !options.trace_file.empty()) {
+    if (!options.report_file.empty() || !options.trace.file.empty()) {
         const std::lock_guard guard(process_lock());
         (previous_alive ? previous_alive->next_alive : alive) = next_alive;
         if (next_alive) next_alive->previous_alive = previous_alive;
@@ -335,7 +318,7 @@ std::string model_engine::describe_last_run(bool as_json) const {
 }
 
 void model_engine::write_reports() noexcept {
-    trace.reset();
+    if (tracer) tracer->finish();
     if (options.report_file.empty()) return;
     const bool as_json = options.report_file.ends_with(".json");
     std::string text = as_json ? "{\"runs\": [" : "";

@@ -10,7 +10,6 @@
 #include "engine/model/report.hpp"
 #include "engine/model/scenario.hpp"
 #include "engine/model/shared_bandwidth.hpp"
-#include "engine/model/timeline.hpp"
 #include "engine/model/wait_register.hpp"
 #include "queue/chain.hpp"
 
@@ -36,9 +35,9 @@ struct model_engine_options {
     time_ns patience = 100'000; ///< from the first look without success to sleep
     bool measures = false;      ///< user code that declares no cost takes what it takes here
     scenario events{};
-    std::string policy_name{};   ///< for reports
-    std::string report_file{};   ///< empty: none; "-": tables on standard error; *.json, or tables
-    std::string trace_file{};    ///< empty: none
+    std::string policy_name{}; ///< for reports
+    std::string report_file{}; ///< empty: none; "-": tables on standard error; *.json, or tables
+    trace_options trace{};
     double deadlock_seconds = 2; ///< of real time in which nobody else hands anything in
     double stuck_seconds = 30;   ///< of processor time in one stretch of user code, until it is spoken of
 };
@@ -115,7 +114,7 @@ struct model_engine final : engine, policy_context {
     /// Leaves `from` for whoever is next.
     void run_next(fiber& from) noexcept;
     void jump_to(fiber& from, model_worker* to) noexcept;
-    void note(std::uint64_t what) noexcept { history = (history ^ what) * 0x100000001b3u; }
+    void remember(std::uint64_t what) noexcept { history = (history ^ what) * 0x100000001b3u; }
     void turn(model_worker&, activity) noexcept;
     /// The running worker does that for so many nanoseconds; fractions add up.
     void spend(model_worker&, double ns, activity) noexcept;
@@ -138,7 +137,7 @@ struct model_engine final : engine, policy_context {
     task* receive(model_worker&);
     bool take_submitted(model_worker&);
     bool hand_out(worker& victim, model_worker& thief) noexcept;
-    void count_steal(model_worker&, const worker& from);
+    void count_steal(model_worker&, const worker& from, const task*);
     double way(const worker& from, const worker& to) const noexcept;
     bool never_sleeps() const noexcept { return options.patience >= for_ever; }
 
@@ -173,7 +172,6 @@ struct model_engine final : engine, policy_context {
     std::uint64_t history = 0;               ///< hash of all that has happened
     std::uint64_t steps = 0;                 ///< of virtual time
     std::atomic<std::uint64_t> stretches{0}; ///< of user code that have begun; relaxed: a sign of life
-    std::optional<timeline> trace;
 
     model_report at_begin{}; ///< of the present run
     mutable std::mutex reporting;

@@ -1,5 +1,5 @@
 #include "engine/core/exposure.hpp"
-#include "engine/core/switch.hpp"
+#include "engine/core/tracing.hpp"
 #include "engine/model/model_engine.hpp"
 
 #include <utility>
@@ -46,6 +46,7 @@ task* model_engine::find_work(model_worker& w) {
     if (std::exchange(w.working, false)) --working_count;
     refuse_askers(w);
     w.count.begin_idle(now());
+    note(w, trace::kind::search);
     w.in().searching.insert(rank(w.local));
     for (time_ns since = now(); !t;) {
         const time_ns looked_at = now();
@@ -75,6 +76,7 @@ task* model_engine::find_work(model_worker& w) {
         }
     }
     w.count.end_idle(now());
+    note(w, trace::kind::found);
     watching(w.in())->stop_searching(w.local);
     w.working = true;
     ++working_count;
@@ -89,7 +91,7 @@ pick model_engine::look(model_worker& w, bool last, activity as) {
     const bool shared = p.from >= in.size();
     const bool away = !shared && p.from != w.local;
     w.debt += shared ? on.charges().lock : away ? way(w, fellow(in, p.from)) : on.charges().look;
-    if (p.t && away) count_steal(w, fellow(in, p.from));
+    if (p.t && away) count_steal(w, fellow(in, p.from), p.t);
     pay(w, as);
     return p;
 }
@@ -98,8 +100,9 @@ double model_engine::way(const worker& from, const worker& to) const noexcept {
     return on.steal_latency_ns(from.core, to.core).value_or(on.charges().look_away);
 }
 
-void model_engine::count_steal(model_worker& w, const worker& from) {
+void model_engine::count_steal(model_worker& w, const worker& from, const task* t) {
     w.count.steals.add();
+    note_steal(w, from, t);
     ++steals_by_distance[on.distance(w.core, from.core)];
 }
 
@@ -108,9 +111,10 @@ void model_engine::count_steal(model_worker& w, const worker& from) {
 task* model_engine::receive(model_worker& w) {
     impl::frame* const entry = std::exchange(w.answer, nullptr);
     if (!entry) return nullptr;
-    count_steal(w, *crew[static_cast<std::size_t>(w.answered_by)]);
     task& t = task_of_frame(w, *entry);
+    count_steal(w, *crew[static_cast<std::size_t>(w.answered_by)], &t);
     const placed p = w.in().scheduler->ready(w.local, t, why::exposed);
+    if (w.log) note_placed(*w.log, w.log->now(), t.number_, p, why::exposed);
     task* mine = w.in().scheduler->next(w.local, false).t;
     if (mine != &t) announce(w, p); // the policy keeps it for somebody else, or for later
     return mine;
@@ -157,6 +161,7 @@ bool model_engine::hand_out(worker& victim, model_worker& thief) noexcept {
     fiber* of = nullptr;
     impl::frame* const entry = oldest_hidden(victim, of);
     if (!entry) return false;
+    note(victim, trace::kind::expose, number_of(*entry), 0, static_cast<std::uint32_t>(thief.id));
     exposure(victim, *of, *entry, thief.id);
     victim.count.exposures.add();
     thief.answer = entry;
@@ -189,6 +194,7 @@ bool model_engine::take_back(worker& w, impl::frame& f) noexcept {
 
 task* model_engine::park(model_worker& w) {
     task* t = nullptr;
+    bool slept = false;
     const auto ask_all = [&] {
         const workers victims = w.in().scheduler->victims(w.local);
         for (worker_id v = victims.first; v < victims.last && !w.answer; ++v) {
@@ -205,13 +211,16 @@ task* model_engine::park(model_worker& w) {
         take_submitted(w);
         if (pick p = next_task(w, true); p.t) {
             t = p.t;
-            if (p.from != w.local && p.from < w.in().size()) count_steal(w, fellow(w.in(), p.from));
+            if (p.from != w.local && p.from < w.in().size()) count_steal(w, fellow(w.in(), p.from), t);
             return true;
         }
         w.count.parks.add();
+        note(w, trace::kind::sleep);
+        slept = true;
         return false;
     };
     watching(w.in())->park(w.local, ask_all, look_again);
+    if (slept) note(w, trace::kind::wake);
     if (w.answer) {
         task* got = receive(w);
         if (!t) return got;

@@ -1,4 +1,4 @@
-#include "engine/core/switch.hpp"
+#include "engine/core/tracing.hpp"
 #include "engine/model/model_engine.hpp"
 
 #include <weft/error.hpp>
@@ -50,7 +50,7 @@ void model_engine::pass(model_worker& w, time_ns d) noexcept {
     const time_ns until = now() + d;
     if (events.empty() || events.next_time() > until) {
         ++steps;
-        note(static_cast<std::uint64_t>(until));
+        remember(static_cast<std::uint64_t>(until));
         clock.store(until, std::memory_order_relaxed);
         return;
     }
@@ -67,7 +67,7 @@ void model_engine::run_next(fiber& from) noexcept {
         const auto e = events.pop();
         ++steps;
         clock.store(e.at, std::memory_order_relaxed);
-        note(static_cast<std::uint64_t>(e.at));
+        remember(static_cast<std::uint64_t>(e.at));
         if (e.happen) {
             impl::weft_hot.self = nullptr; // it is nobody's doing
             handling_event = this;
@@ -76,7 +76,7 @@ void model_engine::run_next(fiber& from) noexcept {
             continue;
         }
         auto& next = *static_cast<model_worker*>(e.to);
-        note(static_cast<std::uint64_t>(next.id));
+        remember(static_cast<std::uint64_t>(next.id));
         return jump_to(from, &next);
     }
     jump_to(from, nullptr);
@@ -94,12 +94,11 @@ void model_engine::jump_to(fiber& from, model_worker* to) noexcept {
 }
 
 void model_engine::turn(model_worker& w, activity what) noexcept {
-    if (trace) {
+    if (w.log && now() > w.times.since()) {
         const activity did = w.times.doing();
         const task* t = did <= activity::shared_stall ? w.current->running : nullptr;
-        const timeline::of_task of =
-            t ? timeline::of_task{t->id(), t->level(), t->hint().name} : timeline::of_task{};
-        trace->add(w.id, did, w.times.since(), now(), t ? &of : nullptr);
+        note(w, trace::kind::activity, static_cast<std::uint64_t>(w.times.since()), t ? t->number_ : 0, 0,
+             static_cast<std::uint8_t>(did));
     }
     w.times.turn(what, now());
 }

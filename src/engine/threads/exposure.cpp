@@ -1,5 +1,6 @@
 #include "engine/core/exposure.hpp"
 #include "engine/core/signal_claim.hpp"
+#include "engine/core/tracing.hpp"
 #include "engine/threads/thread_engine.hpp"
 
 #include <cerrno>
@@ -66,7 +67,7 @@ void thread_engine::on_signal(thread_worker& w) noexcept {
         return;
     }
     answer(w, true);
-    w.hot->limit.store(w.current->running->silent_ && w.askers.empty()
+    w.hot->limit.store(!w.slow && w.current->running->silent_ && w.askers.empty()
                            ? reinterpret_cast<std::uintptr_t>(w.current->split)
                            : 0,
                        std::memory_order_relaxed);
@@ -86,10 +87,13 @@ void thread_engine::hand_out(worker& w) noexcept {
         const auto id = w.askers.take_one_in(0, rank(worker_count()), rank(w.id));
         if (!id) return;
         thread_worker& asker = *crew[*id];
+        const std::uint32_t number = w.log ? number_of(*entry) : 0;
         exposure handed(w, *of, *entry, asker.id);
+        note(w, trace::kind::expose, number, 0, static_cast<std::uint32_t>(asker.id));
         // From the exchange on, the entry may be running elsewhere.
         if (!asker.slot.answer(w.id, entry, w.in().number)) { // it asks no more, or somebody else
             handed.undo();
+            note(w, trace::kind::returned, number);
             continue;
         }
         w.count.exposures.add();

@@ -1,6 +1,6 @@
 #include "engine/threads/thread_engine.hpp"
 
-#include "engine/core/switch.hpp"
+#include "engine/core/tracing.hpp"
 
 #include <chrono>
 #include <utility>
@@ -14,7 +14,9 @@ constexpr int looks_a_clock = 16; ///< looks between two readings of the clock
 
 /// Places up to the last rank are the workers' own; a root, say, is not stolen.
 void count_steal(thread_worker& w, const pick& p) noexcept {
-    if (p.from != w.local && p.from < w.in().size()) w.count.steals.add();
+    if (p.from == w.local || p.from >= w.in().size()) return;
+    w.count.steals.add();
+    note_steal(w, *w.in().members[rank(p.from)], p.t);
 }
 
 /// Without patience one look at the own places and at another's, then the last one, which goes everywhere.
@@ -71,6 +73,7 @@ task* thread_engine::find_work(thread_worker& w) {
     w.refusals.fetch_add(1,
                          std::memory_order_release); // pairs with the load in ask_and_wait: nothing from here
     w.count.begin_idle(now());
+    note(w, trace::kind::search);
     w.in().searching.insert(rank(w.local));
     task* t = nullptr;
     for (auto since = clock::now(); !t && !is_stopping();) {
@@ -115,6 +118,7 @@ task* thread_engine::find_work(thread_worker& w) {
         }
     }
     w.count.end_idle(now());
+    note(w, trace::kind::found);
     if (!t) {
         w.in().searching.erase(rank(w.local));
         return nullptr;
@@ -137,8 +141,11 @@ void thread_engine::rest() const noexcept {
 task* thread_engine::receive(thread_worker& w, impl::frame* entry) {
     if (!entry) return nullptr;
     w.count.steals.add();
+    const auto at = w.log ? w.log->now() : 0;
     task& t = task_of_frame(w, *entry);
+    const std::uint32_t number = t.number_; // before others can have it
     const placed p = w.in().scheduler->ready(w.local, t, why::exposed);
+    if (w.log) note_placed(*w.log, at, number, p, why::exposed);
     task* mine = w.in().scheduler->next(w.local, false).t;
     if (mine != &t) announce(w, p); // the policy keeps it for somebody else, or for later
     return mine;
@@ -175,6 +182,7 @@ task* thread_engine::ask_and_wait(thread_worker& w, thread_worker& victim) {
 
 task* thread_engine::park(thread_worker& w) {
     task* t = nullptr;
+    bool slept = false;
     const auto ask = [&] {
         const workers victims = w.in().scheduler->victims(w.local);
         if (victims.empty()) return;
@@ -202,9 +210,12 @@ task* thread_engine::park(thread_worker& w) {
         // pairs with stop()
         if (stopping.load(std::memory_order_seq_cst) || !w.in().inbox.empty() || !is_active(w)) return true;
         w.count.parks.add();
+        note(w, trace::kind::sleep);
+        slept = true;
         return false;
     };
     watching(w.in())->park(w.local, ask, look);
+    if (slept) note(w, trace::kind::wake);
     if (impl::frame* f = w.slot.withdraw()) {
         // With a task in hand already, the frame is offered to the policy like any other.
         task* got = receive(w, f);

@@ -71,7 +71,11 @@ thread_engine::thread_engine(std::unique_ptr<policy> p, machine m, const thread_
     }
     need = scheduler->attach(on, *this);
     refuse(need);
-    for (auto& w : crew) w->meters = w->observed = need.own_usage;
+    record(options.trace);
+    for (auto& w : crew) {
+        w->meters = w->observed = need.own_usage;
+        trace_worker(*w);
+    }
 
     // What each begins on; here a failure can still be reported.
     try {
@@ -136,6 +140,7 @@ thread_engine::~thread_engine() {
     follows.reset();
     stop();
     for (auto& w : crew) pthread_join(w->thread, nullptr);
+    if (tracer) tracer->finish();
     while (submitting.load(std::memory_order_acquire) > 0)
         queue::std_sync::yield(); // pairs with the end of submit()
 }
@@ -159,6 +164,7 @@ void thread_engine::end_threads_at_exit() noexcept {
         queue::std_sync::yield();
     }
     for (const auto& w : crew) pthread_join(w->thread, nullptr);
+    if (tracer) tracer->finish();
 }
 
 void thread_engine::run_thread(thread_worker& w) {

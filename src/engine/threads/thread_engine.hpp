@@ -30,6 +30,7 @@ struct thread_engine_options {
     std::chrono::nanoseconds answer_bound{100'000};  ///< from the signal to looking elsewhere
     std::chrono::nanoseconds patience{100'000};      ///< from the first look without success to sleep
     int cores = std::numeric_limits<int>::max();     ///< that this process may use
+    trace_options trace{};
     bool follow = false; ///< the number of active workers follows the cores that the process may use
 };
 
