@@ -108,6 +108,7 @@ struct graph::state {
     void run_list(ready_list);
     void execute(impl::graph_node&, bool is_share = false) noexcept;
     void execute_here(impl::graph_node&, std::uint32_t t) noexcept;
+    trace::outcome outcome_of(const impl::graph_node&, bool ran) const noexcept;
     ready_list finish(impl::graph_node&) noexcept;
     void sort(ready_list&) noexcept;
     std::uint32_t take(ready_list&) noexcept;

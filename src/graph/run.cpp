@@ -81,10 +81,10 @@ void graph::state::run_alone(std::uint32_t t) {
     graph_node& n = nodes[t];
     task& me = *impl::hot_self()->current->running;
     const bool has_claim = me.claims_, is_share = me.share_;
+    const bool runs = traced && n.failed_in.load(std::memory_order_relaxed) != run;
     execute(n, is_share);
     if (traced) [[unlikely]]
-        engine::end_early(n.failed_in.load(std::memory_order_relaxed) == run ? trace::outcome::threw
-                                                                             : trace::outcome::done);
+        engine::end_early(outcome_of(n, runs));
     // acq_rel: what the other shares have done comes before the end
     if (is_share && me.claim_->shares_left.fetch_sub(1, std::memory_order_acq_rel) != 1) return;
     if (has_claim || is_share) engine::give_back_claim();
@@ -160,16 +160,19 @@ void graph::state::run_list(ready_list ready) {
     join([=, this] { run_list(ready); }, [=, this] { run_list(back); });
 }
 
+/// `ran`: nothing that it depends on had failed.
+trace::outcome graph::state::outcome_of(const graph_node& n, bool ran) const noexcept {
+    if (!ran) return trace::outcome::cancelled;
+    return n.failed_in.load(std::memory_order_relaxed) == run ? trace::outcome::threw : trace::outcome::done;
+}
+
 void graph::state::execute_here(graph_node& n, std::uint32_t t) noexcept {
     if (!traced) [[likely]]
         return execute(n);
     const bool runs = n.failed_in.load(std::memory_order_relaxed) != run;
     engine::begin_inside(numbers[t]);
     execute(n);
-    const bool threw = n.failed_in.load(std::memory_order_relaxed) == run;
-    engine::end_inside(numbers[t], !runs   ? trace::outcome::cancelled
-                                   : threw ? trace::outcome::threw
-                                           : trace::outcome::done);
+    engine::end_inside(numbers[t], outcome_of(n, runs));
 }
 
 void graph::state::execute(graph_node& n, bool is_share) noexcept {

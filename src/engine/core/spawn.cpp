@@ -49,6 +49,7 @@ void run_child_first(worker& w, task& parent, task& child, fiber& on) noexcept {
     parent.fiber_ = &self;
     parent.arena_ = &w.in();
     parent.state_ = task_state::suspended;
+    note_what(w, trace::kind::suspend, parent, why::continuation);
     on.reset_chain();
     on.has_child = false;
     on.first = &child;

@@ -97,7 +97,10 @@ void end_early(trace::outcome how) noexcept {
     worker& w = enter_runtime();
     task& t = *w.current->running;
     note_what(w, trace::kind::end, t, how);
-    note_spawn(w, t, trace::origin::runtime, nullptr);
+    if (w.log) {
+        t.number_ = w.log->new_task();
+        w.log->note(trace::kind::spawn, t.number_, 0, 0, static_cast<std::uint8_t>(trace::origin::runtime));
+    }
     note_what(w, trace::kind::begin, t, trace::start::inside);
     leave_runtime();
 }

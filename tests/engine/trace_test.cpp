@@ -1,0 +1,270 @@
+// ctest: timeout=120
+#include <weft/graph.hpp>
+#include <weft/weft.hpp>
+
+#include <gtest/gtest.h>
+
+#include <bit>
+#include <csignal>
+#include <filesystem>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include <sys/resource.h>
+#include <sys/wait.h>
+
+#include "engine/recorded_runs.hpp"
+#include "engine/support.hpp"
+#include "engine/traced.hpp"
+
+namespace weft {
+namespace {
+
+using test::trace_path;
+using test::trace_player;
+using test::trace_read;
+using trace::kind;
+
+/// Clocks of two cores are read at different moments of one exchange between them.
+constexpr std::uint64_t slack_ns = 2'000;
+
+runtime_options in_threads(const std::string& policy, const std::string& file) {
+    runtime_options o;
+    o.policy = policy;
+    o.workers = 3;
+    o.seed = test::seed;
+    o.trace = file;
+    return o;
+}
+
+runtime_options in_model(const std::string& policy, const std::string& file) {
+    runtime_options o = in_threads(policy, file);
+    o.engine = "model";
+    o.machine = WEFT_SOURCE_DIR "/machines/opteron-8380-4x4.toml";
+    o.workers = 16;
+    o.costs = "declared";
+    return o;
+}
+
+struct traced : testing::TestWithParam<test::setup> {
+    const std::string& policy() const { return GetParam().policy; }
+};
+
+INSTANTIATE_TEST_SUITE_P(all, traced, testing::ValuesIn(test::setups(test::all_policies, {3})),
+                         test::setup_name());
+
+void play_programs(const runtime_options& o, int programs) {
+    runtime rt(o);
+    for (int i = 0; i < programs; ++i) {
+        const auto seed = test::seed + static_cast<std::uint64_t>(i);
+        EXPECT_EQ(rt.run([&] { return test::play(seed); }), test::play(seed));
+    }
+}
+
+void check(const std::string& file, std::uint64_t slack) {
+    trace_read all(file);
+    EXPECT_TRUE(all.is_complete);
+    EXPECT_EQ(all.lost, 0U);
+    // At the end virtual workers stay as they are, and so may be asleep.
+    const int idle = all.header["time"] == "virtual" ? int{all.header["workers"]} : 0;
+    EXPECT_LE(all.count(kind::search) - all.count(kind::found), idle);
+    EXPECT_LE(all.count(kind::sleep) - all.count(kind::wake), idle);
+    EXPECT_EQ(all.count(kind::wait), all.count(kind::waited));
+    EXPECT_GT(all.count(kind::begin), 0);
+    const trace_player played(all, slack);
+    std::filesystem::remove(file);
+}
+
+TEST_P(traced, programs_of_all_kinds_leave_what_the_format_promises) {
+    WEFT_SEEDED;
+    const std::string file = trace_path("threads");
+    play_programs(in_threads(policy(), file), test::sanitized ? 2 : 6);
+    check(file, slack_ns);
+}
+
+TEST_P(traced, in_the_model_as_well) {
+    WEFT_SEEDED;
+    const std::string file = trace_path("model");
+    play_programs(in_model(policy(), file), test::sanitized ? 1 : 4);
+    check(file, 0);
+}
+
+TEST_P(traced, changes_nothing_in_the_model) {
+    WEFT_SEEDED;
+    const auto seconds = [&](const std::string& file) {
+        runtime rt(in_model(policy(), file));
+        rt.run([] { test::play(test::seed); });
+        const run_stats s = rt.stats();
+        return std::tuple(s.seconds, s.steals, s.tasks, s.exposures, rt.report());
+    };
+    const std::string file = trace_path("unchanged");
+    EXPECT_EQ(seconds(file), seconds(""));
+    std::filesystem::remove(file);
+}
+
+TEST_P(traced, graphs_say_who_waits_for_whom) {
+    for (const bool modelled : {false, true}) {
+        const std::string file = trace_path("graph");
+        constexpr int n = 30;
+        {
+            runtime rt(modelled ? in_model(policy(), file) : in_threads(policy(), file));
+            rt.run([&] {
+                graph g;
+                std::vector<int> data(n);
+                for (int i = 1; i < n; ++i)
+                    g.add([] { cost(100); }, ::weft::read(data[static_cast<std::size_t>(i - 1)]),
+                          ::weft::write(data[static_cast<std::size_t>(i)]), name("link"));
+                g.run();
+                graph failing;
+                const auto first = failing.add([] { throw std::runtime_error("first"); });
+                failing.add([] {}, after(first));
+                EXPECT_THROW(failing.run(), std::runtime_error);
+                graph growing;
+                growing.add([&] {
+                    const auto t = growing.add([] {});
+                    growing.add([] {}, after(t));
+                });
+                growing.run();
+            });
+        }
+        trace_read all(file);
+        EXPECT_EQ(all.count(kind::edge), n - 2 + 1 + 1);
+        EXPECT_EQ(all.count(kind::graph), 3);
+        int named = 0, threw = 0, cancelled = 0, of_graph = 0;
+        for (const auto& [s, records] : all.streams)
+            for (const auto& r : records) {
+                named += r.what_kind == kind::spawn && r.n && all.names[r.n] == "link";
+                of_graph += r.what_kind == kind::spawn && r.what == static_cast<int>(trace::origin::graph);
+                threw += r.what_kind == kind::end && r.what == static_cast<int>(trace::outcome::threw);
+                cancelled +=
+                    r.what_kind == kind::end && r.what == static_cast<int>(trace::outcome::cancelled);
+            }
+        EXPECT_EQ(named, n - 1);
+        EXPECT_EQ(of_graph, n - 1 + 2 + 3);
+        EXPECT_EQ(threw, 1);
+        EXPECT_EQ(cancelled, 1);
+        const trace_player played(all, modelled ? 0 : slack_ns);
+        std::filesystem::remove(file);
+    }
+}
+
+TEST(trace, hints_and_declarations_are_in_it) {
+    const std::string file = trace_path("hints");
+    {
+        runtime rt(in_threads("steal", file));
+        rt.run([] {
+            int datum = 0;
+            join([] {}, [] {}, {.first = {}, .second = {.work = 3, .name = "second", .priority = -2}});
+            task_group g;
+            g.run([] {}, {.bytes = 64, .name = "child"});
+            g.wait();
+            touch(&datum, sizeof datum, access::write);
+            cost(1234, work::memory);
+            iteration(5);
+        });
+    }
+    trace_read all(file);
+    std::set<std::string> names;
+    for (const auto& [n, name] : all.names) names.insert(name);
+    EXPECT_EQ(names, (std::set<std::string>{"second", "child"}));
+    for (auto& [s, records] : all.streams)
+        for (const auto& r : records) {
+            if (r.what_kind == kind::touch) {
+                EXPECT_EQ(r.b, sizeof(int));
+            } else if (r.what_kind == kind::cost) {
+                EXPECT_EQ(r.a, 1234U);
+                EXPECT_EQ(r.what, 2);
+            } else if (r.what_kind == kind::iteration) {
+                EXPECT_EQ(r.a, 5U);
+            } else if (r.what_kind == kind::hint && r.b == 0) {
+                EXPECT_EQ(std::bit_cast<double>(r.a), 3);
+                EXPECT_EQ(static_cast<signed char>(r.what), -2);
+            }
+        }
+    for (const kind k : {kind::touch, kind::cost, kind::iteration}) EXPECT_EQ(all.count(k), 1);
+    EXPECT_EQ(all.count(kind::hint), 2);
+    EXPECT_EQ(all.header["workers"], 3);
+    EXPECT_EQ(all.header["policy"], "steal");
+    EXPECT_EQ(all.header["engine"], "threads");
+    std::filesystem::remove(file);
+}
+
+TEST(trace, each_runtime_has_its_own_file) {
+    const std::string file = trace_path("own"), second = file.substr(0, file.size() - 5) + ".2.weft";
+    {
+        runtime a(in_threads("steal", file)), b(in_threads("share", file));
+        a.run([] {});
+        b.run([] {});
+    }
+    EXPECT_EQ(trace_read(file).header["policy"], "steal");
+    EXPECT_EQ(trace_read(second).header["policy"], "share");
+    std::filesystem::remove(file);
+    std::filesystem::remove(second);
+}
+
+TEST(trace, a_file_that_cannot_be_made_is_an_error) {
+    try {
+        const runtime rt(in_threads("steal", "/nowhere/at/all.weft"));
+        ADD_FAILURE() << "accepted";
+    } catch (const error& e) {
+        EXPECT_NE(std::string(e.what()).find("WEFT_TRACE=/nowhere/at/all.weft"), std::string::npos)
+            << e.what();
+    }
+}
+
+/// Many short tasks, for long.
+void keep_forking(int depth) {
+    if (depth > 0) join([=] { keep_forking(depth - 1); }, [=] { keep_forking(depth - 1); });
+}
+
+TEST(trace, of_a_killed_process_can_be_read) {
+    if (test::thread_sanitized) GTEST_SKIP() << "forks";
+    const std::string file = trace_path("killed");
+    const pid_t child = fork();
+    if (child == 0) {
+        runtime rt(in_threads("steal", file));
+        rt.run([] {
+            for (;;) keep_forking(10);
+        });
+        _exit(0);
+    }
+    ASSERT_TRUE(test::await([&] {
+        std::error_code none;
+        return std::filesystem::file_size(file, none) > 1'000'000 && !none;
+    }));
+    kill(child, SIGKILL);
+    waitpid(child, nullptr, 0);
+    const trace_read all(file);
+    EXPECT_FALSE(all.is_complete);
+    EXPECT_GT(all.count(kind::begin), 1000);
+    std::filesystem::remove(file);
+}
+
+TEST(trace, a_file_that_may_grow_no_more_can_be_read_and_the_program_ends_well) {
+    if (test::thread_sanitized) GTEST_SKIP() << "forks";
+    const std::string file = trace_path("full");
+    const pid_t child = fork();
+    if (child == 0) {
+        signal(SIGXFSZ, SIG_IGN); // then write() says EFBIG, as it says ENOSPC where a disk is full
+        const rlimit most{2'000'000, 2'000'000};
+        setrlimit(RLIMIT_FSIZE, &most);
+        {
+            runtime rt(in_threads("steal", file));
+            rt.run([] {
+                for (int i = 0; i < 100; ++i) keep_forking(10);
+            });
+        }
+        _exit(0);
+    }
+    int status = 0;
+    waitpid(child, &status, 0);
+    EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0);
+    const trace_read all(file);
+    EXPECT_FALSE(all.is_complete);
+    EXPECT_GT(all.count(kind::begin), 1000);
+    std::filesystem::remove(file);
+}
+
+} // namespace
+} // namespace weft
