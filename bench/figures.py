@@ -108,7 +108,7 @@ def programs(n):
     found = [Program("fork" + suffix, "fork_cost" + suffix, size, rounds=9 if aimed else 5,
                      optional="" if not suffix else "not built")
              for suffix, _, aimed in FORK_BUILDS]
-    found += [Program("speedup", "fork_speedup", size, rounds=11), Program("group", "group")]
+    found += [Program("speedup", "fork_speedup", size, rounds=11), Program("group", "group"), Program("trace", "trace")]
     found += [Program("latency-" + s, "latency", (f"scenario={s}",), rounds=5) for s, _ in LATENCIES]
     found += [Program("control", "control", rounds=5), Program("memory", "memory", rounds=5),
               Program("blocked", "blocked", rounds=3),
@@ -170,6 +170,8 @@ def rows():
                          at_least=True))
     table += [Row("task_group::run of an empty child", "group", "ns", one("run"), 25, digits=1),
               Row("  fib with a group in each node, a node", "group", "ns", one("node"), digits=1)]
+    table += [Row("an event of a trace", "trace", "ns", one("event"), 40, digits=1),
+              Row("  tasks of 2 us with a trace, over without", "trace", "", one("tasks"), 1.10, digits=3)]
     for scenario, what in LATENCIES:
         table.append(Row(f"work hidden beside a leaf, maximum: {what}", "latency-" + scenario, "us",
                          many("us"), 1000, of="maximum", digits=1))
