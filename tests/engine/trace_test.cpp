@@ -42,7 +42,7 @@ runtime_options in_model(const std::string& policy, const std::string& file) {
     runtime_options o = in_threads(policy, file);
     o.engine = "model";
     o.machine = WEFT_SOURCE_DIR "/machines/opteron-8380-4x4.toml";
-    o.workers = 16;
+    o.workers = test::sanitized ? 4 : 16;
     o.costs = "declared";
     return o;
 }

@@ -19,10 +19,12 @@ class Gantt(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
         cls.folder = tempfile.TemporaryDirectory()
-        cls.trace = Path(cls.folder.name) / "run.json"
+        cls.trace = Path(cls.folder.name) / "run.weft"
         environment = {k: v for k, v in os.environ.items() if not k.startswith("WEFT_")}
-        environment |= {"WEFT_ENGINE": "model", "WEFT_MACHINE": MACHINE, "WEFT_TRACE": str(cls.trace)}
-        subprocess.run(PROGRAM, env=environment, check=True, stdout=subprocess.DEVNULL)
+        cls.real = Path(cls.folder.name) / "real.weft"
+        modelled = {"WEFT_ENGINE": "model", "WEFT_MACHINE": MACHINE, "WEFT_TRACE": str(cls.trace)}
+        for of_run in (modelled, {"WEFT_WORKERS": "2", "WEFT_TRACE": str(cls.real)}):
+            subprocess.run(PROGRAM, env=environment | of_run, check=True, stdout=subprocess.DEVNULL)
 
     @classmethod
     def tearDownClass(cls):
@@ -43,6 +45,24 @@ class Gantt(unittest.TestCase):
         done = gantt(self.trace, "-o", self.file("a.png"), "--from-us", 1, "--to-us", 20)
         self.assertEqual(done.returncode, 0, done.stderr)
         self.assertEqual(self.file("a.png").read_bytes()[:4], b"\x89PNG")
+
+    def test_what_real_threads_did(self):
+        done = gantt(self.real, "-o", self.file("real.svg"))
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertIn("<svg", self.file("real.svg").read_text(encoding="utf-8"))
+
+    def test_damaged_and_cut_off_traces(self):
+        whole = self.trace.read_bytes()
+        cut, damaged, future = self.file("cut.weft"), self.file("damaged.weft"), self.file("future.weft")
+        cut.write_bytes(whole[:-40])
+        damaged.write_bytes(whole[:-100] + bytes([whole[-100] ^ 1]) + whole[-99:])
+        future.write_bytes(whole[:8] + b"\x02" + whole[9:])
+        self.assertEqual(gantt(cut, "-o", self.file("a.svg")).returncode, 0)
+        for file, says in ((damaged, "damaged"), (future, "version 2")):
+            done = gantt(file, "-o", self.file("a.svg"))
+            self.assertEqual(done.returncode, 1)
+            self.assertIn(says, done.stderr)
+            self.assertNotIn("Traceback", done.stderr)
 
     def test_mistakes_are_named(self):
         broken = self.file("broken.json")
