@@ -22,28 +22,66 @@ struct tile {
     double& at(std::size_t i, std::size_t j) const { return values[j * stride + i]; }
 };
 
-// The tiles of the last row and column may be smaller than the others. The values are not initialised, so
+// The tiles of the last row and column may be smaller than the others. Blocks of `block` x `block` tiles (of
+// less at the end of a row or column) lie each by itself in memory too. The values are not initialised, so
 // that a page belongs to the worker that first writes it.
 class tiled_matrix {
 public:
-    tiled_matrix(std::size_t n, std::size_t side)
+    tiled_matrix(std::size_t n, std::size_t side, std::size_t block = 1)
         : n_(n)
         , side_(std::min(side, n))
+        , block_(block)
         , tiles_((n + side_ - 1) / side_)
-        , values_(std::make_unique_for_overwrite<double[]>(tiles_ * tiles_ * side_ * side_)) {}
+        , blocks_((tiles_ + block - 1) / block)
+        , values_(std::make_unique_for_overwrite<double[]>(blocks_ * blocks_ * values_in_block())) {}
 
     std::size_t size() const { return n_; }
     std::size_t side() const { return side_; }
-    std::size_t tiles() const { return tiles_; } // in a row
+    std::size_t tiles() const { return tiles_; }   // in a row
+    std::size_t blocks() const { return blocks_; } // in a row
+    // Tiles in a row of the blocks in row or column `i` of blocks.
+    std::size_t tiles_of_block(std::size_t i) const { return std::min(block_, tiles_ - i * block_); }
+
     tile operator()(std::size_t i, std::size_t j) const {
-        return {values_.get() + (j * tiles_ + i) * side_ * side_, length(i), length(j), side_};
+        double* const block = values_of_block(i / block_, j / block_);
+        return {block + (j % block_ * block_ + i % block_) * side_ * side_, length(i), length(j), side_};
+    }
+    // What tasks access that work on a block.
+    std::span<double> datum_of_block(std::size_t i, std::size_t j) const {
+        return {values_of_block(i, j), values_in_block()};
     }
 
 private:
     std::size_t length(std::size_t i) const { return std::min(side_, n_ - i * side_); }
+    std::size_t values_in_block() const { return block_ * block_ * side_ * side_; }
+    double* values_of_block(std::size_t i, std::size_t j) const {
+        return values_.get() + (j * blocks_ + i) * values_in_block();
+    }
 
-    std::size_t n_, side_, tiles_;
+    std::size_t n_, side_, block_, tiles_, blocks_;
     std::unique_ptr<double[]> values_;
+};
+
+// A block of a matrix, as a matrix of tiles.
+class tile_block {
+public:
+    tile_block(const tiled_matrix& of, std::size_t row, std::size_t column)
+        : of_(&of)
+        , row_(row)
+        , column_(column) {}
+
+    std::size_t rows() const { return of_->tiles_of_block(row_); } // of tiles
+    std::size_t columns() const { return of_->tiles_of_block(column_); }
+    std::size_t tiles() const { return rows(); } // in a row, on the diagonal
+    // If there are several blocks, the first one is full.
+    tile operator()(std::size_t i, std::size_t j) const {
+        return (*of_)(row_ * of_->tiles_of_block(0) + i, column_ * of_->tiles_of_block(0) + j);
+    }
+    std::span<double> datum() const { return of_->datum_of_block(row_, column_); }
+
+private:
+    const tiled_matrix* of_;
+    std::size_t row_, column_;
 };
 
 // Calls use(i, j, value) for each number of the tile in row `r` and column `c` of tiles.

@@ -23,7 +23,8 @@ namespace examples {
 
 // BEGIN-EXAMPLE tiled_cholesky
 // Adds the tasks that make the factor of what is in `a`, in its lower triangle.
-inline void add_cholesky(weft::graph& dag, const tiled_matrix& a) {
+template <class Graph, class Matrix>
+void add_cholesky(Graph& dag, const Matrix& a) {
     const std::size_t tiles = a.tiles();
     const tiled_way way{tiles};
     using weft::read, weft::readwrite, weft::name, weft::priority;
