@@ -4,16 +4,9 @@
 #include "machine/workers.hpp"
 
 #include <algorithm>
-#include <cstdlib>
 #include <utility>
 
 namespace weft::engine {
-
-namespace {
-
-[[noreturn]] void not_offered() { std::abort(); } // engines refuse policies that would call it
-
-} // namespace
 
 arena::arena(engine& e, unsigned n, std::size_t size)
     : of(e)
@@ -66,11 +59,5 @@ int arena::idle_in(int of_cell) const noexcept {
 time_ns arena::now() const { return of.now(); }
 std::uint32_t arena::random(worker_id w, std::uint32_t below) { return of.draw(*members[rank(w)], below); }
 void arena::wake(workers who) { of.wake_in(*this, who); }
-void arena::post(worker_id, worker_id, int, task*) { not_offered(); }
-void arena::exchange(worker_id, worker_id) { not_offered(); }
-void arena::preempt(worker_id) { not_offered(); }
-std::span<task*> arena::mold(task&, int) { not_offered(); }
-snapshot arena::running(worker_id) const { not_offered(); }
-usage arena::so_far(const task&) const { not_offered(); }
 
 } // namespace weft::engine

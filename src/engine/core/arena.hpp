@@ -1,5 +1,6 @@
 #pragma once
 
+#include "engine/core/limited_context.hpp"
 #include "engine/core/watch.hpp"
 #include "gate/claim.hpp"
 #include "gate/core_pool.hpp"
@@ -38,7 +39,7 @@ struct engine;
 ///   calls             | see below                       | set before those who sleep are looked for: seq_cst
 ///   open_             | who starts or ends something    | acq_rel: what has ended comes before the end
 ///   published         | members, under `publishing`     |
-struct arena final : core_pool, policy_context {
+struct arena final : core_pool, limited_context {
     arena(engine&, unsigned number, std::size_t size);
 
     bool is_team() const noexcept { return number != 0; }
@@ -75,12 +76,6 @@ struct arena final : core_pool, policy_context {
     time_ns now() const override;
     std::uint32_t random(worker_id, std::uint32_t below) override;
     void wake(workers) override;
-    [[noreturn]] void post(worker_id, worker_id, int, task*) override;
-    [[noreturn]] void exchange(worker_id, worker_id) override;
-    [[noreturn]] void preempt(worker_id) override;
-    [[noreturn]] std::span<task*> mold(task&, int) override;
-    [[noreturn]] snapshot running(worker_id) const override;
-    [[noreturn]] usage so_far(const task&) const override;
 
     engine& of;
     const unsigned number; ///< 0: the outermost

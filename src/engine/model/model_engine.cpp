@@ -26,26 +26,6 @@ namespace {
 
 constexpr std::size_t most_runs_kept = 1000; ///< in a report: the first ones, and the last
 
-/// Needs that this engine cannot meet, by name.
-void refuse(const requirements& n) {
-    const std::pair<bool, const char*> unmet[] = {{n.preempts, "preemption"},
-                                                  {n.molds, "molding"},
-                                                  {n.exchanges, "the exchange of cores"},
-                                                  {n.snapshots, "snapshots of running tasks"},
-                                                  {n.posts, "messages between workers"},
-                                                  {n.tick > 0, "a tick"}};
-    for (const auto& [needed, what] : unmet)
-        if (needed)
-            throw error("the policy needs something that the engine 'model' does not offer", what,
-                        "policies that do without it");
-    if (n.task_bytes > max_task_bytes || n.group_bytes > max_group_bytes)
-        throw error("the policy asks for too many bytes in each task or group",
-                    fmt::format("{} and {}", n.task_bytes, n.group_bytes),
-                    fmt::format("at most {} and {}", max_task_bytes, max_group_bytes));
-}
-
-[[noreturn]] void not_offered() { std::abort(); } // refuse() keeps policies that would call it out
-
 // The engines whose reports are to be written when the process ends; without a destructor, guarded by
 // process_lock().
 constinit model_engine* alive = nullptr;
@@ -85,7 +65,7 @@ model_engine::model_engine(std::unique_ptr<policy> p, machine m, model_engine_op
         outermost.add_member(*crew.back(), on);
     }
     need = scheduler->attach(on, *this);
-    refuse(need);
+    check_needs(need, "model");
     if (!options.report_file.empty() && options.report_file != "-" && !std::ofstream(options.report_file))
         throw error("the report cannot be written", "WEFT_REPORT=" + options.report_file,
                     "a file that can be created, or - for standard error");
@@ -158,13 +138,6 @@ std::uint32_t model_engine::draw(worker& w, std::uint32_t below) {
     const std::uint64_t r = static_cast<model_worker&>(w).random(); // 31 bits
     return static_cast<std::uint32_t>((r * below) >> 31);
 }
-
-void model_engine::post(worker_id, worker_id, int, task*) { not_offered(); }
-void model_engine::exchange(worker_id, worker_id) { not_offered(); }
-void model_engine::preempt(worker_id) { not_offered(); }
-std::span<task*> model_engine::mold(task&, int) { not_offered(); }
-snapshot model_engine::running(worker_id) const { not_offered(); }
-usage model_engine::so_far(const task&) const { not_offered(); }
 
 // ---- the thread that runs the model
 

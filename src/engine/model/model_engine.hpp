@@ -46,7 +46,7 @@ struct model_engine_options {
 inline constexpr time_ns for_ever = time_ns{1} << 61;
 
 /// Virtual workers in virtual time: README.md beside this file.
-struct model_engine final : engine, policy_context {
+struct model_engine final : engine, limited_context {
     /// Throws weft::error for a machine that does not say how fast its cores are, and for files that cannot
     /// be written.
     model_engine(std::unique_ptr<policy>, machine, model_engine_options, resource_table = {},
@@ -98,12 +98,6 @@ struct model_engine final : engine, policy_context {
     int core_of(worker_id w) const override { return w; }
     std::uint32_t random(worker_id w, std::uint32_t below) override { return draw(*crew[rank(w)], below); }
     void wake(workers who) override { wake_in(outermost, who); }
-    [[noreturn]] void post(worker_id, worker_id, int, task*) override;
-    [[noreturn]] void exchange(worker_id, worker_id) override;
-    [[noreturn]] void preempt(worker_id) override;
-    [[noreturn]] std::span<task*> mold(task&, int) override;
-    [[noreturn]] snapshot running(worker_id) const override;
-    [[noreturn]] usage so_far(const task&) const override;
 
     // virtual_time.cpp
     /// The running worker goes on after `d`; others run meanwhile.

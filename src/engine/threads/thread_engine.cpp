@@ -7,7 +7,6 @@
 
 #include <fmt/format.h>
 
-#include <cstdlib>
 #include <cstring>
 #include <latch>
 #include <utility>
@@ -21,24 +20,6 @@ namespace weft::engine {
 
 namespace {
 
-/// Needs that this engine cannot meet, by name.
-void refuse(const requirements& n) {
-    const std::pair<bool, const char*> unmet[] = {{n.preempts, "preemption"},
-                                                  {n.molds, "molding"},
-                                                  {n.exchanges, "the exchange of cores"},
-                                                  {n.snapshots, "snapshots of running tasks"},
-                                                  {n.posts, "messages between workers"},
-                                                  {n.tick > 0, "a tick"}};
-    for (auto [asked, what] : unmet)
-        if (asked)
-            throw error("the policy needs something that the engine 'threads' does not offer", what,
-                        "policies that do without it");
-    if (n.task_bytes > max_task_bytes || n.group_bytes > max_group_bytes)
-        throw error("the policy asks for too many bytes in each task or group",
-                    fmt::format("{} and {}", n.task_bytes, n.group_bytes),
-                    fmt::format("at most {} and {}", max_task_bytes, max_group_bytes));
-}
-
 void give_back_fibers(thread_worker& w) noexcept {
     while (fiber* f = w.free_fibers) {
         w.free_fibers = f->free_next;
@@ -46,8 +27,6 @@ void give_back_fibers(thread_worker& w) noexcept {
         w.eng.fibers.give(f);
     }
 }
-
-[[noreturn]] void not_offered() { std::abort(); } // refuse() keeps policies that would call it out
 
 } // namespace
 
@@ -70,7 +49,7 @@ thread_engine::thread_engine(std::unique_ptr<policy> p, machine m, const thread_
         outermost.add_member(*crew.back(), on);
     }
     need = scheduler->attach(on, *this);
-    refuse(need);
+    check_needs(need, "threads");
     record(options.trace);
     for (auto& w : crew) {
         w->meters = w->observed = need.own_usage;
@@ -211,12 +190,5 @@ std::uint32_t thread_engine::draw(worker& w, std::uint32_t below) {
     const std::uint64_t r = static_cast<thread_worker&>(w).random(); // 31 bits
     return static_cast<std::uint32_t>((r * below) >> 31);
 }
-
-void thread_engine::post(worker_id, worker_id, int, task*) { not_offered(); }
-void thread_engine::exchange(worker_id, worker_id) { not_offered(); }
-void thread_engine::preempt(worker_id) { not_offered(); }
-std::span<task*> thread_engine::mold(task&, int) { not_offered(); }
-snapshot thread_engine::running(worker_id) const { not_offered(); }
-usage thread_engine::so_far(const task&) const { not_offered(); }
 
 } // namespace weft::engine

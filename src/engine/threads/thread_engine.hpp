@@ -35,7 +35,7 @@ struct thread_engine_options {
 };
 
 /// Real threads. README.md beside this file has its protocols: asking, exposure, sleep.
-struct thread_engine final : engine, policy_context {
+struct thread_engine final : engine, limited_context {
     thread_engine(std::unique_ptr<policy>, machine, const thread_engine_options&, resource_table = {},
                   policy_factory another = {});
     ~thread_engine() override; ///< every root must have ended
@@ -74,12 +74,6 @@ struct thread_engine final : engine, policy_context {
     int core_of(worker_id w) const override { return crew[static_cast<std::size_t>(w)]->core; }
     std::uint32_t random(worker_id w, std::uint32_t below) override { return draw(*crew[rank(w)], below); }
     void wake(workers who) override { wake_in(outermost, who); }
-    [[noreturn]] void post(worker_id, worker_id, int, task*) override;
-    [[noreturn]] void exchange(worker_id, worker_id) override;
-    [[noreturn]] void preempt(worker_id) override;
-    [[noreturn]] std::span<task*> mold(task&, int) override;
-    [[noreturn]] snapshot running(worker_id) const override;
-    [[noreturn]] usage so_far(const task&) const override;
 
     // exposure.cpp
     void ask(thread_worker& asker, thread_worker& victim) noexcept;
