@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <string_view>
 
 /// What a program says about itself for whoever models a machine: docs/modelled-machines.md. On real threads
 /// all of it is nothing.
@@ -31,6 +32,14 @@ void cost(std::uint64_t cycles, work kind = work::general) noexcept {
     static_cast<void>(impl::this_module_has_costs<Here>::said);
     if (impl::somebody_listens()) [[unlikely]]
         impl::declare_cost(cycles, static_cast<int>(kind));
+}
+
+/// Declares that the calling task waits here until so many bytes have come from, or gone to, a disk of the
+/// modelled machine: its latency, then the bytes over a fair share of its bandwidth. The worker waits too.
+/// Throws weft::error for a disk that the machine does not have.
+inline void transfer(std::string_view disk, std::size_t bytes) {
+    if (impl::somebody_listens()) [[unlikely]]
+        impl::declare_transfer(disk, bytes);
 }
 
 /// Declares where data lie that nobody has touched yet, as the program has asked the system for it; without

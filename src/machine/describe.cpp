@@ -41,6 +41,7 @@ public:
         classes();
         steals();
         devices();
+        disks();
         cluster();
         return fmt::to_string(out_);
     }
@@ -182,6 +183,12 @@ private:
             if (d.link_bandwidth_gbps) text += fmt::format(", link {} GB/s", *d.link_bandwidth_gbps);
             line(1, "{}, speed {}", text, d.speed);
         }
+    }
+
+    void disks() {
+        for (const disk& d : m_.disks())
+            line(1, "disk {}: {} GB/s{}", d.name, d.bandwidth_gbps,
+                 d.latency_ns ? fmt::format(", {} ns", *d.latency_ns) : "");
     }
 
     void cluster() {

@@ -8,8 +8,8 @@
 namespace weft {
 
 // A tree for people to read, several lines, ending in a newline: packages, domains with their caches, cores
-// with ranks; then memory nodes with distances, devices and the cluster. Runs of equal domains are folded
-// into one line.
+// with ranks; then memory nodes with distances, devices, disks and the cluster. Runs of equal domains are
+// folded into one line.
 std::string describe(const machine& m);
 
 // "32 KiB", "38.5 MiB", "1000 B": the largest unit that gives at most one decimal, exactly.

@@ -43,6 +43,7 @@ struct machine {
     std::span<const cache> caches() const { return parts_.caches; }
     std::span<const weft::memory_node> memory_nodes() const { return parts_.memory_nodes; }
     std::span<const device> devices() const { return parts_.devices; }
+    std::span<const disk> disks() const { return parts_.disks; }
     const std::optional<weft::cluster>& cluster() const { return parts_.cluster_of; }
     std::span<const cache_domain> domains() const { return domains_; }
     std::span<const weft::package> packages() const { return packages_; }

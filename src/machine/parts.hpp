@@ -88,6 +88,12 @@ struct device {
     int memory_node = -1;                      // the nearest one of the host; -1: unknown or none
 };
 
+struct disk {
+    std::string name{};
+    double bandwidth_gbps = 0;          // of all transfers together
+    std::optional<double> latency_ns{}; // of each
+};
+
 // Nodes of a cluster that are alike.
 struct cluster_node_class {
     std::string name = "node";
@@ -146,6 +152,7 @@ struct machine_parts {
     std::vector<double>
         steal_latency_ns{}; // between domains; the diagonal is between two cores of one domain
     std::vector<device> devices{};
+    std::vector<disk> disks{};
     std::optional<weft::cluster> cluster_of{};
     std::optional<double>
         cpu_quota{}; // in cores, of this process on this machine; absent where there is no limit

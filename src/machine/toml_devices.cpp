@@ -27,6 +27,19 @@ void read_toml_devices(const toml_section& root, machine_parts& parts) {
     }
 }
 
+void read_toml_disks(const toml_section& root, machine_parts& parts) {
+    for (const toml_section& s : root.tables("disk", {"name", "bandwidth_gbps", "latency_ns"})) {
+        disk out;
+        out.name = s.text("name");
+        for (const disk& other : parts.disks) {
+            if (other.name == out.name) s.refuse("name", "two disks have this name", "a name for each");
+        }
+        out.bandwidth_gbps = s.number("bandwidth_gbps", any_gbps);
+        out.latency_ns = s.maybe_number("latency_ns", any_latency_ns);
+        parts.disks.push_back(out);
+    }
+}
+
 void read_toml_cluster(const toml_section& root, machine_parts& parts) {
     const auto s = root.table("cluster", {"nodes", "racks", "network_latency_ns", "network_bandwidth_gbps",
                                           "rack_bandwidth_gbps", "node"});

@@ -22,6 +22,7 @@ void read_toml_caches(const toml_section& root, machine_parts& parts);
 void read_toml_distances(const toml_section& root, machine_parts& parts);
 void read_toml_steal(const toml_section& root, machine_parts& parts);
 void read_toml_devices(const toml_section& root, machine_parts& parts);
+void read_toml_disks(const toml_section& root, machine_parts& parts);
 void read_toml_cluster(const toml_section& root, machine_parts& parts);
 void read_toml_charges(const toml_section& root, machine_parts& parts);
 void read_toml_model(const toml_section& root, machine_parts& parts);

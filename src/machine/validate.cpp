@@ -28,6 +28,7 @@ public:
         caches();
         matrices();
         devices();
+        disks();
         cluster();
         model();
         if (parts_.cpu_quota) positive("the cpu quota", *parts_.cpu_quota);
@@ -307,6 +308,17 @@ private:
             not_negative(who + "link_latency_ns", d.link_latency_ns);
             not_negative(who + "launch_latency_ns", d.launch_latency_ns);
             if (d.memory_node != -1) in_range(who + "memory_node", d.memory_node, parts_.memory_nodes.size());
+        }
+    }
+
+    void disks() const {
+        std::set<std::string> names;
+        for (const disk& d : parts_.disks) {
+            const std::string who = fmt::format("disk '{}': ", d.name);
+            if (d.name.empty()) fail("a disk has no name", "''", "a name");
+            if (!names.insert(d.name).second) fail("two disks have one name", d.name, "a name for each");
+            positive(who + "bandwidth_gbps", d.bandwidth_gbps);
+            not_negative(who + "latency_ns", d.latency_ns);
         }
     }
 

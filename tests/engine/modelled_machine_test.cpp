@@ -360,6 +360,89 @@ TEST(modelled_machine, data_of_a_negative_size_and_a_node_that_there_is_not) {
     touch(&c, static_cast<std::size_t>(-8), access::read); // in a thread that is no worker it is nothing
 }
 
+// ---- disks
+
+/// 0.5 GB/s, which is a byte in 2 ns, after 1000 ns.
+const std::string with_a_disk = two_by_two + R"(
+[[disk]]
+name = "disk"
+bandwidth_gbps = 0.5
+latency_ns = 1000
+)";
+
+TEST(modelled_machine, a_transfer_takes_the_latency_and_its_bytes) {
+    runtime rt(modelled(with_a_disk));
+    EXPECT_EQ(ns(rt, [] { transfer("disk", 4000); }), 1000 + 8000);
+    EXPECT_EQ(ns(rt, [] { transfer("disk", 0); }), 1000);
+    EXPECT_EQ(ns(rt,
+                 [] {
+                     cost(70);
+                     transfer("disk", 100);
+                     transfer("disk", 200);
+                     cost(7);
+                 }),
+              70 + 1200 + 1400 + 7);
+    const auto report = json::parse(rt.report(report_format::json));
+    EXPECT_EQ(report["disks"].size(), 1U);
+    EXPECT_EQ(report["disks"][0]["name"], "disk");
+    EXPECT_EQ(report["disks"][0]["bytes"], 300) << "of the last run";
+    EXPECT_NEAR(report["worker_seconds"]["shared_stall"], 2600e-9, 1e-15) << "the worker waits";
+    EXPECT_NE(rt.report(report_format::table).find("disk disk"), std::string::npos);
+}
+
+TEST(modelled_machine, transfers_at_the_same_time_share_the_disk) {
+    runtime rt(modelled(with_a_disk, 2));
+    const auto both = [&](std::size_t a, std::size_t b) {
+        return ns(rt, [&] { join([&] { transfer("disk", a); }, [&] { transfer("disk", b); }); });
+    };
+    EXPECT_EQ(both(4000, 4000), 1000 + 16000) << "each at half the speed; the latencies pass together";
+    EXPECT_EQ(both(1000, 4000), 1000 + 10000) << "the smaller one ends at 5000";
+}
+
+TEST(modelled_machine, a_limit_of_one_transfer_lets_other_work_go_on) {
+    auto options = modelled(with_a_disk, 2);
+    const auto two_files = [&](const std::string& at_a_time) {
+        options.resources = file("files.toml", "[[resource]]\nname = 'file'\namount = " + at_a_time + "\n");
+        runtime rt(options);
+        return ns(rt, [] {
+            graph dag;
+            for (int i = 0; i < 2; ++i) {
+                const auto read = dag.add([] { transfer("disk", 4000); }, needs("file"));
+                dag.add([] { cost(9000); }, after(read));
+            }
+            dag.run();
+        });
+    };
+    // Both have been read after 1000 + 16000; or the one after 9000, and the other while it is computed with.
+    EXPECT_EQ(two_files("2"), 17000 + 9000);
+    EXPECT_EQ(two_files("1"), 9000 + 9000 + 9000);
+}
+
+TEST(modelled_machine, a_disk_that_there_is_not) {
+    const auto message = [](const std::string& machine_text, auto f) {
+        runtime rt(modelled(machine_text));
+        try {
+            rt.run(f);
+        } catch (const error& e) { return std::string(e.what()); }
+        return std::string("nothing was thrown");
+    };
+    const auto without = message(two_by_two, [] { transfer("disk", 1); });
+    EXPECT_NE(without.find("'2x2'"), std::string::npos) << without;
+    EXPECT_NE(without.find("a machine whose file has a [[disk]]"), std::string::npos) << without;
+    const auto other = message(with_a_disk, [] { transfer("tape", 1); });
+    EXPECT_NE(other.find("'tape'"), std::string::npos) << other;
+    EXPECT_NE(other.find("allowed: disk"), std::string::npos) << other;
+    const auto negative = message(with_a_disk, [] { transfer("disk", static_cast<std::size_t>(-8)); });
+    EXPECT_NE(negative.find("-8 bytes"), std::string::npos) << negative;
+    transfer("tape", 1); // in a thread that is no worker it is nothing
+    runtime_options real;
+    real.engine = "threads";
+    real.workers = 1;
+    real.trace = file("disk.weft", "");
+    runtime threads(real);
+    EXPECT_NO_THROW(threads.run([] { transfer("tape", 1); })) << "real, and traced";
+}
+
 using modelled_machine_death = testing::Test;
 
 TEST(modelled_machine_death, a_deadlock_ends_with_who_waits_for_what) {

@@ -47,6 +47,11 @@ const breakage breakages[] = {
     {"10 or above", [](machine_parts& p) { p.node_distances = {10, 9, 9, 10}; }},
     {"steal_latency_ns[0][1]", [](machine_parts& p) { p.steal_latency_ns = {1, -1, -1, 1}; }},
     {"two devices have one name", [](machine_parts& p) { p.devices = {{.name = "g"}, {.name = "g"}}; }},
+    {"two disks have one name",
+     [](machine_parts& p) {
+         p.disks = {{.name = "d", .bandwidth_gbps = 1}, {.name = "d", .bandwidth_gbps = 1}};
+     }},
+    {"disk 'd': bandwidth_gbps", [](machine_parts& p) { p.disks = {{.name = "d"}}; }},
     {"do not add up",
      [](machine_parts& p) {
          p.cluster_of =
@@ -172,6 +177,7 @@ cache = [
 ]
 steal = { same_domain_ns = 50, same_package_ns = 100, other_package_ns = 200 }
 device = [{ name = "gpu0", memory_bytes = "12 GiB", speed = 20 }]
+disk = [{ name = "d", bandwidth_gbps = 0.5, latency_ns = 100000 }]
 [cluster]
 nodes = 3
 network_latency_ns = 50000
@@ -191,6 +197,7 @@ node = [{ name = "a", count = 3 }]
   core class e: speed 0.5
   steal latency: 50 ns in a domain, 100 ns in a package, 200 ns between packages
   device gpu0: gpu, 12 GiB, speed 20
+  disk d: 0.5 GB/s, 100000 ns
   cluster: 3 nodes in 1 rack, 50000 ns, 0.125 GB/s
     3 x a: 1 slot, speed 1
 )");

@@ -183,6 +183,13 @@ const malformed cases[] = {
     {"device at no node",
      "name = 'm'\n[regular]\ncores_per_domain = 1\n[[device]]\nname = 'g'\nmemory_node = 1\n", 6,
      "device[0].memory_node", "out of range"},
+    {"disk without a bandwidth", "name = 'm'\n[regular]\ncores_per_domain = 1\n[[disk]]\nname = 'd'\n", 4,
+     "disk[0].bandwidth_gbps", "missing key"},
+    {"disks of one name",
+     "name = 'm'\n[regular]\ncores_per_domain = 1\n[[disk]]\nname = 'd'\nbandwidth_gbps = 1\n[[disk]]\nname "
+     "= "
+     "'d'\n",
+     8, "disk[1].name", "two disks have this name"},
     {"cluster without a network", "name = 'm'\n[regular]\ncores_per_domain = 1\n[cluster]\nnodes = 2\n", 4,
      "cluster.network_latency_ns", "missing key"},
     {"cluster counts",

@@ -8,6 +8,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <exception>
+#include <string_view>
 
 /// The doors from the templates of the public headers into the runtime.
 namespace weft::impl {
@@ -96,6 +97,7 @@ extern constinit std::atomic<int> listeners;
 inline bool somebody_listens() noexcept { return listeners.load(std::memory_order_relaxed) != 0; }
 /// See weft/declare.hpp; for workers of such an engine, and nothing in other threads.
 [[gnu::cold]] void declare_cost(std::uint64_t cycles, int kind) noexcept;
+[[gnu::cold]] void declare_transfer(std::string_view disk, std::size_t bytes);
 [[gnu::cold]] void declare_data(const void* data, std::size_t bytes, int how);
 [[gnu::cold]] void declare_home(const void* data, std::size_t bytes, int node);
 

@@ -104,6 +104,9 @@ struct engine {
     virtual void goes_on(worker&, const task&) noexcept {}
     /// See weft/declare.hpp.
     virtual void declare_cost(worker&, std::uint64_t cycles, work) noexcept { static_cast<void>(cycles); }
+    virtual void declare_transfer(worker&, std::size_t disk, std::size_t bytes) noexcept {
+        static_cast<void>(disk), static_cast<void>(bytes);
+    }
     virtual void declare_data(worker&, const void* data, std::size_t bytes, access) noexcept {
         static_cast<void>(data), static_cast<void>(bytes);
     }

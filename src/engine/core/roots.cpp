@@ -2,6 +2,7 @@
 #include "engine/core/engine.hpp"
 #include "engine/core/switch.hpp"
 #include "engine/core/tracing.hpp"
+#include "machine/machine.hpp"
 
 #include <weft/error.hpp>
 #include <weft/impl/entry.hpp>
@@ -9,6 +10,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 
 /// Roots, and what is asked of the runtime as a whole.
 namespace weft::impl {
@@ -65,7 +67,29 @@ void check_size(std::size_t bytes) {
                     std::to_string(static_cast<std::ptrdiff_t>(bytes)) + " bytes", "0 or more bytes");
 }
 
+/// By its number.
+std::size_t disk_named(const machine& m, std::string_view name) {
+    const auto disks = m.disks();
+    std::string known;
+    for (std::size_t d = 0; d < disks.size(); ++d) {
+        if (disks[d].name == name) return d;
+        known += (d == 0 ? "" : ", ") + disks[d].name;
+    }
+    throw error("a transfer was declared of a disk that machine '" + m.name() + "' does not have",
+                "'" + std::string(name) + "'", known.empty() ? "a machine whose file has a [[disk]]" : known);
+}
+
 } // namespace
+
+void declare_transfer(std::string_view disk, std::size_t bytes) {
+    worker* w = hot_self();
+    if (!w || !w->modelled) return;
+    check_size(bytes);
+    const std::size_t which = disk_named(w->eng.on, disk);
+    enter_runtime();
+    w->eng.declare_transfer(*w, which, bytes);
+    leave_runtime();
+}
 
 void declare_data(const void* data, std::size_t bytes, int how) {
     worker* w = hot_self();

@@ -37,6 +37,11 @@ model_engine_options with_own_files(model_engine_options o) {
     return o;
 }
 
+std::vector<double> with_disks(std::vector<double> capacities, const machine& m) {
+    for (const disk& d : m.disks()) capacities.push_back(d.bandwidth_gbps);
+    return capacities;
+}
+
 } // namespace
 
 model_worker::model_worker(worker_id rank, model_engine& of, std::size_t workers, std::uint64_t seed)
@@ -57,7 +62,9 @@ model_engine::model_engine(std::unique_ptr<policy> p, machine m, model_engine_op
     , options(with_own_files(std::move(o)))
     , speed(on, options.events)
     , data(on)
-    , bandwidth(data.capacities()) {
+    , first_disk(data.capacities().size())
+    , bandwidth(with_disks(data.capacities(), on))
+    , disk_bytes(on.disks().size()) {
     const auto count = static_cast<std::size_t>(options.workers);
     for (std::size_t i = 0; i < count; ++i) {
         crew.push_back(std::make_unique<model_worker>(static_cast<worker_id>(i), *this, count, options.seed));
@@ -274,6 +281,10 @@ model_report model_engine::so_far() {
     for (int n = 0; n < data.node_count(); ++n)
         r.nodes.push_back(
             {.bytes = data.of_node(n), .bandwidth_gbps = data.capacities()[static_cast<std::size_t>(n)]});
+    for (std::size_t d = 0; d < disk_bytes.size(); ++d)
+        r.disks.push_back({.name = on.disks()[d].name,
+                           .bytes = disk_bytes[d],
+                           .bandwidth_gbps = on.disks()[d].bandwidth_gbps});
     return r;
 }
 

@@ -20,6 +20,7 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <span>
 #include <stop_token>
 #include <string>
 #include <thread>
@@ -74,6 +75,7 @@ struct model_engine final : engine, limited_context {
     void waits_for(worker&, const char* what, const void* which) noexcept override;
     void goes_on(worker&, const task&) noexcept override;
     void declare_cost(worker&, std::uint64_t cycles, work) noexcept override;
+    void declare_transfer(worker&, std::size_t disk, std::size_t bytes) noexcept override;
     void declare_data(worker&, const void*, std::size_t, access) noexcept override;
     void declare_home(const void*, std::size_t, std::optional<int> node) override;
     int home_of(const void* first, std::size_t) const override { return data.home_of(first); }
@@ -116,6 +118,8 @@ struct model_engine final : engine, limited_context {
     void do_work(model_worker&, double ns, work_kind, activity) noexcept;
     void pay(model_worker&, activity) noexcept; ///< what it was charged
     void await_data(model_worker&) noexcept;    ///< that its user code has touched
+    /// As shared_bandwidth::begin() says; returns when it is over.
+    void await_transfer(model_worker&, double least_ns, double bytes, std::span<const shared_bandwidth::use>);
     void foresee_arrival();
     void change_bandwidths();
     void data_arrive();
@@ -145,7 +149,9 @@ struct model_engine final : engine, limited_context {
     const model_engine_options options;
     core_speed speed;
     numa_memory data;
+    const std::size_t first_disk; ///< of the resources of `bandwidth`: memory comes first
     shared_bandwidth bandwidth;
+    std::vector<std::uint64_t> disk_bytes; ///< moved, by disk
     std::vector<std::unique_ptr<model_worker>> crew;
     event_queue events;
     std::atomic<time_ns> clock{0}; ///< written by the model's thread; relaxed: others read it for reports

@@ -40,9 +40,12 @@ std::vector<numa_memory::level_count> all_levels(const std::vector<model_report:
     return sum;
 }
 
-/// GB/s of what a node has moved.
+/// GB/s.
+double used(std::uint64_t bytes, double seconds) {
+    return seconds > 0 ? static_cast<double>(bytes) * 1e-9 / seconds : 0;
+}
 double used(const model_report::node& n, double seconds) {
-    return seconds > 0 ? static_cast<double>(n.bytes.local + n.bytes.remote) * 1e-9 / seconds : 0;
+    return used(n.bytes.local + n.bytes.remote, seconds);
 }
 
 std::string percent(double part, double whole) {
@@ -84,6 +87,7 @@ model_report model_report::since(const model_report& earlier) const {
         d.nodes[n].bytes.local -= earlier.nodes[n].bytes.local;
         d.nodes[n].bytes.remote -= earlier.nodes[n].bytes.remote;
     }
+    for (std::size_t k = 0; k < d.disks.size(); ++k) d.disks[k].bytes -= earlier.disks[k].bytes;
     for (const auto& [distance, count] : earlier.steals_by_distance) d.steals_by_distance[distance] -= count;
     std::erase_if(d.steals_by_distance, [](const auto& s) { return s.second == 0; });
     return d;
@@ -106,6 +110,12 @@ std::string model_report::to_json() const {
         entry["bandwidth_gbps"] = std::isfinite(n.bandwidth_gbps) ? json(n.bandwidth_gbps) : json(nullptr);
         memory.push_back(std::move(entry));
     }
+    if (!disks.empty()) out["disks"] = json::array();
+    for (const disk& d : disks)
+        out["disks"].push_back({{"name", d.name},
+                                {"bytes", d.bytes},
+                                {"used_gbps", used(d.bytes, seconds())},
+                                {"bandwidth_gbps", d.bandwidth_gbps}});
     json& steals = out["steals_by_distance"] = json::array();
     for (const auto& [distance, count] : steals_by_distance)
         steals.push_back({{"distance", distance}, {"steals", count}});
@@ -153,6 +163,9 @@ std::string model_report::to_table() const {
                  ? " of " + fmt::format("{}", nodes[n].bandwidth_gbps) + " (" +
                        percent(used(nodes[n], seconds()), nodes[n].bandwidth_gbps) + ")"
                  : std::string());
+    for (const disk& d : disks)
+        line("disk {}  {:.3f} MB, {:.3f} GB/s of {} ({})", d.name, static_cast<double>(d.bytes) * 1e-6,
+             used(d.bytes, seconds()), d.bandwidth_gbps, percent(used(d.bytes, seconds()), d.bandwidth_gbps));
     for (const auto& [distance, count] : steals_by_distance)
         line("steals    {} at distance {:g}", count, distance);
     line("worker     compute  private   shared overhead   search   asleep    tasks   steals  local MB remote "

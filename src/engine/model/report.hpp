@@ -23,6 +23,12 @@ struct model_report {
         double bandwidth_gbps = 0; ///< infinite: not known
     };
 
+    struct disk {
+        std::string name{};
+        std::uint64_t bytes = 0;
+        double bandwidth_gbps = 0;
+    };
+
     std::string machine, policy;
     time_ns began = 0, ended = 0;
     std::uint64_t events = 0; ///< steps of virtual time
@@ -30,6 +36,7 @@ struct model_report {
     std::uint64_t invalidations = 0;
     std::vector<worker> workers{};
     std::vector<node> nodes{};
+    std::vector<disk> disks{};
     std::map<double, std::uint64_t> steals_by_distance{}; ///< machine::distance
 
     double seconds() const noexcept { return static_cast<double>(ended - began) * 1e-9; }

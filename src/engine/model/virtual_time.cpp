@@ -191,19 +191,37 @@ void model_engine::await_data(model_worker& w) noexcept {
         spend(w, private_ns, activity::private_stall);
         spend(w, shared_ns, activity::shared_stall);
     } else {
-        turn(w, activity::shared_stall);
         const time_ns began = now();
         constexpr double least = 1e-3; // of a machine that says bandwidths and no latencies
-        change_bandwidths();
-        bandwidth.begin(w.id, static_cast<double>(began), std::max(private_ns + shared_ns, least), t.bytes,
-                        t.uses);
-        foresee_arrival();
-        block(w); // until data_arrive()
-        turn(w, activity::shared_stall);
+        await_transfer(w, std::max(private_ns + shared_ns, least), t.bytes, t.uses);
         w.times.rebook(activity::shared_stall, activity::private_stall,
                        std::min(now() - began, static_cast<time_ns>(private_ns)));
     }
     t.clear();
+}
+
+void model_engine::declare_transfer(worker& of, std::size_t disk, std::size_t bytes) noexcept {
+    auto& w = static_cast<model_worker&>(of);
+    const weft::disk& d = on.disks()[disk];
+    const time_ns began = now();
+    disk_bytes[disk] += bytes;
+    spend(w, d.latency_ns.value_or(0), activity::shared_stall);
+    if (bytes > 0) {
+        const auto all = static_cast<double>(bytes);
+        const shared_bandwidth::use whole{static_cast<int>(first_disk + disk), all};
+        await_transfer(w, all / d.bandwidth_gbps, all, {&whole, 1});
+    }
+    if (w.meters) w.current->running->self_ns_ += now() - began;
+}
+
+void model_engine::await_transfer(model_worker& w, double least_ns, double bytes,
+                                  std::span<const shared_bandwidth::use> of) {
+    turn(w, activity::shared_stall);
+    change_bandwidths();
+    bandwidth.begin(w.id, static_cast<double>(now()), least_ns, bytes, of);
+    foresee_arrival();
+    block(w); // until data_arrive()
+    turn(w, activity::shared_stall);
 }
 
 void model_engine::foresee_arrival() {
