@@ -7,6 +7,7 @@
 
 #include <bit>
 #include <cerrno>
+#include <cstddef>
 #include <cstdio>
 #include <cstring>
 #include <utility>
@@ -28,7 +29,7 @@ struct block_head {
     std::uint32_t mark = block_mark;
     std::uint16_t type = 0, stream = 0;
     std::uint32_t bytes = 0;
-    std::uint32_t checksum = 0; ///< CRC-32 of the bytes behind the head
+    std::uint32_t checksum = 0; ///< CRC-32 of the head so far and of the bytes behind it
 };
 static_assert(sizeof(block_head) == 16);
 
@@ -37,8 +38,9 @@ void append(std::vector<std::byte>& to, const void* from, std::size_t bytes) {
     to.insert(to.end(), first, first + bytes);
 }
 
-std::uint32_t checksum_of(std::span<const std::byte> bytes) noexcept {
-    return static_cast<std::uint32_t>(crc32_z(0, reinterpret_cast<const Bytef*>(bytes.data()), bytes.size()));
+std::uint32_t checksum_of(std::span<const std::byte> bytes, std::uint32_t before = 0) noexcept {
+    return static_cast<std::uint32_t>(
+        crc32_z(before, reinterpret_cast<const Bytef*>(bytes.data()), bytes.size()));
 }
 
 } // namespace
@@ -70,7 +72,8 @@ void trace_file::add(block type, std::uint16_t stream, std::span<const std::byte
         head.type = static_cast<std::uint16_t>(type);
         head.stream = stream;
         head.bytes = static_cast<std::uint32_t>(bytes.size());
-        head.checksum = checksum_of(bytes);
+        const auto of_head = std::as_bytes(std::span(&head, 1)).first<offsetof(block_head, checksum)>();
+        head.checksum = checksum_of(bytes, checksum_of(of_head));
         append(waiting_, &head, sizeof head);
         append(waiting_, bytes.data(), bytes.size());
     } catch (const std::bad_alloc&) {

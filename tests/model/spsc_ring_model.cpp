@@ -65,12 +65,14 @@ constexpr scenario scenarios[] = {
 };
 
 constexpr mutant mutants[] = {
-    {"push publishes relaxed", operation::store, std::memory_order_release, words::numbers, "::push(", mistake::relax},
+    {"push publishes relaxed", operation::store, std::memory_order_release, words::numbers, "::push(",
+     mistake::relax},
     {"consume does not acquire", operation::load, std::memory_order_acquire, words::numbers, "::consume(",
      mistake::relax},
     {"consume gives back relaxed", operation::store, std::memory_order_release, words::numbers, "::consume(",
      mistake::relax},
-    {"room does not acquire", operation::load, std::memory_order_acquire, words::numbers, "::room(", mistake::relax},
+    {"room does not acquire", operation::load, std::memory_order_acquire, words::numbers, "::room(",
+     mistake::relax},
 };
 
 } // namespace
