@@ -24,11 +24,7 @@
 namespace weft {
 namespace {
 
-long fib(int n) {
-    if (n < 2) return n;
-    const auto [a, b] = join([=] { return fib(n - 1); }, [=] { return fib(n - 2); });
-    return a + b;
-}
+using test::fib;
 
 worker_id this_worker() { return impl::hot_self()->id; }
 

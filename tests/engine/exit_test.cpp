@@ -22,11 +22,7 @@
 namespace weft {
 namespace {
 
-int fib(int n) {
-    if (n < 2) return n;
-    const auto [a, b] = join([=] { return fib(n - 1); }, [=] { return fib(n - 2); });
-    return a + b;
-}
+using test::fib;
 
 int by_group(int n) {
     std::atomic<int> sum{0};

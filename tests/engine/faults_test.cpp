@@ -77,11 +77,7 @@ void* mmap(void* at, std::size_t bytes, int protection, int flags, int file, off
 namespace weft {
 namespace {
 
-long fib(int n) {
-    if (n < 2) return n;
-    const auto [a, b] = join([=] { return fib(n - 1); }, [=] { return fib(n - 2); });
-    return a + b;
-}
+using test::fib;
 
 long by_group(int n) {
     std::atomic<long> sum{0};

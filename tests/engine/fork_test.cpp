@@ -22,11 +22,7 @@
 namespace weft {
 namespace {
 
-int fib(int n) {
-    if (n < 2) return n;
-    const auto [a, b] = join([=] { return fib(n - 1); }, [=] { return fib(n - 2); });
-    return a + b;
-}
+using test::fib;
 
 runtime_options two(const char* policy = "steal") { return test::setup{policy, 2}.options(); }
 

@@ -11,7 +11,6 @@
 #include <array>
 #include <atomic>
 #include <chrono>
-#include <fstream>
 #include <functional>
 #include <random>
 #include <stdexcept>
@@ -19,42 +18,18 @@
 #include <utility>
 #include <vector>
 
-#include <unistd.h>
-
-#include "engine/support.hpp"
+#include "engine/graphs.hpp"
 
 namespace weft {
 namespace {
 
-const std::vector<std::string> policies = {
-    "steal",          "near",     "share", "steal-parent-first", "steal:zone=reported", "serial",
-    "chaos:of=steal", "locality", "socket"};
+using namespace test::graphs;
 
-std::string file_with(const std::string& text) {
-    static std::atomic<int> count{0};
-    const std::string name = testing::TempDir() + "weft-resources-" + std::to_string(::getpid()) + "-" +
-                             std::to_string(++count) + ".toml";
-    std::ofstream(name) << text;
-    return name;
-}
-
-runtime_options with(const std::string& policy, int workers, const std::string& resources = "",
-                     const std::string& engine = "threads") {
-    runtime_options o;
-    o.policy = policy;
-    o.workers = policy == "serial" ? 1 : workers;
-    o.engine = engine;
-    o.seed = 1;
-    if (engine == "model") o.machine = WEFT_SOURCE_DIR "/machines/opteron-8380-4x4.toml";
-    if (!resources.empty()) o.resources = file_with(resources);
+runtime_options with_resources(const std::string& policy, int workers, const std::string& resources,
+                               const std::string& engine = "threads") {
+    runtime_options o = with(policy, workers, engine);
+    o.resources = file_with(resources);
     return o;
-}
-
-std::string message_of(auto f) {
-    try {
-        f();
-    } catch (const error& e) { return e.what(); }
-    return "nothing was thrown";
 }
 
 /// Counts who is inside at the same time.
@@ -72,9 +47,8 @@ struct counted {
 
 TEST(gate, commutative_tasks_run_by_turns_in_any_order) {
     for (const auto& policy : policies)
-        for (const auto* engine : {"threads", "model"}) {
-            if (test::thread_sanitized && std::string(engine) == "model") continue;
-            runtime rt(with(policy, 4, "", engine));
+        for (const auto& engine : engines) {
+            runtime rt(with(policy, 4, engine));
             std::array<long, 5> sums{};
             std::array<counted, 5> inside{};
             long before = -1, after_all = -1, expected = 0;
@@ -148,12 +122,11 @@ TEST(gate, a_task_of_a_graph_that_waits_for_it_is_told) {
 
 TEST(gate, no_more_than_there_is_runs_at_a_time) {
     for (const auto& policy : policies)
-        for (const auto* engine : {"threads", "model"}) {
-            if (test::thread_sanitized && std::string(engine) == "model") continue;
-            runtime rt(with(policy, 4,
-                            "[[resource]]\nname = \"file\"\namount = 1\n"
-                            "[[resource]]\nname = \"memory\"\namount = 5\n",
-                            engine));
+        for (const auto& engine : engines) {
+            runtime rt(with_resources(policy, 4,
+                                      "[[resource]]\nname = \"file\"\namount = 1\n"
+                                      "[[resource]]\nname = \"memory\"\namount = 5\n",
+                                      engine));
             counted files, memory;
             std::atomic<int> done{0};
             graph dag;
@@ -182,14 +155,14 @@ TEST(gate, no_more_than_there_is_runs_at_a_time) {
             }
             EXPECT_EQ(files.most, 1) << policy << " " << engine;
             EXPECT_LE(memory.most, 5) << policy << " " << engine;
-            if (policy == "steal" && std::string(engine) == "model") { EXPECT_GE(memory.most, 4); }
+            if (policy == "steal" && engine == "model") { EXPECT_GE(memory.most, 4); }
         }
 }
 
 TEST(gate, what_cannot_be_had_is_refused_before_anything_runs) {
     const std::string resources = "[[resource]]\nname = \"file\"\namount = 2\n"
                                   "[[resource]]\nname = \"cache\"\namount = 4\noversubscribe = true\n";
-    runtime rt(with("steal", 2, resources));
+    runtime rt(with_resources("steal", 2, resources));
     bool ran = false;
     graph outside; // where it will run is not known yet
     outside.add([&] { ran = true; });
@@ -219,7 +192,7 @@ TEST(gate, what_cannot_be_had_is_refused_before_anything_runs) {
 
 TEST(gate, a_task_that_throws_gives_back_what_it_has) {
     for (const auto& policy : policies) {
-        runtime rt(with(policy, 4, "[[resource]]\nname = \"file\"\namount = 1\n"));
+        runtime rt(with_resources(policy, 4, "[[resource]]\nname = \"file\"\namount = 1\n"));
         graph dag;
         std::atomic<int> done{0};
         int x = 0;
@@ -239,8 +212,8 @@ TEST(gate, a_task_that_throws_gives_back_what_it_has) {
 }
 
 TEST(gate, a_big_request_is_not_starved_by_small_ones) {
-    for (const auto* engine : {"threads", "model"}) {
-        runtime rt(with("steal", 4, "[[resource]]\nname = \"memory\"\namount = 4\n", engine));
+    for (const auto& engine : engines) {
+        runtime rt(with_resources("steal", 4, "[[resource]]\nname = \"memory\"\namount = 4\n", engine));
         rt.run([] {
             graph dag;
             std::atomic<int> small{0};
@@ -268,7 +241,8 @@ TEST(gate, a_big_request_is_not_starved_by_small_ones) {
 TEST(gate, descendants_of_a_holder_pass_who_has_reserved) {
     for (const auto& policy : policies) {
         if (policy == "serial") continue; // nobody would run the big one beside
-        runtime rt(with(policy, 2, "reserve_after = 1\n[[resource]]\nname = \"memory\"\namount = 3\n"));
+        runtime rt(
+            with_resources(policy, 2, "reserve_after = 1\n[[resource]]\nname = \"memory\"\namount = 3\n"));
         rt.run([&] {
             graph dag;
             std::atomic<bool> inner_ran{false};
@@ -295,9 +269,9 @@ TEST(gate, descendants_of_a_holder_pass_who_has_reserved) {
 
 TEST(gate, what_rests_is_given_back_while_its_task_is_suspended) {
     for (const auto& policy : policies) {
-        runtime rt(with(policy, 4,
-                        "[[resource]]\nname = \"bandwidth\"\namount = 1\nsuspended = \"release\"\n"
-                        "[[resource]]\nname = \"disk\"\namount = 8\n"));
+        runtime rt(with_resources(policy, 4,
+                                  "[[resource]]\nname = \"bandwidth\"\namount = 1\nsuspended = \"release\"\n"
+                                  "[[resource]]\nname = \"disk\"\namount = 8\n"));
         rt.run([&] {
             counted inside;
             std::atomic<int> done{0};
@@ -323,10 +297,11 @@ TEST(gate, what_rests_is_given_back_while_its_task_is_suspended) {
 }
 
 TEST(gate, of_resources_that_exclude_each_other_one_is_in_use) {
-    runtime rt(with("steal", 4,
-                    "[[resource]]\nname = \"red\"\namount = 3\n[[resource]]\nname = \"blue\"\namount = 3\n"
-                    "[[exclusive]]\nresources = [\"red\", \"blue\"]\n",
-                    "model"));
+    runtime rt(
+        with_resources("steal", 4,
+                       "[[resource]]\nname = \"red\"\namount = 3\n[[resource]]\nname = \"blue\"\namount = 3\n"
+                       "[[exclusive]]\nresources = [\"red\", \"blue\"]\n",
+                       "model"));
     std::atomic<int> red{0}, blue{0}, together{0}, wrong{0}, done{0};
     graph dag;
     for (int i = 0; i < 200; ++i) {
@@ -351,10 +326,10 @@ TEST(gate, of_resources_that_exclude_each_other_one_is_in_use) {
 
 TEST(gate, a_resource_of_one_place_keeps_its_tasks_there) {
     for (const std::string policy : {"steal", "share", "near"}) {
-        runtime rt(with(policy, 16,
-                        "[[resource]]\nname = \"disk\"\nper = \"package\"\nonly = [2]\namount = 3\n"
-                        "[[resource]]\nname = \"bandwidth\"\nper = \"memory_node\"\namount = 2\n",
-                        "model"));
+        runtime rt(with_resources(policy, 16,
+                                  "[[resource]]\nname = \"disk\"\nper = \"package\"\nonly = [2]\namount = 3\n"
+                                  "[[resource]]\nname = \"bandwidth\"\nper = \"memory_node\"\namount = 2\n",
+                                  "model"));
         std::array<counted, 4> of_node{};
         counted on_disk;
         std::atomic<int> wrong{0}, done{0};
@@ -394,7 +369,7 @@ TEST(gate, a_resource_of_one_place_keeps_its_tasks_there) {
 
 TEST(gate, the_file_is_read_strictly) {
     const auto refused = [](const std::string& text) {
-        return message_of([&] { runtime rt(with("steal", 1, text)); });
+        return message_of([&] { runtime rt(with_resources("steal", 1, text)); });
     };
     const std::string name = "[[resource]]\nname = \"x\"\n";
     const std::pair<std::string, const char*> wrong[] = {
@@ -419,11 +394,12 @@ TEST(gate, the_file_is_read_strictly) {
 }
 
 TEST(gate, amounts_may_be_probed_from_the_machine) {
-    runtime rt(with("steal", 16,
-                    "[[resource]]\nname = \"slots\"\nprobe = \"cores\"\nper = \"package\"\n"
-                    "[[resource]]\nname = \"all\"\nprobe = \"cores\"\n"
-                    "[[resource]]\nname = \"cache\"\nprobe = \"cache_bytes\"\nper = \"cache\"\nshare = 0.5\n",
-                    "model"));
+    runtime rt(with_resources(
+        "steal", 16,
+        "[[resource]]\nname = \"slots\"\nprobe = \"cores\"\nper = \"package\"\n"
+        "[[resource]]\nname = \"all\"\nprobe = \"cores\"\n"
+        "[[resource]]\nname = \"cache\"\nprobe = \"cache_bytes\"\nper = \"cache\"\nshare = 0.5\n",
+        "model"));
     rt.run([] {
         graph dag;
         const auto most = [&](const char* of) {

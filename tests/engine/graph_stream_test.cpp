@@ -16,25 +16,12 @@
 #include <thread>
 #include <vector>
 
-#include "engine/support.hpp"
+#include "engine/graphs.hpp"
 
 namespace weft {
 namespace {
 
-runtime_options with(const std::string& policy, int workers) {
-    runtime_options o;
-    o.policy = policy;
-    o.workers = policy == "serial" ? 1 : workers;
-    o.seed = 1;
-    return o;
-}
-
-std::string message_of(auto f) {
-    try {
-        f();
-    } catch (const error& e) { return e.what(); }
-    return "nothing was thrown";
-}
+using namespace test::graphs;
 
 /// Of memory in use, in megabytes: as the system sees it.
 double megabytes() {

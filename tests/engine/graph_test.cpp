@@ -18,31 +18,12 @@
 #include <thread>
 #include <vector>
 
-#include "engine/support.hpp"
+#include "engine/graphs.hpp"
 
 namespace weft {
 namespace {
 
-const std::vector<std::string> policies = {
-    "steal",          "near",     "share", "steal-parent-first", "steal:zone=reported", "serial",
-    "chaos:of=steal", "locality", "socket"};
-
-runtime_options with(const std::string& policy, int workers, const std::string& engine = "threads") {
-    runtime_options o;
-    o.policy = policy;
-    o.workers = workers;
-    o.engine = engine;
-    o.seed = 1;
-    if (engine == "model") o.machine = WEFT_SOURCE_DIR "/machines/opteron-8380-4x4.toml";
-    return o;
-}
-
-std::string message_of(auto f) {
-    try {
-        f();
-    } catch (const error& e) { return e.what(); }
-    return "nothing was thrown";
-}
+using namespace test::graphs;
 
 // ---- an oracle
 
@@ -111,8 +92,7 @@ TEST(graph, the_result_is_that_of_the_order_of_adding) {
     WEFT_SEEDED;
     std::mt19937 random(static_cast<std::uint32_t>(test::seed));
     for (const auto& policy : policies) {
-        for (const auto* engine : {"threads", "model"}) {
-            if (test::thread_sanitized && std::string(engine) == "model") continue;
+        for (const auto& engine : engines) {
             runtime rt(with(policy, policy == "serial" ? 1 : 4, engine));
             for (int program = 0; program < (test::sanitized ? 5 : 25); ++program) {
                 auto steps = random_steps(random, 80, 3 + static_cast<int>(random() % 6));

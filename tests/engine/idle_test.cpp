@@ -20,11 +20,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-long fib(int n) {
-    if (n < 2) return n;
-    const auto [a, b] = join([=] { return fib(n - 1); }, [=] { return fib(n - 2); });
-    return a + b;
-}
+using test::fib;
 
 long by_group(int n) {
     std::atomic<long> sum{0};

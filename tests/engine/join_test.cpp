@@ -28,11 +28,7 @@ using test::failure_of;
 using test::lives;
 using test::tracked;
 
-long fib(int n) {
-    if (n < 2) return n;
-    const auto [a, b] = join([=] { return fib(n - 1); }, [=] { return fib(n - 2); });
-    return a + b;
-}
+using test::fib;
 
 long fib(context ctx, int n) {
     if (n < 2) return n;

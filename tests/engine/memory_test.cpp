@@ -60,11 +60,7 @@ constexpr std::size_t at_rest(int workers) {
     return bare_engine::keep + static_cast<std::size_t>(workers) * 20;
 }
 
-long fib(int n) {
-    if (n < 2) return n;
-    const auto [a, b] = join([=] { return fib(n - 1); }, [=] { return fib(n - 2); });
-    return a + b;
-}
+using test::fib;
 
 long fib_by_groups(int n) {
     if (n < 2) return n;

@@ -20,11 +20,7 @@ namespace {
 using test::failure;
 using test::failure_of;
 
-int fib(int n) {
-    if (n < 2) return n;
-    const auto [a, b] = join([=] { return fib(n - 1); }, [=] { return fib(n - 2); });
-    return a + b;
-}
+using test::fib;
 
 class nested : public testing::TestWithParam<test::setup> {
 protected:

@@ -26,11 +26,7 @@ using test::failure_of;
 using test::lives;
 using test::tracked;
 
-int fib(int n) {
-    if (n < 2) return n;
-    const auto [a, b] = join([=] { return fib(n - 1); }, [=] { return fib(n - 2); });
-    return a + b;
-}
+using test::fib;
 
 class runtimes : public testing::TestWithParam<test::setup> {
 protected:

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <weft/join.hpp>
 #include <weft/runtime.hpp>
 
 #include "task/sanitizers.hpp"
@@ -99,6 +100,13 @@ struct setup_name {
         return name;
     }
 };
+
+/// Forks that do hardly anything else.
+inline int fib(int n) {
+    if (n < 2) return n;
+    const auto [a, b] = join([=] { return fib(n - 1); }, [=] { return fib(n - 2); });
+    return a + b;
+}
 
 /// Waits, busy, until another thread has made `condition` true. False if that takes half a minute.
 template <std::predicate Condition>

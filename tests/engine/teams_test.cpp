@@ -11,138 +11,54 @@
 #include <atomic>
 #include <chrono>
 #include <cstdint>
-#include <fstream>
+#include <deque>
 #include <functional>
 #include <memory>
 #include <mutex>
-#include <random>
 #include <set>
 #include <stdexcept>
 #include <string>
-#include <thread>
+#include <utility>
 #include <vector>
 
-#include <unistd.h>
-
 #include "engine/bare_engine.hpp"
-#include "engine/support.hpp"
+#include "engine/graphs.hpp"
+#include "engine/team_programs.hpp"
 
 namespace weft {
 namespace {
 
-const std::vector<std::string> policies = {
-    "steal",          "near",     "share", "steal-parent-first", "steal:zone=reported", "serial",
-    "chaos:of=steal", "locality", "socket"};
-const std::vector<std::string> engines = test::thread_sanitized
-                                             ? std::vector<std::string>{"threads"}
-                                             : std::vector<std::string>{"threads", "model"};
-
-/// Of a runtime on four packages of four cores each.
-runtime_options with(const std::string& policy, int workers, const std::string& engine = "threads") {
-    runtime_options o;
-    o.policy = policy;
-    o.workers = workers;
-    o.engine = engine;
-    o.seed = 1;
-    if (engine == "model") {
-        o.machine = WEFT_SOURCE_DIR "/machines/opteron-8380-4x4.toml";
-    } else {
-        o.machine = "pack:4 l3:1 core:4 pu:1";
-        o.pin = "off";
-    }
-    return o;
-}
-
-std::string file_with(const std::string& text) {
-    static std::atomic<int> count{0};
-    const std::string name = testing::TempDir() + "weft-teams-" + std::to_string(::getpid()) + "-" +
-                             std::to_string(++count) + ".toml";
-    std::ofstream(name) << text;
-    return name;
-}
-
-void for_each(const std::function<void(const std::string& policy, const std::string& engine)>& f) {
-    for (const auto& engine : engines)
-        for (const auto& policy : policies) {
-            SCOPED_TRACE(policy + " " + engine);
-            f(policy, engine);
-            if (testing::Test::HasFailure()) return;
-        }
-}
-
-std::string message_of(auto f) {
-    try {
-        f();
-    } catch (const error& e) { return e.what(); }
-    return "nothing was thrown";
-}
-
-/// Work that any worker may take part in.
-void tree(int depth, const std::function<void()>& leaf) {
-    if (depth == 0) {
-        cost(500);
-        return leaf();
-    }
-    join([&] { tree(depth - 1, leaf); }, [&] { tree(depth - 1, leaf); });
-}
-
-/// The workers of one team while it is there: who else works for it, and for whom else they work, is wrong.
-struct team_under_test {
-    explicit team_under_test(std::vector<std::atomic<int>>& of, int number, int size)
-        : busy_with(of)
-        , me(number)
-        , most(size) {}
-
-    /// In code of the team.
-    void visit() {
-        const int w = this_task::worker();
-        auto& mine = busy_with[static_cast<std::size_t>(w)];
-        int before = 0;
-        if (!mine.compare_exchange_strong(before, me) && before != me) ++wrong;
-        const std::lock_guard guard(lock);
-        seen.insert(w);
-    }
-    /// At the end of the team's task, when everything it has started has ended.
-    void check() {
-        const std::lock_guard guard(lock);
-        for (const int w : seen) busy_with[static_cast<std::size_t>(w)] = 0;
-        if (static_cast<int>(seen.size()) > most) ++wrong;
-        seen.clear();
-    }
-
-    std::vector<std::atomic<int>>& busy_with;
-    const int me, most;
-    std::mutex lock{};
-    std::set<int> seen{};
-    int wrong = 0;
-};
+using namespace test::graphs;
+using namespace test::teams;
 
 // ---- teams
 
 TEST(teams, members_run_only_what_the_task_has_started_and_nobody_else_does) {
     for_each([](const std::string& policy, const std::string& engine) {
         runtime rt(with(policy, 6, engine));
-        std::vector<std::atomic<int>> busy_with(6);
-        std::vector<std::unique_ptr<team_under_test>> all;
-        std::atomic<int> plain{0}, leaves{0}, intruders{0};
+        watched_workers all(6);
+        watched_team outside(all, 6);
+        std::deque<watched_team> watched;
+        std::atomic<int> plain{0}, leaves{0};
         graph dag;
         for (int i = 0; i < 12; ++i) {
             const int size = 1 + i % 4;
-            auto& t = *all.emplace_back(std::make_unique<team_under_test>(busy_with, i + 1, size));
+            auto& t = watched.emplace_back(all, size, &outside);
             dag.add(
                 [&] {
+                    t.begin();
                     t.visit();
                     tree(6, [&] {
                         t.visit();
                         ++leaves;
                     });
-                    t.check();
+                    t.end();
                 },
                 cores(size));
             for (int k = 0; k < 5; ++k)
                 dag.add([&] {
                     tree(3, [&] {
-                        if (busy_with[static_cast<std::size_t>(this_task::worker())] != 0) ++intruders;
+                        outside.visit();
                         ++plain;
                     });
                 });
@@ -152,8 +68,7 @@ TEST(teams, members_run_only_what_the_task_has_started_and_nobody_else_does) {
             ASSERT_EQ(leaves, 12 * 64 * repeat);
             ASSERT_EQ(plain, 12 * 5 * 8 * repeat);
         }
-        for (const auto& t : all) EXPECT_EQ(t->wrong, 0);
-        EXPECT_EQ(intruders, 0);
+        EXPECT_EQ(all.wrong, 0);
     });
 }
 
@@ -234,17 +149,21 @@ TEST(teams, of_a_domain_stay_in_it) {
 TEST(teams, inside_of_teams) {
     for_each([](const std::string& policy, const std::string& engine) {
         runtime rt(with(policy, 6, engine));
-        std::vector<std::atomic<int>> busy_with(6);
-        std::atomic<int> done{0}, wrong{0}, number{0};
+        watched_workers all(6);
+        std::atomic<int> done{0};
         graph dag;
         for (int i = 0; i < 6; ++i)
             dag.add(
                 [&] {
+                    watched_team around(all, 3);
+                    around.begin();
+                    around.visit();
                     graph inner;
                     for (int k = 0; k < 6; ++k)
                         inner.add(
                             [&, k] {
-                                team_under_test t(busy_with, ++number, 1 + k % 3);
+                                watched_team t(all, 1 + k % 3, &around);
+                                t.begin();
                                 t.visit();
                                 tree(4, [&] { t.visit(); });
                                 if (k == 0) {
@@ -255,20 +174,24 @@ TEST(teams, inside_of_teams) {
                                         std::string::npos);
                                     innermost.run();
                                 }
-                                t.check();
-                                wrong += t.wrong;
+                                t.end();
                                 ++done;
                             },
                             cores(1 + k % 3));
-                    for (int k = 0; k < 6; ++k) inner.add([&] { ++done; });
+                    for (int k = 0; k < 6; ++k)
+                        inner.add([&] {
+                            around.visit();
+                            ++done;
+                        });
                     EXPECT_NE(message_of([&] { inner.add([] {}, cores(4)); }).find("at most 3"),
                               std::string::npos);
                     inner.run();
+                    around.end();
                 },
                 cores(3));
         rt.run([&] { dag.run(); });
         EXPECT_EQ(done, 6 * 13);
-        EXPECT_EQ(wrong, 0);
+        EXPECT_EQ(all.wrong, 0);
     });
 }
 
@@ -303,9 +226,9 @@ TEST(teams, keep_what_their_tasks_start_until_it_has_ended) {
     for_each([](const std::string& policy, const std::string& engine) {
         runtime rt(with(policy, 4, engine));
         for (int round = 0; round < 5; ++round) {
-            std::vector<std::atomic<int>> busy_with(4);
-            team_under_test t(busy_with, 1, 2);
-            std::atomic<int> done{0}, intruders{0};
+            watched_workers all(4);
+            watched_team t(all, 2);
+            std::atomic<int> done{0};
             rt.run([&] {
                 future<void> left_behind;
                 graph goes_on;
@@ -345,7 +268,7 @@ TEST(teams, keep_what_their_tasks_start_until_it_has_ended) {
                 goes_on.wait();
             });
             EXPECT_EQ(done, 13);
-            EXPECT_EQ(t.wrong, 0);
+            EXPECT_EQ(all.wrong, 0);
         }
     });
 }
@@ -518,96 +441,12 @@ TEST(teams, share_the_gate_with_resources) {
     });
 }
 
-// ---- random programs: whatever they mix, they come to an end
-
-struct random_program {
-    std::mt19937_64 draw;
-    std::atomic<long> ran{0};
-    long expected = 0;
-    int workers;
-    int x[4]{};
-
-    explicit random_program(std::uint64_t seed, int w) : draw(seed), workers(w) {}
-    int below(int n) { return static_cast<int>(draw() % static_cast<std::uint64_t>(n)); }
-
-    /// Bodies are drawn before they run: what they hold is theirs.
-    std::function<void()> body(int depth, int team) {
-        ++expected;
-        const int kind = below(depth > 0 ? 8 : 5), n = below(4);
-        switch (kind) {
-        case 0: return [this] { ++ran; };
-        case 1:
-            return [this, n] {
-                tree(n, [] {});
-                ++ran;
-            };
-        case 2:
-            return [this, n] {
-                for (int i = 0; i < n; ++i) this_task::yield();
-                ++ran;
-            };
-        case 3:
-            return [this, n] {
-                task_group g;
-                auto f = async([n] { tree(n, [] {}); });
-                for (int i = 0; i < n; ++i) g.run([] { this_task::yield(); });
-                g.wait();
-                f.get();
-                ++ran;
-            };
-        case 4:
-            return [this, n] {
-                this_task::sleep_for(std::chrono::microseconds(10 * n));
-                cost(static_cast<unsigned>(1000 * n));
-                ++ran;
-            };
-        default: {
-            auto inner = std::make_shared<graph>();
-            fill(*inner, depth - 1, team);
-            return [this, inner] {
-                inner->run();
-                ++ran;
-            };
-        }
-        }
-    }
-    void fill(graph& g, int depth, int team) {
-        const int tasks = 2 + below(8);
-        const bool is_outermost = depth == 2; // members of a team may be of several packages
-        for (int i = 0; i < tasks; ++i) {
-            const int size = 1 + below(team);
-            const auto where = is_outermost && below(3) == 0 ? within::package : within::machine;
-            auto ask = cores(size, where);
-            if (below(4) == 0) ask = ask.relaxed();
-            int& datum = x[below(4)];
-            switch (below(8)) {
-            case 0:
-            case 1: g.add(body(depth, ask.is_relaxed ? 1 : size), ask); break;
-            case 2: g.add(body(0, 1), ask, needs("file")); break; // who holds some waits for none
-            case 3: g.add(body(0, 1), needs("file")); break;
-            case 4: g.add(body(depth, 1), cores(1), write(datum)); break;
-            case 5: {
-                expected += size;
-                auto b = std::make_shared<barrier<>>(size);
-                g.add(moldable([this, b](int, int) {
-                          b->arrive_and_wait();
-                          tree(1, [] {});
-                          b->arrive_and_wait();
-                          ++ran;
-                      }),
-                      fixed_width(size));
-                break;
-            }
-            default: g.add(body(depth, team), readwrite(datum));
-            }
-        }
-    }
-};
-
+// Whatever they mix, they come to an end.
 TEST(teams, in_random_programs) {
     WEFT_SEEDED;
     const int programs = test::thread_sanitized ? 20 : test::sanitized ? 60 : 300;
-    const std::string resources = file_with("[[resource]]\nname = \"file\"\namount = 8\n");
+    const std::string patient = file_with(random_program::resources),
+                      impatient = file_with(std::string("reserve_after = 2\n") + random_program::resources);
     const auto until = std::chrono::steady_clock::now() + std::chrono::seconds(60);
     for (int i = 0; i < programs && std::chrono::steady_clock::now() < until; ++i) {
         const std::uint64_t seed = test::seed + static_cast<std::uint64_t>(i);
@@ -617,31 +456,20 @@ TEST(teams, in_random_programs) {
         SCOPED_TRACE("WEFT_TEST_SEED=" + std::to_string(seed) + ", " + policy + ", " + engine + ", " +
                      std::to_string(workers) + " workers");
         runtime_options o = with(policy, workers, engine);
-        o.resources = resources;
+        o.resources = seed % 2 ? patient : impatient;
         o.seed = seed;
         runtime rt(o);
-        random_program p(seed, workers);
-        graph dag;
-        // More of a package than has workers would be refused.
-        p.fill(dag, 2, std::min(workers, 4));
+        random_program p(
+            seed, {.workers = workers, .of_a_package = std::min(workers, 4), .may_spin = engine != "model"});
         for (int repeat = 1; repeat <= 2; ++repeat) {
-            rt.run([&] { dag.run(); });
+            rt.run([&] { p.run(); });
             ASSERT_EQ(p.ran, p.expected * repeat);
+            ASSERT_EQ(p.wrong(), 0);
         }
     }
 }
 
 // ---- moldable tasks
-
-/// All of them have come, or nobody goes on: of user code that knows nothing of tasks.
-struct spin_barrier {
-    std::atomic<int> arrived{0};
-    void wait(int all) {
-        const int mine = ++arrived;
-        const int until = (mine + all - 1) / all * all;
-        while (arrived < until) std::this_thread::yield();
-    }
-};
 
 TEST(moldable, shares_run_at_the_same_time_on_workers_of_their_own) {
     for (const auto& policy : policies)

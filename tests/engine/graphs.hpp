@@ -1,0 +1,70 @@
+#pragma once
+
+#include <weft/error.hpp>
+
+#include "engine/support.hpp"
+
+#include <atomic>
+#include <fstream>
+#include <functional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <unistd.h>
+
+/// What the tests of graphs, of the gate and of teams share.
+namespace weft::test::graphs {
+
+inline const std::vector<std::string> policies = {
+    "steal",          "near",     "share", "steal-parent-first", "steal:zone=reported", "serial",
+    "chaos:of=steal", "locality", "socket"};
+
+/// ThreadSanitizer has nothing to find in virtual time, where one thing happens after the other.
+inline const std::vector<std::string> engines =
+    thread_sanitized ? std::vector<std::string>{"threads"} : std::vector<std::string>{"threads", "model"};
+
+/// On four packages of four cores each; with real threads, these are a fiction.
+inline runtime_options with(const std::string& policy, int workers, const std::string& engine = "threads") {
+    runtime_options o;
+    o.policy = policy;
+    o.workers = workers;
+    o.engine = engine;
+    o.seed = 1;
+    if (engine == "model") {
+        o.machine = WEFT_SOURCE_DIR "/machines/opteron-8380-4x4.toml";
+    } else {
+        o.machine = "pack:4 l3:1 core:4 pu:1";
+        o.pin = "off";
+    }
+    return o;
+}
+
+inline void for_each(const std::function<void(const std::string& policy, const std::string& engine)>& f) {
+    for (const auto& engine : engines)
+        for (const auto& policy : policies) {
+            SCOPED_TRACE(policy + " " + engine);
+            f(policy, engine);
+            if (testing::Test::HasFailure()) return;
+        }
+}
+
+/// The name of a new file with this text.
+inline std::string file_with(const std::string& text) {
+    static std::atomic<int> count{0};
+    const std::string name = testing::TempDir() + "weft-graphs-" + std::to_string(::getpid()) + "-" +
+                             std::to_string(++count) + ".toml";
+    std::ofstream(name) << text;
+    return name;
+}
+
+/// With what message `f` fails.
+template <class F>
+std::string message_of(F&& f) {
+    try {
+        std::forward<F>(f)();
+    } catch (const error& e) { return e.what(); }
+    return "nothing was thrown";
+}
+
+} // namespace weft::test::graphs
