@@ -10,20 +10,18 @@
 #include <chrono>
 #include <cstdint>
 #include <cstdio>
-#include <fstream>
 #include <memory>
 #include <mutex>
 #include <optional>
 #include <random>
 #include <string>
-#include <thread>
 #include <vector>
 
-#include <unistd.h>
-
+#include "engine/graphs.hpp"
 #include "engine/programs.hpp"
+#include "engine/resizer.hpp"
 #include "engine/support.hpp"
-#include "engine/threads/thread_engine.hpp"
+#include "stepper/runtimes.hpp"
 #include "stepper/stepper.hpp"
 
 namespace weft {
@@ -31,15 +29,7 @@ namespace {
 
 using namespace test::programs;
 
-const auto schedules_given = test::take_variable("WEFT_TEST_SCHEDULES");
-
-runtime_options options(const std::string& policy, int workers, std::uint64_t seed) {
-    runtime_options o = test::setup{policy, workers}.options();
-    o.machine = "pack:1 l3:1 core:4 pu:1";
-    o.seed = seed;
-    o.stack_bytes = 256 * 1024;
-    return o;
-}
+using stepper::options, stepper::schedules_given;
 
 /// `resized`: meanwhile another thread lets workers stand by and come back.
 stepper::schedule run_program(std::uint64_t seed, const std::string& policy, int workers,
@@ -52,16 +42,8 @@ stepper::schedule run_program(std::uint64_t seed, const std::string& policy, int
         w.learns_grains = false;
         std::optional<value> result;
         std::optional<int> failed;
-        std::thread changes;
-        if (resized) {
-            auto* const e =
-                here.run([] { return static_cast<engine::thread_engine*>(&impl::hot_self()->eng); });
-            changes = std::thread([&, e] {
-                std::mt19937_64 random(seed);
-                for (int i = 0; i < 12; ++i)
-                    e->set_active(1 + static_cast<int>(random() % static_cast<std::uint64_t>(workers)));
-            });
-        }
+        std::optional<test::resizer> changes;
+        if (resized) changes.emplace(here, workers, seed, 12);
         try {
             result = here.run([&] { return eval(program, w); });
         } catch (const test::failure& f) { failed = f.number; }
@@ -70,7 +52,7 @@ stepper::schedule run_program(std::uint64_t seed, const std::string& policy, int
         } else {
             EXPECT_TRUE(failed && program.failures.contains(*failed)) << failed.value_or(-1);
         }
-        if (resized) changes.join();
+        changes.reset();
         expect_visits(program, w, true);
         EXPECT_EQ(w.closures.alive(), 0);
         EXPECT_EQ(w.closures.misused.load(), 0);
@@ -91,6 +73,7 @@ TEST(schedules, of_random_programs) {
     const std::uint64_t schedules = schedules_given ? std::stoull(*schedules_given) : 400;
     auto policies = test::all_policies;
     policies.emplace_back("chaos:of=steal");
+    stepper::warm_up();
     const auto until = std::chrono::steady_clock::now() + std::chrono::seconds(25);
     std::printf("WEFT_TEST_SEED=%llu\n", static_cast<unsigned long long>(test::seed));
     std::uint64_t steps = 0, switches = 0, done = 0;
@@ -245,8 +228,8 @@ struct random_graph {
 // Graphs under schedules: who finishes a task and who adds one behind it, who gives back a resource and who
 // is refused, meet at every step.
 TEST(schedules, of_random_graphs) {
-    const std::string resources = testing::TempDir() + "weft-stepped-" + std::to_string(::getpid()) + ".toml";
-    std::ofstream(resources) << "reserve_after = 2\n[[resource]]\nname = \"thing\"\namount = 2\n";
+    const std::string resources =
+        test::graphs::file_with("reserve_after = 2\n[[resource]]\nname = \"thing\"\namount = 2\n");
     auto policies = test::all_policies;
     policies.emplace_back("locality");
     const auto until = std::chrono::steady_clock::now() + std::chrono::seconds(20);
@@ -285,7 +268,6 @@ TEST(schedules, of_random_graphs) {
         EXPECT_EQ(got.wrong, 0);
         EXPECT_EQ(got.ran, expected.ran);
     }
-    std::remove(resources.c_str());
     std::printf("%llu schedules of graphs\n", static_cast<unsigned long long>(done));
 }
 

@@ -29,6 +29,9 @@ struct schedule {
 /// for, when nobody can go on, or after `most` steps.
 schedule run(std::uint64_t seed, const std::function<void()>& body, std::uint64_t most = 20'000'000);
 
+/// What is said of the program when nobody can go on.
+void describe_by(std::function<std::string()>);
+
 // ---- for hooks.cpp and system.cpp
 
 /// The calling thread takes part in a run.

@@ -64,6 +64,7 @@ struct course {
 };
 
 course* run_now = nullptr;
+std::function<std::string()> description;
 thread_local constinit thread* self = nullptr;
 
 // Not inlined: a fiber may have moved to another thread since the address of `self` was taken.
@@ -96,6 +97,8 @@ void wait_for_turn(thread& t) noexcept {
                      : t->ready ? "ready"
                                 : "waits: ",
                      t->ready ? "" : t->how, t->waits_for);
+    self = nullptr; // no steps any more
+    if (description) std::fputs(description().c_str(), stderr);
     std::abort();
 }
 
@@ -208,6 +211,8 @@ thread* find(pthread_t handle) noexcept {
 }
 
 } // namespace
+
+void describe_by(std::function<std::string()> f) { description = std::move(f); }
 
 bool on() noexcept { return me() != nullptr; }
 
