@@ -15,6 +15,7 @@
 #include <functional>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <set>
 #include <stdexcept>
 #include <string>
@@ -23,6 +24,7 @@
 
 #include "engine/bare_engine.hpp"
 #include "engine/graphs.hpp"
+#include "engine/resizer.hpp"
 #include "engine/team_programs.hpp"
 
 namespace weft {
@@ -143,6 +145,70 @@ TEST(teams, of_a_domain_stay_in_it) {
             rt.run([&] { dag.run(); });
             EXPECT_EQ(done, 40) << policy << engine;
             EXPECT_EQ(wrong, 0) << policy << engine;
+        }
+}
+
+// Each place of two memory nodes, each node of two caches, each cache of two cores.
+TEST(teams, of_every_kind_of_place_stay_in_it) {
+    std::string machine = "name = 'places in places'\n[[core_class]]\nname = 'core'\nfrequency_mhz = 1000\n";
+    for (int node = 0; node < 4; ++node)
+        machine += "[[domain]]\npackage = " + std::to_string(node / 2) +
+                   "\nmemory_node = " + std::to_string(node) + "\ncores = 2\ncount = 2\n";
+    machine += "[[memory_node]]\ncount = 4\n";
+    const std::string file = file_with(machine);
+    const std::pair<within, int> kinds[] = {
+        {within::cache, 2}, {within::memory_node, 4}, {within::package, 8}, {within::machine, 16}};
+    for (const auto& engine : engines)
+        for (const std::string policy : {"steal", "near", "share", "socket", "locality"}) {
+            SCOPED_TRACE(policy + " " + engine);
+            runtime_options o = with(policy, 16, engine);
+            o.machine = file;
+            runtime rt(o);
+            std::atomic<int> done{0}, wrong{0};
+            graph dag;
+            int expected = 0;
+            for (int i = 0; i < 32; ++i) {
+                const auto [where, size] = kinds[i % 4];
+                const auto in_one_place = [&wrong, size](const std::set<int>& workers) {
+                    wrong += *workers.begin() / size != *workers.rbegin() / size;
+                };
+                const int some = 1 + i * 5 % size;
+                dag.add(
+                    [&, in_one_place] {
+                        std::mutex lock;
+                        std::set<int> seen;
+                        tree(5, [&] {
+                            const std::lock_guard guard(lock);
+                            seen.insert(this_task::worker());
+                        });
+                        in_one_place(seen);
+                        ++done;
+                    },
+                    cores(some, where));
+                ++expected;
+                // No share waits, so each has a worker for itself.
+                struct roll {
+                    std::mutex lock{};
+                    std::set<int> present{};
+                };
+                dag.add(moldable([&, in_one_place, size = size, all = std::make_shared<roll>()](int, int) {
+                            const std::lock_guard guard(all->lock);
+                            all->present.insert(this_task::worker());
+                            ++done;
+                            if (static_cast<int>(all->present.size()) == size) in_one_place(all->present);
+                        }),
+                        fixed_width(size, where));
+                expected += size;
+            }
+            rt.run([&] {
+                dag.run();
+                for (const auto& [where, size] : kinds) {
+                    const std::string told = message_of([&] { dag.add([] {}, cores(size + 1, where)); });
+                    EXPECT_NE(told.find("at most " + std::to_string(size)), std::string::npos) << told;
+                }
+            });
+            EXPECT_EQ(done, expected);
+            EXPECT_EQ(wrong, 0);
         }
 }
 
@@ -441,6 +507,64 @@ TEST(teams, share_the_gate_with_resources) {
     });
 }
 
+TEST(teams, call_workers_that_stand_by) {
+    for (const auto& policy : policies) {
+        SCOPED_TRACE(policy);
+        constexpr int workers = 4;
+        runtime rt(with(policy, workers));
+        engine::thread_engine& e = test::engine_of(rt);
+        for (const int active : {1, 3, 2, 4, 1}) {
+            e.set_active(active);
+            const bool may_change = e.active().size() == active; // else the policy keeps all of them
+            spin_barrier all;
+            std::atomic<int> shares{0}, highest{0};
+            graph dag;
+            for (int i = 0; i < 5; ++i)
+                dag.add(moldable([&](int, int width) {
+                            all.wait(width);
+                            ++shares;
+                        }),
+                        fixed_width(workers));
+            rt.run([&] { dag.run(); });
+            EXPECT_EQ(shares, 5 * workers);
+            // They go back to where they stood.
+            rt.run([&] {
+                tree(7, [&] {
+                    const int here = this_task::worker();
+                    int before = highest;
+                    while (before < here && !highest.compare_exchange_weak(before, here)) {}
+                });
+            });
+            EXPECT_TRUE(highest < active || !may_change) << highest << " of " << active;
+        }
+    }
+}
+
+TEST(teams, stay_together_when_their_members_are_to_stand_by) {
+    for (const auto& policy : policies) {
+        SCOPED_TRACE(policy);
+        runtime rt(with(policy, 4));
+        engine::thread_engine& e = test::engine_of(rt);
+        for (int round = 0; round < 10; ++round) {
+            e.set_active(4);
+            spin_barrier all;
+            std::atomic<int> shares{0}, done{0};
+            graph dag;
+            dag.add(moldable([&](int rank, int width) {
+                        all.wait(width);
+                        if (rank == 0) e.set_active(1);
+                        all.wait(width);
+                        ++shares;
+                    }),
+                    fixed_width(3));
+            for (int i = 0; i < 6; ++i) dag.add([&] { tree(3, [&] { ++done; }); }, cores(1 + i % 4));
+            rt.run([&] { dag.run(); });
+            EXPECT_EQ(shares, 3);
+            EXPECT_EQ(done, 6 * 8);
+        }
+    }
+}
+
 // Whatever they mix, they come to an end.
 TEST(teams, in_random_programs) {
     WEFT_SEEDED;
@@ -459,6 +583,8 @@ TEST(teams, in_random_programs) {
         o.resources = seed % 2 ? patient : impatient;
         o.seed = seed;
         runtime rt(o);
+        std::optional<test::resizer> changes; // workers stand by and come back meanwhile
+        if (engine == "threads" && seed % 3 == 0) changes.emplace(rt, workers, seed, 200);
         random_program p(
             seed, {.workers = workers, .of_a_package = std::min(workers, 4), .may_spin = engine != "model"});
         for (int repeat = 1; repeat <= 2; ++repeat) {

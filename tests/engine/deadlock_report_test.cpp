@@ -1,0 +1,112 @@
+// ctest: timeout=120
+//
+// What the report of a deadlock on a modelled machine says of tasks that wait at the gate.
+#include <weft/weft.hpp>
+
+#include <gtest/gtest.h>
+
+#include <functional>
+#include <string>
+
+#include "engine/graphs.hpp"
+
+namespace weft {
+namespace {
+
+using namespace test::graphs;
+
+class deadlock_report : public testing::Test {
+protected:
+    void SetUp() override {
+        if (test::thread_sanitized) GTEST_SKIP() << "virtual time";
+        GTEST_FLAG_SET(death_test_style, "threadsafe");
+    }
+
+    /// `holds` adds a task whose body is what it is given, which never returns; when it has begun, `waits`
+    /// adds what is to wait for it.
+    static void hang(const std::string& resources,
+                     const std::function<void(graph&, const std::function<void()>& never)>& holds,
+                     const std::function<void(graph&)>& waits) {
+        runtime_options o = with("steal", 8, "model");
+        if (!resources.empty()) o.resources = file_with(resources);
+        runtime rt(o);
+        rt.run([&] {
+            latch begun(1), never(1);
+            graph dag;
+            dag.start();
+            holds(dag, [&] {
+                begun.count_down();
+                never.wait();
+            });
+            begun.wait();
+            waits(dag);
+            dag.wait();
+        });
+    }
+};
+
+TEST_F(deadlock_report, names_what_there_is_not_enough_of) {
+    EXPECT_EXIT(hang(
+                    "[[resource]]\nname = \"file\"\namount = 3\n",
+                    [](graph& dag, const auto& never) { dag.add(never, needs("file", 2)); },
+                    [](graph& dag) { dag.add([] {}, needs("file", 2), name("second")); }),
+                testing::ExitedWithCode(1),
+                "waits since .* for a latch(.|\n)*a task 'second' waits at the gate for 2 of 'file'");
+}
+
+TEST_F(deadlock_report, names_who_waits_for_several_things) {
+    EXPECT_EXIT(hang(
+                    "[[resource]]\nname = \"file\"\namount = 1\n"
+                    "[[resource]]\nname = \"disk\"\nper = \"package\"\namount = 1\n",
+                    [](graph& dag, const auto& never) { dag.add(never, needs("file")); },
+                    [](graph& dag) { dag.add([] {}, needs("file"), needs("disk"), name("second")); }),
+                testing::ExitedWithCode(1),
+                "a task 'second' waits at the gate for several resources in one place");
+}
+
+TEST_F(deadlock_report, names_who_waits_for_workers) {
+    EXPECT_EXIT(hang(
+                    "", [](graph& dag, const auto& never) { dag.add(never, cores(6)); },
+                    [](graph& dag) { dag.add([] {}, cores(3), name("second")); }),
+                testing::ExitedWithCode(1),
+                "a task 'second' waits at the gate for 3 workers: 6 of 8 are in teams");
+}
+
+TEST_F(deadlock_report, names_who_waits_for_members_of_a_team) {
+    EXPECT_EXIT(hang(
+                    "",
+                    [](graph& dag, const auto& never) {
+                        dag.add(
+                            [never] {
+                                graph inner;
+                                latch begun(1);
+                                inner.start();
+                                inner.add(
+                                    [&] {
+                                        begun.count_down();
+                                        never();
+                                    },
+                                    cores(2));
+                                begun.wait();
+                                inner.add([] {}, cores(3), name("second"));
+                                inner.wait();
+                            },
+                            cores(4));
+                    },
+                    [](graph&) {}),
+                testing::ExitedWithCode(1),
+                "a task 'second' waits at the gate for 3 workers: 2 of 4 are in teams");
+}
+
+TEST_F(deadlock_report, names_who_waits_for_the_workers_of_a_place) {
+    EXPECT_EXIT(
+        hang(
+            "[[resource]]\nname = \"port\"\nper = \"package\"\nonly = [1]\namount = 1\n"
+            "[[resource]]\nname = \"disk\"\nper = \"package\"\nonly = [1]\namount = 1\n",
+            [](graph& dag, const auto& never) { dag.add(never, cores(4, within::package), needs("port")); },
+            [](graph& dag) { dag.add([] {}, needs("disk"), name("second")); }),
+        testing::ExitedWithCode(1), "a task 'second' waits at the gate for a worker of cores 4 to 7");
+}
+
+} // namespace
+} // namespace weft
