@@ -22,10 +22,16 @@ struct claim : std::enable_shared_from_this<claim> {
 
     std::vector<part> parts{};       ///< each resource once
     claim* above = nullptr;          ///< of the nearest task around it that has one
+    core_pool* among = nullptr;      ///< the workers of whom one will run the task; null: any
+    int awaits_cell = -1;            ///< of which a token is kept until it starts: see gate::take_early
     int refusals = 0;                ///< in a row
     int reserved_by = -1;            ///< rank from which it reserves what it needs; -1: it does not
     core_request cores{};            ///< workers, beside what is in `parts` for them
     std::atomic<int> shares_left{0}; ///< of a task that is run once by each of its workers
+
+    bool may_be_at(int rank) const noexcept { return !among || among->has(rank); }
+    /// Where it is looked at when something becomes free at `rank`, perhaps by others than those workers.
+    int own(int rank) const noexcept { return among ? among->own(rank) : rank; }
 
     /// Its workers have been called: where they are was settled, and what it takes again it takes there.
     bool is_settled() const noexcept { return cores.rank >= 0; }

@@ -27,6 +27,7 @@ void core_pool::add(const machine& m, int rank) {
     ++c->workers;
     ++c->free;
     cell_of_rank_[at(rank)] = static_cast<int>(c - cells.begin());
+    if (first_rank_ < 0) first_rank_ = rank;
     ++tokens.at.front().total;
 }
 
@@ -108,6 +109,23 @@ void core_pool::give_back(const std::vector<int>& by_cell) noexcept {
         cells[n].free += by_cell[n];
         tokens.at.front().used -= by_cell[n];
     }
+}
+
+int core_pool::free_cell(rank_range ranks) const noexcept {
+    if (ranks.size() == 0) ranks = {0, static_cast<int>(cell_of_rank_.size())};
+    for (int rank = ranks.first; rank < ranks.last; ++rank)
+        if (const int n = cell_of(rank); n >= 0 && cells[at(n)].free > 0) return n;
+    return -1;
+}
+
+void core_pool::take_one(int of_cell) noexcept {
+    --cells[at(of_cell)].free;
+    ++tokens.at.front().used;
+}
+
+void core_pool::give_back_one(int of_cell) noexcept {
+    ++cells[at(of_cell)].free;
+    --tokens.at.front().used;
 }
 
 } // namespace weft

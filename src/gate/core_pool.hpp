@@ -56,13 +56,21 @@ struct core_pool {
     /// One more worker, at this rank of the machine.
     void add(const machine&, int rank);
     int cell_of(int rank) const noexcept { return cell_of_rank_[static_cast<std::size_t>(rank)]; }
+    /// One of them is there.
+    bool has(int rank) const noexcept { return cell_of(rank) >= 0; }
+    /// `rank` if one of them is there, else one where one is.
+    int own(int rank) const noexcept { return has(rank) ? rank : first_rank_; }
     /// Workers of the largest place of that scope.
     int most(scope) const noexcept;
 
     bool has_room(const core_request&, int rank) const noexcept;
-    /// For a task at this rank, which has room. Its own place first, and of that its own cell.
+    /// For a task at this rank, which has room and a worker. Its own place first, and of that its own cell.
     void take(core_request&, int rank) noexcept;
     void give_back(const std::vector<int>& by_cell) noexcept;
+    /// A cell with a free token, for a worker of these ranks, or of any if there are none; -1: there is none.
+    int free_cell(rank_range) const noexcept;
+    void take_one(int of_cell) noexcept;
+    void give_back_one(int of_cell) noexcept;
 
     /// How many of a cell have nothing to do: a hint.
     virtual int idle_in(int of_cell) const noexcept {
@@ -76,7 +84,8 @@ private:
     static int place_of(const cell&, scope) noexcept;
     int free_in(int place, scope) const noexcept;
 
-    std::vector<int> cell_of_rank_{};
+    std::vector<int> cell_of_rank_{}; ///< -1: nobody is there
+    int first_rank_ = -1;
 };
 
 } // namespace weft

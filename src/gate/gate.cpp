@@ -25,6 +25,12 @@ void gate::check(const claim& c, std::string_view of_task) const {
         std::string names;
         for (const claim::part& p : c.parts)
             names += fmt::format("{}'{}'", names.empty() ? "" : ", ", p.of->label());
+        const bool is_elsewhere = std::ranges::any_of(
+            c.binding()->at, [&](const resource::quantity& q) { return is_possible(c, q.ranks.first); });
+        if (is_elsewhere)
+            throw error("a task needs resources of a place where none of its workers is",
+                        fmt::format("{}: {}", of_task, names),
+                        "resources of places where members of the team are that its graph runs in");
         throw error("a task needs resources that are in different places",
                     fmt::format("{}: {}", of_task, names), "resources that one core can use");
     }
@@ -33,7 +39,7 @@ void gate::check(const claim& c, std::string_view of_task) const {
         std::int64_t held = 0;
         for (const claim* a = c.above; a && !p.of->rests && p.of->at.size() == 1; a = a->above)
             if (const claim::part* its = a->part_of(*p.of)) held += its->amount;
-        const std::int64_t most = p.of->most();
+        const std::int64_t most = gate::most(c, *p.of);
         if (p.amount + held <= most) continue;
         const std::string given = fmt::format("{} needs {} of '{}'", of_task, p.amount, p.of->label());
         if (p.amount > most)
@@ -65,14 +71,7 @@ std::optional<int> gate::room(const claim& c, const claim::part& p, int rank) co
     bool passes = c.holds_some();
     for (const claim* a = c.above; a && !passes; a = a->above) passes = a->holds_some();
     if (r.pool) {
-        // What a team's task holds, all who could ask for its members have above them alike.
-        passes = false;
-        for (const claim* a = &c; a && !a->is_settled() && !passes; a = a->above) passes = a->holds_some();
-        // Who comes after a reservation of workers takes none at all: places of all scopes overlap.
-        for (const claim* older : reserving_) {
-            if (older == &c || passes) break;
-            if (older->cores.count > 0 && older->part_of(r)) return std::nullopt;
-        }
+        if (has_older_reservation_of_workers(c, r)) return std::nullopt;
         return r.pool->has_room(c.cores, rank) ? std::optional(0) : std::nullopt;
     }
     const auto reserved = [&](int place) -> std::int64_t {
@@ -105,9 +104,21 @@ std::optional<int> gate::room(const claim& c, const claim::part& p, int rank) co
     return place;
 }
 
+/// Who comes after a reservation of workers takes none at all: places of all scopes overlap.
+bool gate::has_older_reservation_of_workers(const claim& c, const resource& tokens) const noexcept {
+    // What a team's task holds, all who could ask for its members have above them alike.
+    for (const claim* a = &c; a && !a->is_settled(); a = a->above)
+        if (a->holds_some()) return false; // it passes
+    for (const claim* older : reserving_) {
+        if (older == &c) break;
+        if (older->cores.count > 0 && older->part_of(tokens)) return true;
+    }
+    return false;
+}
+
 /// The first part that cannot be had there, or is held elsewhere; null if all of it can be had.
 const claim::part* gate::obstacle(const claim& c, int rank) const noexcept {
-    if (c.is_settled()) rank = c.cores.rank;
+    rank = c.is_settled() ? c.cores.rank : c.own(rank);
     for (const claim::part& p : c.parts)
         if (p.place < 0 ? !room(c, p, rank) : !is_at(p, rank)) return &p;
     return nullptr;
@@ -120,34 +131,63 @@ bool gate::is_possible(const claim& c, int rank) noexcept {
     });
 }
 
+/// The first of them where a worker is that may run it; -1: there is none.
+int gate::own_rank_in(const claim& c, rank_range ranks) noexcept {
+    for (int rank = ranks.first; rank < ranks.last; ++rank)
+        if (c.may_be_at(rank)) return rank;
+    return -1;
+}
+
 /// `preferred`, or another one that is possible; -1: none is.
 int gate::possible_rank(const claim& c, int preferred) noexcept {
     if (c.is_settled()) return c.cores.rank;
-    if (preferred >= 0 && is_possible(c, preferred)) return preferred;
+    if (preferred >= 0 && is_possible(c, c.own(preferred))) return c.own(preferred);
     if (const resource* r = c.binding())
         for (const resource::quantity& q : r->at)
-            if (is_possible(c, q.ranks.first)) return q.ranks.first;
+            if (const int rank = own_rank_in(c, q.ranks); rank >= 0 && is_possible(c, rank)) return rank;
     return -1;
+}
+
+/// The largest total of a place where a worker is that may run it.
+std::int64_t gate::most(const claim& c, const resource& r) noexcept {
+    if (!r.has_places()) return r.most();
+    std::int64_t most = 0;
+    for (const resource::quantity& q : r.at)
+        if (own_rank_in(c, q.ranks) >= 0) most = std::max(most, q.total);
+    return most;
 }
 
 bool gate::is_at(const claim::part& held, int rank) noexcept {
     return !held.of->has_places() || held.of->at[static_cast<std::size_t>(held.place)].ranks.contains(rank);
 }
 
-/// A rank at which all of it can be had now: `first`, or one of the place where the fewest are on their way
-/// to.
+/// Who can run it when it takes what it needs at that rank; empty: all who may run it at all.
+rank_range gate::place_of(const claim& c, int rank) noexcept {
+    const resource* const r = c.binding();
+    return r && !c.is_settled() ? r->at[static_cast<std::size_t>(place_at(*r, rank))].ranks : rank_range{};
+}
+
+/// Not all of these are in teams, or on their way to one.
+bool gate::has_worker(const claim& c, int rank) noexcept {
+    return !c.among || c.cores.count > 0 || c.among->free_cell(place_of(c, rank)) >= 0;
+}
+
+/// A rank at which all of it can be had now, by a worker that may run it: `first`, or one of the place where
+/// the fewest are on their way to. If it can be, one where not all workers are in teams.
 std::optional<int> gate::rank_with_room(const claim& c, int first) noexcept {
     if (c.is_settled()) return obstacle(c, first) ? std::nullopt : std::optional(c.cores.rank);
-    if (!obstacle(c, first)) return first;
-    const resource* const r = c.binding();
-    if (!r) return std::nullopt;
     std::optional<int> best;
+    if (!obstacle(c, first)) best = c.own(first);
+    const resource* const r = c.binding();
+    if (!r || (best && has_worker(c, *best))) return best;
+    best.reset();
     std::size_t fewest = 0;
     for (const resource::quantity& q : r->at) {
-        if (obstacle(c, q.ranks.first)) continue;
-        const std::size_t ahead = bound_to(q.ranks).tasks.size();
+        const int rank = own_rank_in(c, q.ranks);
+        if (rank < 0 || obstacle(c, rank)) continue;
+        const std::size_t ahead = has_worker(c, rank) ? bound_to(q.ranks).tasks.size() : SIZE_MAX;
         if (best && ahead >= fewest) continue;
-        best = q.ranks.first;
+        best = rank;
         fewest = ahead;
     }
     return best;
@@ -175,6 +215,19 @@ void gate::take(claim& c, int rank) noexcept {
     if (std::exchange(c.reserved_by, -1) >= 0) std::erase(reserving_, &c);
 }
 
+/// As take(), before the task starts. Until then a worker is kept from teams: if all were in teams whose
+/// tasks wait for what this one has, it would never start. False if there is none to be had.
+bool gate::take_early(claim& c, int rank) noexcept {
+    if (c.among && c.cores.count == 0) {
+        if (has_older_reservation_of_workers(c, c.among->tokens)) return false;
+        c.awaits_cell = c.among->free_cell(place_of(c, rank));
+        if (c.awaits_cell < 0) return false;
+        c.among->take_one(c.awaits_cell);
+    }
+    take(c, rank);
+    return true;
+}
+
 void gate::give_back(claim::part& p) noexcept {
     if (p.of->pool) { // the team gives them back, when it has ended
         p.place = -1;
@@ -199,16 +252,20 @@ bool gate::admit(int rank, task& t, claim& c, released& out) {
     if (!in_the_way) {
         const bool reserved = c.reserved_by >= 0;
         take(c, rank);
+        if (const int cell = std::exchange(c.awaits_cell, -1); cell >= 0) {
+            c.among->give_back_one(cell);
+            look_for_workers(*c.among, rank, out);
+        }
         if (reserved) look_again(c, rank, out); // at what was kept for it and is left over
         return true;
     }
     // It may have been on its way to something that others wait for too.
     look_again(c, rank, out);
-    if (const auto elsewhere = rank_with_room(c, rank)) {
+    if (const auto elsewhere = rank_with_room(c, rank); elsewhere && has_worker(c, *elsewhere)) {
         hand_on(t, c, rank, *elsewhere, out);
         return false;
     }
-    auto& list = list_for(c, *in_the_way->of);
+    auto& list = list_for(c, rank, *in_the_way->of);
     if (c.refusals > 0)
         list.push_front(&t);
     else
@@ -217,10 +274,15 @@ bool gate::admit(int rank, task& t, claim& c, released& out) {
     return false;
 }
 
-/// Where it waits. Usually at what was in its way: nothing else can help it. But with several needs of which
-/// one has places, another thing may be in its way elsewhere.
-queue::chain<task>& gate::list_for(const claim& c, resource& in_the_way) noexcept {
-    return c.parts.size() > 1 && c.binding() ? mixed_ : in_the_way.refused;
+/// Where it waits. Usually at what is in its way: nothing else can help it. But with several needs of which
+/// one has places, another thing may be in its way elsewhere; and if nothing but workers is in its way
+/// somewhere, so may be something else.
+queue::chain<task>& gate::list_for(const claim& c, int rank, resource& otherwise) noexcept {
+    if (c.parts.size() > 1 && c.binding()) return mixed_;
+    if (const auto to = rank_with_room(c, rank); to && !has_worker(c, *to))
+        return c.binding() ? mixed_ : c.among->tokens.refused;
+    const claim::part* const in_the_way = obstacle(c, rank);
+    return in_the_way ? in_the_way->of->refused : otherwise.refused;
 }
 
 void gate::refuse(claim& c, int rank) {
@@ -247,12 +309,17 @@ void gate::give_back(int rank, claim& c, bool all, released& out) {
 void gate::give_back_cores(int rank, core_pool& pool, const std::vector<int>& by_cell, released& out) {
     const std::lock_guard guard(lock_);
     pool.give_back(by_cell);
+    look_for_workers(pool, rank, out);
+}
+
+// ---- who is next
+
+/// Workers are free again.
+void gate::look_for_workers(core_pool& pool, int rank, released& out) {
     reconsider(pool.tokens, rank, out);
     reconsider_mixed(rank, out);
     look_at_freed(rank, out);
 }
-
-// ---- who is next
 
 /// Something has become free that `c` had, or had in view: others may go now.
 void gate::look_again(const claim& c, int rank, released& out) {
@@ -294,11 +361,8 @@ void gate::reconsider(resource& r, int rank, released& out) {
         task* const t = r.refused.pop_front();
         if (!t) break;
         if (let_go(*t, &r, still.empty(), rank, out)) continue;
-        const claim::part* const in_the_way = obstacle(*t->claim_, rank);
-        if (in_the_way && in_the_way->of != &r && &list_for(*t->claim_, r) == &r.refused)
-            in_the_way->of->refused.push_back(t);
-        else
-            still.push_back(t);
+        auto& list = list_for(*t->claim_, rank, r);
+        (&list == &r.refused ? still : list).push_back(t);
     }
     still.push_back(std::move(r.refused));
     r.refused = std::move(still);
@@ -306,7 +370,8 @@ void gate::reconsider(resource& r, int rank, released& out) {
 
 /// Being passed over counts as a refusal for the one that waits longest: with exclusive data it is what
 /// happens to most, and many reservations would leave nothing for anybody. Who has reserved is given what it
-/// needs at once; the others take it when they start. What is left of `r` is promised to them meanwhile.
+/// needs at once if a worker is sure to come; the others take it when they start. What is left of `r` is
+/// promised to them meanwhile.
 bool gate::let_go(task& t, resource* r, bool is_oldest, int rank, released& out) {
     claim& c = *t.claim_;
     const auto to = rank_with_room(c, rank);
@@ -314,17 +379,18 @@ bool gate::let_go(task& t, resource* r, bool is_oldest, int rank, released& out)
         if (is_oldest) refuse(c, rank);
         return false;
     }
-    if (c.reserved_by >= 0) {
-        take(c, *to);
+    // What was promised to it would be nobody's.
+    if (!has_worker(c, *to)) return false;
+    if (c.reserved_by >= 0 && take_early(c, *to)) {
         hand_on(t, c, rank, *to, out);
         freed_.push_back(&c); // what was kept for it and is left over
         return true;
     }
-    if (r) {
-        const claim::part& mine = *c.part_of(*r);
-        resource::quantity& q = r->at[static_cast<std::size_t>(*room(c, mine, *to))];
-        if (!r->exceeds && q.used + q.promised + mine.amount > q.total) return false;
-        q.promised += mine.amount;
+    // Who has waited for any worker at all has no part in `r`.
+    if (const claim::part* const mine = r ? c.part_of(*r) : nullptr) {
+        resource::quantity& q = r->at[static_cast<std::size_t>(*room(c, *mine, *to))];
+        if (!r->exceeds && q.used + q.promised + mine->amount > q.total) return false;
+        q.promised += mine->amount;
     }
     hand_on(t, c, rank, *to, out);
     return true;
@@ -377,7 +443,9 @@ std::string gate::to_string(const core_pool& pool) const {
     const std::lock_guard guard(lock_);
     std::string text;
     pool.tokens.refused.for_each([&](const task& t) {
-        text += line(t, fmt::format("{} workers: {} of {} are in teams", t.claim_->cores.count,
+        const int count = t.claim_->cores.count;
+        text += line(t, fmt::format("{}: {} of {} are in teams",
+                                    count > 0 ? fmt::format("{} workers", count) : "a worker",
                                     pool.tokens.at.front().used, pool.tokens.at.front().total));
     });
     return text;
@@ -391,7 +459,12 @@ std::string gate::to_string() const {
             const claim::part& p = *t.claim_->part_of(*r);
             text += line(t, fmt::format("{} of '{}'", p.amount, r->name));
         });
-    mixed_.for_each([&](const task& t) { text += line(t, "several resources in one place"); });
+    mixed_.for_each([&](const task& t) {
+        const claim::part& p = t.claim_->parts.front();
+        text += line(t, t.claim_->parts.size() > 1
+                            ? "several resources in one place"
+                            : fmt::format("{} of '{}' and a worker there", p.amount, p.of->name));
+    });
     for (const bound_tasks& p : places_)
         p.tasks.for_each([&](const task& t) {
             text += line(t, fmt::format("a worker of cores {} to {}", p.ranks.first, p.ranks.last - 1));

@@ -99,8 +99,14 @@ void graph::state::settle_claim(std::uint32_t t, engine::arena& at, claim* above
             throw error("a task needs a resource that nobody knows",
                         fmt::format("{}: '{}'", named(t), x.needs[i]), e.door.names());
     }
-    if (c.cores.count > 0) settle_cores(t, at, c);
+    settle_among(t, at);
     e.door.check(c, named(t));
+}
+
+void graph::state::settle_among(std::uint32_t t, engine::arena& at) {
+    claim& c = *extras[nodes[t].extras].at_gate;
+    c.among = &at;
+    if (c.cores.count > 0) settle_cores(t, at, c);
 }
 
 } // namespace weft

@@ -82,6 +82,7 @@ struct graph::state {
     /// Finds the resources of a task, and its workers in that arena, and sees that there is enough of them.
     /// Throws weft::error.
     void settle_claim(std::uint32_t t, engine::arena&, claim* above);
+    void settle_among(std::uint32_t t, engine::arena&);
     void settle_cores(std::uint32_t t, engine::arena&, claim&) const;
     claim& claim_of(graph_extras&) const;
     graph_extras& extras_of(impl::graph_node&);

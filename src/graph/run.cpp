@@ -122,6 +122,7 @@ void graph::state::hand_in(std::uint32_t t) {
          .graph_id = levels ? levels->id() : 0,
          .bottom_level = levels ? levels->bottom_level(t) : 0,
          .uses = uses});
+    if (has_claim && made.arena_ != inside) settle_among(t, *made.arena_); // it outlives the team
     if (uses > 0) describe_uses(n, made);
     if (traced) made.number_ = numbers[t];
     if (at_home && levels && &w->in() == inside && levels->has_grown()) {

@@ -5,7 +5,9 @@
 
 #include <gtest/gtest.h>
 
+#include <chrono>
 #include <functional>
+#include <memory>
 #include <string>
 
 #include "engine/graphs.hpp"
@@ -98,14 +100,35 @@ TEST_F(deadlock_report, names_who_waits_for_members_of_a_team) {
                 "a task 'second' waits at the gate for 3 workers: 2 of 4 are in teams");
 }
 
-TEST_F(deadlock_report, names_who_waits_for_the_workers_of_a_place) {
+const std::string two_of_a_package =
+    "[[resource]]\nname = \"port\"\nper = \"package\"\nonly = [1]\namount = 1\n"
+    "[[resource]]\nname = \"disk\"\nper = \"package\"\nonly = [1]\namount = 1\n";
+
+TEST_F(deadlock_report, names_who_waits_for_a_worker_where_all_are_in_a_team) {
     EXPECT_EXIT(
         hang(
-            "[[resource]]\nname = \"port\"\nper = \"package\"\nonly = [1]\namount = 1\n"
-            "[[resource]]\nname = \"disk\"\nper = \"package\"\nonly = [1]\namount = 1\n",
+            two_of_a_package,
             [](graph& dag, const auto& never) { dag.add(never, cores(4, within::package), needs("port")); },
             [](graph& dag) { dag.add([] {}, needs("disk"), name("second")); }),
-        testing::ExitedWithCode(1), "a task 'second' waits at the gate for a worker of cores 4 to 7");
+        testing::ExitedWithCode(1), "a task 'second' waits at the gate for 1 of 'disk' and a worker there");
+}
+
+TEST_F(deadlock_report, names_who_waits_for_the_workers_of_a_place) {
+    EXPECT_EXIT(hang(
+                    two_of_a_package,
+                    [](graph& dag, const auto& never) {
+                        const auto holds = std::make_shared<latch>(1);
+                        dag.add(
+                            [holds] {
+                                holds->count_down();
+                                this_task::sleep_for(std::chrono::milliseconds(10));
+                            },
+                            needs("disk"), name("second"));
+                        holds->wait();
+                        dag.add(never, cores(4, within::package), needs("port"));
+                    },
+                    [](graph&) {}),
+                testing::ExitedWithCode(1), "a task 'second' waits at the gate for a worker of cores 4 to 7");
 }
 
 } // namespace

@@ -97,8 +97,11 @@ private:
 /// is drawn before it runs, and comes to an end whatever the schedule.
 class random_program {
 public:
-    /// What the runtime has.
-    static constexpr const char* resources = "[[resource]]\nname = \"file\"\namount = 8\n";
+    /// What the runtime has. Who holds 'slot' or 'port' never waits: else it could need a worker, and all
+    /// workers could be in teams whose tasks wait for what it holds.
+    static constexpr const char* resources = "[[resource]]\nname = \"file\"\namount = 8\n"
+                                             "[[resource]]\nname = \"slot\"\namount = 1\n"
+                                             "[[resource]]\nname = \"port\"\nper = \"package\"\namount = 1\n";
 
     struct shape {
         int workers = 1;
@@ -199,6 +202,17 @@ private:
         };
     }
 
+    std::function<void()> brief_body(watched_team& team) {
+        ++expected;
+        return [this, &team] {
+            team.begin();
+            team.visit();
+            cost(500);
+            ++ran;
+            team.end();
+        };
+    }
+
     void add_moldable(graph& g, int size, watched_team& around) {
         expected += size;
         watched_team& team = teams_.emplace_back(workers_, size, &around);
@@ -235,7 +249,7 @@ private:
                 return teams_.emplace_back(workers_, wanted, &around);
             };
             const auto of_a_team = [&](int d) { return body(d, ask.is_relaxed ? 1 : wanted, team()); };
-            switch (below(9)) {
+            switch (below(13)) {
             case 0:
             case 1: g.add(of_a_team(depth), ask); break;
             case 2: g.add(of_a_team(0), ask, needs("file")); break; // who holds some waits for none
@@ -243,6 +257,15 @@ private:
             case 4: g.add(of_a_team(0), ask, commutative(datum)); break;
             case 5: g.add(of_a_team(depth), ask, write(datum)); break;
             case 6: add_moldable(g, wanted, around); break;
+            case 7: g.add(brief_body(around), needs("slot")); break;
+            case 8: g.add(brief_body(around), needs("port"), needs("slot")); break;
+            case 9: g.add(brief_body(around), needs("port")); break;
+            case 10:
+                if (below(2) == 0)
+                    g.add(brief_body(team()), needs("slot"), ask);
+                else
+                    g.add(brief_body(team()), needs("port"), ask);
+                break;
             default: g.add(body(depth, size, around), readwrite(datum));
             }
         }

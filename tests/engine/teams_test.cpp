@@ -507,6 +507,135 @@ TEST(teams, share_the_gate_with_resources) {
     });
 }
 
+// A team has its part of a package, and there is one port in each package.
+TEST(teams, need_what_is_where_their_members_are) {
+    for_each([](const std::string& policy, const std::string& engine) {
+        runtime_options o = with(policy, 16, engine);
+        o.resources = file_with("reserve_after = 4\n"
+                                "[[resource]]\nname = \"port\"\nper = \"package\"\namount = 1\n"
+                                "[[resource]]\nname = \"disk\"\nper = \"package\"\nonly = [1]\namount = 1\n");
+        runtime rt(o);
+        std::atomic<int> done{0}, refused{0}, on_disk{0};
+        graph dag;
+        for (int i = 0; i < 6; ++i)
+            dag.add(
+                [&] {
+                    const int package = this_task::worker() / 4;
+                    graph inner;
+                    for (int k = 0; k < 20; ++k)
+                        inner.add(
+                            [&] {
+                                cost(500);
+                                ++done;
+                            },
+                            needs("port"));
+                    const std::string told =
+                        message_of([&] { inner.add([&] { ++on_disk; }, needs("disk")); });
+                    if (package != 1) {
+                        EXPECT_NE(told.find("none of its workers"), std::string::npos) << told;
+                        ++refused;
+                    }
+                    inner.run();
+                },
+                cores(2, within::package));
+        rt.run([&] { dag.run(); });
+        EXPECT_EQ(done, 6 * 20);
+        EXPECT_EQ(on_disk + refused, 6);
+    });
+}
+
+// What a task of a team waits for may be given back by somebody who is not in the team, and the other way
+// round.
+TEST(teams, need_what_others_need) {
+    for_each([](const std::string& policy, const std::string& engine) {
+        runtime_options o = with(policy, 6, engine);
+        o.resources = file_with("reserve_after = 1\n[[resource]]\nname = \"file\"\namount = 1\n");
+        runtime rt(o);
+        std::atomic<int> done{0}, inside{0}, wrong{0};
+        const auto work = [&] {
+            wrong += ++inside > 1;
+            cost(500);
+            --inside;
+            ++done;
+        };
+        graph dag;
+        for (int i = 0; i < 4; ++i)
+            dag.add(
+                [&] {
+                    graph inner;
+                    for (int k = 0; k < 30; ++k) {
+                        inner.add(work, needs("file"), cores(1 + k % 2));
+                        inner.add(work, needs("file"));
+                    }
+                    inner.run();
+                },
+                cores(2));
+        for (int i = 0; i < 60; ++i) dag.add(work, needs("file"));
+        for (int repeat = 1; repeat <= 2; ++repeat) {
+            rt.run([&] { dag.run(); });
+            ASSERT_EQ(done, (4 * 60 + 60) * repeat);
+        }
+        EXPECT_EQ(wrong, 0);
+    });
+}
+
+// A plain task has reserved the file. When it could have it, all workers have been called to a team whose
+// tasks need the file as well: it is theirs, until somebody is there to run the plain task.
+TEST(teams, do_not_wait_for_who_waits_for_their_end) {
+    if (test::thread_sanitized) GTEST_SKIP() << "virtual time";
+    for (const auto& policy : policies) {
+        SCOPED_TRACE(policy);
+        runtime_options o = with(policy, 4, "model");
+        o.resources = file_with("reserve_after = 1\n[[resource]]\nname = \"file\"\namount = 1\n");
+        runtime rt(o);
+        std::atomic<int> done{0};
+        rt.run([&] {
+            graph dag;
+            latch held(1);
+            dag.start();
+            dag.add(
+                [&] {
+                    held.count_down();
+                    cost(1'000'000);
+                    ++done;
+                },
+                needs("file"));
+            held.wait();
+            dag.add([&] { ++done; }, needs("file"));
+            this_task::sleep_for(std::chrono::microseconds(20));
+            dag.add(
+                [&] {
+                    graph inner;
+                    for (int i = 0; i < 10; ++i) inner.add([&] { ++done; }, needs("file"));
+                    inner.run();
+                },
+                cores(4));
+            dag.wait();
+        });
+        EXPECT_EQ(done, 12);
+    }
+}
+
+TEST(teams, that_are_over_have_no_part_in_what_is_added_to_their_graphs) {
+    for_each([](const std::string& policy, const std::string& engine) {
+        runtime rt(with(policy, 5, engine));
+        for (int round = 0; round < 5; ++round)
+            rt.run([&] {
+                std::atomic<int> done{0};
+                graph begun_inside, dag;
+                auto first = dag.add([&] { begun_inside.start(); }, cores(2));
+                // As many workers as there are: the first team is over.
+                dag.add([&] { ++done; }, cores(5), after(first));
+                dag.run();
+                for (int i = 0; i < 10; ++i)
+                    begun_inside.add([&] { tree(2, [&] { ++done; }); }, cores(1 + i % 2));
+                begun_inside.add(moldable([&](int, int) { ++done; }), fixed_width(2));
+                begun_inside.wait();
+                EXPECT_EQ(done, 1 + 40 + 2);
+            });
+    });
+}
+
 TEST(teams, call_workers_that_stand_by) {
     for (const auto& policy : policies) {
         SCOPED_TRACE(policy);
