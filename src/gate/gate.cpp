@@ -434,6 +434,15 @@ task* gate::take_bound(int rank, const engine::arena* in) {
     return nullptr;
 }
 
+bool gate::has_bound_for(int rank, const engine::arena* in) const {
+    if (!has_bound()) return false;
+    const std::lock_guard guard(lock_);
+    bool any = false;
+    for (const bound_tasks& p : places_)
+        if (p.ranks.contains(rank)) p.tasks.for_each([&](const task& t) { any = any || t.arena_ == in; });
+    return any;
+}
+
 std::string gate::line(const task& t, std::string_view what) {
     return fmt::format("  a task{} waits at the gate for {}\n",
                        t.hint().name.empty() ? "" : fmt::format(" '{}'", t.hint().name), what);

@@ -55,6 +55,7 @@ public:
     /// A task of that arena that only workers of certain ranks may run, this one among them; null if there is
     /// none. It comes without policy::ready.
     task* take_bound(int rank, const engine::arena* = nullptr);
+    bool has_bound_for(int rank, const engine::arena*) const;
     bool has_bound() const noexcept { return bound_.load(std::memory_order_relaxed) > 0; } // a hint
 
     /// The tasks that wait here, one a line, for reports of deadlocks.

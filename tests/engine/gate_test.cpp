@@ -19,6 +19,7 @@
 #include <vector>
 
 #include "engine/graphs.hpp"
+#include "engine/resizer.hpp"
 
 namespace weft {
 namespace {
@@ -363,6 +364,35 @@ TEST(gate, a_resource_of_one_place_keeps_its_tasks_there) {
              ++node) // node 2 has its disk, the others are not idle for nothing
             EXPECT_TRUE(of_node[node].most == 2 || (node == 2 && of_node[node].most < 2)) << policy << node;
     }
+}
+
+TEST(gate, what_only_workers_that_stand_by_may_run_is_run_by_them) {
+    for (const auto& policy : policies)
+        for (const int workers : {8, 20}) { // of 16 cores
+            runtime rt(
+                with_resources(policy, workers,
+                               "[[resource]]\nname = \"disk\"\nper = \"package\"\nonly = [1]\namount = 1\n"));
+            engine::thread_engine& e = test::engine_of(rt);
+            std::atomic<int> done{0}, wrong{0};
+            graph dag;
+            for (int i = 0; i < 10; ++i) {
+                dag.add(
+                    [&] {
+                        wrong += this_task::worker() % 16 / 4 != 1;
+                        this_task::yield();
+                        ++done;
+                    },
+                    needs("disk"));
+                dag.add([&] { ++done; });
+            }
+            for (const int active : {1, 4, 6, 3, 1}) {
+                e.set_active(active);
+                done = 0;
+                rt.run([&] { dag.run(); });
+                ASSERT_EQ(done, 20) << policy;
+            }
+            EXPECT_EQ(wrong, 0) << policy;
+        }
 }
 
 // ---- the file

@@ -10,6 +10,7 @@ void hand_on(worker& w, gate::released& out) {
         // With more workers than cores, several stand for one rank; and a team's ranks are its own.
         const bool one_each = !in->is_team() && workers <= w.eng.on.size();
         w.eng.announce_in(*in, one_each ? weft::workers{ranks.first, ranks.last} : in->all());
+        w.eng.wake_standing_by(*in, ranks);
     }
 }
 

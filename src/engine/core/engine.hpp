@@ -75,6 +75,8 @@ struct engine {
     virtual void summon(arena&, const std::vector<int>& by_cell) = 0;
     /// Something was put somewhere by no member.
     virtual void announce_in(arena&, workers) = 0;
+    /// What only workers of these ranks may run lies at the gate: if all of them stand by, one is to come.
+    virtual void wake_standing_by(arena&, rank_range) noexcept {}
     /// A worker stops looking for work in its arena, with nothing to run.
     virtual void leave_watch(worker&) noexcept = 0;
     /// Returns when worker::called_into was written and call() said so, or when the engine stops.

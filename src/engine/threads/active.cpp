@@ -19,8 +19,25 @@ void thread_engine::set_active(int count) {
 }
 
 void thread_engine::stand_by(thread_worker& w) {
-    watching(w.in())->stand_by(w.local, [&] { return is_stopping() || is_called(w); });
+    watching(w.in())->stand_by(
+        w.local, [&] { return is_stopping() || is_called(w) || door.has_bound_for(w.core, &w.in()); });
     if (options.pin) pin(w); // a control group that changed has moved it
+}
+
+task* thread_engine::bound_task(const thread_worker& w) {
+    gate& door = w.eng.door;
+    return door.has_bound() ? door.take_bound(w.core, &w.in()) : nullptr;
+}
+
+void thread_engine::wake_standing_by(arena& a, rank_range ranks) noexcept {
+    // After it was put there; who stands by looks for it after a fence of its own.
+    queue::std_sync::fence(std::memory_order_seq_cst);
+    const int active = a.active_count.load(std::memory_order_relaxed);
+    if (active == a.size()) return;
+    for (worker_id r = 0; r < active; ++r)
+        if (ranks.contains(a.members[rank(r)]->core)) return;
+    for (worker_id r = active; r < a.size(); ++r)
+        if (auto& w = static_cast<thread_worker&>(*a.members[rank(r)]); ranks.contains(w.core)) w.bed.wake();
 }
 
 void thread_engine::follow(std::optional<double> quota) {

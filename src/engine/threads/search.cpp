@@ -85,6 +85,7 @@ task* thread_engine::find_work(thread_worker& w) {
             continue;
         }
         if (!is_active(w)) [[unlikely]] {
+            if ((t = bound_task(w))) break;
             stand_by(w);
             w.in().searching.insert(rank(w.local));
             since = clock::now();

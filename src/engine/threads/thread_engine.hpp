@@ -61,6 +61,7 @@ struct thread_engine final : engine, limited_context {
     void wake_in(arena&, workers) override;
     void summon(arena&, const std::vector<int>& by_cell) override;
     void announce_in(arena& a, workers who) override { watching(a)->announce(who, 0); }
+    void wake_standing_by(arena&, rank_range) noexcept override;
     void leave_watch(worker& w) noexcept override { watching(w.in())->leave(w.local); }
     void await_team(worker&) override;
     void call(worker& w) noexcept override { static_cast<thread_worker&>(w).bed.wake(); }
@@ -101,6 +102,8 @@ struct thread_engine final : engine, limited_context {
         return w.local < w.in().active_count.load(std::memory_order_relaxed); // as in watch
     }
     void stand_by(thread_worker&);
+    /// What only workers of its rank may run: it comes for that even when it is not active.
+    static task* bound_task(const thread_worker&);
     /// As many active workers as there are cores, by the threads' affinity masks and the quota.
     void follow(std::optional<double> quota);
 
