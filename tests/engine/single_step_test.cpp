@@ -288,7 +288,7 @@ template <class F, class G>
 void fork_comparing_first(F&& f, G&& g) {
     impl::frame* const parent = impl::hot_head();
     impl::join_frame<G> second(std::forward<G>(g));
-    if (impl::at_limit(&second)) impl::slow_push(parent, &second);
+    if (impl::at_limit(&second)) impl::slow_push(parent, &second, nullptr);
     second.next = nullptr;
     impl::handler_fence();
     parent->next = &second;
