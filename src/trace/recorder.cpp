@@ -1,6 +1,7 @@
 #include "trace/recorder.hpp"
 
 #include <weft/error.hpp>
+#include <weft/impl/entry.hpp>
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
@@ -100,7 +101,10 @@ recorder::recorder(const std::string& file, std::string_view header, int workers
         logs_.push_back(std::make_unique<log>(*this, static_cast<std::uint16_t>(w)));
     logs_.push_back(std::make_unique<log>(*this, trace::outside));
     batch_.reserve(records_a_block);
-    if (virtual_time) return;
+    if (virtual_time) {
+        impl::listeners.fetch_add(1, std::memory_order_relaxed); // what programs declare is noted, too
+        return;
+    }
     sigset_t all, before;
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, &before);
@@ -113,9 +117,13 @@ recorder::recorder(const std::string& file, std::string_view header, int workers
             "WEFT_TRACE=" + file, "a larger limit of threads or memory for this process");
     has_thread_ = true;
     pthread_setname_np(thread_, "weft-trace");
+    impl::listeners.fetch_add(1, std::memory_order_relaxed); // as above
 }
 
-recorder::~recorder() { finish(); }
+recorder::~recorder() {
+    finish();
+    impl::listeners.fetch_sub(1, std::memory_order_relaxed);
+}
 
 void recorder::poke() noexcept {
     if (!has_thread_ || call_.load(std::memory_order_relaxed) != 0) return; // it comes in any case

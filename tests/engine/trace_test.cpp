@@ -190,6 +190,16 @@ TEST(trace, hints_and_declarations_are_in_it) {
     std::filesystem::remove(file);
 }
 
+TEST(trace, nobody_listens_any_more_when_it_is_over) {
+    const std::string file = trace_path("over");
+    {
+        runtime rt(in_threads("steal", file));
+        EXPECT_TRUE(impl::somebody_listens());
+    }
+    EXPECT_FALSE(impl::somebody_listens());
+    std::filesystem::remove(file);
+}
+
 TEST(trace, each_runtime_has_its_own_file) {
     const std::string file = trace_path("own"), second = file.substr(0, file.size() - 5) + ".2.weft";
     {

@@ -78,7 +78,6 @@ void engine::record(const trace_options& o, const std::atomic<std::int64_t>* vir
     tracer = std::make_unique<trace::recorder>(
         own_file, header.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace), worker_count(),
         virtual_time);
-    impl::listeners.fetch_add(1, std::memory_order_relaxed);
 }
 
 void engine::trace_worker(worker& w) noexcept {
