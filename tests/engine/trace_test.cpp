@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <bit>
 #include <csignal>
 #include <filesystem>
@@ -226,6 +227,40 @@ TEST(trace, a_file_that_cannot_be_made_is_an_error) {
 /// Many short tasks, for long.
 void keep_forking(int depth) {
     if (depth > 0) join([=] { keep_forking(depth - 1); }, [=] { keep_forking(depth - 1); });
+}
+
+// Its entry was handed out by the handler of a signal, in the middle of its code.
+TEST(trace, a_worker_that_was_interrupted_goes_on_noting_its_forks) {
+    const std::string file = trace_path("interrupted");
+    {
+        runtime_options o = in_threads("steal", file);
+        o.workers = 2;
+        runtime rt(o);
+        rt.run([] {
+            std::atomic<bool> busy{false}, idle{false}, taken{false}, forked{false};
+            join(
+                [&] {
+                    EXPECT_TRUE(test::await(busy));
+                    join(
+                        [&] {
+                            idle.store(true, std::memory_order_release);
+                            EXPECT_TRUE(test::await(taken));
+                            keep_forking(8); // while nobody asks for anything
+                            forked.store(true, std::memory_order_release);
+                        },
+                        [&] {
+                            taken.store(true, std::memory_order_release);
+                            EXPECT_TRUE(test::await(forked));
+                        });
+                },
+                [&] {
+                    busy.store(true, std::memory_order_release);
+                    EXPECT_TRUE(test::await(idle));
+                });
+        });
+    }
+    EXPECT_EQ(trace_read(file).count(kind::spawn), 1 + 2 + 255); // the root, and the forks
+    std::filesystem::remove(file);
 }
 
 TEST(trace, of_a_killed_process_can_be_read) {
