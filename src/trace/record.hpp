@@ -19,14 +19,14 @@ enum class kind : std::uint8_t {
     suspend, ///< task a stops on this worker, with those that it runs on top of; b: what for, what: why
     resume,  ///< and goes on, on this one
     ready,   ///< the policy has put task a at place n; b: who may run it: first << 32 | end; what: why
-    expose,  ///< the rest of the program at task a was offered; n: to which worker, or nobody
+    expose,  ///< the rest of the program at task a was offered; n: to which worker, or nobody; b: how far
     returned, ///< task a was taken back by who had exposed it
     steal, ///< what was found (task a; 0: something that will be one) lay at worker n; b: distance (a double)
     search, ///< the worker looks for work
     found,  ///< and has it
     sleep,  ///< the worker sleeps
     wake,
-    wait,      ///< the running task waits for group b
+    wait,      ///< the running task waits for group b; 0: for the second closure n of a join
     waited,    ///< all of it has ended
     refused,   ///< the gate keeps task a
     granted,   ///< and lets it go

@@ -47,6 +47,7 @@ outcome join_exposed(worker& w, frame* parent, frame* f) noexcept {
         engine::note(w, trace::kind::returned, f->number);
         return outcome::not_run;
     }
+    engine::note(w, trace::kind::wait, w.current->running->number_, 0, f->number);
     auto& done = completion_of(*f);
     if (done.poll() == completion<>::running) {
         task* waiter = w.current->running;
@@ -60,6 +61,8 @@ outcome join_exposed(worker& w, frame* parent, frame* f) noexcept {
             },
             &done, waiter);
     }
+    worker& here = *hot_self();
+    engine::note(here, trace::kind::waited, here.current->running->number_, 0, f->number);
     return done.poll() == completion<>::failed ? outcome::failed : outcome::value;
 }
 

@@ -3,6 +3,8 @@
 #include "engine/core/engine.hpp"
 #include "engine/core/switch.hpp"
 
+#include <bit>
+
 /// What the engines' steps leave in the trace; nothing without one. Called in the runtime, where the handler
 /// of signals notes nothing in between.
 namespace weft::engine {
@@ -36,6 +38,14 @@ void note_hints(trace::log&, const hints&) noexcept;
 /// Of the entry that is about to be handed to `thief`.
 inline std::uint32_t number_of(const impl::frame& f) noexcept {
     return f.run ? f.number : static_cast<const continuation&>(f).parent->running->number_;
+}
+
+/// `w` has offered the rest of the program at a task to `thief`. Reads the machine only, so that the handler
+/// of signals may call it.
+inline void note_offer(worker& w, std::uint32_t number, const worker& thief) noexcept {
+    note(w, trace::kind::expose, number,
+         std::bit_cast<std::uint64_t>(w.log ? w.eng.on.distance(thief.core, w.core) : 0),
+         static_cast<std::uint32_t>(thief.id));
 }
 
 /// In user code: the rest of the stack's events are those of this task, until it ends.

@@ -161,7 +161,7 @@ bool model_engine::hand_out(worker& victim, model_worker& thief) noexcept {
     fiber* of = nullptr;
     impl::frame* const entry = oldest_hidden(victim, of);
     if (!entry) return false;
-    note(victim, trace::kind::expose, number_of(*entry), 0, static_cast<std::uint32_t>(thief.id));
+    note_offer(victim, number_of(*entry), thief);
     exposure(victim, *of, *entry, thief.id);
     victim.count.exposures.add();
     thief.answer = entry;

@@ -89,7 +89,7 @@ void thread_engine::hand_out(worker& w) noexcept {
         thread_worker& asker = *crew[*id];
         const std::uint32_t number = w.log ? number_of(*entry) : 0;
         exposure handed(w, *of, *entry, asker.id);
-        note(w, trace::kind::expose, number, 0, static_cast<std::uint32_t>(asker.id));
+        note_offer(w, number, asker);
         // From the exchange on, the entry may be running elsewhere.
         if (!asker.slot.answer(w.id, entry, w.in().number)) { // it asks no more, or somebody else
             handed.undo();
