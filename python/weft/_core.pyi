@@ -1,0 +1,13 @@
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+version: str
+kind_names: list[str]
+
+class Error(Exception): ...
+
+def policies() -> list[dict[str, Any]]: ...
+def machine(spec: str) -> dict[str, Any]: ...
+def replay(records: npt.NDArray[np.uint8], workers: int, complete: bool) -> dict[str, Any]: ...

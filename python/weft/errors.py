@@ -1,0 +1,25 @@
+"""What the package raises."""
+
+from __future__ import annotations
+
+from ._core import Error as LibraryError
+
+__all__ = ["Error", "LibraryError", "TraceError", "compose"]
+
+
+def compose(what: str, given: object, allowed: str) -> str:
+    """The form of every message: what was wrong, what was given, what is allowed."""
+    return f"{what}; given: {given}; allowed: {allowed}"
+
+
+class Error(Exception):
+    """A mistake of the user, or of a file: one line."""
+
+
+class TraceError(Error):
+    """A file that is no trace, or a damaged one. `path` is the file, `at` the byte where it goes wrong."""
+
+    def __init__(self, path: object, at: int, what: str, given: object, allowed: str) -> None:
+        super().__init__(f"{path}, byte {at}: " + compose(what, given, allowed))
+        self.path = str(path)
+        self.at = at

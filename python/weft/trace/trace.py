@@ -1,0 +1,242 @@
+"""What a trace holds, as tables."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+import polars as pl
+
+from .. import _core
+from . import layout
+
+Records: TypeAlias = npt.NDArray[np.void]
+
+
+@dataclass(frozen=True)
+class Header:
+    """What the runtime said of itself when the trace began."""
+
+    weft: str
+    """Version of the library."""
+    engine: str
+    """`threads` or `model`."""
+    policy: str
+    """As it was given."""
+    seed: int
+    workers: int
+    cores: tuple[int, ...]
+    """Rank of the machine's core for each worker."""
+    machine: str
+    machine_text: str
+    """The machine described, several lines."""
+    command: tuple[str, ...]
+    process: int
+    began: float
+    """Seconds since 1970."""
+    time: str
+    """`real` or `virtual`."""
+
+    @staticmethod
+    def of(fields: Mapping[str, Any]) -> Header:
+        """From the JSON object of the file; ValueError, TypeError or KeyError where that has no sense."""
+        workers = fields["workers"]
+        if type(workers) is not int or not 1 <= workers < layout.OUTSIDE:
+            raise ValueError(f"workers: {workers!r}")
+        cores = tuple(int(c) for c in fields["cores"])
+        if len(cores) != workers:
+            raise ValueError(f"cores of {len(cores)} workers")
+        if fields["time"] not in ("real", "virtual"):
+            raise ValueError(f"time: {fields['time']!r}")
+        return Header(
+            weft=str(fields["weft"]),
+            engine=str(fields["engine"]),
+            policy=str(fields["policy"]),
+            seed=int(fields["seed"]),
+            workers=workers,
+            cores=cores,
+            machine=str(fields["machine"]["name"]),
+            machine_text=str(fields["machine"]["description"]),
+            command=tuple(str(word) for word in fields["command"]),
+            process=int(fields["process"]),
+            began=float(fields["began"]),
+            time=fields["time"],
+        )
+
+
+class Trace:
+    """A trace; `read_trace` makes it. Times are nanoseconds since the trace began.
+
+    The tables are made at first use and kept.
+    """
+
+    path: Path
+    header: Header
+    names: dict[int, str]
+    """Names by number."""
+    records: Records
+    """The records as they stand in the file, one structured array."""
+    lost: int
+    """Events that found no room. With any, tables show what is known: what they cannot tell is null or missing."""
+    complete: bool
+    """The process ended in order, and the file has all of it."""
+
+    def __init__(
+        self, path: Path, header: Header, names: dict[int, str], records: Records, lost: int, complete: bool
+    ) -> None:
+        self.path, self.header, self.names, self.records = path, header, names, records
+        self.lost, self.complete = lost, complete
+
+    def __repr__(self) -> str:
+        return (
+            f"<weft.Trace {self.path}: {len(self.records)} events, {self.header.workers} workers, "
+            f"lost {self.lost}, {'complete' if self.complete else 'incomplete'}>"
+        )
+
+    # ---- tables
+
+    @cached_property
+    def events(self) -> pl.DataFrame:
+        """All records by time, as far as the workers' clocks agree, a cause before its effects.
+
+        `ready` stands where it was noted, and is stamped with a time before.
+
+        Columns: `at` (ns), `stream` (a worker; 65535: threads that are no workers), `kind`, `what`, `n`, `a`, `b`;
+        docs/trace-format.md says what they mean for each kind.
+        """
+        order = self._replayed["order"]
+        columns: dict[str, pl.Series] = {}
+        for name in ("at", "stream", "kind", "what", "n", "a", "b"):
+            column = np.ascontiguousarray(self.records[name])[order]
+            columns[name] = pl.Series(name, column.astype(np.int64) if name == "at" else column)
+        columns["kind"] = _words("kind", columns["kind"], layout.KINDS)
+        return pl.DataFrame(columns)
+
+    @cached_property
+    def tasks(self) -> pl.DataFrame:
+        """One row a task, in the order in which they are first mentioned.
+
+        `task` (number), `name`, `origin` (root, child, fork, graph, share, runtime), `parent` (the task that spawned
+        it), `group` (address; run of the graph, for its tasks), `worker` (on which it began), `start` (fresh, below,
+        inside), `spawned`, `began`, `ended` (ns), `outcome` (done, threw, cancelled), `own` (ns on top of a worker's
+        stack, up to the end of the trace). Null: never happened, or is not known.
+        """
+        t = self._replayed["tasks"]
+        names = pl.DataFrame(
+            {"number": list(self.names), "name": list(self.names.values())},
+            schema={"number": pl.UInt32, "name": pl.String},
+        )
+        frame = pl.DataFrame(
+            {
+                "task": t["number"],
+                "number": t["name"],
+                "origin": _words("origin", pl.Series(t["origin"]), layout.ORIGINS),
+                "parent": t["parent"],
+                "group": t["group"],
+                "worker": t["worker"],
+                "start": _words("start", pl.Series(t["start"]), layout.STARTS),
+                "spawned": t["spawned"],
+                "began": t["began"],
+                "ended": t["ended"],
+                "outcome": _words("outcome", pl.Series(t["outcome"]), layout.OUTCOMES),
+                "own": t["own"],
+            }
+        )
+        for unknown, columns in ((0, ("parent", "group")), (-1, ("worker", "spawned", "began", "ended", "own"))):
+            frame = frame.with_columns(pl.when(pl.col(c) != unknown).then(pl.col(c)).alias(c) for c in columns)
+        frame = frame.join(names, on="number", how="left", maintain_order="left")
+        return frame.select("task", "name", *(c for c in frame.columns if c not in ("task", "name", "number")))
+
+    @cached_property
+    def segments(self) -> pl.DataFrame:
+        """What each worker ran when, ascending and disjoint: `worker`, `task`, `begin`, `end` (ns)."""
+        frame = pl.DataFrame({name: self._replayed["segments"][name] for name in ("worker", "task", "begin", "end")})
+        return frame.sort("worker", maintain_order=True)
+
+    @cached_property
+    def idle(self) -> pl.DataFrame:
+        """When each worker looked for work or slept: `worker`, `asleep`, `begin`, `end` (ns)."""
+        columns = self._replayed["idle"]
+        frame = pl.DataFrame(
+            {
+                "worker": columns["worker"],
+                "asleep": columns["asleep"].astype(bool),
+                "begin": columns["begin"],
+                "end": columns["end"],
+            }
+        )
+        return frame.sort("worker", maintain_order=True)
+
+    @cached_property
+    def steals(self) -> pl.DataFrame:
+        """What one worker got of another: `at` (ns), `worker` (the thief), `victim`, `task`, `distance` between them.
+
+        That is what a thief found, and what a victim handed out and did not take back; for these, `at` is when it was
+        handed out.
+        """
+        columns = ["at", "worker", "victim", "task", "distance"]
+        events = self.events.filter(pl.col("kind").is_in(["steal", "expose", "returned"]))
+        distances = pl.Series("distance", events["b"].to_numpy().view(np.float64))
+        events = events.with_columns(distances, pl.col("a").alias("task"))
+        found = events.filter(pl.col("kind") == "steal").with_columns(
+            pl.col("stream").cast(pl.Int32).alias("worker"), pl.col("n").cast(pl.Int32, strict=False).alias("victim")
+        )
+        handed = (
+            events.filter(pl.col("kind") != "steal")
+            .with_columns((pl.col("kind").shift(-1).over("stream", "task") == "returned").alias("undone"))
+            .filter(
+                (pl.col("kind") == "expose") & (pl.col("n") < self.header.workers) & ~pl.col("undone").fill_null(False)
+            )
+            .with_columns(pl.col("n").cast(pl.Int32).alias("worker"), pl.col("stream").cast(pl.Int32).alias("victim"))
+        )
+        # The model says so twice. The same task may be stolen again, by the same thief too.
+        each = ["worker", "task"]
+        nth = pl.int_range(pl.len()).over(each).alias("nth")
+        handed = handed.with_columns(nth).join(found.with_columns(nth), on=[*each, "nth"], how="anti")
+        return pl.concat([found.select(columns), handed.select(columns)]).sort("at", maintain_order=True)
+
+    # ---- figures
+
+    @property
+    def first(self) -> int:
+        """When the first event happened, in ns; 0 without any."""
+        return int(self._replayed["first"])
+
+    @property
+    def last(self) -> int:
+        """When the last event happened, in ns; 0 without any."""
+        return int(self._replayed["last"])
+
+    @property
+    def work(self) -> int:
+        """T1: the sum of the tasks' own times, in ns. Less than that where events were lost."""
+        own = self._replayed["tasks"]["own"]
+        return int(own[own > 0].sum())
+
+    @property
+    def span(self) -> int:
+        """Tinf: the longest path through forks, joins, groups and edges, in ns. Roots that no task has spawned count as
+        independent of each other. Less than that where events were lost."""
+        return int(self._replayed["span"])
+
+    @property
+    def disorder(self) -> int:
+        """Events that come before their cause: 0, unless events were lost or the file is cut."""
+        return int(self._replayed["disorder"])
+
+    @cached_property
+    def _replayed(self) -> dict[str, Any]:
+        raw = self.records.view(np.uint8).reshape(len(self.records), layout.RECORD.itemsize)
+        return _core.replay(raw, self.header.workers, self.complete)
+
+
+def _words(name: str, numbers: pl.Series, words: list[str]) -> pl.Series:
+    """Numbers as words of a closed list; null where there is none."""
+    kind = pl.Enum(words)
+    known = pl.Series(words, dtype=kind)
+    return known.gather(pl.select(pl.when(numbers < len(words)).then(numbers.cast(pl.UInt32))).to_series()).alias(name)

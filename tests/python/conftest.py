@@ -1,0 +1,68 @@
+"""What the tests share: the examples as they were built, and runs of them with a trace."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from hypothesis import settings
+from writing import TraceFile
+
+SOURCE = Path(__file__).parents[2]
+EXAMPLES = Path(os.environ.get("WEFT_TEST_EXAMPLES", SOURCE / "build/dev/examples"))
+# The same inputs each time; WEFT_TEST_INPUTS=10000 draws that many others.
+settings.register_profile(
+    "weft",
+    max_examples=int(os.environ.get("WEFT_TEST_INPUTS", "150")),
+    deadline=None,
+    database=None,
+    derandomize="WEFT_TEST_INPUTS" not in os.environ,
+)
+settings.load_profile("weft")
+
+MACHINE = SOURCE / "machines/opteron-8380-4x4.toml"
+
+
+def run_example(name: str, arguments: str, trace: Path, policy: str, engine: str) -> None:
+    """Runs an example with a trace: with two threads, or on the modelled machine with all its workers."""
+    if name == "uts" and not (EXAMPLES / name).exists():
+        pytest.skip("uts is built where nettle is there")
+    environment = {k: v for k, v in os.environ.items() if not k.startswith("WEFT_")}
+    environment |= {"WEFT_TRACE": str(trace), "WEFT_POLICY": policy, "WEFT_SEED": "1"}
+    if engine == "model":
+        environment |= {"WEFT_ENGINE": "model", "WEFT_MACHINE": str(MACHINE)}
+    else:
+        environment |= {"WEFT_WORKERS": "2"}
+    command = [EXAMPLES / name, *arguments.split()]
+    subprocess.run(command, env=environment, check=True, stdout=subprocess.DEVNULL, timeout=50)
+
+
+@pytest.fixture(scope="session")
+def modelled(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """heat2d on the modelled machine."""
+    path = tmp_path_factory.mktemp("modelled") / "run.weft"
+    run_example("heat2d", "--rows 200 --cols 100 --sweeps 6 --leaf-rows 8", path, "near", "model")
+    return path
+
+
+@pytest.fixture(scope="session")
+def threaded(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """sparse_lu, a graph with named tasks, on two threads."""
+    path = tmp_path_factory.mktemp("threaded") / "run.weft"
+    run_example("sparse_lu", "--blocks 10 --side 8", path, "steal", "threads")
+    return path
+
+
+@pytest.fixture
+def write(tmp_path: Path) -> Callable[[TraceFile], Path]:
+    """Puts a made-up trace into a file."""
+
+    def to_file(trace: TraceFile) -> Path:
+        path = tmp_path / "made.weft"
+        path.write_bytes(trace.bytes())
+        return path
+
+    return to_file
