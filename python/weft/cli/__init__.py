@@ -1,0 +1,73 @@
+"""The command `weft`. Exit status: 0 done, 1 it failed, 2 usage."""
+
+from __future__ import annotations
+
+import os
+import sys
+from typing import Any
+
+import typer
+
+from .. import __version__
+from ..errors import Error, LibraryError
+from .library import policies, topo
+from .trace import trace
+
+app = typer.Typer(
+    name="weft",
+    help="Traces, machines and policies of the task-parallel runtime Weft.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    rich_markup_mode=None,
+)
+app.add_typer(trace, name="trace")
+app.command()(topo)
+app.command(name="policies")(policies)
+
+# Typer's own copy of click, or click: whichever this Typer is built on.
+_UsageError: Any = next(c for c in typer.BadParameter.__mro__ if c.__name__ == "UsageError")
+
+
+@app.callback(invoke_without_command=True)
+def _options(version: bool = typer.Option(False, "--version", help="Say the library's version and end.")) -> None:
+    if version:
+        print(__version__)
+        raise typer.Exit
+
+
+def main() -> None:
+    """Runs the command of sys.argv and ends the process. What a user did wrong is one line on standard error."""
+    sys.exit(run(sys.argv[1:]))
+
+
+def run(arguments: list[str]) -> int:
+    """Runs one command; returns its exit status."""
+    try:
+        status = app(arguments, standalone_mode=False, prog_name="weft")
+        sys.stdout.flush()
+        return status if isinstance(status, int) else 0
+    except typer.Exit as leave:
+        return leave.exit_code
+    except (typer.Abort, KeyboardInterrupt):
+        return _fail("interrupted", 1)
+    except BrokenPipeError:
+        # Whoever read has enough; the interpreter's last flush must not complain.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 1
+    except (Error, LibraryError) as failure:
+        return _fail(str(failure), 1)
+    except OSError as failure:
+        return _fail(f"{failure.filename or 'the file'}: {failure.strerror or failure}", 1)
+    except MemoryError:
+        return _fail("not enough memory", 1)
+    except _UsageError as failure:
+        if type(failure).__name__ == "NoArgsIsHelpError":  # a group alone: its help is the answer
+            print(failure.format_message())
+            return 2
+        return _fail(f"{failure.format_message()} See `weft --help`.", 2)
+
+
+def _fail(message: str, status: int) -> int:
+    print("weft: " + " ".join(message.split()), file=sys.stderr)
+    return status

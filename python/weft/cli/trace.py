@@ -1,0 +1,157 @@
+"""`weft trace`."""
+
+from __future__ import annotations
+
+import json
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.console import Console
+from rich.table import Table
+
+from ..errors import compose
+from ..trace.convert import convert as convert_trace
+from ..trace.plot import FORMATS as PICTURES
+from ..trace.plot import plot as plot_trace
+from ..trace.read import read_trace
+from ..trace.stats import Stats
+from ..trace.stats import stats as stats_of
+
+trace = typer.Typer(
+    help="Figures, pictures and conversions of the files that WEFT_TRACE names.",
+    no_args_is_help=True,
+    rich_markup_mode=None,
+)
+File = Annotated[Path, typer.Argument(metavar="FILE", help="What WEFT_TRACE named.", show_default=False)]
+
+
+class Format(StrEnum):
+    """Of `weft trace convert --to`."""
+
+    chrome = "chrome"
+    perfetto = "perfetto"
+
+
+class Colours(StrEnum):
+    """Of `weft trace plot --by`."""
+
+    activity = "activity"
+    cls = "class"
+
+
+@trace.command()
+def stats(file: File, as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False) -> None:
+    """Time, workers, steals, classes of tasks, work and span.
+
+    Example: weft trace stats run.weft
+    """
+    figures = stats_of(read_trace(file))
+    if as_json:
+        print(json.dumps(figures.to_json(), indent=2))
+    else:
+        _print(figures)
+
+
+@trace.command()
+def convert(
+    file: File,
+    to: Annotated[Format, typer.Option("--to", help="For Chrome's tracing page, or for Perfetto.", show_default=False)],
+    output: Annotated[
+        Path, typer.Option("--output", "-o", metavar="OUT", help="The file to write.", show_default=False)
+    ],
+) -> None:
+    """Write the trace for another viewer: slices by worker, flows of spawns and steals, busy workers.
+
+    Example: weft trace convert run.weft --to perfetto -o run.pftrace
+    """
+    convert_trace(read_trace(file), to.value, output)
+
+
+@trace.command()
+def plot(
+    file: File,
+    output: Annotated[Path, typer.Option("--output", "-o", metavar="OUT", help="*.svg or *.png", show_default=False)],
+    from_us: Annotated[float | None, typer.Option("--from-us", help="Begin of the picture.")] = None,
+    to_us: Annotated[float | None, typer.Option("--to-us", help="End of the picture.")] = None,
+    width: Annotated[float, typer.Option(min=2, max=100, help="Inches.")] = 12,
+    by: Annotated[
+        Colours | None, typer.Option("--by", help="Colours; default: by activity if the trace has it.")
+    ] = None,
+) -> None:
+    """Draw what the workers did, one line a worker.
+
+    Example: weft trace plot run.weft -o run.svg --from-us 100 --to-us 250
+    """
+    if output.suffix not in PICTURES:
+        raise typer.BadParameter(compose("unknown format of the picture", output, "*.svg, *.png") + ".")
+    if from_us is not None and to_us is not None and not from_us < to_us:
+        raise typer.BadParameter(
+            compose("an empty stretch of time", f"{from_us:g} to {to_us:g}", "--from-us below --to-us") + "."
+        )
+    plot_trace(
+        read_trace(file),
+        output,
+        begin=None if from_us is None else from_us * 1e3,
+        end=None if to_us is None else to_us * 1e3,
+        width=width,
+        by=by.value if by else None,
+    )
+
+
+# ---- tables
+
+
+def duration(ns: float) -> str:
+    """With three digits and a unit that fits."""
+    for unit, size in (("s", 1e9), ("ms", 1e6), ("us", 1e3)):
+        if abs(ns) >= size:
+            return f"{ns / size:.3g} {unit}" if ns / size < 999.5 else f"{ns / size:.0f} {unit}"
+    return f"{ns:.3g} ns"
+
+
+def _table(*columns: str) -> Table:
+    table = Table(box=None, pad_edge=False)
+    for i, column in enumerate(columns):
+        table.add_column(column, justify="left" if i == 0 else "right", no_wrap=i > 0)
+    return table
+
+
+def _print(s: Stats) -> None:
+    console = Console(highlight=False, markup=False)
+    at_least = "at least " if s.lost or not s.complete else ""
+    console.print(f"{s.path}: {s.policy} on {s.machine}, engine {s.engine}, {len(s.workers)} workers")
+    console.print(f"time         {duration(s.elapsed)}{' (virtual)' if s.time_kind == 'virtual' else ''}")
+    console.print(f"tasks        {s.tasks} in {s.events} events")
+    console.print(f"work T1      {at_least}{duration(s.work)}")
+    console.print(f"span Tinf    {at_least}{duration(s.span)}")
+    if s.parallelism is not None:
+        console.print(f"parallelism  {s.parallelism:.3g}")
+    console.print(f"bound        {at_least}{duration(s.bound)}, max(T1/p, Tinf)")
+    if s.balance is not None:
+        console.print(f"balance      {s.balance:.3g}, the average worker's busy time over the busiest one's")
+    for note in s.notes:
+        console.print(f"note: {note}")
+
+    console.print()
+    table = _table("worker", "core", "busy", "search", "asleep", "overhead", "tasks", "steals")
+    for w in s.workers:
+        shares = (
+            f"{part / s.elapsed:.1%}" if s.elapsed else "-" for part in (w.busy, w.searching, w.asleep, w.overhead)
+        )
+        table.add_row(str(w.worker), str(w.core), *shares, str(w.tasks), str(w.steals))
+    console.print(table)
+
+    if s.steals:
+        console.print()
+        table = _table("distance", "steals")
+        for distance, count in sorted(s.steals.items()):
+            table.add_row(f"{distance:g}", str(count))
+        console.print(table)
+    if s.classes:
+        console.print()
+        table = _table("class", "count", "total", "min", "median", "Q3", "max")
+        for c in s.classes:
+            table.add_row(c.name, str(c.count), *(duration(t) for t in (c.total, c.min, c.median, c.q3, c.max)))
+        console.print(table)

@@ -1,0 +1,163 @@
+"""A picture of a trace: one line a worker, time to the right."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+import polars as pl
+
+from ..errors import Error, compose
+from . import layout
+from .stats import class_name
+from .trace import Trace
+
+FORMATS = (".svg", ".png")
+BY = ("activity", "class")
+
+# Okabe and Ito's colours, which people with any colour vision can tell apart.
+_ACTIVITIES = {
+    "compute": "#009e73",
+    "private stall": "#f0e442",
+    "shared stall": "#d55e00",
+    "overhead": "#0072b2",
+    "search": "#cc79a7",
+    "asleep": "#e0e0e0",
+}
+_CLASSES = ["#009e73", "#56b4e9", "#e69f00", "#d55e00", "#0072b2", "#f0e442"]
+_OTHERS = "#7f7f7f"
+
+
+def plot(
+    trace: Trace,
+    output: str | Path,
+    *,
+    begin: float | None = None,
+    end: float | None = None,
+    width: float = 12,
+    by: str | None = None,
+) -> None:
+    """Draws what the workers did into `output`, *.svg or *.png; the same trace gives the same file.
+
+    `begin`, `end`: of the picture, in ns; the trace's where None. `width`: in inches. `by`: colours by "activity"
+    (traces of modelled machines) or by "class" of tasks; where None, by activity if the trace has them. Raises `Error`
+    for what cannot be drawn, OSError where the file cannot be written.
+    """
+    if Path(output).suffix not in FORMATS:
+        raise Error(compose("unknown format of the picture", output, ", ".join(f"*{f}" for f in FORMATS)))
+    if by not in (None, *BY):
+        raise Error(compose("unknown colours", by, ", ".join(BY)))
+    activities = _activities(trace)
+    if by == "activity" and activities.is_empty():
+        raise Error(compose("the trace has no activities", by, "class; activities are in traces of WEFT_ENGINE=model"))
+    stretches = activities if by != "class" and not activities.is_empty() else _classes(trace)
+    if stretches.is_empty():
+        raise Error(f"{trace.path} has nothing in it to draw")
+    first, last = stretches["begin"].min(), stretches["end"].max()
+    begin = float(first if begin is None else begin)  # type: ignore[arg-type]
+    end = float(last if end is None else end)  # type: ignore[arg-type]
+    if not begin < end:
+        raise Error(compose("an empty stretch of time", f"{begin:g} to {end:g} ns", "a begin below the end"))
+    _draw(trace, stretches, begin, end, output, width)
+
+
+def _activities(trace: Trace) -> pl.DataFrame:
+    records = trace.records
+    of = records[(records["kind"] == layout.KIND["activity"]) & (records["what"] < len(layout.ACTIVITIES))]
+    return pl.DataFrame(
+        {
+            "worker": of["stream"].astype(np.int32),
+            "what": [layout.ACTIVITIES[w] for w in of["what"].tolist()],
+            "begin": of["a"].astype(np.int64),
+            "end": of["at"].astype(np.int64),
+        },
+        schema_overrides={"what": pl.String},
+    ).sort("worker", "begin")
+
+
+def _classes(trace: Trace) -> pl.DataFrame:
+    tasks = trace.tasks.with_columns(class_name().alias("what"))
+    largest = tasks.group_by("what").agg(pl.col("own").sum()).sort("own", "what", descending=[True, False])["what"]
+    shown = largest.head(len(_CLASSES) - (len(largest) > len(_CLASSES))).to_list()
+    ran = trace.segments.join(tasks.unique("task", keep="last").select("task", "what"), on="task", how="left")
+    ran = ran.with_columns(pl.when(pl.col("what").is_in(shown)).then("what").otherwise(pl.lit("others")))
+    idle = trace.idle.with_columns(pl.when("asleep").then(pl.lit("asleep")).otherwise(pl.lit("search")).alias("what"))
+    columns = ["worker", "what", "begin", "end"]
+    return pl.concat([ran.select(columns), idle.select(columns)]).sort("worker", "begin")
+
+
+def _colours(stretches: pl.DataFrame) -> dict[str, str]:
+    """In the order of the legend."""
+    present = set(stretches["what"].unique())
+    if present <= set(_ACTIVITIES):
+        return {a: c for a, c in _ACTIVITIES.items() if a in present}
+    names = sorted(present - {"others", "search", "asleep"})
+    colours = dict(zip(names, _CLASSES, strict=False))
+    colours |= {"others": _OTHERS, "search": _ACTIVITIES["search"], "asleep": _ACTIVITIES["asleep"]}
+    return {a: c for a, c in colours.items() if a in present}
+
+
+def _runs(stretches: pl.DataFrame, whats: list[str], edges: npt.NDArray[np.float64]) -> list[tuple[int, float, float]]:
+    """Of one worker, (index in whats, begin, end): for the columns between two edges, what took longest in each."""
+    spent = np.zeros((len(whats) + 1, len(edges) - 1))
+    for i, what in enumerate(whats):
+        of = stretches.filter(pl.col("what") == what)
+        if of.is_empty():
+            continue
+        begin, end = of["begin"].to_numpy(), of["end"].to_numpy()
+        points = np.column_stack([begin, end]).ravel()
+        covered = np.column_stack([np.cumsum(end - begin) - (end - begin), np.cumsum(end - begin)]).ravel()
+        spent[i] = np.diff(np.interp(edges, points, covered))
+    # Nothing wins only where nothing was done.
+    spent[-1] = np.where(spent[:-1].sum(axis=0) > 0, -1, 0)
+    best = spent.argmax(axis=0)
+    best[spent[:-1].sum(axis=0) <= 0] = len(whats)
+    starts = np.flatnonzero(np.append(True, best[1:] != best[:-1]))
+    ends = np.append(starts[1:], len(best))
+    return [
+        (int(best[s]), float(edges[s]), float(edges[e]))
+        for s, e in zip(starts, ends, strict=True)
+        if best[s] < len(whats)
+    ]
+
+
+def _draw(trace: Trace, stretches: pl.DataFrame, begin: float, end: float, output: str | Path, width: float) -> None:
+    import matplotlib
+
+    matplotlib.use("Agg")
+    from matplotlib import pyplot as plt
+    from matplotlib.patches import Patch
+
+    workers = trace.header.workers
+    colours = _colours(stretches)
+    whats = list(colours)
+    height = 1.3 + 0.22 * workers
+    unit, scale = ("ms", 1e6) if end - begin >= 1e7 else ("us", 1e3)
+    edges = np.linspace(begin, end, int(width * 200) + 1)
+    with matplotlib.rc_context({"svg.hashsalt": "weft"}):  # the same picture is the same file
+        figure, axes = plt.subplots(figsize=(width, height))
+        figure.subplots_adjust(left=0.6 / width, right=1 - 0.2 / width, top=1 - 0.4 / height, bottom=0.8 / height)
+        for worker, its in stretches.partition_by("worker", as_dict=True).items():
+            runs = _runs(its, whats, edges)
+            for i, what in enumerate(whats):
+                bars = [(b / scale, (e - b) / scale) for w, b, e in runs if w == i]
+                if bars:
+                    axes.broken_barh(bars, (worker[0] - 0.42, 0.84), facecolors=colours[what], linewidth=0)
+        axes.set_xlim(begin / scale, end / scale)
+        axes.set_ylim(workers - 0.5, -0.5)
+        if workers <= 64:
+            axes.set_yticks(range(workers))
+        axes.set_xlabel(f"{'virtual ' if trace.header.time == 'virtual' else ''}time, {unit}")
+        axes.set_ylabel("worker")
+        program = Path(trace.header.command[0]).name if trace.header.command else ""
+        axes.set_title(f"{program}: {trace.header.policy} on {trace.header.machine}", fontsize="medium")
+        figure.legend(
+            handles=[Patch(color=c, label=a) for a, c in colours.items()],
+            loc="lower center",
+            ncol=len(colours),
+            frameon=False,
+        )
+        metadata = {"Date": None} if Path(output).suffix == ".svg" else None
+        figure.savefig(output, metadata=metadata)
+        plt.close(figure)
