@@ -137,6 +137,10 @@ private:
         std::uint8_t how;
     };
     using stack = std::vector<entry>;
+    struct rest {
+        stack entries;
+        std::uint64_t child = 0; ///< that they were exposed under
+    };
 
     bool step(trace_read& all) {
         std::vector<std::pair<std::uint64_t, std::uint16_t>> heads;
@@ -179,13 +183,12 @@ private:
                 ADD_FAILURE() << text(r) << " does not lie there";
                 break;
             }
-            aside_[r.a] = stack(lying, s.end());
-            s.erase(lying, s.end());
+            aside_[r.a] = {.entries = std::exchange(s, {})};
             break;
         case trace::kind::resume:
             if (!aside_.contains(r.a)) return false;
             EXPECT_GE(r.at + slack_, earliest);
-            s.insert(s.end(), aside_[r.a].begin(), aside_[r.a].end());
+            s.insert(s.end(), aside_[r.a].entries.begin(), aside_[r.a].entries.end());
             aside_.erase(r.a);
             break;
         case trace::kind::expose: {
@@ -195,14 +198,16 @@ private:
                 ADD_FAILURE() << text(r) << " with nothing below it";
                 break;
             }
-            aside_[r.a] = stack(lying, child);
+            aside_[r.a] = {.entries = stack(lying, child), .child = child->number};
             s.erase(lying, child);
             break;
         }
         case trace::kind::returned:
-            if (const auto rest = aside_.find(r.a); rest != aside_.end()) {
-                s.insert(s.begin(), rest->second.begin(), rest->second.end());
-                aside_.erase(rest);
+            if (const auto back = aside_.find(r.a); back != aside_.end()) {
+                const rest& of = back->second;
+                s.insert(std::ranges::find(s, of.child, &entry::number), of.entries.begin(),
+                         of.entries.end());
+                aside_.erase(back);
             }
             break;
         default: break;
@@ -219,7 +224,7 @@ private:
 
     const std::uint64_t slack_;
     std::map<std::uint16_t, stack> stacks_;
-    std::map<std::uint64_t, stack> aside_;
+    std::map<std::uint64_t, rest> aside_;
 };
 
 } // namespace weft::test
