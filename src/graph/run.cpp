@@ -83,7 +83,7 @@ void graph::state::run_alone(std::uint32_t t) {
     const bool has_claim = me.claims_, is_share = me.share_;
     const bool runs = traced && n.failed_in.load(std::memory_order_relaxed) != run;
     execute(n, is_share);
-    if (traced) [[unlikely]]
+    if (impl::hot_self()->slow) [[unlikely]]
         engine::end_early(outcome_of(n, runs));
     // acq_rel: what the other shares have done comes before the end
     if (is_share && me.claim_->shares_left.fetch_sub(1, std::memory_order_acq_rel) != 1) return;
@@ -168,12 +168,13 @@ trace::outcome graph::state::outcome_of(const graph_node& n, bool ran) const noe
 }
 
 void graph::state::execute_here(graph_node& n, std::uint32_t t) noexcept {
-    if (!traced) [[likely]]
+    if (!impl::hot_self()->slow) [[likely]]
         return execute(n);
     const bool runs = n.failed_in.load(std::memory_order_relaxed) != run;
-    engine::begin_inside(numbers[t]);
+    const std::uint32_t number = traced ? numbers[t] : 0;
+    engine::begin_inside(number);
     execute(n);
-    engine::end_inside(numbers[t], outcome_of(n, runs));
+    engine::end_inside(number, outcome_of(n, runs));
 }
 
 void graph::state::execute(graph_node& n, bool is_share) noexcept {

@@ -36,6 +36,9 @@ enum class kind : std::uint8_t {
     iteration, ///< outer iteration a begins
     activity,  ///< modelled: since time a the worker did `what`, for task b
     lost,      ///< a events before this one found no room
+    group,     ///< what the hints behind it say is of group a; n: its name
+    transfer,  ///< a: bytes from or to the disk of name n
+    home,      ///< a: first byte, b: bytes, n: memory node where they lie; nobody: on all by turns
 };
 
 /// Where a task comes from.
@@ -66,8 +69,9 @@ inline constexpr std::uint8_t whole_interval =
 inline constexpr std::uint32_t nobody = 0xffff'ffff;
 
 inline constexpr const char* kind_names[] = {
-    "none",   "spawn",   "hint",    "data",     "need",  "edge",   "graph",     "begin",    "end",  "suspend",
-    "resume", "ready",   "expose",  "returned", "steal", "search", "found",     "sleep",    "wake", "wait",
-    "waited", "refused", "granted", "given",    "touch", "cost",   "iteration", "activity", "lost"};
+    "none",  "spawn",   "hint",      "data",     "need",   "edge",     "graph",    "begin",
+    "end",   "suspend", "resume",    "ready",    "expose", "returned", "steal",    "search",
+    "found", "sleep",   "wake",      "wait",     "waited", "refused",  "granted",  "given",
+    "touch", "cost",    "iteration", "activity", "lost",   "group",    "transfer", "home"};
 
 } // namespace weft::trace

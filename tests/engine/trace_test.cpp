@@ -8,6 +8,7 @@
 #include <bit>
 #include <csignal>
 #include <filesystem>
+#include <functional>
 #include <stdexcept>
 #include <string>
 #include <vector>
@@ -102,6 +103,76 @@ TEST_P(traced, changes_nothing_in_the_model) {
     const std::string file = trace_path("unchanged");
     EXPECT_EQ(seconds(file), seconds(""));
     std::filesystem::remove(file);
+}
+
+/// Touches data in joins, in groups and in the tasks of a graph.
+void sweep(std::vector<double>& data) {
+    const auto touched = [&](std::size_t first, std::size_t last) {
+        for (std::size_t i = first; i < last; i += 512) { // several, that are waited for together
+            touch(&data[i], std::min<std::size_t>(512, last - i) * sizeof(double), access::readwrite);
+            if (i % 1024 == 0) cost(300);
+        }
+    };
+    const std::function<void(std::size_t, std::size_t)> halves = [&](std::size_t first, std::size_t last) {
+        if (last - first <= 2048) return touched(first, last);
+        const std::size_t middle = (first + last) / 2;
+        join([&] { halves(first, middle); }, [&] { halves(middle, last); });
+        touched(first, first + 64);
+    };
+    bind_to_node(data.data(), data.size() * sizeof(double) / 2, 1);
+    halves(0, data.size());
+    for (int round = 0; round < 3; ++round) {
+        task_group g(hints{.work = 8, .bytes = data.size() * sizeof(double), .name = "round"});
+        for (std::size_t i = 0; i < 8; ++i)
+            g.run([&, i] { touched(i * data.size() / 8, (i + 1) * data.size() / 8); }, {.work = 1});
+        g.wait();
+    }
+    graph dag;
+    for (std::size_t step = 0; step < 2; ++step)
+        for (std::size_t i = 0; i < 8; ++i)
+            dag.add([&, i] { touched(i * data.size() / 8, (i + 1) * data.size() / 8); },
+                    readwrite(data[i * data.size() / 8]));
+    dag.run();
+}
+
+TEST_P(traced, changes_nothing_in_the_model_about_data) {
+    WEFT_SEEDED;
+    std::vector<double> data(16 * 1024);
+    const auto seconds = [&](const std::string& file) {
+        runtime rt(in_model(policy(), file));
+        rt.run([&] { sweep(data); });
+        const run_stats s = rt.stats();
+        return std::tuple(s.seconds, s.steals, s.tasks, s.exposures, rt.report());
+    };
+    const std::string file = trace_path("unchanged");
+    EXPECT_EQ(seconds(file), seconds(""));
+    const trace_read all(file);
+    EXPECT_EQ(all.count(kind::home), 1);
+    EXPECT_EQ(all.count(kind::group), 3);
+    EXPECT_EQ(all.count(kind::wait), all.count(kind::waited));
+    check(file, 0);
+}
+
+TEST_P(traced, waits_that_had_nothing_to_wait_for_are_told) {
+    for (const bool modelled : {false, true}) {
+        const std::string file = trace_path("settled");
+        {
+            runtime_options o = modelled ? in_model(policy(), file) : in_threads(policy(), file);
+            o.workers = 1;
+            runtime rt(o);
+            rt.run([] {
+                task_group g;
+                for (int i = 0; i < 3; ++i) {
+                    g.run([] {});
+                    g.wait();
+                }
+                g.wait(); // without children
+            });
+        }
+        const trace_read all(file);
+        EXPECT_EQ(all.count(kind::wait), 3);
+        check(file, modelled ? 0 : slack_ns);
+    }
 }
 
 TEST_P(traced, graphs_say_who_waits_for_whom) {

@@ -109,14 +109,16 @@ struct this_module_has_costs {
     static inline const bool said = (modules_with_costs.fetch_add(1, std::memory_order_relaxed), true);
 };
 
-/// In a trace, while one lives, the calling code is that of the second closure of a join, which nobody took.
+/// For traces and in the model: while one lives, the calling code is that of the second closure of a join,
+/// which nobody took.
 class inside_mark {
 public:
     explicit inside_mark(const frame& f) noexcept
-        : number_(somebody_listens() && begins(f) ? f.number : 0)
+        : is_seen_(somebody_listens() && begins(f))
+        , number_(is_seen_ ? f.number : 0)
         , exceptions_(std::uncaught_exceptions()) {}
     ~inside_mark() {
-        if (number_) ends(number_, std::uncaught_exceptions() > exceptions_);
+        if (is_seen_) ends(number_, std::uncaught_exceptions() > exceptions_);
     }
     inside_mark(const inside_mark&) = delete;
     inside_mark& operator=(const inside_mark&) = delete;
@@ -125,6 +127,7 @@ private:
     static bool begins(const frame&) noexcept;
     static void ends(std::uint32_t number, bool threw) noexcept;
 
+    const bool is_seen_;
     const std::uint32_t number_;
     const int exceptions_;
 };

@@ -66,6 +66,8 @@ struct group {
     static constexpr std::uint32_t flag_cancelled = 2; ///< children not yet started are dropped
     static constexpr std::uint32_t flag_begun = 4;     ///< the policy was told of it by group_begin
     static constexpr std::uint32_t flag_shown = 16;    ///< group_begin has returned
+    static constexpr std::uint32_t flag_traced =
+        32; ///< the trace has children of the silent zone, and no wait yet
     static constexpr std::uint32_t flag_waiting = 8; ///< a task waits, and open_ lacks its 1 (set before G2)
 };
 

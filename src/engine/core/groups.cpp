@@ -82,6 +82,14 @@ void wait_as_worker(group& g) {
 } // namespace
 
 void wait_until_done(group& g) {
+    if (g.flags_.load(std::memory_order_relaxed) & group::flag_traced) [[unlikely]] {
+        g.flags_.fetch_and(~group::flag_traced, std::memory_order_relaxed);
+        if (worker* const w = impl::hot_self(); w && g.is_settled()) { // it comes here for the trace alone
+            const auto me = w->current->running->number_;
+            note_in_passing(*w, trace::kind::wait, me, reinterpret_cast<std::uint64_t>(&g));
+            return note_in_passing(*w, trace::kind::waited, me, reinterpret_cast<std::uint64_t>(&g));
+        }
+    }
     if (impl::hot_self()) {
         wait_as_worker(g);
     } else {
@@ -125,6 +133,8 @@ bool run_silently(group& g, const hints& h, void (*body)(void*), void* source) {
     as.state_ = task_state::running;
     if (w->log) [[unlikely]] {
         as.hint_ = h;
+        if (!(g.flags_.fetch_or(group::flag_traced, std::memory_order_relaxed) & group::flag_traced))
+            engine::note_group(*w, g);
         engine::note_spawn(*w->log, as, trace::origin::child, reinterpret_cast<std::uint64_t>(&g));
         engine::note_what(*w, trace::kind::begin, as, trace::start::below);
     }

@@ -87,7 +87,7 @@ outcome slow_pop(frame* parent, frame* f) noexcept {
 
 bool inside_mark::begins(const frame& f) noexcept {
     const worker* w = hot_self();
-    if (!w || !w->log) return false;
+    if (!w || !w->slow) return false;
     engine::begin_inside(f.number);
     return true;
 }

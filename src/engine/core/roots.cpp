@@ -83,11 +83,12 @@ std::size_t disk_named(const machine& m, std::string_view name) {
 
 void declare_transfer(std::string_view disk, std::size_t bytes) {
     worker* w = hot_self();
-    if (!w || !w->modelled) return;
+    if (!w || !w->slow) return;
     check_size(bytes);
-    const std::size_t which = disk_named(w->eng.on, disk);
+    const std::size_t which = w->modelled ? disk_named(w->eng.on, disk) : 0;
     enter_runtime();
-    w->eng.declare_transfer(*w, which, bytes);
+    if (w->log) w->log->note(trace::kind::transfer, bytes, 0, w->log->of().name(disk));
+    if (w->modelled) w->eng.declare_transfer(*w, which, bytes);
     leave_runtime();
 }
 
@@ -97,12 +98,8 @@ void declare_data(const void* data, std::size_t bytes, int how) {
     check_size(bytes);
     if (claim* const c = w->current->running->claim_; c && c->touched) c->touched(*c, data, bytes, how);
     if (!w->slow) return;
-    if (w->log) {
-        enter_runtime();
-        engine::note(*w, trace::kind::touch, reinterpret_cast<std::uint64_t>(data), bytes, 0,
-                     static_cast<std::uint8_t>(how));
-        leave_runtime();
-    }
+    engine::note_in_passing(*w, trace::kind::touch, reinterpret_cast<std::uint64_t>(data), bytes, 0,
+                            static_cast<std::uint8_t>(how));
     w->eng.declare_data(*w, data, bytes, static_cast<access>(how));
 }
 
@@ -110,6 +107,8 @@ void declare_home(const void* data, std::size_t bytes, int node) {
     worker* w = hot_self();
     if (!w || !w->slow) return;
     check_size(bytes);
+    engine::note_in_passing(*w, trace::kind::home, reinterpret_cast<std::uint64_t>(data), bytes,
+                            node < 0 ? trace::nobody : static_cast<std::uint32_t>(node));
     w->eng.declare_home(data, bytes, node < 0 ? std::nullopt : std::optional(node));
 }
 

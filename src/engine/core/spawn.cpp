@@ -20,6 +20,7 @@ void begin_group(worker& w, group& g, task& owner) {
     }
     g.owner_ = &owner;
     g.id_ = owner.id_ + g.spawned_.load(std::memory_order_relaxed);
+    note_group(w, g);
     if (const std::size_t bytes = w.eng.need.group_bytes) {
         std::size_t block = bytes;
         g.data_ = w.blocks.take(block);

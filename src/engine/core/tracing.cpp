@@ -104,6 +104,14 @@ void end_early(trace::outcome how) noexcept {
     leave_runtime();
 }
 
+void note_in_passing(worker& w, trace::kind k, std::uint64_t a, std::uint64_t b, std::uint32_t n,
+                     std::uint8_t what) noexcept {
+    if (!w.log) return;
+    if (!w.modelled) enter_runtime(); // only there the handler leaves the log alone
+    note(w, k, a, b, n, what);
+    if (!w.modelled) leave_runtime();
+}
+
 void end_inside(std::uint32_t number, trace::outcome how) noexcept {
     worker& w = enter_runtime();
     note(w, trace::kind::end, number, 0, 0, static_cast<std::uint8_t>(how));

@@ -35,6 +35,14 @@ inline void note_placed(trace::log& log, std::uint64_t at, std::uint32_t number,
 /// What the hints say, behind the spawn that they are of.
 void note_hints(trace::log&, const hints&) noexcept;
 
+/// What the hints say that a group was made with.
+inline void note_group(worker& w, const group& g) noexcept {
+    if (!w.log || !g.hint_) [[likely]]
+        return;
+    w.log->note(trace::kind::group, reinterpret_cast<std::uint64_t>(&g), 0, w.log->name(g.hint_->name));
+    note_hints(*w.log, *g.hint_);
+}
+
 /// Of the entry that is about to be handed to `thief`.
 inline std::uint32_t number_of(const impl::frame& f) noexcept {
     return f.run ? f.number : static_cast<const continuation&>(f).parent->running->number_;
@@ -48,12 +56,19 @@ inline void note_offer(worker& w, std::uint32_t number, const worker& thief) noe
          static_cast<std::uint32_t>(thief.id));
 }
 
-/// In user code: the rest of the stack's events are those of this task, until it ends.
+// In user code of slow workers, traced or not: time that is modelled passes before the event, so that what
+// the code has touched is waited for by the task that touched it.
+
+/// The rest of the stack's events are those of this task, until it ends.
 void begin_inside(std::uint32_t number) noexcept;
 void end_inside(std::uint32_t number, trace::outcome) noexcept;
 
-/// In user code: the running task has ended as far as the trace goes; the rest is the runtime's own.
+/// The running task has ended as far as the trace goes; the rest is the runtime's own.
 void end_early(trace::outcome) noexcept;
+
+/// In user code: an event that takes no time, and is no moment at which the runtime looks around.
+void note_in_passing(worker& w, trace::kind k, std::uint64_t a = 0, std::uint64_t b = 0, std::uint32_t n = 0,
+                     std::uint8_t what = 0) noexcept;
 
 /// `w` has found work that lay at `from`.
 void note_steal(worker& w, const worker& from, const task* t) noexcept;
