@@ -8,6 +8,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <iterator>
 #include <memory>
 #include <new>
 #include <optional>
@@ -167,8 +168,9 @@ public:
     graph(const graph&) = delete;
     graph& operator=(const graph&) = delete;
 
-    /// `f` is moved (or copied) into the graph and called once in each run. Throws weft::error for tasks of
-    /// another graph.
+    /// `f` is moved (or copied) into the graph and called once in each run. A clause may be a range of
+    /// clauses, such as a vector of what weft::read() returns, or of tasks to come after. Throws weft::error
+    /// for tasks of another graph.
     template <class F, class... Clauses>
     graph_task add(F&& f, const Clauses&... clauses) {
         using closure = std::decay_t<F>;
@@ -220,6 +222,16 @@ private:
     template <std::size_t N>
     void apply(impl::graph_node&, const impl::after_clause<N>& c) {
         for (const graph_task& t : c.tasks) wait_for(t);
+    }
+    template <class Clauses>
+        requires requires(const Clauses& all) { std::begin(all), std::end(all); }
+    void apply(impl::graph_node& n, const Clauses& all) {
+        for (const auto& one : all) {
+            if constexpr (std::is_same_v<std::decay_t<decltype(one)>, graph_task>)
+                wait_for(one);
+            else
+                apply(n, one);
+        }
     }
     void wait_for(const graph_task&);
     void apply(impl::graph_node&, const impl::needs_clause&);

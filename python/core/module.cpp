@@ -1,8 +1,9 @@
-#include "replay.hpp"
+#include "machine_dict.hpp"
+#include "python_policy.hpp"
+#include "simulate.hpp"
+#include "walk.hpp"
 
-#include "machine/describe.hpp"
 #include "machine/load.hpp"
-#include "machine/workers.hpp"
 #include "policy/registry.hpp"
 
 #include <weft/error.hpp>
@@ -52,87 +53,7 @@ nb::list policies() {
     return all;
 }
 
-// ---- machines
-
-nb::tuple pair(rank_range r) { return nb::make_tuple(r.first, r.last); }
-
-template <class Range, class Each>
-nb::list list_of(const Range& range, Each&& each) {
-    nb::list all;
-    for (const auto& one : range) all.append(each(one));
-    return all;
-}
-
-nb::dict machine_of(const std::string& spec) {
-    const weft::machine m = load_machine(spec);
-    nb::dict d;
-    d["name"] = m.name();
-    d["description"] = m.description();
-    d["ranks"] = m.size();
-    d["cores"] = m.physical_cores();
-    d["workers"] = default_workers(m);
-    d["modelled"] = m.is_modelled();
-    d["quota"] = nb::cast(m.cpu_quota());
-    d["packages"] = list_of(m.packages(), [](const package& p) {
-        nb::dict one;
-        one["ranks"] = pair(p.ranks);
-        one["domains"] = nb::make_tuple(p.first_domain, p.last_domain);
-        return one;
-    });
-    d["domains"] = list_of(m.domains(), [](const cache_domain& c) {
-        nb::dict one;
-        one["ranks"] = pair(c.ranks);
-        one["package"] = c.package;
-        one["memory_node"] = c.memory_node;
-        return one;
-    });
-    d["caches"] = list_of(m.caches(), [](const cache& c) {
-        nb::dict one;
-        one["level"] = c.level;
-        one["bytes"] = c.bytes;
-        one["line_bytes"] = c.line_bytes;
-        one["ways"] = c.ways;
-        one["ranks"] = pair(c.shared_by);
-        one["latency_ns"] = nb::cast(c.latency_ns);
-        one["bandwidth_gbps"] = nb::cast(c.bandwidth_gbps);
-        return one;
-    });
-    d["memory_nodes"] = list_of(m.memory_nodes(), [](const memory_node& n) {
-        nb::dict one;
-        one["kind"] = n.kind;
-        one["bytes"] = n.bytes;
-        one["ranks"] = pair(n.ranks);
-        one["latency_ns"] = nb::cast(n.latency_ns);
-        one["bandwidth_gbps"] = nb::cast(n.bandwidth_gbps);
-        return one;
-    });
-    nb::list distances;
-    const int nodes = static_cast<int>(m.memory_nodes().size());
-    for (int from = 0; from < nodes; ++from) {
-        nb::list row;
-        for (int to = 0; to < nodes; ++to) row.append(m.node_distance(from, to));
-        distances.append(row);
-    }
-    d["node_distances"] = distances;
-    d["core_classes"] = list_of(m.core_classes(), [](const core_class& c) {
-        nb::dict one;
-        one["name"] = c.name;
-        one["speed"] = c.speed;
-        one["frequency_mhz"] = c.frequency_mhz;
-        return one;
-    });
-    d["class_of_rank"] = list_of(m.cores(), [](const core& c) { return c.core_class; });
-    d["devices"] = list_of(m.devices(), [](const device& v) {
-        nb::dict one;
-        one["name"] = v.name;
-        one["kind"] = v.kind;
-        one["count"] = v.count;
-        one["memory_bytes"] = v.memory_bytes;
-        return one;
-    });
-    d["text"] = describe(m);
-    return d;
-}
+nb::dict machine_of(const std::string& spec) { return as_dict(load_machine(spec)); }
 
 // ---- traces
 
@@ -149,13 +70,13 @@ nb::object array(std::vector<T>&& values) {
 using record_bytes =
     nb::ndarray<const std::uint8_t, nb::ndim<2>, nb::shape<-1, 32>, nb::c_contig, nb::device::cpu>;
 
-nb::dict replay_records(const record_bytes& records, int workers, bool complete) {
+nb::dict walk_records(const record_bytes& records, int workers, bool complete) {
     static_assert(sizeof(trace::record) == 32);
     const std::span all(reinterpret_cast<const trace::record*>(records.data()), records.shape(0));
-    trace::replayed r;
+    trace::tables r;
     {
         const nb::gil_scoped_release others_run;
-        r = trace::replay(all, workers, complete);
+        r = trace::walk(all, workers, complete);
     }
     nb::dict tasks, segments, idle, d;
     tasks["number"] = array(std::move(r.tasks.number));
@@ -170,7 +91,6 @@ nb::dict replay_records(const record_bytes& records, int workers, bool complete)
     tasks["began"] = array(std::move(r.tasks.began));
     tasks["ended"] = array(std::move(r.tasks.ended));
     tasks["own"] = array(std::move(r.tasks.own));
-    tasks["path"] = array(std::move(r.tasks.path));
     segments["worker"] = array(std::move(r.segments.worker));
     segments["task"] = array(std::move(r.segments.task));
     segments["begin"] = array(std::move(r.segments.begin));
@@ -179,6 +99,11 @@ nb::dict replay_records(const record_bytes& records, int workers, bool complete)
     idle["asleep"] = array(std::move(r.idle.asleep));
     idle["begin"] = array(std::move(r.idle.begin));
     idle["end"] = array(std::move(r.idle.end));
+    nb::dict critical;
+    critical["task"] = array(std::move(r.critical.task));
+    critical["begin"] = array(std::move(r.critical.begin));
+    critical["end"] = array(std::move(r.critical.end));
+    d["critical"] = critical;
     d["order"] = array(std::move(r.order));
     d["tasks"] = tasks;
     d["segments"] = segments;
@@ -208,6 +133,8 @@ NB_MODULE(_core, m) {
     m.def("machine", &weft::machine_of, nb::arg("spec"),
           "A machine as the library reads it: '' (this one), a .toml or .xml file, or an hwloc synthetic "
           "string.");
-    m.def("replay", &weft::replay_records, nb::arg("records"), nb::arg("workers"), nb::arg("complete"),
+    m.def("walk", &weft::walk_records, nb::arg("records"), nb::arg("workers"), nb::arg("complete"),
           "What the records of a trace, n x 32 bytes, come to.");
+    weft::bind_policies(m);
+    weft::bind_simulate(m);
 }

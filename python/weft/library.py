@@ -20,7 +20,7 @@ class Knob:
 
 
 @dataclass(frozen=True)
-class Policy:
+class PolicyInfo:
     """A built-in policy."""
 
     name: str
@@ -30,10 +30,10 @@ class Policy:
     knobs: tuple[Knob, ...]
 
 
-def policies() -> list[Policy]:
+def policies() -> list[PolicyInfo]:
     """The built-in policies, in the order in which the library lists them."""
     return [
-        Policy(p["name"], p["summary"], p["source"], tuple(Knob(**k) for k in p["knobs"])) for p in _core.policies()
+        PolicyInfo(p["name"], p["summary"], p["source"], tuple(Knob(**k) for k in p["knobs"])) for p in _core.policies()
     ]
 
 

@@ -15,6 +15,8 @@
 #include <charconv>
 #include <chrono>
 #include <cstdlib>
+#include <fstream>
+#include <iterator>
 #include <limits>
 #include <optional>
 #include <string_view>
@@ -193,10 +195,12 @@ placement placement_in_model(const runtime_options& o) {
 }
 
 engine::trace_options trace_of(const runtime_options& o, const char* engine_name, const std::string& policy) {
+    std::ifstream resources(given_or_variable(o.resources, "WEFT_RESOURCES").value_or(""));
     return {.file = given_or_variable(o.trace, "WEFT_TRACE").value_or(""),
             .engine_name = engine_name,
             .policy_spec = policy,
-            .seed = seed_of(o)};
+            .seed = seed_of(o),
+            .resources = {std::istreambuf_iterator<char>(resources), {}}};
 }
 
 settings settle_model(const runtime_options& o, machine whole) {

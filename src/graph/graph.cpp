@@ -19,7 +19,7 @@ namespace {
 
 bool keeps_accesses(const graph_options& o) noexcept {
     const impl::worker* const w = impl::hot_self();
-    return o.check_accesses || o.record_accesses.value_or(!w || w->eng.need.uses);
+    return o.check_accesses || o.record_accesses.value_or(!w || w->eng.need.uses || w->eng.tracer);
 }
 
 } // namespace

@@ -62,8 +62,12 @@ void graph::state::trace_task(trace::log& log, const graph_node& n, std::uint32_
         log.make_room(1);
         log.note(kind::need, static_cast<std::uint64_t>(c.parts[i].amount), 0, log.of().name(names[i]));
     }
-    if (c.cores.count > 0)
-        log.note(kind::need, static_cast<std::uint64_t>(c.cores.count), 0, log.of().name("cores"));
+    if (const core_request& r = c.cores; r.count > 0) {
+        const std::uint64_t how = (r.relaxed ? 1 : 0) | (r.is_hint ? 2 : 0) | (r.is_shared ? 4 : 0);
+        log.make_room(1);
+        log.note(kind::need, static_cast<std::uint64_t>(r.count), how, log.of().name("cores"),
+                 static_cast<std::uint8_t>(r.within));
+    }
 }
 
 void graph::state::trace_edge(std::uint32_t u, std::uint32_t t) {

@@ -11,7 +11,7 @@ enum class kind : std::uint8_t {
     spawn,   ///< a: the new task, b: its group or graph, n: name of its class, what: origin
     hint,    ///< of the spawn before: a: work (a double), b: bytes, n: children, what: priority (-128 to 127)
     data,    ///< of the spawn before: a: first byte, b: bytes, what: mode, n: datum
-    need,    ///< of the spawn before: a: amount, n: name of the resource
+    need,    ///< of the spawn before: a: amount, n: name of the resource; cores: b: how, what: within
     edge,    ///< task a comes before task b
     graph,   ///< a run of a graph begins: a: its first task, b: how many; the others have the next numbers
     begin,   ///< the worker begins task a; what: start

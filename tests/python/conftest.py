@@ -26,12 +26,12 @@ settings.load_profile("weft")
 MACHINE = SOURCE / "machines/opteron-8380-4x4.toml"
 
 
-def run_example(name: str, arguments: str, trace: Path, policy: str, engine: str) -> None:
+def run_example(name: str, arguments: str, trace: Path, policy: str, engine: str, **more: str) -> None:
     """Runs an example with a trace: with two threads, or on the modelled machine with all its workers."""
     if name == "uts" and not (EXAMPLES / name).exists():
         pytest.skip("uts is built where nettle is there")
     environment = {k: v for k, v in os.environ.items() if not k.startswith("WEFT_")}
-    environment |= {"WEFT_TRACE": str(trace), "WEFT_POLICY": policy, "WEFT_SEED": "1"}
+    environment |= {"WEFT_TRACE": str(trace), "WEFT_POLICY": policy, "WEFT_SEED": "1"} | more
     if engine == "model":
         environment |= {"WEFT_ENGINE": "model", "WEFT_MACHINE": str(MACHINE)}
     else:

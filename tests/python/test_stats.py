@@ -6,6 +6,7 @@ import json
 from collections.abc import Callable
 from pathlib import Path
 
+import polars as pl
 import weft
 from weft.trace.stats import stats
 from writing import FRESH, ROOT, TraceFile, stolen_parent
@@ -20,7 +21,7 @@ def test_figures_of_a_stolen_parent(write: Callable[[TraceFile], Path]) -> None:
     assert (second.busy, second.searching, second.asleep, second.overhead) == (10, 14 + 10 + 65, 5, 11)
     assert (first.tasks, second.tasks, first.steals, second.steals) == (2, 0, 0, 1)
     assert s.balance == 55 / 100 and s.steals == {2.0: 1}
-    assert [(c.name, c.count, c.total) for c in s.classes] == [("child", 1, 80), ("(root)", 1, 30)]
+    assert [(c.name, c.count, c.total, c.critical) for c in s.classes] == [("child", 1, 80, 80), ("(root)", 1, 30, 20)]
     assert json.loads(json.dumps(s.to_json()))["steals"] == {"2": 1}
 
 
@@ -32,6 +33,21 @@ def test_quartiles(write: Callable[[TraceFile], Path]) -> None:
         at += own
     (leaf,) = stats(weft.read_trace(write(trace.end()))).classes
     assert (leaf.name, leaf.count, leaf.total, leaf.min, leaf.median, leaf.q3, leaf.max) == ("leaf", 5, 20, 1, 3, 4, 10)
+
+
+def test_the_longest_path(write: Callable[[TraceFile], Path], modelled: Path, threaded: Path) -> None:
+    path = weft.read_trace(write(stolen_parent())).critical_path
+    assert path.select("task", "begin", "end").rows() == [(1, 0, 10), (2, 10, 90), (1, 90, 100)]
+    assert path["name"].to_list() == [None, "child", None]
+    for real in (modelled, threaded):
+        trace = weft.read_trace(real)
+        path = trace.critical_path
+        assert path["begin"][0] == 0 and path["end"][-1] == trace.span
+        assert (path["begin"][1:] == path["end"][:-1]).all()
+        own = (
+            path.group_by("task").agg((pl.col("end") - pl.col("begin")).sum().alias("on")).join(trace.tasks, on="task")
+        )
+        assert (own["on"] <= own["own"]).all()
 
 
 def test_what_cannot_be_told_is_said(write: Callable[[TraceFile], Path]) -> None:
@@ -47,6 +63,7 @@ def test_bounds_of_real_runs(modelled: Path, threaded: Path) -> None:
     for path in (modelled, threaded):
         s = stats(weft.read_trace(path))
         assert 0 < s.span <= s.bound <= s.elapsed
+        assert s.span == sum(c.critical for c in s.classes)
         assert s.work == sum(w.busy for w in s.workers) == sum(c.total for c in s.classes)
         for w in s.workers:
             assert w.busy + w.searching + w.asleep + w.overhead == s.elapsed

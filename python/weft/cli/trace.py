@@ -151,7 +151,8 @@ def _print(s: Stats) -> None:
         console.print(table)
     if s.classes:
         console.print()
-        table = _table("class", "count", "total", "min", "median", "Q3", "max")
+        table = _table("class", "count", "total", "min", "median", "Q3", "max", "of Tinf")
         for c in s.classes:
-            table.add_row(c.name, str(c.count), *(duration(t) for t in (c.total, c.min, c.median, c.q3, c.max)))
+            times = (duration(t) for t in (c.total, c.min, c.median, c.q3, c.max))
+            table.add_row(c.name, str(c.count), *times, f"{c.critical / s.span:.1%}" if s.span else "-")
         console.print(table)

@@ -41,6 +41,8 @@ class TaskClass:
     median: float
     q3: float
     max: int
+    critical: int
+    """Of the longest path, how much lies in tasks of this name."""
 
 
 @dataclass(frozen=True)
@@ -105,7 +107,7 @@ def stats(trace: Trace) -> Stats:
         workers=workers,
         balance=sum(busy) / len(busy) / max(busy) if max(busy) > 0 else None,
         steals=dict(distances.iter_rows()),
-        classes=_classes(tasks),
+        classes=_classes(trace),
         work=work,
         span=span,
         parallelism=work / span if span > 0 else None,
@@ -156,10 +158,12 @@ def class_name() -> pl.Expr:
     return pl.coalesce("name", pl.format("({})", pl.col("origin").cast(pl.String)), pl.lit("(unknown)"))
 
 
-def _classes(tasks: pl.DataFrame) -> list[TaskClass]:
+def _classes(trace: Trace) -> list[TaskClass]:
     own = pl.col("own")
+    path = trace.critical_path
+    critical = path.group_by(class_name().alias("class")).agg((pl.col("end") - pl.col("begin")).sum().alias("critical"))
     figures = (
-        tasks.drop_nulls("own")
+        trace.tasks.drop_nulls("own")
         .group_by(class_name().alias("class"))
         .agg(
             own.count().alias("count"),
@@ -169,6 +173,8 @@ def _classes(tasks: pl.DataFrame) -> list[TaskClass]:
             own.quantile(0.75, "linear").alias("q3"),
             own.max().alias("max"),
         )
+        .join(critical, on="class", how="left")
+        .with_columns(pl.col("critical").fill_null(0))
         .sort("total", "class", descending=[True, False])
     )
     return [TaskClass(*row) for row in figures.iter_rows()]

@@ -35,6 +35,8 @@ class Header:
     machine: str
     machine_text: str
     """The machine described, several lines."""
+    resources: str
+    """What WEFT_RESOURCES said, a TOML text; empty: nothing."""
     command: tuple[str, ...]
     process: int
     began: float
@@ -62,6 +64,7 @@ class Header:
             cores=cores,
             machine=str(fields["machine"]["name"]),
             machine_text=str(fields["machine"]["description"]),
+            resources=str(fields.get("resources", "")),
             command=tuple(str(word) for word in fields["command"]),
             process=int(fields["process"]),
             began=float(fields["began"]),
@@ -109,7 +112,7 @@ class Trace:
         Columns: `at` (ns), `stream` (a worker; 65535: threads that are no workers), `kind`, `what`, `n`, `a`, `b`;
         docs/trace-format.md says what they mean for each kind.
         """
-        order = self._replayed["order"]
+        order = self._walked["order"]
         columns: dict[str, pl.Series] = {}
         for name in ("at", "stream", "kind", "what", "n", "a", "b"):
             column = np.ascontiguousarray(self.records[name])[order]
@@ -126,7 +129,7 @@ class Trace:
         inside), `spawned`, `began`, `ended` (ns), `outcome` (done, threw, cancelled), `own` (ns on top of a worker's
         stack, up to the end of the trace). Null: never happened, or is not known.
         """
-        t = self._replayed["tasks"]
+        t = self._walked["tasks"]
         names = pl.DataFrame(
             {"number": list(self.names), "name": list(self.names.values())},
             schema={"number": pl.UInt32, "name": pl.String},
@@ -155,13 +158,13 @@ class Trace:
     @cached_property
     def segments(self) -> pl.DataFrame:
         """What each worker ran when, ascending and disjoint: `worker`, `task`, `begin`, `end` (ns)."""
-        frame = pl.DataFrame({name: self._replayed["segments"][name] for name in ("worker", "task", "begin", "end")})
+        frame = pl.DataFrame({name: self._walked["segments"][name] for name in ("worker", "task", "begin", "end")})
         return frame.sort("worker", maintain_order=True)
 
     @cached_property
     def idle(self) -> pl.DataFrame:
         """When each worker looked for work or slept: `worker`, `asleep`, `begin`, `end` (ns)."""
-        columns = self._replayed["idle"]
+        columns = self._walked["idle"]
         frame = pl.DataFrame(
             {
                 "worker": columns["worker"],
@@ -205,34 +208,42 @@ class Trace:
     @property
     def first(self) -> int:
         """When the first event happened, in ns; 0 without any."""
-        return int(self._replayed["first"])
+        return int(self._walked["first"])
 
     @property
     def last(self) -> int:
         """When the last event happened, in ns; 0 without any."""
-        return int(self._replayed["last"])
+        return int(self._walked["last"])
 
     @property
     def work(self) -> int:
         """T1: the sum of the tasks' own times, in ns. Less than that where events were lost."""
-        own = self._replayed["tasks"]["own"]
+        own = self._walked["tasks"]["own"]
         return int(own[own > 0].sum())
 
     @property
     def span(self) -> int:
         """Tinf: the longest path through forks, joins, groups and edges, in ns. Roots that no task has spawned count as
         independent of each other. Less than that where events were lost."""
-        return int(self._replayed["span"])
+        return int(self._walked["span"])
+
+    @cached_property
+    def critical_path(self) -> pl.DataFrame:
+        """The path whose length is `span`, one row a stretch in one task, from its beginning: `task`, `name`, `origin`,
+        `begin`, `end` (ns of the path). A run is as long as this at least, however many workers there are."""
+        c = self._walked["critical"]
+        about = self.tasks.select("task", "name", "origin")[c["task"]]
+        return about.with_columns(pl.Series("begin", c["begin"]), pl.Series("end", c["end"]))
 
     @property
     def disorder(self) -> int:
         """Events that come before their cause: 0, unless events were lost or the file is cut."""
-        return int(self._replayed["disorder"])
+        return int(self._walked["disorder"])
 
     @cached_property
-    def _replayed(self) -> dict[str, Any]:
+    def _walked(self) -> dict[str, Any]:
         raw = self.records.view(np.uint8).reshape(len(self.records), layout.RECORD.itemsize)
-        return _core.replay(raw, self.header.workers, self.complete)
+        return _core.walk(raw, self.header.workers, self.complete)
 
 
 def _words(name: str, numbers: pl.Series, words: list[str]) -> pl.Series:

@@ -28,6 +28,7 @@ struct trace_options {
     std::string file{}; ///< empty: no trace
     std::string engine_name{}, policy_spec{};
     std::uint64_t seed = 0;
+    std::string resources{}; ///< what the resources file says, if there is one
 };
 
 struct measured_run { ///< in an engine's time

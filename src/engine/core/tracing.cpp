@@ -71,6 +71,7 @@ void engine::record(const trace_options& o, const std::atomic<std::int64_t>* vir
                                    {"workers", worker_count()},
                                    {"cores", cores},
                                    {"machine", {{"name", on.name()}, {"description", describe(on)}}},
+                                   {"resources", o.resources},
                                    {"command", command_line()},
                                    {"process", getpid()},
                                    {"began", wall_clock_seconds()},

@@ -1,4 +1,4 @@
-#include "replay.hpp"
+#include "walk.hpp"
 
 #include <algorithm>
 #include <cstddef>
@@ -12,8 +12,7 @@ namespace weft::trace {
 
 namespace {
 
-using row = std::uint32_t;
-constexpr row none = 0xffff'ffff;
+constexpr row none = no_row;
 /// Far above what clocks of workers differ by.
 constexpr std::int64_t longest_wait_ns = 100'000;
 
@@ -71,7 +70,18 @@ struct worker_state {
     std::int64_t since = 0;          ///< the top of the stack has been there
     std::size_t last_segment = none; ///< of the table
     std::int64_t search = unknown, sleep = unknown;
-    std::int64_t path = 0; ///< of the task that ended last here
+};
+
+/// A path through forks, joins, groups and edges.
+struct way {
+    std::int64_t length = 0;
+    std::uint32_t last = none; ///< its last step; none: it is empty
+};
+/// A stretch of it in one task.
+struct step {
+    row task;
+    std::uint32_t before;
+    std::int64_t begin; ///< length of what comes before
 };
 
 struct stream_state {
@@ -80,11 +90,12 @@ struct stream_state {
     std::int64_t now = 0; ///< of the last record; only `ready` is stamped earlier
 };
 
-class replayer {
+class walker {
 public:
-    replayer(std::span<const record> records, int workers, bool complete)
+    walker(std::span<const record> records, int workers, bool complete, observer* who)
         : records_(records)
         , complete_(complete)
+        , who_(who)
         , rows_(records)
         , workers_(at(workers))
         , streams_(at(workers) + 1) {
@@ -98,7 +109,7 @@ public:
         out_.order.reserve(records.size());
     }
 
-    replayed run() {
+    tables run() {
         merge();
         finish();
         return std::move(out_);
@@ -234,9 +245,9 @@ private:
         t.began.push_back(unknown);
         t.ended.push_back(unknown);
         t.own.push_back(0);
-        t.path.push_back(0);
+        ways_.emplace_back();
         unsure_.push_back(false);
-        unjoined_.push_back(0);
+        unjoined_.emplace_back();
         rows_.set(number, of);
         return of;
     }
@@ -259,7 +270,7 @@ private:
             parent = workers_[stream].stack.back().task;
             all.parent[t] = all.number[parent];
         }
-        if (parent != none) all.path[t] = all.path[parent];
+        ways_[t] = parent != none ? enter(t, ways_[parent]) : way{};
         if (r.what == static_cast<std::uint8_t>(origin::child)) ++groups_[r.b].open;
     }
 
@@ -271,8 +282,10 @@ private:
         const std::int64_t since = std::exchange(at_work.since, when);
         if (at_work.stack.empty() || when <= since) return;
         const row t = at_work.stack.back().task;
+        if (who_) who_->ran(t, when - since);
         out_.tasks.own[t] += when - since;
-        out_.tasks.path[t] += when - since;
+        if (ways_[t].last == none) ways_[t] = enter(t, ways_[t]);
+        ways_[t].length += when - since;
         segment_table& s = out_.segments;
         const std::uint32_t number = out_.tasks.number[t];
         if (const std::size_t last = at_work.last_segment;
@@ -295,7 +308,7 @@ private:
         all.worker[t] = static_cast<std::int32_t>(w);
         all.start[t] = r.what;
         for (const auto& [_, before] : predecessors(task_of(r)))
-            if (const row p = rows_.get(before); p != none) all.path[t] = std::max(all.path[t], all.path[p]);
+            if (const row p = rows_.get(before); p != none) follows(t, ways_[p]);
         workers_[w].stack.push_back({t, r.what == static_cast<std::uint8_t>(start::below)});
     }
 
@@ -305,7 +318,7 @@ private:
         if (all.ended[t] != unknown) return;
         all.ended[t] = when;
         all.outcome[t] = r.what;
-        all.path[t] = std::max(all.path[t], unjoined_[t]);
+        follows(t, unjoined_[t]);
         auto& stack = workers_[w].stack;
         const auto found = std::ranges::find(stack, t, &entry::task);
         if (found == stack.end()) {
@@ -314,31 +327,56 @@ private:
             for (auto above = found + 1; above != stack.end(); ++above) unsure_[above->task] = true;
             stack.erase(found, stack.end());
         }
-        out_.span = std::max(out_.span, all.path[t]);
-        workers_[w].path = all.path[t];
         if (all.origin[t] == static_cast<std::uint8_t>(origin::child)) {
             group_state& g = groups_[all.group[t]];
             --g.open;
-            g.path = std::max(g.path, all.path[t]);
+            g.longest = longer(g.longest, ways_[t]);
         } else if (all.origin[t] == static_cast<std::uint8_t>(origin::share)) {
             // What comes after the task comes after all its shares.
             if (const row of = rows_.get(static_cast<std::uint32_t>(all.group[t])); of != none)
-                all.path[of] = std::max(all.path[of], all.path[t]);
+                follows(of, ways_[t]);
         } else if (all.origin[t] == static_cast<std::uint8_t>(origin::graph)) {
             if (const row p = rows_.get(all.parent[t]); p != none) {
-                std::int64_t& path = of_graphs_[p];
-                path = std::max(path, all.path[t]);
+                way& longest = of_graphs_[p];
+                longest = longer(longest, ways_[t]);
             }
         }
         if (all.start[t] == static_cast<std::uint8_t>(start::inside)) {
-            if (!stack.empty()) follows(stack.back().task, all.path[t]); // as after any call
+            if (!stack.empty()) follows(stack.back().task, ways_[t]); // as after any call
         } else if (all.origin[t] == static_cast<std::uint8_t>(origin::fork)) {
             if (const row p = rows_.get(all.parent[t]); p != none)
-                unjoined_[p] = std::max(unjoined_[p], all.path[t]);
+                unjoined_[p] = longer(unjoined_[p], ways_[t]);
         }
     }
 
-    void follows(row t, std::int64_t path) { out_.tasks.path[t] = std::max(out_.tasks.path[t], path); }
+    // ---- the longest paths
+
+    static const way& longer(const way& a, const way& b) { return a.length < b.length ? b : a; }
+    /// The way on, in task `t`.
+    way enter(row t, const way& from) {
+        steps_.push_back({t, from.last, from.length});
+        return {from.length, static_cast<std::uint32_t>(steps_.size() - 1)};
+    }
+    void follows(row t, const way& w) {
+        if (ways_[t].length < w.length) ways_[t] = enter(t, w);
+    }
+    void trace_back(const way& w) {
+        critical_path& c = out_.critical;
+        std::int64_t end = w.length;
+        for (std::uint32_t s = w.last; s != none; s = steps_[s].before) {
+            if (steps_[s].begin < end) {
+                c.task.push_back(steps_[s].task);
+                c.begin.push_back(steps_[s].begin);
+                c.end.push_back(end);
+            }
+            end = steps_[s].begin;
+        }
+        std::ranges::reverse(c.task);
+        std::ranges::reverse(c.begin);
+        std::ranges::reverse(c.end);
+    }
+
+    // ---- stacks put aside
 
     void suspend(const record& r, std::size_t w, std::int64_t when) {
         // The worker goes on with nothing: what lies below shares the stack of the task.
@@ -391,7 +429,7 @@ private:
         const auto& stack = workers_[w].stack;
         if (stack.empty()) return;
         if (r.b == 0) {
-            if (const row of = rows_.get(r.n); of != none) follows(stack.back().task, out_.tasks.path[of]);
+            if (const row of = rows_.get(r.n); of != none) follows(stack.back().task, ways_[of]);
             return;
         }
         const auto g = groups_.find(r.b);
@@ -401,7 +439,7 @@ private:
                 follows(stack.back().task, p->second);
             return;
         }
-        follows(stack.back().task, g->second.path);
+        follows(stack.back().task, g->second.longest);
         if (g->second.open <= 0) groups_.erase(g); // the address may be another group's next
     }
 
@@ -411,8 +449,8 @@ private:
         if (r.what != unblocked || workers_[w].stack.empty()) return;
         const row t = rows_.get(task_of(r));
         if (t == none) return;
-        std::int64_t& path = released_[t];
-        path = std::max(path, out_.tasks.path[workers_[w].stack.back().task]);
+        way& longest = released_[t];
+        longest = longer(longest, ways_[workers_[w].stack.back().task]);
     }
 
     /// Events of this worker are missing since `before`: what it did meanwhile is not known.
@@ -447,23 +485,13 @@ private:
     }
 
     void apply(const record& r, std::size_t s, std::int64_t when, std::int64_t before) {
-        if (r.what_kind == kind::spawn) {
-            if (s < workers_.size()) advance(s, when);
-            return spawn(r, s, when);
-        }
-        if (s >= workers_.size()) return;
+        const bool is_worker = s < workers_.size();
+        if (is_worker && r.what_kind != kind::lost) advance(s, when);
+        const row top = is_worker && !workers_[s].stack.empty() ? workers_[s].stack.back().task : none;
+        if (r.what_kind == kind::spawn) spawn(r, s, when);
+        if (who_) who_->event(r, top, rows_.get(task_of(r)), when);
+        if (!is_worker) return;
         if (r.what_kind == kind::lost) return lose(s, before, when);
-        switch (r.what_kind) {
-        case kind::begin:
-        case kind::end:
-        case kind::suspend:
-        case kind::resume:
-        case kind::expose:
-        case kind::returned:
-        case kind::ready:
-        case kind::waited: advance(s, when); break;
-        default: break;
-        }
         switch (r.what_kind) {
         case kind::begin: return begin(r, s, when);
         case kind::end: return end(r, s, when);
@@ -491,38 +519,43 @@ private:
         for (const auto& [task, a] : asides_)
             for (const entry& e : a.stack)
                 if (overlaps_gap(a.since, out_.last)) unsure_[e.task] = true;
+        way longest;
         for (row t = 0; t < unsure_.size(); ++t) {
             if (unsure_[t] || out_.tasks.began[t] == unknown) out_.tasks.own[t] = unknown;
-            out_.span = std::max(out_.span, out_.tasks.path[t]);
+            longest = longer(longest, ways_[t]);
         }
+        out_.span = longest.length;
+        trace_back(longest);
     }
 
     struct group_state {
-        std::int64_t open = 0,
-                     path = 0; ///< children that have not ended; the longest path of those that have
+        std::int64_t open = 0; ///< children that have not ended
+        way longest{};         ///< of those that have
     };
 
     const std::span<const record> records_;
     const bool complete_;
-    replayed out_;
+    observer* const who_;
+    tables out_;
     row_index rows_;
-    std::vector<bool> unsure_;           ///< by row: lost events may hide a part of its own time
-    std::vector<std::int64_t> unjoined_; ///< by row: paths of its forks that have ended elsewhere
+    std::vector<bool> unsure_;  ///< by row: lost events may hide a part of its own time
+    std::vector<way> ways_;     ///< by row: the longest path so far, or to its end
+    std::vector<way> unjoined_; ///< by row: those of its forks that have ended elsewhere
+    std::vector<step> steps_;
     std::vector<worker_state> workers_;
     std::vector<stream_state> streams_; ///< the last one is `outside`
     std::vector<gap> gaps_;
     std::vector<std::pair<std::uint32_t, std::uint32_t>> edges_; ///< task, one it waits for; sorted
     std::unordered_map<std::uint64_t, group_state> groups_;      ///< by address
-    std::unordered_map<row, std::int64_t> of_graphs_; ///< by who runs them: the longest path of their tasks
+    std::unordered_map<row, way> of_graphs_; ///< by who runs them: the longest path of their tasks
     std::unordered_map<row, aside> asides_;
-    std::unordered_map<row, std::int64_t>
-        released_; ///< by suspended task: the path that leads to its going on
+    std::unordered_map<row, way> released_; ///< by suspended task: the path that leads to its going on
 };
 
 } // namespace
 
-replayed replay(std::span<const record> records, int workers, bool complete) {
-    return replayer(records, workers, complete).run();
+tables walk(std::span<const record> records, int workers, bool complete, observer* who) {
+    return walker(records, workers, complete, who).run();
 }
 
 } // namespace weft::trace

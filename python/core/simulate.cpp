@@ -1,0 +1,104 @@
+#include "simulate.hpp"
+
+#include "play.hpp"
+#include "python_policy.hpp"
+#include "script.hpp"
+
+#include <weft/error.hpp>
+
+#include <nanobind/ndarray.h>
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/unordered_map.h>
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <unordered_map>
+
+namespace nb = nanobind;
+
+namespace weft {
+namespace {
+
+using record_bytes =
+    nb::ndarray<const std::uint8_t, nb::ndim<2>, nb::shape<-1, 32>, nb::c_contig, nb::device::cpu>;
+
+/// A program that can be run again and again, in memory.
+struct program {
+    replay::script script;
+    bool is_virtual;
+};
+
+program read_program(const record_bytes& records, int workers, bool complete, bool is_virtual,
+                     const std::unordered_map<std::uint32_t, std::string>& names, bool declared) {
+    const std::span all(reinterpret_cast<const trace::record*>(records.data()), records.shape(0));
+    const nb::gil_scoped_release others_run;
+    return {replay::read_script(all, workers, complete, is_virtual, names,
+                                declared ? replay::times::declared : replay::times::measured),
+            is_virtual};
+}
+
+nb::dict result_of(const replay::played& p) {
+    nb::list batches;
+    for (const auto& b : p.batches) {
+        nb::dict one;
+        one["seconds"] = b.seconds;
+        one["recorded_seconds"] = b.recorded_seconds;
+        one["stats"] = b.stats.to_json();
+        one["report"] = b.report;
+        batches.append(one);
+    }
+    nb::dict d;
+    d["machine"] = p.machine;
+    d["workers"] = p.workers;
+    d["seconds"] = p.seconds;
+    d["recorded_seconds"] = p.recorded_seconds;
+    d["runs"] = batches;
+    return d;
+}
+
+/// `policy`: its name and knobs, or a callable that makes one in Python.
+nb::dict simulate(const program& p, const std::string& machine, const nb::object& policy,
+                  std::optional<int> workers, std::uint64_t seed, const std::string& resources,
+                  const std::string& scenario, const std::string& trace, std::size_t stack_bytes) {
+    runtime_options o;
+    o.machine = machine;
+    std::optional<python_policies> in_python;
+    if (nb::isinstance<nb::str>(policy)) {
+        o.policy = nb::cast<std::string>(policy);
+    } else {
+        in_python.emplace(policy);
+        o.policy = python_policies::name;
+    }
+    o.workers = workers;
+    o.seed = seed;
+    o.resources = resources;
+    o.scenario = scenario;
+    o.trace = trace;
+    o.stack_bytes = stack_bytes;
+    std::optional<replay::played> result;
+    {
+        const nb::gil_scoped_release others_run;
+        result = replay::play(p.script, p.is_virtual, o);
+    }
+    if (in_python) in_python->rethrow();
+    return result_of(*result);
+}
+
+} // namespace
+
+void bind_simulate(nb::module_& m) {
+    nb::class_<program>(m, "Program", "A recorded program, see simulate().")
+        .def_prop_ro("tasks", [](const program& p) { return p.script.tasks.size(); })
+        .def_prop_ro("lost", [](const program& p) { return p.script.lost; });
+    m.def("program", &read_program, nb::arg("records"), nb::arg("workers"), nb::arg("complete"),
+          nb::arg("is_virtual"), nb::arg("names"), nb::arg("declared"),
+          "The program that left these records, n x 32 bytes.");
+    m.def("simulate", &simulate, nb::arg("program"), nb::kw_only(), nb::arg("machine"), nb::arg("policy"),
+          nb::arg("workers"), nb::arg("seed"), nb::arg("resources"), nb::arg("scenario"), nb::arg("trace"),
+          nb::arg("stack_bytes"), "Runs it on a modelled machine.");
+}
+
+} // namespace weft

@@ -1,0 +1,131 @@
+"""Policies written in Python."""
+
+from __future__ import annotations
+
+import collections
+from pathlib import Path
+from typing import Any
+
+import pytest
+import weft
+from conftest import MACHINE, run_example
+
+
+class WorkSharing(weft.Policy):
+    """The policy `share`."""
+
+    def attach(self, machine: dict[str, Any], context: weft.Context) -> None:
+        assert machine["name"] == "opteron-8380-4x4" and context.workers == machine["ranks"]
+        self.pool: collections.deque[weft.Task] = collections.deque()
+        self.place = context.workers
+        self.context = context
+
+    def ready(self, worker: int, task: weft.Task, why: str) -> int:
+        if why == "granted":
+            self.pool.appendleft(task)
+        else:
+            self.pool.append(task)
+        return self.place
+
+    def next(self, worker: int, last_look: bool) -> weft.Task | weft.Looked | weft.Ask | None:
+        return self.pool.popleft() if self.pool else weft.Looked(self.place)
+
+
+class RandomStealing(weft.Policy):
+    """The policy `steal:zone=reported` in outline: child first, the own youngest, else a victim's oldest."""
+
+    needs = frozenset({"demotable"})
+
+    def attach(self, machine: dict[str, Any], context: weft.Context) -> None:
+        self.context = context
+        self.deques = [collections.deque[weft.Task]() for _ in range(context.workers)]
+
+    def spawn(self, worker: int, parent: weft.Task, child: weft.Task) -> str:
+        return "child_first"
+
+    def ready(self, worker: int, task: weft.Task, why: str) -> None:
+        self.deques[worker].append(task)
+
+    def next(self, worker: int, last_look: bool) -> weft.Task | weft.Looked | None:
+        if self.deques[worker]:
+            return self.deques[worker].pop()
+        others = [w for w in range(len(self.deques)) if w != worker]
+        look_at = others if last_look else [others[self.context.random(worker, len(others))]]
+        for victim in look_at:
+            if self.deques[victim]:
+                return self.deques[victim].popleft()
+        return weft.Looked(look_at[-1])
+
+
+@pytest.fixture(scope="module", params=["merge_sort", "sparse_lu"])
+def program(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> weft.Program:
+    path = tmp_path_factory.mktemp("policy") / "run.weft"
+    arguments = {"merge_sort": "--n 8000 --leaf 256", "sparse_lu": "--blocks 6 --side 8"}[request.param]
+    run_example(request.param, arguments, path, "steal", "model")
+    return weft.Program(path)
+
+
+def test_work_sharing_is_that_of_the_library(program: weft.Program) -> None:
+    results = [weft.simulate(program, machine=MACHINE, policy=p) for p in ("share", WorkSharing)]
+    assert results[0].seconds == results[1].seconds
+    assert results[0].runs[-1].stats | {"policy": ""} == results[1].runs[-1].stats | {"policy": ""}
+    assert results[1].policy == "WorkSharing"
+
+
+def test_stealing(program: weft.Program) -> None:
+    first, again = (weft.simulate(program, machine=MACHINE, policy=RandomStealing) for _ in range(2))
+    assert first.seconds == again.seconds, "the same seed"
+    assert sum(run.stats["steals"] for run in first.runs) > 0
+
+
+def test_what_a_policy_sees(program: weft.Program) -> None:
+    seen: list[tuple[str, weft.Task]] = []
+    levels: set[int] = set()
+
+    class Watching(WorkSharing):
+        needs = frozenset({"usage"})
+
+        def started(self, worker: int, task: weft.Task) -> None:
+            task.began_at = self.context.now()
+            levels.add(task.level)
+
+        def finished(self, worker: int, task: weft.Task, usage: dict[str, Any]) -> None:
+            assert usage["self_ns"] <= usage["wall_ns"] <= self.context.now() - task.began_at
+            seen.append((task.name, task))
+
+    result = weft.simulate(program, machine=MACHINE, policy=Watching)
+    assert len(seen) == sum(run.stats["tasks"] for run in result.runs) + 1  # the cleaning up is a root, too
+    assert levels > {0}
+    with pytest.raises(RuntimeError, match="has ended"):
+        _ = seen[0][1].level
+
+
+@pytest.mark.parametrize(
+    ("hook", "replacement", "error", "says"),
+    [
+        ("ready", lambda self, w, t, why: [][0], IndexError, "index"),
+        ("next", lambda self, w, last: 1 / 0, ZeroDivisionError, "zero"),
+        ("next", lambda self, w, last: None, RuntimeError, "gives none to any worker"),
+        ("next", lambda self, w, last: self.pool[0] if self.pool else None, ValueError, "not ready"),
+        ("next", lambda self, w, last: weft.Ask(99), ValueError, "no such worker"),
+        ("ready", lambda self, w, t, why: weft.Placed(0, (3, 99)), ValueError, "no such workers"),
+        ("spawn", lambda self, w, p, c: "sometimes", ValueError, "allowed: child_first, parent_first, call, lazy"),
+        ("group_wait", lambda self, w, t, g: "leave", ValueError, "allowed: stay, requeue"),
+        ("attach", lambda self, m, c: {}["x"], weft.LibraryError, "attach"),
+    ],
+)
+def test_what_goes_wrong_is_said(
+    hook: str, replacement: Any, error: type[Exception], says: str, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    path = tmp_path_factory.mktemp("wrong") / "run.weft"
+    run_example("merge_sort", "--n 4000 --leaf 512", path, "steal:zone=reported", "model")
+    broken = type("Broken", (WorkSharing,), {hook: replacement})
+    with pytest.raises(error, match=says):
+        weft.simulate(path, machine=MACHINE, policy=broken)
+    # and nothing of it stays
+    assert weft.simulate(path, machine=MACHINE, policy=WorkSharing).seconds > 0
+
+
+def test_what_is_no_policy(program: weft.Program) -> None:
+    with pytest.raises(TypeError, match="weft.Policy"):
+        weft.simulate(program, machine=MACHINE, policy=object)
