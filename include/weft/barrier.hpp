@@ -11,7 +11,7 @@ namespace weft {
 
 /// The completion of a barrier that has nothing to do between two phases.
 struct no_completion {
-    void operator()() const noexcept {}
+    void operator()() const noexcept {} ///< nothing
 };
 
 /// As std::barrier: phase after phase, each ends when as many have arrived as are expected; then the last of
@@ -21,8 +21,10 @@ class barrier {
     static_assert(std::is_nothrow_invocable_v<Completion&>, "the completion of a barrier must not throw");
 
 public:
+    /// Which phase one has arrived at.
     using arrival_token = std::uint64_t;
 
+    /// For `expected` arrivals a phase.
     explicit barrier(std::ptrdiff_t expected, Completion completion = {})
         : expected_(expected)
         , left_(expected)
@@ -30,12 +32,14 @@ public:
     barrier(const barrier&) = delete;
     barrier& operator=(const barrier&) = delete;
 
+    /// Counts as `n` arrivals and does not wait; wait() takes what it returns.
     [[nodiscard]] arrival_token arrive(std::ptrdiff_t n = 1) noexcept {
         queue_.lock();
         const arrival_token now = phase_;
         leave(n);
         return now;
     }
+    /// Waits for the end of that phase.
     void wait(arrival_token of) noexcept {
         queue_.lock();
         if (phase_ != of) return queue_.unlock();
@@ -44,7 +48,9 @@ public:
         queue_.unlock();
         me.sleep();
     }
+    /// Arrives and waits for the end of the phase.
     void arrive_and_wait() noexcept { wait(arrive()); }
+    /// Arrives for the last time: from the next phase on one fewer is expected.
     void arrive_and_drop() noexcept {
         queue_.lock();
         --expected_;

@@ -17,12 +17,14 @@ public:
     condition_variable(const condition_variable&) = delete;
     condition_variable& operator=(const condition_variable&) = delete;
 
+    /// Wakes one, if one waits.
     void notify_one() noexcept {
         queue_.lock();
         impl::waiter* const first = queue_.pop();
         queue_.unlock();
         impl::wake(first);
     }
+    /// Wakes all who wait.
     void notify_all() noexcept {
         queue_.lock();
         impl::waiter* const all = queue_.pop_all();
@@ -30,18 +32,21 @@ public:
         impl::wake(all);
     }
 
+    /// Lets go of the mutex and waits, in one step; has the mutex again when it returns.
     void wait(std::unique_lock<mutex>& held) noexcept {
         impl::waiter me("a condition variable");
         begin(me, held);
         me.sleep();
         held.lock();
     }
+    /// Waits until `is_so()`, which is called with the mutex held.
     template <class Predicate>
     void wait(std::unique_lock<mutex>& held, Predicate&& is_so) {
         while (!is_so()) wait(held);
     }
 
-    /// Throws weft::error when there is no timer to be had; the mutex is held then, too.
+    /// As wait(), but not longer than that. Throws weft::error when there is no timer to be had; the mutex is
+    /// held then, too.
     template <class Rep, class Period>
     std::cv_status wait_for(std::unique_lock<mutex>& held, std::chrono::duration<Rep, Period> at_most) {
         impl::waiter me("a condition variable");
@@ -53,15 +58,18 @@ public:
         const auto d = impl::at_most(at_most);
         return me.sleep_for(queue_, d) ? std::cv_status::no_timeout : std::cv_status::timeout;
     }
+    /// Waits until `is_so()`, but not longer than that; returns what it says at the end.
     template <class Rep, class Period, class Predicate>
     bool wait_for(std::unique_lock<mutex>& held, std::chrono::duration<Rep, Period> at_most,
                   Predicate&& is_so) {
         return wait_until(held, std::chrono::steady_clock::now() + at_most, std::forward<Predicate>(is_so));
     }
+    /// As wait_for(), up to a point in time.
     template <class Clock, class Duration>
     std::cv_status wait_until(std::unique_lock<mutex>& held, std::chrono::time_point<Clock, Duration> end) {
         return wait_for(held, end - Clock::now());
     }
+    /// As wait_for(), up to a point in time.
     template <class Clock, class Duration, class Predicate>
     bool wait_until(std::unique_lock<mutex>& held, std::chrono::time_point<Clock, Duration> end,
                     Predicate&& is_so) {

@@ -14,6 +14,7 @@ namespace weft {
 /// parameter, or by enter(). A context is valid in the function that it was given to.
 class context {
 public:
+    /// For the library itself.
     explicit context(impl::frame* at) noexcept : at_(at) {}
 
     /// The context of code that was given none: that of the innermost join of the plain form. Throws
@@ -38,6 +39,7 @@ public:
         return std::invoke(std::forward<F>(f));
     }
 
+    /// For the library itself.
     impl::frame* at() const noexcept { return at_; }
 
 private:

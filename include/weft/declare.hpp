@@ -10,6 +10,7 @@
 /// all of it is nothing.
 namespace weft {
 
+/// How a task touches data.
 enum class access : std::uint8_t { read, write, readwrite };
 
 /// Kinds of work in which the cores of a machine may differ: machines/README.md, core_class.

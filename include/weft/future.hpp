@@ -22,11 +22,11 @@ class [[nodiscard]] future {
 public:
     future() noexcept = default;
 
+    /// Is there a result to come? Where it never was, was moved away or taken by get(), all other members
+    /// throw weft::error.
     bool valid() const noexcept { return state_ != nullptr; }
 
-    // All that follow throw weft::error if there is no result to come: never was, moved away, or taken by
-    // get().
-
+    /// Is the result there?
     bool is_ready() const {
         state& s = there();
         s.waiting.lock();
@@ -39,7 +39,7 @@ public:
         impl::waiter me("a future");
         if (!there().ready_or_queue(me)) me.sleep();
     }
-    /// Throws weft::error also when there is no timer to be had.
+    /// The same, but not longer than that. Throws weft::error also when there is no timer to be had.
     template <class Rep, class Period>
     std::future_status wait_for(std::chrono::duration<Rep, Period> at_most) const {
         impl::waiter me("a future");
@@ -48,6 +48,7 @@ public:
                    ? std::future_status::ready
                    : std::future_status::timeout;
     }
+    /// As wait_for(), up to a point in time.
     template <class Clock, class Duration>
     std::future_status wait_until(std::chrono::time_point<Clock, Duration> end) const {
         return wait_for(end - Clock::now());
@@ -118,6 +119,7 @@ auto async(F&& f, const hints& h) {
         [s = to_come.state_.get(), own = std::decay_t<F>(std::forward<F>(f))]() mutable { s->run(own); }, h);
     return to_come;
 }
+/// The same without hints.
 template <class F>
 auto async(F&& f) {
     return async(std::forward<F>(f), no_hints);

@@ -31,6 +31,7 @@ public:
     graph_task() noexcept = default; ///< no task
     /// In the order of adding, from 0.
     std::uint32_t number() const noexcept { return number_; }
+    /// Is it a task?
     explicit operator bool() const noexcept { return of_ != nullptr; }
 
 private:
@@ -100,6 +101,7 @@ template <class T>
 impl::data_clause write(const T& x) noexcept {
     return impl::data_clause::of(x, impl::data_mode::write);
 }
+/// The same as write().
 template <class T>
 impl::data_clause readwrite(const T& x) noexcept {
     return impl::data_clause::of(x, impl::data_mode::write);
@@ -131,6 +133,7 @@ impl::after_clause<sizeof...(Tasks)> after(const Tasks&... tasks) noexcept {
     return {{tasks...}};
 }
 
+/// How a graph works; all of it may be left out.
 struct graph_options {
     /// Keeps what was declared, for policies that look at data and for dump(): 8 bytes an access, 24 a datum.
     /// Default: not if the graph is made in a task of a runtime whose policy does not look at it.
@@ -163,6 +166,7 @@ struct graph_options {
 /// the first exception.
 class graph {
 public:
+    /// A graph without tasks.
     explicit graph(const graph_options& = {});
     ~graph(); ///< waits; an exception that no wait() took goes with it
     graph(const graph&) = delete;

@@ -21,9 +21,11 @@ struct hints {
     const void* data_begin{}; ///< interval of the data that the task works on; null: unknown
     const void* data_end{};   ///< one past its end
     double speedup = 0;       ///< on the fastest core class over the slowest; 0: unknown
+    /// May it be interrupted?
     preemption preempt = preemption::runtime_default;
 };
 
+/// Nothing is known.
 inline constexpr hints no_hints{};
 
 } // namespace weft

@@ -22,7 +22,8 @@ using join_result =
 
 /// Hints for the two closures of a join.
 struct join_hints {
-    hints first{}, second{};
+    hints first{};  ///< of f
+    hints second{}; ///< of g
 };
 
 namespace impl {
@@ -184,6 +185,7 @@ template <class F, class G>
 [[gnu::always_inline]] inline join_result<F, G> join(F&& f, G&& g) {
     return impl::fork<true, F, G>(impl::hot_head(), f, std::forward<G>(g), nullptr);
 }
+/// The same with hints.
 template <class F, class G>
     requires(!std::same_as<std::remove_cvref_t<F>, context>)
 inline join_result<F, G> join(F&& f, G&& g, const join_hints& h) {
@@ -196,6 +198,7 @@ template <class F, class G>
 [[gnu::always_inline]] inline join_result<F, G> join(context ctx, F&& f, G&& g) {
     return impl::fork<false, F, G>(ctx.at(), f, std::forward<G>(g), nullptr);
 }
+/// The same with hints.
 template <class F, class G>
 inline join_result<F, G> join(context ctx, F&& f, G&& g, const join_hints& h) {
     return impl::fork<false, F, G>(ctx.at(), f, std::forward<G>(g), &h);

@@ -10,10 +10,12 @@ namespace weft {
 /// May be destroyed as soon as a wait has returned.
 class latch {
 public:
+    /// To be counted down from `expected`.
     explicit latch(std::ptrdiff_t expected) noexcept : left_(expected) {}
     latch(const latch&) = delete;
     latch& operator=(const latch&) = delete;
 
+    /// Counts down by `n` and does not wait.
     void count_down(std::ptrdiff_t n = 1) noexcept {
         queue_.lock();
         left_ -= n;
@@ -21,13 +23,16 @@ public:
         queue_.unlock();
         impl::wake(all);
     }
+    /// Is it open?
     bool try_wait() noexcept {
         queue_.lock();
         const bool open = left_ == 0;
         queue_.unlock();
         return open;
     }
+    /// Waits until it is open.
     void wait() noexcept { arrive(0); }
+    /// Counts down by `n` and waits until it is open.
     void arrive_and_wait(std::ptrdiff_t n = 1) noexcept { arrive(n); }
 
 private:

@@ -14,6 +14,7 @@ public:
     mutex(const mutex&) = delete;
     mutex& operator=(const mutex&) = delete;
 
+    /// Waits for it.
     void lock() noexcept {
         queue_.lock();
         if (!held_) {
@@ -26,6 +27,7 @@ public:
         me.sleep(); // whoever unlocks leaves it held, for us
     }
 
+    /// Takes it if nobody has it; false if somebody has.
     bool try_lock() noexcept {
         queue_.lock();
         const bool taken = !held_;
@@ -34,6 +36,7 @@ public:
         return taken;
     }
 
+    /// Hands it to the first who waits.
     void unlock() noexcept {
         queue_.lock();
         impl::waiter* const next = queue_.pop();

@@ -48,8 +48,8 @@ struct runtime_options {
 
 /// Of the last run() of a runtime that has ended; sums over its workers.
 struct run_stats {
-    std::string policy;
-    int workers = 0;
+    std::string policy;          ///< as given
+    int workers = 0;             ///< that the runtime has
     double seconds = 0;          ///< from the call of run() to its return; virtual ones if time is modelled
     std::uint64_t tasks = 0;     ///< tasks that the scheduler started; forks that nobody took are not tasks
     std::uint64_t steals = 0;    ///< tasks and frames that a worker got from another one
@@ -63,15 +63,18 @@ struct run_stats {
     std::optional<double> work_seconds{}; ///< T1, where the engine can tell
     std::optional<double> span_seconds{}; ///< Tinf, where the engine can tell
 
+    /// One JSON object, its keys the names here; what is not known is null.
     std::string to_json() const;
 };
 
+/// Of runtime::report(): tables for people, or one JSON object.
 enum class report_format : std::uint8_t { table, json };
 
 /// Workers under one scheduling policy. Several may exist at once. Destroying one waits for nothing: its runs
 /// must be over. What becomes of it at exit(), fork() and dlclose(): docs/processes.md.
 class runtime {
 public:
+    /// Starts the workers. Throws weft::error for an option, or a variable, that cannot be honoured.
     explicit runtime(const runtime_options& options = {});
     ~runtime();
     runtime(const runtime&) = delete;
@@ -93,7 +96,7 @@ public:
         }
     }
 
-    int workers() const noexcept;
+    int workers() const noexcept;               ///< how many it has
     const std::string& policy() const noexcept; ///< as given
     run_stats stats() const;                    ///< not during a run
     /// Of the last run on a modelled machine: what its workers, caches and memory did; the keys of the JSON

@@ -13,12 +13,15 @@ namespace weft {
 template <std::ptrdiff_t LeastMax = std::numeric_limits<std::ptrdiff_t>::max()>
 class counting_semaphore {
 public:
+    /// With `count` to be had.
     explicit counting_semaphore(std::ptrdiff_t count) noexcept : count_(count) {}
     counting_semaphore(const counting_semaphore&) = delete;
     counting_semaphore& operator=(const counting_semaphore&) = delete;
 
+    /// What it may hold, by its type; not checked.
     static constexpr std::ptrdiff_t max() noexcept { return LeastMax; }
 
+    /// Gives `n` back: to those who wait, one each, and what is left to those who come.
     void release(std::ptrdiff_t n = 1) noexcept {
         for (; n > 0; --n) {
             queue_.lock();
@@ -29,10 +32,12 @@ public:
             impl::wake(first);
         }
     }
+    /// Takes one, and waits for it if there is none.
     void acquire() noexcept {
         impl::waiter me("a semaphore");
         if (!take_or_queue(me)) me.sleep();
     }
+    /// Takes one if there is one now; false if not.
     bool try_acquire() noexcept {
         queue_.lock();
         const bool taken = count_ > 0;
@@ -40,12 +45,14 @@ public:
         queue_.unlock();
         return taken;
     }
-    /// Throws weft::error when there is no timer to be had.
+    /// The same, and waits so long for it; false when the time is over. Throws weft::error when there is no
+    /// timer to be had.
     template <class Rep, class Period>
     bool try_acquire_for(std::chrono::duration<Rep, Period> at_most) {
         impl::waiter me("a semaphore");
         return take_or_queue(me) || me.sleep_for(queue_, impl::at_most(at_most));
     }
+    /// As try_acquire_for(), up to a point in time.
     template <class Clock, class Duration>
     bool try_acquire_until(std::chrono::time_point<Clock, Duration> end) {
         return try_acquire_for(end - Clock::now());
@@ -67,6 +74,7 @@ private:
     std::ptrdiff_t count_; // guarded by queue_; 0 while somebody waits
 };
 
+/// As std::binary_semaphore.
 using binary_semaphore = counting_semaphore<1>;
 
 } // namespace weft

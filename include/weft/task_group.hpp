@@ -48,6 +48,7 @@ public:
     void run(F&& f) {
         spawn(std::forward<F>(f), no_hints);
     }
+    /// The same with hints.
     template <class F>
     void run(F&& f, const hints& h) {
         spawn(std::forward<F>(f), h);

@@ -27,6 +27,7 @@ void sleep_for(std::chrono::duration<Rep, Period> d) {
     nobody.unlock();
     static_cast<void>(me.sleep_for(nobody, impl::at_most(d)));
 }
+/// The same up to a point in time.
 template <class Clock, class Duration>
 void sleep_until(std::chrono::time_point<Clock, Duration> end) {
     sleep_for(end - Clock::now());
