@@ -15,7 +15,7 @@ help:
 	@echo 'make calibrate  what the runtime costs here, as a part of a machine file'
 	@echo 'make stress   PROGRAMS=$(PROGRAMS) random programs, a tenth under ThreadSanitizer; other stress tests REPEAT=$(REPEAT) times'
 	@echo 'make mutants  puts one mistake at a time into the source: do the tests notice? MUTANTS="--only fence", about an hour for all'
-	@echo 'make format   format the C++ files in place'
+	@echo 'make format   format the C++ and Python files in place'
 	@echo 'make clean    remove what was built; fetched data stay'
 
 setup:
