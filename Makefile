@@ -1,7 +1,7 @@
 # The commands of README.md and HACKING.md; the work is done by CMakePresets.json and scripts/.
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help demo test build bench calibrate stress mutants format clean setup
+.PHONY: help demo test build wheel bench calibrate stress mutants format clean setup
 
 # How many random programs `make stress` runs under every policy, and how often it runs the other stress tests.
 PROGRAMS ?= 10000
@@ -11,6 +11,7 @@ help:
 	@echo 'make demo     grow a decision tree on real data under several schedulers'
 	@echo 'make test     every test, then again under the sanitizers'
 	@echo 'make build    the library, examples and tests, preset dev'
+	@echo 'make wheel    the Python package as a wheel for other machines, build/wheel, and tries it where no compiler is'
 	@echo 'make bench    the benchmarks, Weft and its peers; BENCH=--quick, BENCH="--only fork", see bench/README.md'
 	@echo 'make calibrate  what the runtime costs here, as a part of a machine file'
 	@echo 'make stress   PROGRAMS=$(PROGRAMS) random programs, a tenth under ThreadSanitizer; other stress tests REPEAT=$(REPEAT) times'
@@ -30,6 +31,9 @@ test: setup
 build: setup
 	cmake --preset dev
 	cmake --build --preset dev
+
+wheel: setup
+	@scripts/wheel
 
 bench:
 	@scripts/setup --bench
@@ -51,4 +55,4 @@ format:
 	scripts/format
 
 clean:
-	rm -rf build/dev build/release build/asan build/tsan build/model build/mutants build/*.log
+	rm -rf build/dev build/release build/asan build/tsan build/model build/mutants build/wheel build/*.log
