@@ -1,7 +1,7 @@
 # The commands of README.md and HACKING.md; the work is done by CMakePresets.json and scripts/.
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help demo test build wheel bench calibrate stress mutants format clean setup
+.PHONY: help demo test build docs wheel bench calibrate stress mutants format clean setup
 
 # How many random programs `make stress` runs under every policy, and how often it runs the other stress tests.
 PROGRAMS ?= 10000
@@ -11,6 +11,7 @@ help:
 	@echo 'make demo     grow a decision tree on real data under several schedulers'
 	@echo 'make test     every test, then again under the sanitizers'
 	@echo 'make build    the library, examples and tests, preset dev'
+	@echo 'make docs     the documentation, build/docs/index.html'
 	@echo 'make wheel    the Python package as a wheel for other machines, build/wheel, and tries it where no compiler is'
 	@echo 'make bench    the benchmarks, Weft and its peers; BENCH=--quick, BENCH="--only fork", see bench/README.md'
 	@echo 'make calibrate  what the runtime costs here, as a part of a machine file'
@@ -31,6 +32,11 @@ test: setup
 build: setup
 	cmake --preset dev
 	cmake --build --preset dev
+
+docs: setup
+	cmake --preset dev
+	cmake --build --preset dev --target _core
+	@scripts/docs
 
 wheel: setup
 	@scripts/wheel
@@ -55,4 +61,4 @@ format:
 	scripts/format
 
 clean:
-	rm -rf build/dev build/release build/asan build/tsan build/model build/mutants build/wheel build/*.log
+	rm -rf build/dev build/release build/asan build/tsan build/model build/mutants build/docs* build/wheel build/*.log

@@ -1,0 +1,66 @@
+"""The documentation's sources: the page of the command, the pages of the C++ headers."""
+
+from __future__ import annotations
+
+import re
+import sys
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated
+
+import pytest
+import typer
+from conftest import SOURCE
+
+sys.path.insert(0, str(SOURCE / "docs/_ext"))
+import command_page
+
+
+def test_the_page_of_the_command_is_what_the_command_says() -> None:
+    there = (SOURCE / "docs/reference/commands.md").read_text(encoding="utf-8")
+    assert there == command_page.page(), "scripts/docs --commands writes docs/reference/commands.md anew"
+
+
+class Metal(StrEnum):
+    iron = "iron"
+    tin = "tin"
+
+
+def melt(
+    files: Annotated[list[Path] | None, typer.Argument(metavar="[FILE]...", help="What to melt.")] = None,
+    metal: Annotated[Metal, typer.Option("--metal", "-m", help="Of *which* kind.")] = Metal.tin,
+    heat: Annotated[float, typer.Option(min=1, max=9)] = 3,
+    times: Annotated[int | None, typer.Option(help="How often.")] = None,
+    out: Annotated[str, typer.Option("--out")] = ...,  # type: ignore[assignment]
+    secret: Annotated[bool, typer.Option("--secret", hidden=True)] = False,
+) -> None:
+    """Melt what there is.
+
+    Example: forge melt a b --metal tin
+    """
+
+
+def test_what_the_page_says_of_a_command(monkeypatch: pytest.MonkeyPatch) -> None:
+    app = typer.Typer(name="forge", rich_markup_mode=None, add_completion=False)
+    below = typer.Typer(help="Hot work.", rich_markup_mode=None)
+    below.command()(melt)
+    below.command("hide", hidden=True)(melt)
+    app.add_typer(below, name="hot")
+    monkeypatch.setattr(command_page, "app", app)
+    page = command_page.page()
+    assert page[len(command_page.HEAD) :].replace("## `weft hot`", "@") == (
+        "\n\n\n@\n\nHot work.\n\n### `weft hot melt`\n\nMelt what there is.\n\n"
+        "```text\nforge melt a b --metal tin\n```\n\n| | |\n|---|---|\n"
+        "| `[FILE]...` | What to melt. |\n"
+        "| `--metal, -m iron\\|tin` | Of \\*which\\* kind. Default: tin. |\n"
+        "| `--heat 1..9` | Default: 3. |\n"
+        "| `--times NUMBER` | How often. |\n"
+        "| `--out TEXT` | (required) |\n"
+    )
+
+
+def test_every_public_header_has_its_place_in_the_reference() -> None:
+    pages = "".join(p.read_text(encoding="utf-8") for p in (SOURCE / "docs/reference/cpp").glob("*.md"))
+    shown = sorted(re.findall(r"^```\{doxygengroup\} header_(\w+)$", pages, re.MULTILINE))
+    headers = {p.stem for p in (SOURCE / "include/weft").glob("*.hpp")} - {"weft"}
+    assert shown == sorted(headers)
