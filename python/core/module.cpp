@@ -128,7 +128,8 @@ NB_MODULE(_core, m) {
     m.doc() = "The compiled part of weft.";
     m.attr("version") = WEFT_VERSION;
     m.attr("kind_names") = weft::kind_names();
-    nb::exception<weft::error>(m, "Error");
+    nb::exception<weft::error>(m, "LibraryError").attr("__doc__") =
+        "What the library refuses, in one line: what was wrong; given: ...; allowed: ...";
     m.def("policies", &weft::policies, "The built-in policies, in the order in which they are listed.");
     m.def("machine", &weft::machine_of, nb::arg("spec"),
           "A machine as the library reads it: '' (this one), a .toml or .xml file, or an hwloc synthetic "

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ._core import Error as LibraryError
+from ._core import LibraryError
 
 __all__ = ["Error", "LibraryError", "TraceError", "compose"]
 
