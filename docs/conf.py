@@ -25,6 +25,7 @@ extensions = [
     "sphinx.ext.autodoc",
     "sphinx_copybutton",
     "library_tables",
+    "plain_docstrings",
     "tree_links",
 ]
 root_doc = "docs/index"

@@ -1,8 +1,12 @@
-"""Directives that show what the library itself says: `weft-policies`, `weft-machines`."""
+"""Directives that show what the library itself says: `weft-policies`, `weft-machines`, `weft-modules`."""
 
 from __future__ import annotations
 
+import importlib
+import inspect
+import pkgutil
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 import weft
@@ -44,7 +48,39 @@ class Machines(SphinxDirective):
         return self.parse_text_to_nodes("\n".join(lines))
 
 
+class Modules(SphinxDirective):
+    """The modules of the package that have more than what `weft` itself offers: a section each."""
+
+    def run(self) -> list[nodes.Node]:
+        found: list[nodes.Node] = []
+        for entry in pkgutil.walk_packages(weft.__path__, "weft."):
+            parts = entry.name.split(".")
+            if parts[1] == "cli" or any(part.startswith("_") for part in parts):
+                continue
+            names = own_names(importlib.import_module(entry.name))
+            if not names:
+                continue
+            lines = [f"## `{entry.name}`", "", "```{eval-rst}", f".. automodule:: {entry.name}"]
+            lines += [f"   :members: {', '.join(names)}", "   :undoc-members:", "```"]
+            found += self.parse_text_to_nodes("\n".join(lines), allow_section_headings=True)
+        return found
+
+
+def own_names(module: ModuleType) -> list[str]:
+    """Public classes and functions that are defined in a module and not offered by `weft`."""
+    offered = {id(getattr(weft, name)) for name in weft.__all__}
+    return [
+        name
+        for name, what in vars(module).items()
+        if not name.startswith("_")
+        and (inspect.isclass(what) or inspect.isfunction(what))
+        and what.__module__ == module.__name__
+        and id(what) not in offered
+    ]
+
+
 def setup(app: Sphinx) -> dict[str, Any]:
     app.add_directive("weft-policies", Policies)
     app.add_directive("weft-machines", Machines)
+    app.add_directive("weft-modules", Modules)
     return {"parallel_read_safe": True, "parallel_write_safe": True}
