@@ -66,11 +66,19 @@ def row(parameter: Any, hint: Any) -> str:
         given = ", ".join([*parameter.opts, *parameter.secondary_opts])
         if not parameter.is_flag:
             given += " " + (parameter.metavar or value(hint))
-            if parameter.default not in (None, "", (), []):
-                text += f" Default: {plain(str(getattr(parameter.default, 'value', parameter.default)))}."
+        text += default(parameter)
         if parameter.required:
             text += " (required)"
     return "| `" + given.replace("|", "\\|") + "` | " + text.strip() + " |"
+
+
+def default(parameter: Any) -> str:
+    """What holds where an option is not given."""
+    shown = parameter.show_default
+    if not isinstance(shown, str):
+        unsaid = parameter.is_flag or shown is False or parameter.default in (None, "", (), [])
+        shown = "" if unsaid else str(getattr(parameter.default, "value", parameter.default))
+    return f" Default: {plain(shown)}." if shown else ""
 
 
 def value(hint: Any) -> str:

@@ -2,8 +2,8 @@
 
 A block ```console has commands after `$ `, more lines of them after `> `, and below each what it prints: all of it,
 with `...` for what may be anything; nothing shown: anything. `[1]` as the last line is an exit status that is not 0.
-Files that a page shows by literalinclude are in the folder. What is run elsewhere instead says so in a comment before
-its block, `<!-- run by PATH, PATH -->`.
+Programs are files that a page shows by literalinclude; they are in the folder. What is run elsewhere instead says so in
+a comment before its block, `<!-- run by PATH, PATH -->`.
 """
 
 from __future__ import annotations
@@ -163,7 +163,9 @@ def test_what_is_run_elsewhere_is() -> None:
             assert (SOURCE / by).is_file(), f"{path.name}: run by {by}, which is not there"
 
 
-def test_every_program_is_on_a_page() -> None:
+def test_programs_are_files_that_pages_include() -> None:
+    for path in GUIDE:
+        assert "```cpp" not in path.read_text(encoding="utf-8"), f"{path.name}: code that nobody compiles"
     shown = {path.parent / file for path, page in GUIDE.items() for file in page.files}
     assert shown == set((SOURCE / "docs/guide/programs").iterdir())
 
