@@ -47,7 +47,7 @@ copybutton_prompt_text = "$ "
 copybutton_here_doc_delimiter = "END"
 copybutton_line_continuation_character = "\\"
 
-breathe_projects = {"weft": os.environ["WEFT_DOXYGEN_XML"]}
+breathe_projects = {"weft": os.environ["DOXYGEN_XML"]}
 breathe_default_project = "weft"
 breathe_default_members = ("members",)
 breathe_show_include = False

@@ -1,10 +1,12 @@
-"""Directives that show what the library itself says: `weft-policies`, `weft-machines`, `weft-modules`."""
+"""Directives that show what the library itself says: `weft-policies`, `-machines`, `-modules`, `-settings`."""
 
 from __future__ import annotations
 
 import importlib
 import inspect
 import pkgutil
+import re
+import xml.etree.ElementTree as ET
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -66,6 +68,24 @@ class Modules(SphinxDirective):
         return found
 
 
+class Settings(SphinxDirective):
+    """The environment's variables, from the docstrings of `weft::runtime_options`: `[WEFT_NAME] what it is`."""
+
+    def run(self) -> list[nodes.Node]:
+        path = Path(self.config.breathe_projects["weft"]) / "structweft_1_1runtime__options.xml"
+        lines = ["| variable | `runtime_options` | |", "|---|---|---|"]
+        for member in ET.parse(path).iter("memberdef"):
+            text = " ".join(
+                "".join(d.itertext()) for d in (member.find("briefdescription"), member.find("detaileddescription"))
+            )
+            said = re.fullmatch(r"\[(WEFT_\w+)\] (.*)", " ".join(text.split()))
+            if said is None:
+                raise self.error(f"{member.findtext('name')}: its docstring does not begin with [WEFT_...]: {text}")
+            about = re.sub(r"\bdocs/([\w-]+\.md)", r"[\g<0>](../\1)", cell(said[2]))
+            lines.append(f"| `{said[1]}` | `{member.findtext('name')}` | {about} |")
+        return self.parse_text_to_nodes("\n".join(lines))
+
+
 def own_names(module: ModuleType) -> list[str]:
     """Public classes and functions that are defined in a module and not offered by `weft`."""
     offered = {id(getattr(weft, name)) for name in weft.__all__}
@@ -83,4 +103,5 @@ def setup(app: Sphinx) -> dict[str, Any]:
     app.add_directive("weft-policies", Policies)
     app.add_directive("weft-machines", Machines)
     app.add_directive("weft-modules", Modules)
+    app.add_directive("weft-settings", Settings)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -64,3 +64,9 @@ def test_every_public_header_has_its_place_in_the_reference() -> None:
     shown = sorted(re.findall(r"^```\{doxygengroup\} header_(\w+)$", pages, re.MULTILINE))
     headers = {p.stem for p in (SOURCE / "include/weft").glob("*.hpp")} - {"weft"}
     assert shown == sorted(headers)
+
+
+def test_every_variable_of_the_environment_is_an_option_with_a_docstring() -> None:
+    read = set(re.findall(r'"(WEFT_[A-Z]+)"', (SOURCE / "src/api/options.cpp").read_text(encoding="utf-8")))
+    said = re.findall(r"\[(WEFT_[A-Z]+)\]", (SOURCE / "include/weft/runtime.hpp").read_text(encoding="utf-8"))
+    assert len(read) > 10 and sorted(said) == sorted(read)
