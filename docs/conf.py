@@ -34,7 +34,8 @@ exclude_patterns = [".*", "build", "**/.*", "**/node_modules"]
 
 html_theme = "furo"
 html_title = f"Weft {release}"
-html_static_path: list[str] = []
+html_static_path = ["_static"]
+html_css_files = ["weft.css"]
 html_show_copyright = False
 html_copy_source = False
 html_additional_pages = {"index": "to_index.html"}
