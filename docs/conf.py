@@ -17,7 +17,8 @@ sys.path.insert(0, str(ROOT / "docs" / "_ext"))
 project = "Weft"
 author = "the authors of Weft"
 copyright = author
-version = release = re.search(r"^  VERSION (\S+)$", (ROOT / "CMakeLists.txt").read_text(), re.MULTILINE)[1]
+(version,) = re.findall(r"^  VERSION (\S+)$", (ROOT / "CMakeLists.txt").read_text(), re.MULTILINE)
+release = version
 
 extensions = [
     "breathe",

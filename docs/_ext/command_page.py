@@ -69,7 +69,8 @@ def row(parameter: Any, hint: Any) -> str:
         text += default(parameter)
         if parameter.required:
             text += " (required)"
-    return "| `" + given.replace("|", "\\|") + "` | " + text.strip() + " |"
+    given = given.replace("|", "\\|")
+    return f"| `{given}` | {text.strip()} |"
 
 
 def default(parameter: Any) -> str:

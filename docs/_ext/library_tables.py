@@ -75,9 +75,8 @@ class Settings(SphinxDirective):
         path = Path(self.config.breathe_projects["weft"]) / "structweft_1_1runtime__options.xml"
         lines = ["| variable | `runtime_options` | |", "|---|---|---|"]
         for member in ET.parse(path).iter("memberdef"):
-            text = " ".join(
-                "".join(d.itertext()) for d in (member.find("briefdescription"), member.find("detaileddescription"))
-            )
+            parts = [*member.iter("briefdescription"), *member.iter("detaileddescription")]
+            text = " ".join("".join(part.itertext()) for part in parts)
             said = re.fullmatch(r"\[(WEFT_\w+)\] (.*)", " ".join(text.split()))
             if said is None:
                 raise self.error(f"{member.findtext('name')}: its docstring does not begin with [WEFT_...]: {text}")
