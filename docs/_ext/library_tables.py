@@ -63,7 +63,10 @@ class Modules(SphinxDirective):
             if not names:
                 continue
             lines = [f"## `{entry.name}`", "", "```{eval-rst}", f".. automodule:: {entry.name}"]
-            lines += [f"   :members: {', '.join(names)}", "   :undoc-members:", "```"]
+            lines += [f"   :members: {', '.join(names)}", "   :undoc-members:"]
+            if parts[1] in weft.__all__:  # a function of the same name has the name in the index
+                lines.append("   :no-index:")
+            lines.append("```")
             found += self.parse_text_to_nodes("\n".join(lines), allow_section_headings=True)
         return found
 
