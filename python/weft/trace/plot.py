@@ -9,24 +9,12 @@ import numpy.typing as npt
 import polars as pl
 
 from ..errors import Error, compose
-from . import layout
+from .colours import ACTIVITIES, CLASSES, OTHERS
 from .stats import class_name
 from .trace import Trace
 
 FORMATS = (".svg", ".png")
 BY = ("activity", "class")
-
-# Okabe and Ito's colours, which people with any colour vision can tell apart.
-_ACTIVITIES = {
-    "compute": "#009e73",
-    "private stall": "#f0e442",
-    "shared stall": "#d55e00",
-    "overhead": "#0072b2",
-    "search": "#cc79a7",
-    "asleep": "#e0e0e0",
-}
-_CLASSES = ["#009e73", "#56b4e9", "#e69f00", "#d55e00", "#0072b2", "#f0e442"]
-_OTHERS = "#7f7f7f"
 
 
 def plot(
@@ -48,7 +36,7 @@ def plot(
         raise Error(compose("unknown format of the picture", output, ", ".join(f"*{f}" for f in FORMATS)))
     if by not in (None, *BY):
         raise Error(compose("unknown colours", by, ", ".join(BY)))
-    activities = _activities(trace)
+    activities = trace.activities
     if by == "activity" and activities.is_empty():
         raise Error(compose("the trace has no activities", by, "class; activities are in traces of WEFT_ENGINE=model"))
     stretches = activities if by != "class" and not activities.is_empty() else _classes(trace)
@@ -62,24 +50,10 @@ def plot(
     _draw(trace, stretches, begin, end, output, width)
 
 
-def _activities(trace: Trace) -> pl.DataFrame:
-    records = trace.records
-    of = records[(records["kind"] == layout.KIND["activity"]) & (records["what"] < len(layout.ACTIVITIES))]
-    return pl.DataFrame(
-        {
-            "worker": of["stream"].astype(np.int32),
-            "what": [layout.ACTIVITIES[w] for w in of["what"].tolist()],
-            "begin": of["a"].astype(np.int64),
-            "end": of["at"].astype(np.int64),
-        },
-        schema_overrides={"what": pl.String},
-    ).sort("worker", "begin")
-
-
 def _classes(trace: Trace) -> pl.DataFrame:
     tasks = trace.tasks.with_columns(class_name().alias("what"))
     largest = tasks.group_by("what").agg(pl.col("own").sum()).sort("own", "what", descending=[True, False])["what"]
-    shown = largest.head(len(_CLASSES) - (len(largest) > len(_CLASSES))).to_list()
+    shown = largest.head(len(CLASSES) - (len(largest) > len(CLASSES))).to_list()
     ran = trace.segments.join(tasks.unique("task", keep="last").select("task", "what"), on="task", how="left")
     ran = ran.with_columns(pl.when(pl.col("what").is_in(shown)).then("what").otherwise(pl.lit("others")))
     idle = trace.idle.with_columns(pl.when("asleep").then(pl.lit("asleep")).otherwise(pl.lit("search")).alias("what"))
@@ -90,11 +64,11 @@ def _classes(trace: Trace) -> pl.DataFrame:
 def _colours(stretches: pl.DataFrame) -> dict[str, str]:
     """In the order of the legend."""
     present = set(stretches["what"].unique())
-    if present <= set(_ACTIVITIES):
-        return {a: c for a, c in _ACTIVITIES.items() if a in present}
+    if present <= set(ACTIVITIES):
+        return {a: c for a, c in ACTIVITIES.items() if a in present}
     names = sorted(present - {"others", "search", "asleep"})
-    colours = dict(zip(names, _CLASSES, strict=False))
-    colours |= {"others": _OTHERS, "search": _ACTIVITIES["search"], "asleep": _ACTIVITIES["asleep"]}
+    colours = dict(zip(names, CLASSES, strict=False))
+    colours |= {"others": OTHERS, "search": ACTIVITIES["search"], "asleep": ACTIVITIES["asleep"]}
     return {a: c for a, c in colours.items() if a in present}
 
 

@@ -176,6 +176,24 @@ class Trace:
         return frame.sort("worker", maintain_order=True)
 
     @cached_property
+    def activities(self) -> pl.DataFrame:
+        """In the model, what each worker was busy with, disjoint: `worker`, `what` (one of layout.ACTIVITIES), `begin`,
+        `end` (ns). Traces of real threads have none.
+        """
+        of = self.records[
+            (self.records["kind"] == layout.KIND["activity"]) & (self.records["what"] < len(layout.ACTIVITIES))
+        ]
+        frame = pl.DataFrame(
+            {
+                "worker": of["stream"].astype(np.int32),
+                "what": _words("what", pl.Series(of["what"]), layout.ACTIVITIES),
+                "begin": of["a"].astype(np.int64),
+                "end": of["at"].astype(np.int64),
+            }
+        )
+        return frame.sort("worker", "begin", maintain_order=True)
+
+    @cached_property
     def steals(self) -> pl.DataFrame:
         """What one worker got of another: `at` (ns), `worker` (the thief), `victim`, `task`, `distance` between them.
 
