@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import webbrowser
 from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
@@ -11,13 +12,14 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
-from ..errors import compose
+from ..errors import Error, compose
 from ..trace.convert import convert as convert_trace
 from ..trace.plot import FORMATS as PICTURES
 from ..trace.plot import plot as plot_trace
 from ..trace.read import read_trace
 from ..trace.stats import Stats
 from ..trace.stats import stats as stats_of
+from ..trace.view import view as view_trace
 
 trace = typer.Typer(
     help="Figures, pictures and conversions of the files that WEFT_TRACE names.",
@@ -98,6 +100,48 @@ def plot(
         width=width,
         by=by.value if by else None,
     )
+
+
+@trace.command()
+def view(
+    file: File,
+    output: Annotated[
+        Path | None,
+        typer.Option("--output", "-o", metavar="OUT", help="*.html; default: beside FILE.", show_default=False),
+    ] = None,
+    machine: Annotated[
+        str | None,
+        typer.Option(
+            "--machine",
+            metavar="MACHINE",
+            help="The machine of the trace, for its caches and packages: a .toml or .xml file, or an hwloc synthetic "
+            "string; default: this one, if it is that.",
+            show_default=False,
+        ),
+    ] = None,
+    open_it: Annotated[bool, typer.Option("--open", help="Open the page in the browser.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
+) -> None:
+    """Write a page that any browser shows: who ran what when, classes, steals, the graph of tasks.
+
+    It is one file and needs no network.
+
+    Example: weft trace view run.weft -o run.html --open
+    """
+    output = file.with_suffix(".html") if output is None else output
+    if output.suffix not in (".html", ".htm"):
+        raise typer.BadParameter(compose("unknown format of the page", output, "*.html") + ".")
+    with Console(stderr=True).status(f"reading {file}") as status:
+        read = read_trace(file)
+        status.update(f"writing {output}")
+        view_trace(read, output, machine)
+    if as_json:
+        described = {"output": str(output), "bytes": output.stat().st_size, "events": len(read.records)}
+        print(json.dumps(described | {"tasks": len(read.tasks)}, indent=2))
+    else:
+        print(output)
+    if open_it and not webbrowser.open(output.resolve().as_uri()):
+        raise Error(compose("no browser could be started", output, "a browser that BROWSER names"))
 
 
 # ---- tables

@@ -1,0 +1,258 @@
+"""What a page shows of a trace: a few facts, and columns of whole numbers."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+import polars as pl
+
+from ...errors import Error, compose
+from .. import layout
+from ..colours import ACTIVITIES, CLASSES, OTHERS
+from ..stats import class_name, stats
+from ..trace import Trace
+from .columns import LARGEST, Column, encode_all
+from .places import Places
+
+Numbers: TypeAlias = npt.NDArray[np.int64]
+UNKNOWN = -1
+SEARCH, ASLEEP, FIRST_TASK = range(3)
+"""What a worker does in a stretch: looks for work, sleeps, runs a task (its row + FIRST_TASK)."""
+
+
+def head(trace: Trace, places: Places | None, tables: Tables) -> dict[str, Any]:
+    """What the page knows besides the columns; JSON."""
+    figures, header = stats(trace), trace.header
+    return {
+        "file": trace.path.name,
+        "program": Path(header.command[0]).name if header.command else "program",
+        "command": list(header.command),
+        "seed": header.seed,
+        "weft": header.weft,
+        "cores": list(header.cores),
+        "machineText": header.machine_text,
+        "stats": figures.to_json(),
+        "origin": tables.origin,
+        "last": tables.last,
+        "workers": header.workers,
+        "classes": tables.classes,
+        "distances": tables.distances,
+        "origins": layout.ORIGINS,
+        "starts": layout.STARTS,
+        "outcomes": layout.OUTCOMES,
+        "activities": [{"name": name, "colour": ACTIVITIES[name]} for name in layout.ACTIVITIES],
+        "places": asdict(places) if places else None,
+    }
+
+
+class Tables:
+    """A trace as columns. Rows of tasks are those of `trace.tasks`, and stand in other columns as row + 1, 0: none.
+
+    Times are nanoseconds after `origin`, the first of all. Raises `Error` where they are too far apart for a browser.
+    """
+
+    origin: int
+    last: int
+    classes: list[dict[str, str]]
+    """Name and colour; the one with the largest total first."""
+    distances: list[float]
+    columns: dict[str, Column]
+
+    def __init__(self, trace: Trace) -> None:
+        self.trace = trace
+        self.tasks = trace.tasks.with_row_index("row", offset=1)
+        self._index = self.tasks.select("task", "row").unique("task", keep="last")
+        times = [
+            self.tasks.select(pl.min_horizontal(pl.col("spawned", "began").min())).item(),
+            trace.activities["begin"].min(),
+            trace.first,
+        ]
+        self.origin = min(t for t in times if t is not None)
+        self.last = trace.last - self.origin
+        made = self._tasks() | self._stretches() | self._activities() | self._steals() | self._edges()
+        try:
+            self.columns = encode_all(made)
+        except OverflowError:
+            raise Error(
+                f"{trace.path}: " + compose("times too far apart", f"{self.last} ns", f"at most {LARGEST} ns")
+            ) from None
+
+    def _rows(self, numbers: pl.Series) -> Numbers:
+        """Rows + 1 of tasks by number, 0 where there is none. A number that came again is the last one's."""
+        found = pl.DataFrame({"task": numbers}, schema={"task": pl.UInt32}, strict=False).join(
+            self._index, on="task", how="left", maintain_order="left"
+        )
+        return _numbers(found["row"].fill_null(0))
+
+    # ---- tasks
+
+    def _tasks(self) -> dict[str, tuple[Numbers, bool]]:
+        tasks = self.tasks
+        spawned = _since(tasks["spawned"], self.origin)
+        began = _since(tasks["began"], self.origin)
+        ended = _since(tasks["ended"], self.origin)
+        return {
+            "taskNumber": (_numbers(tasks["task"]), True),
+            "taskClass": (self._classes(), False),
+            "taskOrigin": (_codes(tasks["origin"]), False),
+            "taskParent": (self._rows(tasks["parent"]), False),
+            "taskSpawner": (self._spawners(), False),
+            "taskWorker": (_numbers(tasks["worker"].fill_null(UNKNOWN)), False),
+            "taskStart": (_codes(tasks["start"]), False),
+            "taskOutcome": (_codes(tasks["outcome"]), False),
+            "taskSpawned": (spawned, True),
+            "taskBegan": (began, True),
+            "taskEnded": (ended, True),
+            "taskOwn": (_numbers(tasks["own"].fill_null(UNKNOWN)), False),
+        } | self._joins()
+
+    def _classes(self) -> Numbers:
+        names = self.tasks.select(class_name().alias("class"), "own")
+        ordered = (
+            names.group_by("class").agg(pl.col("own").sum()).sort("own", "class", descending=[True, False])["class"]
+        )
+        # By name among the shown, so that runs of one program look alike.
+        shown = sorted(ordered.head(len(CLASSES) - (len(ordered) > len(CLASSES))))
+        colours = dict(zip(shown, CLASSES, strict=False))
+        self.classes = [{"name": name, "colour": colours.get(name, OTHERS)} for name in ordered]
+        return _numbers(names["class"].cast(pl.Enum(ordered)).to_physical())
+
+    def _spawners(self) -> Numbers:
+        """The worker that spawned each task; UNKNOWN: a thread that is no worker, or not known."""
+        records = self.trace.records
+        spawns = records[(records["kind"] == layout.KIND["spawn"]) & (records["stream"] < self.trace.header.workers)]
+        spawner = np.full(len(self.tasks) + 1, UNKNOWN, np.int64)
+        spawner[self._rows(_series(spawns["a"].astype(np.uint32)))] = spawns["stream"]
+        return spawner[1:]
+
+    def _joins(self) -> dict[str, tuple[Numbers, bool]]:
+        """`joinTask`, `joinAt`: where a task has waited; `taskJoin`: the join (row + 1) that waits for a task, 0: none.
+
+        Positions among the events, not times, say which join is the first one behind an end: clocks differ a little.
+        """
+        events = self.trace.events.with_row_index("position").filter(pl.col("kind").is_in(["end", "waited"]))
+        waited = events.filter(pl.col("kind") == "waited").with_row_index("join", offset=1)
+        waited = waited.with_columns(
+            pl.Series("row", self._rows(waited["a"])), pl.Series("closure", self._rows(waited["n"]))
+        )
+        ends = events.filter(pl.col("kind") == "end").select(task="a", position="position")
+        ended = ends.with_columns(pl.Series("row", self._rows(ends["task"]))).filter(pl.col("row") > 0)
+        ended = ended.join(
+            self.tasks.select(
+                pl.col("row").cast(pl.Int64), "origin", "group", parent=pl.Series(self._rows(self.tasks["parent"]))
+            ),
+            on="row",
+            how="inner",
+        )
+        of_groups = waited.filter(pl.col("b") > 0)
+        children = ended.filter(pl.col("origin") == "child")
+        # The group of a graph's tasks has no tasks that name it: they carry the number of their run.
+        of_graphs = of_groups.join(children.select("group").unique(), left_on="b", right_on="group", how="anti")
+        join = np.zeros(len(self.tasks) + 1, np.int64)
+        for tasks, key, waits, of in (
+            (children, "group", of_groups, "b"),
+            (ended.filter(pl.col("origin") == "graph"), "parent", of_graphs, "row"),
+        ):
+            found = tasks.sort("position").join_asof(
+                waits.select("position", "join", pl.col(of).alias(key)).sort("position"),
+                on="position",
+                by=key,
+                strategy="forward",
+                check_sortedness=False,
+            )
+            known = found.drop_nulls("join")
+            join[known["row"].to_numpy()] = known["join"].to_numpy()
+        forks = waited.filter((pl.col("b") == 0) & (pl.col("closure") > 0))
+        join[forks["closure"].to_numpy()] = forks["join"].to_numpy()
+        return {
+            "taskJoin": (join[1:], False),
+            "joinTask": (_numbers(waited["row"]), False),
+            "joinAt": (_numbers(waited["at"]) - self.origin, True),
+        }
+
+    # ---- what workers do
+
+    def _stretches(self) -> dict[str, tuple[Numbers, bool]]:
+        segments, idle = self.trace.segments, self.trace.idle
+        ran = segments.select(
+            pl.col("worker").cast(pl.Int32),
+            "begin",
+            "end",
+            pl.Series("what", self._rows(segments["task"])) + (FIRST_TASK - 1),
+        )
+        idled = idle.select(
+            pl.col("worker").cast(pl.Int32),
+            "begin",
+            "end",
+            pl.when("asleep").then(ASLEEP).otherwise(SEARCH).cast(pl.Int64).alias("what"),
+        )
+        return self._lanes("stretch", pl.concat([ran, idled]).sort("worker", "begin", maintain_order=True), True)
+
+    def _activities(self) -> dict[str, tuple[Numbers, bool]]:
+        frame = self.trace.activities.select("worker", "begin", "end", what=pl.col("what").to_physical())
+        return self._lanes("activity", frame, False)
+
+    def _lanes(self, name: str, frame: pl.DataFrame, delta: bool) -> dict[str, tuple[Numbers, bool]]:
+        """By worker, ascending and disjoint: how many, how long after the one before, how long, what.
+
+        What overlaps, in files of no program of ours, is cut.
+        """
+        frame = frame.filter(pl.col("worker") < self.trace.header.workers).with_columns(
+            pl.col("begin", "end") - self.origin
+        )
+        before = pl.col("end").cum_max().shift(1, fill_value=0).over("worker")
+        frame = frame.with_columns(before.alias("before")).with_columns(pl.max_horizontal("begin", "before").alias("begin"))
+        if not (whole := frame["begin"] < frame["end"]).all():
+            frame = frame.filter(whole).with_columns(before.alias("before"))
+        counts = np.bincount(frame["worker"].to_numpy(), minlength=self.trace.header.workers)
+        return {
+            f"{name}Count": (counts.astype(np.int64), False),
+            f"{name}Gap": (_numbers(frame["begin"] - frame["before"]), False),
+            f"{name}Length": (_numbers(frame["end"] - frame["begin"]), False),
+            f"{name}What": (_numbers(frame["what"]), delta),
+        }
+
+    # ---- between them
+
+    def _steals(self) -> dict[str, tuple[Numbers, bool]]:
+        workers = self.trace.header.workers
+        steals = self.trace.steals.filter(pl.col("worker").is_between(0, workers - 1))
+        steals = steals.filter(pl.col("victim").is_between(0, workers - 1))
+        distance = steals["distance"].fill_nan(None)
+        self.distances = distance.unique().drop_nulls().sort().to_list()
+        codes = distance.replace_strict(self.distances, range(1, len(self.distances) + 1), default=0)
+        return {
+            "stealAt": (_numbers(steals["at"]) - self.origin, True),
+            "stealThief": (_numbers(steals["worker"]), False),
+            "stealVictim": (_numbers(steals["victim"]), False),
+            "stealTask": (self._rows(steals["task"]), False),
+            "stealDistance": (_numbers(codes), False),
+        }
+
+    def _edges(self) -> dict[str, tuple[Numbers, bool]]:
+        edges = self.trace.records[self.trace.records["kind"] == layout.KIND["edge"]]
+        before = self._rows(_series(edges["a"].astype(np.uint32)))
+        behind = self._rows(_series(edges["b"].astype(np.uint32)))
+        known = (before > 0) & (behind > 0)
+        return {"edgeFrom": (before[known], True), "edgeTo": (behind[known], True)}
+
+
+def _series(numbers: npt.NDArray[Any]) -> pl.Series:
+    return pl.Series(np.ascontiguousarray(numbers))
+
+
+def _numbers(series: pl.Series) -> Numbers:
+    return series.cast(pl.Int64).to_numpy()
+
+
+def _since(times: pl.Series, origin: int) -> Numbers:
+    return _numbers((times - origin).fill_null(UNKNOWN))
+
+
+def _codes(words: pl.Series) -> Numbers:
+    """Of a closed list; 0: none, 1: the first."""
+    return _numbers((words.to_physical().cast(pl.Int64) + 1).fill_null(0))

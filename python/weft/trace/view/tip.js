@@ -1,0 +1,57 @@
+import { factsOf, nameOf } from "./describe.js";
+import { make } from "./element.js";
+import { count, digits, duration, instant } from "./format.js";
+import { SEARCH } from "./trace.js";
+
+/** The small window beside the pointer. */
+export class Tip {
+  constructor(element, timeline) {
+    this.element = element;
+    this.timeline = timeline;
+  }
+
+  hide() {
+    this.element.hidden = true;
+  }
+
+  /** `at`: what Timeline.at gives. */
+  show(at, x, y) {
+    const said = at && this.tell(at);
+    if (!said) return this.hide();
+    const { element } = this;
+    element.replaceChildren(make("strong", {}, said.title), table(said.rows));
+    element.hidden = false;
+    const box = element.getBoundingClientRect();
+    element.style.left = `${Math.max(4, x + 16 + box.width > innerWidth ? x - box.width - 12 : x + 16)}px`;
+    element.style.top = `${Math.max(4, Math.min(y + 14, innerHeight - box.height - 6))}px`;
+  }
+
+  tell(at) {
+    const { timeline } = this;
+    const { trace } = timeline;
+    if (at.part === "busy") {
+      return { title: `${digits(timeline.busyAt(at.time))} of ${trace.workers} workers busy`, rows: [["at", instant(at.time, timeline.perPixel)]] };
+    }
+    if (at.part === "gutter") {
+      const w = trace.head.stats.workers[at.worker];
+      const rows = [["busy", w.busy], ["searching", w.searching], ["asleep", w.asleep], ["overhead", w.overhead]];
+      return {
+        title: `worker ${at.worker} on core ${w.core}`,
+        rows: [...rows.map(([name, ns]) => [name, duration(ns)]), ["tasks", count(w.tasks)], ["steals", count(w.steals)]],
+      };
+    }
+    if (at.index < 0) return null;
+    const lanes = at.part === "activity" ? trace.activities : trace.lanes;
+    const [begin, end] = [lanes.begin[at.index], lanes.end[at.index]];
+    const rows = [["this stretch", `${duration(end - begin)} from ${instant(begin, 1)}`]];
+    if (at.others > 0) rows.push(["in this pixel", `${count(at.others)} more`]);
+    if (at.part === "activity") return { title: trace.head.activities[lanes.what[at.index]].name, rows };
+    const task = trace.taskOf(at.index);
+    if (task < 0) return { title: lanes.what[at.index] === SEARCH ? "looks for work" : "asleep", rows };
+    return { title: nameOf(trace, task), rows: [...rows, ...factsOf(trace, task)] };
+  }
+}
+
+function table(rows) {
+  return make("table", {}, ...rows.map(([name, text]) => make("tr", {}, make("th", {}, name), make("td", {}, text))));
+}
