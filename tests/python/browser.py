@@ -10,13 +10,12 @@ import shutil
 import signal
 import subprocess
 import time
-from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 from types import TracebackType
 from typing import Any
 
-PATIENCE = 60
+PATIENCE = 30
 """Seconds until a browser that says nothing counts as broken."""
 _FLAGS = (
     "--headless --no-sandbox --disable-gpu --disable-quic --no-first-run --no-default-browser-check "
@@ -153,14 +152,13 @@ class Browser:
             raise BrowserError(details.get("exception", {}).get("description", details["text"]))
         return answer["result"].get("value")
 
-    def wait_for(self, script: str, done: Callable[[Any], bool] = bool) -> Any:
-        """The value of an expression as soon as it is `done`."""
+    def wait_for(self, script: str, wanted: Any = True) -> None:
+        """Until an expression has the wanted value; True: any that is true."""
         until = time.monotonic() + PATIENCE
-        while not done(value := self.run(script)):
+        while (value := self.run(f"Boolean({script})" if wanted is True else script)) != wanted:
             if time.monotonic() > until:
-                raise BrowserError(f"still {value!r}: {script}; the console said {self.log}")
+                raise BrowserError(f"still {value!r}, not {wanted!r}: {script}; the console said {self.log}")
             time.sleep(0.02)
-        return value
 
     def mouse(self, kind: str, x: float, y: float, **more: Any) -> None:
         """`kind`: mousePressed, mouseReleased, mouseMoved, mouseWheel."""
@@ -171,8 +169,8 @@ class Browser:
         for kind in ("mousePressed", "mouseReleased"):
             self.mouse(kind, x, y, button="left", clickCount=1)
 
-    def key(self, key: str, text: str = "") -> None:
-        self.send("Input.dispatchKeyEvent", type="keyDown", key=key, text=text)
+    def key(self, key: str) -> None:
+        self.send("Input.dispatchKeyEvent", type="keyDown", key=key)
         self.send("Input.dispatchKeyEvent", type="keyUp", key=key)
 
     def picture(self, path: Path) -> None:

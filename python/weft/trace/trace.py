@@ -177,12 +177,11 @@ class Trace:
 
     @cached_property
     def activities(self) -> pl.DataFrame:
-        """In the model, what each worker was busy with, disjoint: `worker`, `what` (one of layout.ACTIVITIES), `begin`,
+        """In the model, what each worker was busy with, ascending and disjoint: `worker`, `what` (one of layout.ACTIVITIES), `begin`,
         `end` (ns). Traces of real threads have none.
         """
-        of = self.records[
-            (self.records["kind"] == layout.KIND["activity"]) & (self.records["what"] < len(layout.ACTIVITIES))
-        ]
+        kind, what = self.records["kind"], self.records["what"]
+        of = self.records[(kind == layout.KIND["activity"]) & (what < len(layout.ACTIVITIES))]
         frame = pl.DataFrame(
             {
                 "worker": of["stream"].astype(np.int32),
@@ -191,7 +190,7 @@ class Trace:
                 "end": of["at"].astype(np.int64),
             }
         )
-        return frame.sort("worker", "begin", maintain_order=True)
+        return frame.sort("worker", maintain_order=True)
 
     @cached_property
     def steals(self) -> pl.DataFrame:

@@ -54,42 +54,35 @@ export class Choice {
 
   ofRange([begin, end]) {
     const { trace } = this.state;
-    const within = tasksWithin(trace, begin, end);
-    const busy = within.reduce((sum, [, spent]) => sum + spent, 0);
-    const classes = new Map();
-    for (const [row, spent] of within) {
-      const of = classes.get(trace.taskClass[row]) ?? { name: trace.className(row), number: 0, spent: 0 };
-      of.number++;
-      of.spent += spent;
-      classes.set(trace.taskClass[row], of);
-    }
-    const listed = within.slice(0, MOST_LISTED);
+    const within = tasksWithin(trace, begin, end, MOST_LISTED);
+    const classes = within.classes.map((of, i) => ({ ...of, name: trace.head.classes[i].name })).filter((of) => of.number > 0);
+    const busy = classes.reduce((sum, of) => sum + of.spent, 0);
     const draw = () => {
       this.drawsRange = !this.drawsRange;
       this.draw();
     };
     const about = make("div", { class: "about" },
       make("h2", {}, duration(end - begin)),
-      make("p", {}, `${instant(begin, (end - begin) / 100)} to ${instant(end, (end - begin) / 100)}; ${count(within.length)} tasks ran, workers were busy ${share(busy, (end - begin) * trace.workers)} of the time.`),
+      make("p", {}, `${instant(begin, (end - begin) / 100)} to ${instant(end, (end - begin) / 100)}; ${count(within.number)} tasks ran, workers were busy ${share(busy, (end - begin) * trace.workers)} of the time.`),
       make("div", { class: "buttons" },
         make("button", { type: "button", onclick: () => this.state.look(begin, end) }, "Zoom in"),
         make("button", { type: "button", id: "draw-range", onclick: draw },
-          this.drawsRange ? "List them" : within.length > MOST_NODES ? `Draw the ${MOST_NODES} longest` : "Draw their graph")),
+          this.drawsRange ? "List them" : within.number > MOST_NODES ? `Draw the ${MOST_NODES} longest` : "Draw their graph")),
       sortedTable("Classes there", [
         { title: "class", key: (r) => r.name, text: (r) => r.name },
         { title: "tasks", key: (r) => r.number, text: (r) => count(r.number) },
         { title: "time there", key: (r) => r.spent, text: (r) => duration(r.spent) },
-      ], [...classes.values()], { sortBy: 2 }).element,
+      ], classes, { sortBy: 2 }).element,
       this.drawsRange ? legend() : null);
-    if (this.drawsRange) return [about, this.graph(partOf(trace, within.map(([row]) => row)), -1)];
-    const caption = listed.length < within.length ? `The ${MOST_LISTED} longest of ${count(within.length)} tasks` : "Tasks that ran there";
+    if (this.drawsRange) return [about, this.graph(partOf(trace, within.longest.map(([row]) => row)), -1)];
+    const caption = within.longest.length < within.number ? `The ${MOST_LISTED} longest of ${count(within.number)} tasks` : "Tasks that ran there";
     return [about, make("div", { class: "listed" }, sortedTable(caption, [
       { title: "task", key: ([row]) => trace.taskNumber[row], text: ([row]) => `#${trace.taskNumber[row]}` },
       { title: "class", key: ([row]) => trace.className(row), text: ([row]) => trace.className(row) },
       { title: "time there", key: ([, spent]) => spent, text: ([, spent]) => duration(spent) },
       { title: "own time", key: ([row]) => trace.taskOwn[row], text: ([row]) => (trace.taskOwn[row] < 0 ? "not known" : duration(trace.taskOwn[row])) },
       { title: "began", key: ([row]) => trace.taskBegan[row], text: ([row]) => (trace.taskBegan[row] < 0 ? "not known" : instant(trace.taskBegan[row], 1)) },
-    ], listed, { sortBy: 2, pick: ([row]) => this.state.choose(row) }).element)];
+    ], within.longest, { sortBy: 2, pick: ([row]) => this.state.choose(row) }).element)];
   }
 
   graph(part, row) {

@@ -64,8 +64,8 @@ class Tables:
 
     def __init__(self, trace: Trace) -> None:
         self.trace = trace
-        self.tasks = trace.tasks.with_row_index("row", offset=1)
-        self._index = self.tasks.select("task", "row").unique("task", keep="last")
+        self.tasks = trace.tasks
+        self._rows = _Rows(self.tasks["task"].to_numpy())
         times = [
             self.tasks.select(pl.min_horizontal(pl.col("spawned", "began").min())).item(),
             trace.activities["begin"].min(),
@@ -81,13 +81,6 @@ class Tables:
                 f"{trace.path}: " + compose("times too far apart", f"{self.last} ns", f"at most {LARGEST} ns")
             ) from None
 
-    def _rows(self, numbers: pl.Series) -> Numbers:
-        """Rows + 1 of tasks by number, 0 where there is none. A number that came again is the last one's."""
-        found = pl.DataFrame({"task": numbers}, schema={"task": pl.UInt32}, strict=False).join(
-            self._index, on="task", how="left", maintain_order="left"
-        )
-        return _numbers(found["row"].fill_null(0))
-
     # ---- tasks
 
     def _tasks(self) -> dict[str, tuple[Numbers, bool]]:
@@ -99,7 +92,7 @@ class Tables:
             "taskNumber": (_numbers(tasks["task"]), True),
             "taskClass": (self._classes(), False),
             "taskOrigin": (_codes(tasks["origin"]), False),
-            "taskParent": (self._rows(tasks["parent"]), False),
+            "taskParent": (self._rows(tasks["parent"].fill_null(0).to_numpy()), False),
             "taskSpawner": (self._spawners(), False),
             "taskWorker": (_numbers(tasks["worker"].fill_null(UNKNOWN)), False),
             "taskStart": (_codes(tasks["start"]), False),
@@ -126,7 +119,7 @@ class Tables:
         records = self.trace.records
         spawns = records[(records["kind"] == layout.KIND["spawn"]) & (records["stream"] < self.trace.header.workers)]
         spawner = np.full(len(self.tasks) + 1, UNKNOWN, np.int64)
-        spawner[self._rows(_series(spawns["a"].astype(np.uint32)))] = spawns["stream"]
+        spawner[self._rows(spawns["a"])] = spawns["stream"]
         return spawner[1:]
 
     def _joins(self) -> dict[str, tuple[Numbers, bool]]:
@@ -134,31 +127,32 @@ class Tables:
 
         Positions among the events, not times, say which join is the first one behind an end: clocks differ a little.
         """
-        events = self.trace.events.with_row_index("position").filter(pl.col("kind").is_in(["end", "waited"]))
-        waited = events.filter(pl.col("kind") == "waited").with_row_index("join", offset=1)
+        events, tasks = self.trace.events, self.tasks
+        kinds = events["kind"].to_physical().to_numpy()
+        ends = np.flatnonzero(kinds == layout.KIND["end"])
+        ended = np.full(len(tasks) + 1, UNKNOWN, np.int64)
+        ended[self._rows(events["a"].to_numpy()[ends])] = ends
+        positions = np.flatnonzero(kinds == layout.KIND["waited"])
+        waited = events[positions].select("at", "a", "b", "n").with_row_index("join", offset=1)
         waited = waited.with_columns(
-            pl.Series("row", self._rows(waited["a"])), pl.Series("closure", self._rows(waited["n"]))
+            pl.Series("position", positions), pl.Series("row", self._rows(waited["a"].to_numpy()))
         )
-        ends = events.filter(pl.col("kind") == "end").select(task="a", position="position")
-        ended = ends.with_columns(pl.Series("row", self._rows(ends["task"]))).filter(pl.col("row") > 0)
-        ended = ended.join(
-            self.tasks.select(
-                pl.col("row").cast(pl.Int64), "origin", "group", parent=pl.Series(self._rows(self.tasks["parent"]))
-            ),
-            on="row",
-            how="inner",
+
+        of_tasks = tasks.select(
+            "group", "origin", pl.Series("position", ended[1:]), pl.int_range(1, pl.len() + 1).alias("row")
         )
-        of_groups = waited.filter(pl.col("b") > 0)
-        children = ended.filter(pl.col("origin") == "child")
+        of_tasks = of_tasks.filter(pl.col("position") != UNKNOWN)
+        children = of_tasks.filter(pl.col("origin") == "child")
         # The group of a graph's tasks has no tasks that name it: they carry the number of their run.
+        of_groups = waited.filter(pl.col("b") > 0)
         of_graphs = of_groups.join(children.select("group").unique(), left_on="b", right_on="group", how="anti")
-        join = np.zeros(len(self.tasks) + 1, np.int64)
-        for tasks, key, waits, of in (
-            (children, "group", of_groups, "b"),
-            (ended.filter(pl.col("origin") == "graph"), "parent", of_graphs, "row"),
-        ):
-            found = tasks.sort("position").join_asof(
-                waits.select("position", "join", pl.col(of).alias(key)).sort("position"),
+        parents = self._rows(tasks["parent"].fill_null(0).to_numpy())
+        graphs = of_tasks.filter(pl.col("origin") == "graph")
+        graphs = graphs.with_columns(pl.Series("parent", parents[graphs["row"].to_numpy() - 1]))
+        join = np.zeros(len(tasks) + 1, np.int64)
+        for waiters, of, waited_for, key in ((of_groups, "b", children, "group"), (of_graphs, "row", graphs, "parent")):
+            found = waited_for.sort("position").join_asof(
+                waiters.select("position", "join", pl.col(of).alias(key)),
                 on="position",
                 by=key,
                 strategy="forward",
@@ -166,8 +160,8 @@ class Tables:
             )
             known = found.drop_nulls("join")
             join[known["row"].to_numpy()] = known["join"].to_numpy()
-        forks = waited.filter((pl.col("b") == 0) & (pl.col("closure") > 0))
-        join[forks["closure"].to_numpy()] = forks["join"].to_numpy()
+        forks = waited.filter(pl.col("b") == 0)
+        join[self._rows(forks["n"].to_numpy())] = forks["join"].to_numpy()
         return {
             "taskJoin": (join[1:], False),
             "joinTask": (_numbers(waited["row"]), False),
@@ -182,7 +176,7 @@ class Tables:
             pl.col("worker").cast(pl.Int32),
             "begin",
             "end",
-            pl.Series("what", self._rows(segments["task"])) + (FIRST_TASK - 1),
+            pl.Series("what", self._rows(segments["task"].to_numpy())) + (FIRST_TASK - 1),
         )
         idled = idle.select(
             pl.col("worker").cast(pl.Int32),
@@ -229,20 +223,40 @@ class Tables:
             "stealAt": (_numbers(steals["at"]) - self.origin, True),
             "stealThief": (_numbers(steals["worker"]), False),
             "stealVictim": (_numbers(steals["victim"]), False),
-            "stealTask": (self._rows(steals["task"]), False),
+            "stealTask": (self._rows(steals["task"].to_numpy()), False),
             "stealDistance": (_numbers(codes), False),
         }
 
     def _edges(self) -> dict[str, tuple[Numbers, bool]]:
         edges = self.trace.records[self.trace.records["kind"] == layout.KIND["edge"]]
-        before = self._rows(_series(edges["a"].astype(np.uint32)))
-        behind = self._rows(_series(edges["b"].astype(np.uint32)))
+        before, behind = self._rows(edges["a"]), self._rows(edges["b"])
         known = (before > 0) & (behind > 0)
         return {"edgeFrom": (before[known], True), "edgeTo": (behind[known], True)}
 
 
-def _series(numbers: npt.NDArray[Any]) -> pl.Series:
-    return pl.Series(np.ascontiguousarray(numbers))
+class _Rows:
+    """Rows + 1 of tasks by number, 0 where there is none. A number that came again is the last one's."""
+
+    def __init__(self, numbers: npt.NDArray[np.uint32]) -> None:
+        largest = int(numbers.max(initial=0))
+        # Workers take numbers by the thousand and need not use them up.
+        self._dense = largest <= 16 * len(numbers) + 4_000_000
+        if self._dense:
+            self._table = np.zeros(largest + 1, np.uint32)
+            self._table[numbers] = np.arange(1, len(numbers) + 1, dtype=np.uint32)
+            self._table[0] = 0
+        else:
+            self._order = np.argsort(numbers, kind="stable")
+            self._sorted = numbers[self._order]
+
+    def __call__(self, numbers: npt.NDArray[np.integer]) -> Numbers:
+        asked = numbers.astype(np.uint32)
+        if self._dense:
+            known = asked < len(self._table)
+            return np.where(known, self._table[np.where(known, asked, 0)], 0).astype(np.int64)
+        places = np.searchsorted(self._sorted, asked, side="right") - 1
+        found = (places >= 0) & (self._sorted[places] == asked) & (asked > 0)
+        return np.where(found, self._order[places] + 1, 0)
 
 
 def _numbers(series: pl.Series) -> Numbers:

@@ -84,7 +84,7 @@ function joinBox(trace, node, x, y) {
   return makeSvg("g", { class: "wait" },
     makeSvg("title", {}, label),
     makeSvg("path", { d: `M${x - r} ${y} L${x} ${y - r} L${x + r} ${y} L${x} ${y + r} z` }),
-    makeSvg("text", { x: x + r + 4, y: y + 4, class: "own" }, `join of #${trace.taskNumber[node.row]}`));
+    makeSvg("text", { x: x + r + 4, y: y + 4, class: "own" }, `join in #${trace.taskNumber[node.row]}`));
 }
 
 /** At most `most` characters; the end, which has the task's number, stays. */

@@ -109,16 +109,32 @@ export function partOf(trace, rows) {
   return part.connect();
 }
 
-/** Rows of the tasks that ran between two times, the longest there first, and how long they did: [row, ns] each. */
-export function tasksWithin(trace, begin, end) {
-  const spent = new Map();
+/**
+ * Of the tasks that ran between two times: how many of each class and how long there, {number, spent} by index of the
+ * class, and [row, ns] of the `most` longest, the longest first.
+ */
+export function tasksWithin(trace, begin, end, most) {
+  const spent = new Float64Array(trace.tasks);
   const { lanes } = trace;
   for (let w = 0; w < trace.workers; w++) {
     for (let i = Math.max(lanes.first[w], lanes.lastBefore(w, begin)); i < lanes.first[w + 1] && lanes.begin[i] < end; i++) {
       const task = trace.taskOf(i);
       const inside = Math.min(lanes.end[i], end) - Math.max(lanes.begin[i], begin);
-      if (task >= 0 && inside > 0) spent.set(task, (spent.get(task) ?? 0) + inside);
+      if (task >= 0 && inside > 0) spent[task] += inside;
     }
   }
-  return [...spent].sort((a, b) => b[1] - a[1]);
+  const classes = trace.head.classes.map(() => ({ number: 0, spent: 0 }));
+  for (let row = 0; row < trace.tasks; row++) {
+    if (spent[row] === 0) continue;
+    const of = classes[trace.taskClass[row]];
+    of.number++;
+    of.spent += spent[row];
+  }
+  // Only those above a bound that at most `most` reach need sorting.
+  const sorted = spent.filter((ns) => ns > 0).sort();
+  const bound = sorted.length > most ? sorted[sorted.length - most] : 0;
+  const longest = [];
+  for (let row = 0; row < trace.tasks; row++) if (spent[row] > 0 && spent[row] >= bound) longest.push([row, spent[row]]);
+  longest.sort((a, b) => b[1] - a[1]);
+  return { number: sorted.length, classes, longest: longest.slice(0, most) };
 }

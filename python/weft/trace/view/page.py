@@ -33,7 +33,10 @@ def write_page(output: str | Path, head: Mapping[str, Any], columns: Mapping[str
         "head": _json({**head, "columns": described}),
         "script": script,
     }
-    before, behind = re.sub(r"\{\{(\w+)\}\}", lambda m: parts.get(m[1], m[0]), _source("page.html")).split("{{columns}}")
+    # Each place once: what is put in may look like a place itself.
+    before, behind = (
+        re.sub(r"\{\{(\w+)\}\}", lambda place: parts[place[1]], half) for half in _source("page.html").split("{{columns}}")
+    )
     with open(output, "w", encoding="utf-8") as file:
         file.write(before)
         for name, column in columns.items():

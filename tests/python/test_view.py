@@ -1,0 +1,596 @@
+"""`weft trace view`: the page, opened in a browser without a window."""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+import weft
+from browser import Browser
+from conftest import MACHINE
+from hypothesis import given
+from hypothesis import strategies as st
+from weft.cli import run
+from weft.cli.trace import duration
+from weft.trace import layout
+from weft.trace.stats import stats
+from weft.trace.view import view
+from weft.trace.view.columns import LARGEST, encode
+from weft.trace.view.page import bundle
+from writing import BELOW, CHILD, FRESH, GRAPH, ROOT, TraceFile, double, stolen_parent
+
+Write = Callable[[TraceFile], Path]
+Open = Callable[..., Browser]
+
+
+@pytest.fixture(scope="module")
+def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Browser]:
+    with Browser(tmp_path_factory.mktemp("profile")) as started:
+        yield started
+
+
+@pytest.fixture
+def show(browser: Browser, tmp_path: Path) -> Open:
+    """Opens the page of a trace and waits until it is there. Nothing may have gone wrong, nothing have been fetched."""
+
+    def opened(trace: Path, machine: Path | None = None) -> Browser:
+        page = tmp_path / "page.html"
+        view(weft.read_trace(trace), page, str(machine) if machine else None)
+        browser.open(page)
+        browser.wait_for("window.weft?.ready")
+        drawn(browser)
+        assert browser.log == [] and browser.requests == [page.as_uri()]
+        return browser
+
+    return opened
+
+
+def drawn(browser: Browser) -> None:
+    """What was asked for is on the screen."""
+    browser.run("new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))")
+
+
+def texts(browser: Browser, selector: str) -> list[str]:
+    found: list[str] = browser.run(f"[...document.querySelectorAll({json.dumps(selector)})].map((e) => e.textContent)")
+    return found
+
+
+def rows(browser: Browser, panel: str) -> list[list[str]]:
+    found: list[list[str]] = browser.run(
+        f"[...document.querySelectorAll('#{panel} tbody tr')].map((r) => [...r.cells].map((c) => c.textContent))"
+    )
+    return found
+
+
+def where(browser: Browser, selector: str) -> tuple[float, float, float, float]:
+    """Left, top, width, height."""
+    box = browser.run(
+        f"(({{left, top, width, height}}) => [left, top, width, height])"
+        f"(document.querySelector({json.dumps(selector)}).getBoundingClientRect())"
+    )
+    return box[0], box[1], box[2], box[3]
+
+
+def place_of(browser: Browser, worker: int, time: float) -> tuple[float, float]:
+    """Of a point of the timeline, on the screen."""
+    left, top, _, _ = where(browser, "#timeline")
+    x, y = browser.run(f"[weft.timeline.x({time}), weft.timeline.middle({worker})]")
+    return left + x, top + y
+
+
+def pixels(browser: Browser, canvas: str) -> str:
+    value: str = browser.run(f"document.getElementById('{canvas}').toDataURL()")
+    return value
+
+
+def is_duration(text: str, ns: float) -> bool:
+    """Three digits of it; whichever neighbour, for what lies in the middle of two."""
+    number, unit = text.split()
+    shown = float(number) * {"ns": 1, "us": 1e3, "ms": 1e6, "s": 1e9}[unit]
+    digit = 10.0 ** (math.floor(math.log10(ns)) - 2) if ns > 0 else 0
+    return abs(shown - ns) <= digit / 2 * (1 + 1e-9) and duration(ns).endswith(f" {unit}")
+
+
+# ---- what is shown is what the trace says
+
+
+def test_the_figures_are_those_of_stats(show: Open, modelled: Path, threaded: Path) -> None:
+    for path in (modelled, threaded):
+        s = stats(weft.read_trace(path))
+        page = show(path)
+        assert s.parallelism is not None and s.balance is not None
+        shown = dict(zip(texts(page, "#figures dt"), texts(page, "#figures dd"), strict=True))
+        assert shown["time"].startswith(duration(s.elapsed)) and ("virtual" in shown["time"]) == (path == modelled)
+        assert (shown["work T1"], shown["span T∞"], shown["bound"]) == tuple(
+            duration(float(ns)) for ns in (s.work, s.span, s.bound)
+        )
+        assert (shown["parallelism"], shown["balance"]) == (f"{s.parallelism:.3g}", f"{s.balance:.3g}")
+        assert shown["tasks"] == f"{s.tasks:,}" and shown["events"] == f"{s.events:,}"
+        assert shown["steals"] == str(len(weft.read_trace(path).steals))
+        assert s.policy in texts(page, "#facts")[0] and s.machine in texts(page, "#facts")[0]
+        for row, c in zip(rows(page, "panel-classes"), s.classes, strict=True):
+            assert row[:2] == [c.name, f"{c.count:,}"]
+            for text, ns in zip(row[2:], (c.total, c.min, c.median, c.q3, c.max), strict=True):
+                assert is_duration(text, ns)
+        workers = rows(page, "panel-workers")
+        assert [(int(r[0]), r[-2], r[-1]) for r in workers] == [(w.worker, str(w.tasks), str(w.steals)) for w in s.workers]
+        assert page.run("document.getElementById('notes').hidden")
+
+
+def test_the_page_has_the_tables_of_the_trace(show: Open, modelled: Path, threaded: Path) -> None:
+    for path in (modelled, threaded):
+        trace, page = weft.read_trace(path), show(path)
+        origin = page.run("weft.trace.head.origin")
+        tasks = trace.tasks
+        for column, name, lower in (
+            ("task", "taskNumber", 0), ("spawned", "taskSpawned", origin), ("began", "taskBegan", origin),
+            ("ended", "taskEnded", origin), ("own", "taskOwn", 0), ("worker", "taskWorker", 0),
+        ):  # fmt: skip
+            assert page.run(f"[...weft.trace.{name}]") == (tasks[column].cast(pl.Int64) - lower).to_list()
+        number = {row + 1: n for row, n in enumerate(tasks["task"].to_list())} | {0: None}
+        assert [number[p] for p in page.run("[...weft.trace.taskParent]")] == tasks["parent"].to_list()
+        lanes = page.run("(({first, begin, end, what}) => [[...first], [...begin], [...end], [...what]])(weft.trace.lanes)")
+        first, begin, end, what = lanes
+        shown = [
+            (worker, number[what[i] - 1] if what[i] > 1 else ("search", "asleep")[what[i]], begin[i], end[i])
+            for worker in range(trace.header.workers)
+            for i in range(first[worker], first[worker + 1])
+        ]
+        wanted = [(w, t, b - origin, e - origin) for w, t, b, e in trace.segments.rows()]
+        wanted += [(w, "asleep" if a else "search", b - origin, e - origin) for w, a, b, e in trace.idle.rows()]
+        assert shown == sorted(wanted, key=lambda s: (s[0], s[2]))
+        activities = page.run("[[...weft.trace.activities.begin], [...weft.trace.activities.end], [...weft.trace.activities.what]]")
+        of_model = [((trace.activities[c] - origin).to_list()) for c in ("begin", "end")]
+        assert activities == [*of_model, trace.activities["what"].to_physical().to_list()]
+        steals = page.run("[[...weft.trace.stealThief], [...weft.trace.stealVictim], [...weft.trace.stealAt]]")
+        assert steals == [trace.steals["worker"].to_list(), trace.steals["victim"].to_list(), (trace.steals["at"] - origin).to_list()]
+        edges = page.run("[...weft.trace.edgeFrom].map((f, i) => [f, weft.trace.edgeTo[i]])")
+        noted = trace.records[trace.records["kind"] == layout.KIND["edge"]]
+        assert [(number[a], number[b]) for a, b in edges] == list(zip(noted["a"].tolist(), noted["b"].tolist(), strict=True))
+
+
+def test_time_is_covered_as_the_stretches_say(show: Open, modelled: Path) -> None:
+    """The sums before every so many stretches give what adding all of them up gives, at any edge."""
+    page, trace = show(modelled), weft.read_trace(modelled)
+    edges = np.linspace(0, page.run("weft.trace.last"), 997)
+    sums = np.array(
+        page.run(
+            f"""(() => {{ const edges = Float64Array.from({edges.tolist()}); const size = weft.timeline.palette.size;
+            return [...Array(weft.trace.workers).keys()].map((w) => {{ const out = new Float64Array(edges.length * size);
+            weft.timeline.cover.before(w, edges, out); return [...out]; }}); }})()"""
+        )
+    ).reshape(trace.header.workers, len(edges), -1)
+    origin = page.run("weft.trace.head.origin")
+    for worker in range(trace.header.workers):
+        of = trace.segments.filter(pl.col("worker") == worker)
+        begin, end = of["begin"].to_numpy() - origin, of["end"].to_numpy() - origin
+        wanted = [np.clip(edge - begin, 0, end - begin).sum() for edge in edges]
+        assert np.allclose(sums[worker, :, :-2].sum(axis=1), wanted)
+
+
+def test_busy_workers(show: Open, write: Write) -> None:
+    page = show(write(stolen_parent()))
+    page.run("weft.state.look(35, 45)")  # the child runs on worker 0; the parent on worker 1 from 40 on, 5 after the first
+    drawn(page)
+    assert page.run("[weft.timeline.busyAt(36), weft.timeline.busyAt(44)].map((b) => Math.round(b * 1000) / 1000)") == [2, 2]
+    page.run("weft.state.look(0, 115)")
+    drawn(page)
+    assert page.run("Math.round(weft.timeline.busyAt(60) * 1000) / 1000") == 1
+
+
+def test_steals_by_the_parts_of_the_machine(show: Open, modelled: Path) -> None:
+    trace = weft.read_trace(modelled)
+    page = show(modelled, MACHINE)
+    captions = texts(page, "#panel-steals caption")
+    assert [c.split(":")[0] for c in captions] == ["By distance", "By package", "By cache domain", "By worker"]
+    machine = weft.machine(str(MACHINE))
+    package = {
+        w: next(i for i, p in enumerate(machine["packages"]) if p["ranks"][0] <= c < p["ranks"][1])
+        for w, c in enumerate(trace.header.cores)
+    }
+    count = np.zeros((4, 4), int)
+    for _, thief, victim, _, _ in trace.steals.rows():
+        count[package[thief], package[victim]] += 1
+    cells = page.run(
+        "[...document.querySelectorAll('#panel-steals table')[1].tBodies[0].rows].map((r) => [...r.cells].slice(1).map((c) => c.textContent))"
+    )
+    assert [[0 if c == "·" else int(c) for c in row] for row in cells] == count.tolist()
+    by_worker = [int(n) for n in texts(page, "#panel-steals table:last-child tbody td") if n != "·"]
+    assert sum(by_worker) == len(trace.steals)
+    assert "By package" not in " ".join(texts(show(modelled), "#panel-steals caption")), "the machine is not this one"
+
+
+def test_activities_of_the_model(show: Open, modelled: Path, threaded: Path) -> None:
+    page = show(modelled)
+    assert not page.run("document.getElementById('activity-legend').hidden")
+    worker, begin, end, what = page.run(
+        """(() => { const a = weft.trace.activities; const i = a.what.indexOf(0); const w = a.first.findIndex((f) => f > i) - 1;
+        return [w, a.begin[i], a.end[i], weft.trace.head.activities[a.what[i]].name]; })()"""
+    )
+    assert what == "compute"
+    page.run(f"weft.state.look({begin}, {end})")
+    drawn(page)
+    x, y = place_of(page, worker, (begin + end) / 2)
+    page.mouse("mouseMoved", x, y + page.run("weft.timeline.lane / 2"))
+    assert texts(page, "#tip strong") == ["compute"]
+    assert show(threaded).run("document.getElementById('activity-legend').hidden")
+
+
+def test_what_is_lost_is_said(show: Open, write: Write) -> None:
+    events = ((0, "spawn", 1), (0, "begin", 1), (5, "lost", 3), (9, "end", 1))
+    page = show(write(TraceFile().stream(0, *events)))
+    assert texts(page, "#notes li") == stats(weft.read_trace(write(TraceFile().stream(0, *events)))).notes
+    assert not page.run("document.getElementById('notes').hidden")
+    assert "at least" in texts(page, "[data-figure='work T1'] dd")[0]
+
+
+# ---- looking around
+
+
+def test_wheel_keys_drag_and_brush(show: Open, modelled: Path) -> None:
+    page = show(modelled)
+    last = page.run("weft.trace.last")
+    look = "[weft.state.begin, weft.state.end]"
+    assert page.run(look) == [0, last]
+    before = pixels(page, "timeline")
+    x, y = place_of(page, 3, last / 2)
+    page.mouse("mouseWheel", x, y, deltaX=0, deltaY=-400)
+    page.wait_for("weft.state.begin > 0")
+    begin, end = page.run(look)
+    assert begin < last / 2 < end < last and (end - begin) < 0.8 * last
+    assert (last / 2 - begin) / (end - begin) == pytest.approx(0.5, abs=0.01), "the point under the pointer moves"
+    drawn(page)
+    assert pixels(page, "timeline") != before
+
+    page.mouse("mousePressed", x, y, button="left", clickCount=1)
+    page.mouse("mouseMoved", x + 100, y, button="left")
+    page.mouse("mouseReleased", x + 100, y, button="left", clickCount=1)
+    moved = page.run(look)
+    assert moved[0] < begin and moved[1] - moved[0] == pytest.approx(end - begin)
+    assert page.run("weft.state.task") == -1, "a drag chooses nothing"
+
+    page.run("document.getElementById('timeline').focus()")
+    page.key("ArrowRight")
+    assert page.run(look)[0] > moved[0]
+    page.key("+")
+    assert page.run("weft.state.end - weft.state.begin") == pytest.approx((end - begin) / 1.5)
+    page.key("0")
+    assert page.run(look) == [0, last]
+    drawn(page)
+    assert pixels(page, "timeline") == before
+
+    left, top, width, _ = where(page, "#overview")
+    page.mouse("mousePressed", left + width / 4, top + 20, button="left", clickCount=1)
+    page.mouse("mouseMoved", left + width / 2, top + 20, button="left")
+    page.mouse("mouseReleased", left + width / 2, top + 20, button="left", clickCount=1)
+    assert page.run(look) == pytest.approx([last / 4, last / 2], rel=0.02)
+
+
+def test_the_closest_look_is_exact(show: Open, write: Write) -> None:
+    page = show(write(stolen_parent()))
+    for _ in range(60):
+        page.run("weft.state.zoom(1 / 2, 35)")
+    assert page.run("weft.state.end - weft.state.begin") == 10
+    page.run("weft.state.look(30, 50)")
+    drawn(page)
+    colours = page.run(
+        """[34.5, 35.5, 44.5, 45.5].map((t) => { const c = document.getElementById('timeline'); const t_ = weft.timeline;
+        return [...c.getContext('2d').getImageData(Math.round(t_.x(t)), Math.round(t_.top(1)) + 3, 1, 1).data].join(); })"""
+    )
+    assert colours[1] == colours[2] and colours[0] != colours[1] and colours[3] != colours[2], "worker 1 runs the root 35 to 45"
+
+
+def test_a_chosen_task(show: Open, write: Write) -> None:
+    page = show(write(stolen_parent()))
+    x, y = place_of(page, 0, 50)
+    page.mouse("mouseMoved", x, y)
+    assert texts(page, "#tip strong") == ["child #2"] and "(root) #1" in " ".join(texts(page, "#tip td"))
+    assert page.run("weft.state.hovered") == 1
+    page.click(x, y)
+    page.wait_for("document.querySelector('.graph')")
+    assert texts(page, "#panel-task h2") == ["child #2"]
+    facts = dict(zip(texts(page, ".task-facts dt"), texts(page, ".task-facts dd"), strict=True))
+    assert facts["own time"] == "80 ns" and facts["parent"] == "(root) #1" and facts["start"] == "below"
+    assert facts["joined"] == "105 ns"
+    assert page.run("[...document.querySelectorAll('.graph .task')].map((t) => t.dataset.task)") == ["2", "1"]
+    assert page.run("document.querySelectorAll('.graph .edge.spawn').length") == 1
+    assert page.run("document.querySelectorAll('.graph .edge.join').length") == 1
+    assert texts(page, "#say") == ["child #2"]
+    # A click on its parent's box, and the keys.
+    page.run("document.querySelector('.graph .task[data-task=\"1\"]').dispatchEvent(new MouseEvent('click', {bubbles: true}))")
+    page.wait_for("document.querySelector('#panel-task h2').textContent", "(root) #1")
+    assert page.run("weft.timeline.chosen.stretches.map((s) => s.worker)") == [0, 1, 0]
+    assert page.run("weft.timeline.chosen.steals.length") == 1
+    page.run("document.getElementById('timeline').focus()")
+    page.key(".")
+    assert page.run("weft.state.task") == 1
+    page.key("ArrowDown")
+    assert page.run("weft.state.task") == 0
+    page.key("Escape")
+    assert page.run("weft.state.task") == -1
+
+
+def test_the_graph_around_a_task(show: Open, threaded: Path) -> None:
+    trace, page = weft.read_trace(threaded), show(threaded)
+    noted = trace.records[trace.records["kind"] == layout.KIND["edge"]]
+    edges = list(zip(noted["a"].tolist(), noted["b"].tolist(), strict=True))
+    task = next(a for a, b in edges if any(a == d for _, d in edges))  # it has neighbours on both sides
+    page.run(f"weft.state.choose(weft.trace.rowOf({task}))")
+    page.wait_for("document.querySelector('.graph')")
+    page.run("(() => { const d = document.getElementById('depth'); d.value = 1; d.dispatchEvent(new Event('change')); })()")
+    near = {task} | {b for a, b in edges if a == task} | {a for a, b in edges if b == task}
+    near.add(trace.tasks.filter(pl.col("task") == task)["parent"].item())
+    shown = {int(t) for t in page.run("[...document.querySelectorAll('.graph .task')].map((t) => t.dataset.task)")}
+    assert shown == near
+    drawn_edges = page.run("document.querySelectorAll('.graph .edge.data').length")
+    assert drawn_edges == sum(a in near and b in near for a, b in edges)
+    overlaps = page.run(
+        """(() => { const boxes = [...document.querySelectorAll('.graph .task rect:not(.class)')].map((r) => r.getBBox());
+        return boxes.some((a, i) => boxes.some((b, j) => i < j && a.x < b.x + b.width && b.x < a.x + a.width && a.y < b.y + b.height && b.y < a.y + a.height)); })()"""
+    )
+    assert not overlaps
+
+
+def test_a_task_with_many_children(show: Open, write: Write) -> None:
+    """As many as can be read are drawn; how many more there are is said."""
+    trace = TraceFile(workers=1).stream(0, (0, "spawn", 1, 0, 0, ROOT), (0, "begin", 1, 0, 0, FRESH))
+    for i in range(500):
+        at, task = 10 * i + 1, i + 2
+        trace.stream(0, (at, "spawn", task, 7, 0, CHILD), (at, "begin", task, 0, 0, BELOW), (at + 5, "end", task))
+    page = show(write(trace.stream(0, (6000, "end", 1)).end()))
+    page.run("weft.state.choose(0)")
+    page.wait_for("document.querySelector('.graph')")
+    drawn_tasks = page.run("document.querySelectorAll('.graph .task').length") - 1
+    assert 10 <= drawn_tasks < 100 and texts(page, ".graph .more") == [f"+{500 - drawn_tasks}"]
+
+
+def test_a_stretch_of_time(show: Open, write: Write) -> None:
+    page = show(write(stolen_parent()))
+    (x0, y), (x1, _) = place_of(page, 0, 20), place_of(page, 0, 60)
+    page.mouse("mousePressed", x0, y, button="left", clickCount=1, modifiers=8)
+    page.mouse("mouseMoved", x1, y, button="left", modifiers=8)
+    page.mouse("mouseReleased", x1, y, button="left", clickCount=1, modifiers=8)
+    page.wait_for("document.getElementById('draw-range')")
+    assert page.run("weft.state.range") == pytest.approx([20, 60], abs=0.2)
+    page.run("weft.state.choose(-1, [20, 60])")
+    page.wait_for("weft.state.range[0] === 20 && document.querySelector('.listed tbody tr')")
+    page.wait_for("[...document.querySelectorAll('.listed tbody tr')].map((r) => r.cells[2].textContent).join()", "40 ns,10 ns")
+    assert "2 tasks ran, workers were busy 62.5%" in texts(page, "#panel-task p")[0]
+    page.run("document.getElementById('draw-range').click()")
+    assert page.run("document.querySelectorAll('.graph .task').length") == 2
+
+
+def test_tables_sort_and_classes_stand_out(show: Open, threaded: Path) -> None:
+    s, page = stats(weft.read_trace(threaded)), show(threaded)
+    assert [r[0] for r in rows(page, "panel-classes")] == [c.name for c in s.classes]
+    press = "[...document.querySelectorAll('#panel-classes th button')].find((b) => b.textContent === '{}').click()"
+    page.run(press.format("count"))
+    counts = [int(r[1].replace(",", "")) for r in rows(page, "panel-classes")]
+    assert counts == sorted(counts, reverse=True) and len(counts) == len(s.classes)
+    assert page.run("document.querySelectorAll('#panel-classes [aria-sort=descending]').length") == 1
+    page.run(press.format("count"))
+    assert [int(r[1].replace(",", "")) for r in rows(page, "panel-classes")] == counts[::-1]
+    page.run(press.format("class"))
+    assert sorted(r[0] for r in rows(page, "panel-classes")) == sorted(c.name for c in s.classes)
+
+    before = pixels(page, "timeline")
+    page.run("document.querySelector('#panel-classes tbody tr').click()")
+    drawn(page)
+    marked = page.run("weft.trace.head.classes[weft.state.marked].name")
+    assert marked == rows(page, "panel-classes")[0][0] and pixels(page, "timeline") != before
+    assert page.run("document.querySelector('#panel-classes tbody tr').getAttribute('aria-selected')") == "true"
+    page.run("document.querySelector('#panel-classes tbody tr').click()")
+    drawn(page)
+    assert page.run("weft.state.marked") == -1 and pixels(page, "timeline") == before
+
+
+def test_search_and_colours_of_the_page(show: Open, threaded: Path) -> None:
+    page = show(threaded)
+    find = "document.getElementById('search-text').value = {}; document.getElementById('search').requestSubmit()"
+    number = page.run("weft.trace.taskNumber[40]")
+    page.run(find.format(f"'#{number}'"))
+    assert page.run("weft.state.task") == 40
+    page.run(find.format("'BMOD'"))
+    assert texts(page, "#say-search") == ["bmod stands out"]
+    page.run(find.format("'nobody'"))
+    assert texts(page, "#say-search") == ["No task and no class: nobody"]
+    light = page.run("getComputedStyle(document.body).backgroundColor")
+    page.run("document.getElementById('theme').click()")
+    drawn(page)
+    assert page.run("getComputedStyle(document.body).backgroundColor") != light and page.log == []
+
+
+def test_what_a_screen_reader_finds(show: Open, modelled: Path) -> None:
+    page = show(modelled)
+    assert page.run(
+        """[...document.querySelectorAll('button, canvas, input, [role=tab]')]
+        .filter((e) => !(e.textContent.trim() || e.getAttribute('aria-label'))).length"""
+    ) == 0
+    page.run("document.getElementById('tab-classes').focus()")
+    page.key("ArrowRight")
+    assert page.run("document.activeElement.id") == "tab-workers"
+    assert page.run("[...document.querySelectorAll('[role=tabpanel]')].filter((p) => !p.hidden).map((p) => p.id)") == ["panel-workers"]
+
+
+# ---- hostile, empty and damaged
+
+
+HOSTILE = [
+    "</script><img src=x onerror=window.hit=1>",
+    "<!--<script>",
+    "{{columns}}{{script}}",
+    "\u2028'\"&amp;\\",
+    "__proto__",
+    "x" * 3000,
+    "\u202eright to left",
+]
+
+
+def test_names_are_no_markup(show: Open, write: Write) -> None:
+    trace = TraceFile(workers=1, policy=HOSTILE[0], command=[HOSTILE[0], "</title>"], machine={"name": HOSTILE[1], "description": HOSTILE[0]})
+    trace.names(**{f"n{i + 1}": name for i, name in enumerate(HOSTILE)})
+    for i in range(len(HOSTILE)):
+        trace.stream(0, (10 * i, "spawn", i + 1, 0, i + 1, ROOT), (10 * i, "begin", i + 1), (10 * i + 9, "end", i + 1))
+    page = show(write(trace.end()))
+    assert page.run("window.hit") is None and page.run("document.querySelectorAll('img').length") == 0
+    assert sorted(r[0] for r in rows(page, "panel-classes")) == sorted(HOSTILE)
+    page.run("weft.state.choose(0)")
+    page.wait_for("document.querySelector('.graph')")
+    assert texts(page, "#panel-task h2") == [f"{HOSTILE[0]} #1"] and page.run("window.hit") is None
+    page.mouse("mouseMoved", *place_of(page, 0, 5))
+    assert texts(page, "#tip strong") == [f"{HOSTILE[0]} #1"] and page.run("window.hit") is None
+    assert page.log == []
+
+
+def test_a_trace_with_nothing_in_it(show: Open, write: Write) -> None:
+    for made in (TraceFile().end(), TraceFile(), TraceFile(workers=1).stream(0, (7, "spawn", 1, 0, 0, ROOT)).end()):
+        page = show(write(made))
+        assert len(texts(page, "#notes li")) + len(texts(page, "#figures dd")) >= 9
+        page.key("+")
+        page.run("weft.state.zoom(1 / 4); weft.state.choose(-1, [0, 1])")
+        drawn(page)
+        page.wait_for("document.getElementById('draw-range')")
+        assert page.log == []
+
+
+def test_workers_by_the_hundred(show: Open, write: Write) -> None:
+    trace = TraceFile(workers=300)
+    for w in range(300):
+        trace.stream(w, (w, "spawn", w + 1, 0, 0, ROOT), (w, "begin", w + 1), (400, "steal", w + 1, double(1.0), (w + 7) % 300), (500, "end", w + 1))
+    page = show(write(trace.end()))
+    assert texts(page, "#panel-steals figcaption") == ["By worker: thief down, victim across"]
+    before = pixels(page, "timeline")
+    left, top, _, _ = where(page, "#timeline")
+    page.mouse("mouseWheel", left + 20, top + 150, deltaX=0, deltaY=900)
+    page.wait_for("weft.timeline.scroll > 0")
+    drawn(page)
+    assert pixels(page, "timeline") != before
+
+
+events = st.lists(
+    st.tuples(
+        st.integers(0, 60), st.integers(1, len(layout.KINDS) - 1), st.integers(0, 6) | st.integers(0, 2**64 - 1),
+        st.integers(0, 6) | st.integers(0, 2**64 - 1), st.integers(0, 3) | st.integers(0, 2**32 - 1), st.integers(0, 255),
+    ),
+    min_size=1,
+    max_size=30,
+)  # fmt: skip
+
+
+@given(events, events)
+def test_records_without_sense_become_a_page(tmp_path_factory: pytest.TempPathFactory, first: list, second: list) -> None:  # type: ignore[type-arg]
+    path = tmp_path_factory.mktemp("made")
+    (path / "made.weft").write_bytes(TraceFile().stream(0, *first).stream(1, *second).end().bytes())
+    trace = weft.read_trace(path / "made.weft")
+    view(trace, path / "page.html")
+    head = json.loads(re.search(r'id="head">(.*?)</script>', (path / "page.html").read_text())[1])  # type: ignore[index]
+    assert head["columns"]["taskNumber"]["length"] == len(trace.tasks)
+
+
+# ---- columns, the script and the command
+
+
+@given(st.lists(st.integers(-LARGEST, LARGEST), max_size=40), st.booleans())
+def test_columns_keep_their_numbers(values: list[int], delta: bool) -> None:
+    import base64
+    import zlib
+
+    if max(values, default=0) - min(values, default=0) > LARGEST // 2:
+        values = [v // 4 for v in values]
+    column = encode(np.array(values, np.int64), delta)
+    planes = np.frombuffer(zlib.decompress(base64.b64decode(column.text)), np.uint8).reshape(column.width, -1)
+    out = [column.least + sum(int(plane[i]) << 8 * k for k, plane in enumerate(planes)) for i in range(column.length)]
+    assert (np.cumsum(out).tolist() if delta else out) == values
+
+
+def test_columns_that_a_browser_cannot_hold() -> None:
+    with pytest.raises(OverflowError):
+        encode(np.array([0, LARGEST + 1]))
+
+
+def test_the_browser_reads_columns(browser: Browser, show: Open, write: Write) -> None:
+    """Every width, with and without differences, below 0 too."""
+    late = 3 * 10**15
+    trace = TraceFile(workers=1)
+    for task, at in ((1, 0), (70000, 300), (3, 70_000), (2**31, 5 * 10**9), (5, late)):
+        trace.stream(0, (at, "spawn", task, 0, 0, ROOT), (at, "begin", task), (at + 1, "end", task))
+    page = show(write(trace.end()))
+    assert page.run("[...weft.trace.taskNumber]") == [1, 70000, 3, 2**31, 5]
+    assert page.run("[...weft.trace.taskBegan]") == [0, 300, 70_000, 5 * 10**9, late]
+
+
+def test_times_too_far_apart(write: Write, tmp_path: Path) -> None:
+    trace = TraceFile(workers=1).stream(0, (0, "spawn", 1, 0, 0, ROOT), (0, "begin", 1), (1 << 60, "end", 1)).end()
+    with pytest.raises(weft.Error, match="times too far apart; given: 1152921504606846976 ns"):
+        view(weft.read_trace(write(trace)), tmp_path / "page.html")
+
+
+def test_modules_share_one_scope() -> None:
+    text = bundle("main.js")
+    assert not re.search(r"^(import|export)\b", text, re.MULTILINE)
+    assert text.index("// ---- trace.js") < text.index("// ---- timeline.js") < text.index("// ---- main.js")
+
+
+def test_joins_of_graphs_and_groups(show: Open, write: Write) -> None:
+    """A task is joined by the first wait behind its end: of its group, or of who runs its graph."""
+    trace = TraceFile(workers=1).stream(
+        0,
+        (0, "spawn", 1, 0, 0, ROOT), (0, "begin", 1),
+        (1, "spawn", 2, 7, 0, CHILD), (1, "begin", 2, 0, 0, BELOW), (5, "end", 2), (6, "waited", 1, 7),
+        (7, "spawn", 3, 7, 0, CHILD), (7, "begin", 3, 0, 0, BELOW), (8, "end", 3), (9, "waited", 1, 7),
+        (10, "spawn", 4, 4, 0, GRAPH), (11, "edge", 4, 5), (11, "spawn", 5, 4, 0, GRAPH),
+        (12, "begin", 4, 0, 0, BELOW), (13, "end", 4), (14, "begin", 5, 0, 0, BELOW), (15, "end", 5), (16, "waited", 1, 99),
+        (20, "end", 1),
+    )  # fmt: skip
+    page = show(write(trace.end()))
+    joins = page.run("[...weft.trace.taskJoin].map((j) => j && weft.trace.joinAt[j - 1])")
+    assert joins == [0, 6, 9, 16, 16]
+
+
+def command(capsys: pytest.CaptureFixture[str], *arguments: object) -> tuple[int, str, str]:
+    status = run(["trace", "view", *map(str, arguments)])
+    return (status, *capsys.readouterr())
+
+
+def test_the_command(capsys: pytest.CaptureFixture[str], modelled: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    page = tmp_path / "page.html"
+    assert command(capsys, modelled, "-o", page) == (0, f"{page}\n", "")
+    once = page.read_bytes()
+    status, out, _ = command(capsys, modelled, "-o", page, "--machine", MACHINE, "--json")
+    described: dict[str, Any] = json.loads(out)
+    assert status == 0 and described["bytes"] == page.stat().st_size and described["tasks"] == len(weft.read_trace(modelled).tasks)
+    assert command(capsys, modelled, "-o", page)[0] == 0 and page.read_bytes() == once, "the same trace, another page"
+    opened: list[str] = []
+    monkeypatch.setattr("webbrowser.open", lambda address: not opened.append(address))
+    assert command(capsys, modelled, "-o", page, "--open")[0] == 0 and opened == [page.as_uri()]
+    monkeypatch.setattr("webbrowser.open", lambda address: False)
+    status, _, err = command(capsys, modelled, "-o", page, "--open")
+    assert status == 1 and "no browser could be started" in err
+
+
+@pytest.mark.parametrize(
+    ("arguments", "status", "says"),
+    [
+        (["{cut}", "-o", "{out}"], 1, "byte 16: the header's checksum is wrong"),
+        (["{none}", "-o", "{out}"], 1, "cannot be read: No such file"),
+        (["{run}", "-o", "page.pdf"], 2, "unknown format of the page; given: page.pdf; allowed: *.html"),
+        (["{run}", "-o", "/nowhere/page.html"], 1, "/nowhere/page.html: No such file"),
+        (["{run}", "-o", "{out}", "--machine", "pack:2 core:8 pu:1"], 1, "another machine than the trace's; given: pack:2 core:8 pu:1"),
+        (["{run}", "-o", "{out}", "--machine", "none.toml"], 1, "none.toml"),
+    ],
+)
+def test_mistakes(capsys: pytest.CaptureFixture[str], modelled: Path, tmp_path: Path, arguments: list[str], status: int, says: str) -> None:
+    cut = bytearray(modelled.read_bytes())
+    cut[40] ^= 1
+    (tmp_path / "cut.weft").write_bytes(cut)
+    files = {"run": modelled, "none": tmp_path / "none.weft", "cut": tmp_path / "cut.weft", "out": tmp_path / "out.html"}
+    code, out, err = command(capsys, *(a.format(**files) for a in arguments))
+    assert (code, out) == (status, "") and says in err and err.count("\n") == 1
+    assert not (tmp_path / "out.html").exists()
