@@ -139,7 +139,7 @@ def test_the_page_has_the_tables_of_the_trace(show: Open, modelled: Path, thread
         lanes = page.run("(({first, begin, end, what}) => [[...first], [...begin], [...end], [...what]])(weft.trace.lanes)")
         first, begin, end, what = lanes
         shown = [
-            (worker, number[what[i] - 1] if what[i] > 1 else ("search", "asleep")[what[i]], begin[i], end[i])
+            (worker, number[what[i] - 2] if what[i] > 2 else ("search", "asleep")[what[i]], begin[i], end[i])
             for worker in range(trace.header.workers)
             for i in range(first[worker], first[worker + 1])
         ]
@@ -172,7 +172,7 @@ def test_time_is_covered_as_the_stretches_say(show: Open, modelled: Path) -> Non
         of = trace.segments.filter(pl.col("worker") == worker)
         begin, end = of["begin"].to_numpy() - origin, of["end"].to_numpy() - origin
         wanted = [np.clip(edge - begin, 0, end - begin).sum() for edge in edges]
-        assert np.allclose(sums[worker, :, :-2].sum(axis=1), wanted)
+        assert np.allclose(sums[worker, :, :-3].sum(axis=1), wanted)
 
 
 def test_busy_workers(show: Open, write: Write) -> None:
@@ -229,6 +229,9 @@ def test_what_is_lost_is_said(show: Open, write: Write) -> None:
     assert texts(page, "#notes li") == stats(weft.read_trace(write(TraceFile().stream(0, *events)))).notes
     assert not page.run("document.getElementById('notes').hidden")
     assert "at least" in texts(page, "[data-figure='work T1'] dd")[0]
+    assert page.run("[[...weft.trace.lanes.what], [...weft.trace.lanes.end]]") == [[2], [5]]
+    page.mouse("mouseMoved", *place_of(page, 0, 3))
+    assert "events were lost" in texts(page, "#tip strong")[0] and "events lost" in texts(page, "#legend li")
 
 
 # ---- looking around

@@ -5,10 +5,10 @@ const MOST_ARROWS = 60;
 /** What the arrows of a task need: its stretches, steals and the children that began elsewhere or later. */
 export function connectionsOf(trace, row) {
   if (row < 0) return { stretches: [], steals: [], children: [] };
-  const children = [];
   const fresh = trace.head.starts.indexOf("fresh") + 1;
-  for (let i = 0; i < trace.tasks && children.length < MOST_ARROWS; i++) {
-    if (trace.taskParent[i] === row + 1 && trace.taskStart[i] === fresh) children.push(i);
+  const children = [];
+  for (const child of trace.childrenOf(row)) {
+    if (trace.taskStart[child] === fresh && children.push(child) === MOST_ARROWS) break;
   }
   return { stretches: trace.stretchesOf(row), steals: trace.stealsOf(row), children };
 }

@@ -20,8 +20,10 @@ from .places import Places
 
 Numbers: TypeAlias = npt.NDArray[np.int64]
 UNKNOWN = -1
-SEARCH, ASLEEP, FIRST_TASK = range(3)
-"""What a worker does in a stretch: looks for work, sleeps, runs a task (its row + FIRST_TASK)."""
+SEARCH, ASLEEP, LOST, FIRST_TASK = range(4)
+"""What a worker does in a stretch: looks for work, sleeps, nobody knows, runs a task (its row + FIRST_TASK)."""
+_BEFORE = pl.col("end").cum_max().shift(1, fill_value=0).over("worker")
+"""Up to when what stands above in a frame of stretches reaches, from the origin on."""
 
 
 def head(trace: Trace, places: Places | None, tables: Tables) -> dict[str, Any]:
@@ -171,37 +173,42 @@ class Tables:
     # ---- what workers do
 
     def _stretches(self) -> dict[str, tuple[Numbers, bool]]:
-        segments, idle = self.trace.segments, self.trace.idle
+        segments, idle, records = self.trace.segments, self.trace.idle, self.trace.records
+        gaps = records[(records["kind"] == layout.KIND["lost"]) & (records["stream"] < self.trace.header.workers)]
         ran = segments.select(
             pl.col("worker").cast(pl.Int32),
             "begin",
             "end",
-            pl.Series("what", self._rows(segments["task"].to_numpy())) + (FIRST_TASK - 1),
+            what=pl.Series(self._rows(segments["task"].to_numpy())) + (FIRST_TASK - 1),
         )
         idled = idle.select(
             pl.col("worker").cast(pl.Int32),
             "begin",
             "end",
-            pl.when("asleep").then(ASLEEP).otherwise(SEARCH).cast(pl.Int64).alias("what"),
+            what=pl.when("asleep").then(ASLEEP).otherwise(SEARCH).cast(pl.Int64),
         )
-        return self._lanes("stretch", pl.concat([ran, idled]).sort("worker", "begin", maintain_order=True), True)
+        lost = pl.DataFrame({"worker": gaps["stream"].astype(np.int32), "end": gaps["at"].astype(np.int64)})
+        lost = lost.select("worker", pl.col("end").alias("begin"), "end", what=pl.lit(LOST, pl.Int64))
+        frame = pl.concat([lost, ran, idled]).sort("worker", "begin", maintain_order=True)
+        frame = frame.with_columns(pl.col("begin", "end") - self.origin)
+        # Events are missing since whatever was known last.
+        frame = frame.with_columns(pl.when(pl.col("what") == LOST).then(_BEFORE).otherwise("begin").alias("begin"))
+        return self._lanes("stretch", frame, delta=True)
 
     def _activities(self) -> dict[str, tuple[Numbers, bool]]:
-        frame = self.trace.activities.select("worker", "begin", "end", what=pl.col("what").to_physical())
-        return self._lanes("activity", frame, False)
+        frame = self.trace.activities.select(
+            "worker", pl.col("begin", "end") - self.origin, what=pl.col("what").to_physical()
+        )
+        return self._lanes("activity", frame.filter(pl.col("worker") < self.trace.header.workers), delta=False)
 
     def _lanes(self, name: str, frame: pl.DataFrame, delta: bool) -> dict[str, tuple[Numbers, bool]]:
         """By worker, ascending and disjoint: how many, how long after the one before, how long, what.
 
         What overlaps, in files of no program of ours, is cut.
         """
-        frame = frame.filter(pl.col("worker") < self.trace.header.workers).with_columns(
-            pl.col("begin", "end") - self.origin
-        )
-        before = pl.col("end").cum_max().shift(1, fill_value=0).over("worker")
-        frame = frame.with_columns(before.alias("before")).with_columns(pl.max_horizontal("begin", "before").alias("begin"))
+        frame = frame.with_columns(before=_BEFORE).with_columns(begin=pl.max_horizontal("begin", "before"))
         if not (whole := frame["begin"] < frame["end"]).all():
-            frame = frame.filter(whole).with_columns(before.alias("before"))
+            frame = frame.filter(whole).with_columns(before=_BEFORE)
         counts = np.bincount(frame["worker"].to_numpy(), minlength=self.trace.header.workers)
         return {
             f"{name}Count": (counts.astype(np.int64), False),

@@ -61,23 +61,17 @@ export function partAround(trace, row, depth) {
   for (let up = trace.parent(row), i = 0; up >= 0 && i < depth; up = trace.parent(up), i++) part.add(up);
   along(part, row, depth, trace.edgeTo, trace.edgeFrom);
   along(part, row, depth, trace.edgeFrom, trace.edgeTo);
-  // One pass a step finds the children of all tasks of that step.
-  let level = new Set([row]);
-  for (let i = 0; i < depth && level.size > 0; i++) {
-    const next = new Set();
-    const drawn = new Map();
-    for (let child = 0; child < trace.tasks; child++) {
-      const parent = trace.parent(child);
-      if (parent < 0 || !level.has(parent)) continue;
-      const number = drawn.get(parent) ?? 0;
-      if (part.tasks.has(child)) continue;
-      if (number >= MOST_CHILDREN || part.full) {
-        part.nodes[part.tasks.get(parent)].more++;
-        continue;
+  let level = [row];
+  for (let i = 0; i < depth; i++) {
+    const next = [];
+    for (const task of level) {
+      const children = trace.childrenOf(task).filter((child) => !part.tasks.has(child));
+      const drawn = part.full ? 0 : Math.min(children.length, MOST_CHILDREN);
+      for (const child of children.subarray(0, drawn)) {
+        part.add(child);
+        next.push(child);
       }
-      drawn.set(parent, number + 1);
-      part.add(child);
-      next.add(child);
+      part.nodes[part.tasks.get(task)].more = children.length - drawn;
     }
     level = next;
   }

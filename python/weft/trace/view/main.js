@@ -14,7 +14,7 @@ import { stealsPanel } from "./steals.js";
 import { Tabs } from "./tabs.js";
 import { Timeline } from "./timeline.js";
 import { Tip } from "./tip.js";
-import { takeTrace } from "./trace.js";
+import { ASLEEP, LOST, SEARCH, takeTrace } from "./trace.js";
 
 const byId = (id) => document.getElementById(id);
 
@@ -27,7 +27,8 @@ function fillLegend(trace, palette, activityColours) {
   const others = classes.find((c) => !own.includes(c));
   const entries = own.map((c) => entry(c.shown, c.name));
   if (others) entries.push(entry(others.shown, "other classes"));
-  entries.push(entry(palette.colours[palette.idle], "looks for work", true), entry(palette.colours[palette.idle + 1], "asleep"));
+  entries.push(entry(palette.colours[palette.idle + SEARCH], "looks for work", true), entry(palette.colours[palette.idle + ASLEEP], "asleep"));
+  if (trace.head.stats.lost > 0) entries.push(entry(palette.colours[palette.idle + LOST], "events lost", true));
   byId("legend").replaceChildren(...entries);
   byId("activity-legend").hidden = !activityColours;
   if (activityColours) {

@@ -1,8 +1,9 @@
-import { ASLEEP, FIRST_TASK, SEARCH } from "./trace.js";
+import { FIRST_TASK } from "./trace.js";
 
 /** Categories of stretches and their colours. A category is a colour; classes beyond those with one of their own share one. */
 
 const SEARCH_COLOUR = "#cc79a7";
+const LOST_COLOUR = "#7f7f7f";
 const ASLEEP_COLOUR = { light: "#d9d9d9", dark: "#4a4d52" };
 
 /** The page is dark if its reader's system is, until a button says otherwise. */
@@ -29,10 +30,11 @@ export class Palette {
       this.ofClass[marked] = categories.length;
       categories.push({ colour: classes[marked].colour, hatched: false });
     }
-    /** Categories below this one are tasks. */
+    /** Categories below this one are tasks; then come SEARCH, ASLEEP, LOST. */
     this.idle = categories.length;
     categories.push({ colour: SEARCH_COLOUR, hatched: true });
     categories.push({ colour: ASLEEP_COLOUR[isDark() ? "dark" : "light"], hatched: false });
+    categories.push({ colour: LOST_COLOUR, hatched: true });
     this.paper = styleColour("lane");
     this.colours = categories.map(({ colour }, i) => (marked < 0 || i === this.ofClass[marked] ? colour : mix(colour, this.paper, 0.8)));
     this.hatched = categories.map((c) => c.hatched);
@@ -53,7 +55,7 @@ export class Palette {
     for (let i = 0; i < what.length; i++) {
       const of = what[i];
       if (of >= FIRST_TASK) out[i] = ofClass[trace.taskClass[of - FIRST_TASK]];
-      else out[i] = this.idle + (of === ASLEEP ? 1 : SEARCH);
+      else out[i] = this.idle + of;
     }
     return out;
   }

@@ -1,7 +1,9 @@
 import { factsOf, nameOf } from "./describe.js";
 import { make } from "./element.js";
 import { count, digits, duration, instant } from "./format.js";
-import { SEARCH } from "./trace.js";
+import { ASLEEP, LOST, SEARCH } from "./trace.js";
+
+const IDLE = { [SEARCH]: "looks for work", [ASLEEP]: "asleep", [LOST]: "events were lost: nobody knows what it did" };
 
 /** The small window beside the pointer. */
 export class Tip {
@@ -47,7 +49,7 @@ export class Tip {
     if (at.others > 0) rows.push(["in this pixel", `${count(at.others)} more`]);
     if (at.part === "activity") return { title: trace.head.activities[lanes.what[at.index]].name, rows };
     const task = trace.taskOf(at.index);
-    if (task < 0) return { title: lanes.what[at.index] === SEARCH ? "looks for work" : "asleep", rows };
+    if (task < 0) return { title: IDLE[lanes.what[at.index]], rows };
     return { title: nameOf(trace, task), rows: [...rows, ...factsOf(trace, task)] };
   }
 }

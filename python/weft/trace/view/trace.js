@@ -5,8 +5,10 @@ import { takeColumn } from "./columns.js";
 export const UNKNOWN = -1;
 export const SEARCH = 0;
 export const ASLEEP = 1;
+/** Events of the worker are missing: nobody knows what it did. */
+export const LOST = 2;
 /** What a stretch is about from here on is a task: its row + FIRST_TASK. */
-export const FIRST_TASK = 2;
+export const FIRST_TASK = 3;
 
 const TYPES = {
   taskNumber: Uint32Array, taskClass: Uint16Array, taskOrigin: Uint8Array, taskParent: Uint32Array,
@@ -91,22 +93,49 @@ export class Trace {
 
   /** The stretches of a task, [{worker, index}] by time. */
   stretchesOf(row) {
-    const found = [];
-    const from = this.taskBegan[row] === UNKNOWN ? 0 : this.taskBegan[row];
-    const to = this.taskEnded[row] === UNKNOWN ? this.last : this.taskEnded[row];
-    const { what, begin, first } = this.lanes;
-    for (let worker = 0; worker < this.workers; worker++) {
-      const start = Math.max(first[worker], this.lanes.lastBefore(worker, from));
-      for (let i = start; i < first[worker + 1] && begin[i] <= to; i++) if (what[i] === row + FIRST_TASK) found.push({ worker, index: i });
-    }
+    this.byTask ??= new Grouped(this.lanes.what, this.tasks + FIRST_TASK);
+    const { first, begin } = this.lanes;
+    const found = Array.from(this.byTask.of(row + FIRST_TASK), (index) => ({ worker: lastAtMost(first, index), index }));
     return found.sort((a, b) => begin[a.index] - begin[b.index]);
   }
 
-  stealsOf(row) {
-    const found = [];
-    for (let i = 0; i < this.steals; i++) if (this.stealTask[i] === row + 1) found.push(i);
-    return found;
+  /** Rows of the tasks that a task has spawned. */
+  childrenOf(row) {
+    this.byParent ??= new Grouped(this.taskParent, this.tasks + 1);
+    return this.byParent.of(row + 1);
   }
+
+  stealsOf(row) {
+    this.byStolen ??= new Grouped(this.stealTask, this.tasks + 1);
+    return this.byStolen.of(row + 1);
+  }
+}
+
+/** Places of equal keys: which indices of `keys`, each below `count`, have a key. */
+class Grouped {
+  constructor(keys, count) {
+    this.first = new Uint32Array(count + 1);
+    for (const key of keys) this.first[key + 1]++;
+    for (let key = 0; key < count; key++) this.first[key + 1] += this.first[key];
+    this.places = new Uint32Array(keys.length);
+    const next = this.first.slice();
+    for (let i = 0; i < keys.length; i++) this.places[next[keys[i]]++] = i;
+  }
+  of(key) {
+    return this.places.subarray(this.first[key], this.first[key + 1]);
+  }
+}
+
+/** The last of the ascending `numbers` that is at most `value`, by its index. */
+function lastAtMost(numbers, value) {
+  let low = 0;
+  let high = numbers.length;
+  while (high - low > 1) {
+    const middle = (low + high) >>> 1;
+    if (numbers[middle] <= value) low = middle;
+    else high = middle;
+  }
+  return low;
 }
 
 /** Decodes the page's data; `progress` is told how far it is, 0 to 1. */
