@@ -28,7 +28,7 @@ def chromium() -> str:
     """The program; an error that says how to get it where there is none."""
     found = shutil.which("chromium") or shutil.which("chromium-browser")
     if found is None:
-        raise FileNotFoundError("the tests of weft trace view need the Debian package chromium; scripts/setup installs it")
+        raise FileNotFoundError("tests of weft trace view need the Debian package chromium; scripts/setup installs it")
     return found
 
 
@@ -53,9 +53,9 @@ class Browser:
             os.dup2(high[1], 4, inheritable=True)
             os.setsid()
 
-        command = [chromium(), *_FLAGS.split(), f"--user-data-dir={profile}", f"--window-size={width},{height}", "about:blank"]
+        own = [f"--user-data-dir={profile}", f"--window-size={width},{height}", "about:blank"]
         self.process = subprocess.Popen(
-            command,
+            [chromium(), *_FLAGS.split(), *own],
             preexec_fn=place_pipes,
             close_fds=False,
             stdout=subprocess.DEVNULL,
@@ -79,7 +79,9 @@ class Browser:
     def __enter__(self) -> Browser:
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
         with suppress(BrowserError, OSError):
             self._session = None
             self.send("Browser.close")
@@ -123,7 +125,8 @@ class Browser:
 
     def _note(self, method: str | None, said: dict[str, Any]) -> None:
         if method == "Runtime.consoleAPICalled":
-            self.log.append(f"{said['type']}: " + " ".join(str(a.get("value", a.get("description"))) for a in said["args"]))
+            words = (str(a.get("value", a.get("description"))) for a in said["args"])
+            self.log.append(f"{said['type']}: " + " ".join(words))
         elif method == "Runtime.exceptionThrown":
             details = said["exceptionDetails"]
             self.log.append(f"exception: {details.get('exception', {}).get('description', details['text'])}")
@@ -140,9 +143,7 @@ class Browser:
         self.send("Page.navigate", url=page.as_uri())
 
     def size(self, width: int, height: int) -> None:
-        self.send(
-            "Emulation.setDeviceMetricsOverride", width=width, height=height, deviceScaleFactor=1, mobile=False
-        )
+        self.send("Emulation.setDeviceMetricsOverride", width=width, height=height, deviceScaleFactor=1, mobile=False)
 
     def run(self, script: str) -> Any:
         """The value of an expression, awaited; BrowserError where it fails."""

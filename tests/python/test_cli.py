@@ -58,7 +58,7 @@ def test_topo_and_policies(capsys: pytest.CaptureFixture[str]) -> None:
 
 
 def test_help_has_an_example(capsys: pytest.CaptureFixture[str]) -> None:
-    for command in (["topo"], ["policies"], ["trace", "stats"], ["trace", "convert"], ["trace", "plot"]):
+    for command in (["topo"], ["policies"], *(["trace", c] for c in ("stats", "convert", "plot", "view"))):
         status, out, _ = weft(capsys, *command, "--help")
         assert status == 0 and f"Example: weft {' '.join(command)}" in out
     assert weft(capsys)[0] == 2 and weft(capsys, "trace")[0] == 2

@@ -177,8 +177,8 @@ class Trace:
 
     @cached_property
     def activities(self) -> pl.DataFrame:
-        """In the model, what each worker was busy with, ascending and disjoint: `worker`, `what` (one of layout.ACTIVITIES), `begin`,
-        `end` (ns). Traces of real threads have none.
+        """In the model, what each worker was busy with, ascending and disjoint: `worker`, `what` (one of
+        layout.ACTIVITIES), `begin`, `end` (ns). Traces of real threads have none.
         """
         kind, what = self.records["kind"], self.records["what"]
         of = self.records[(kind == layout.KIND["activity"]) & (what < len(layout.ACTIVITIES))]

@@ -18,8 +18,8 @@ __all__ = ["view"]
 def view(trace: Trace, output: str | Path, machine: str | None = None) -> None:
     """Writes the page into the file `output`.
 
-    `machine`, what `WEFT_MACHINE` takes, says where the workers were; None: this machine, if the trace was written on it,
-    else it is not shown. Raises `Error` for a trace that cannot be shown or another machine than the trace's,
+    `machine`, what `WEFT_MACHINE` takes, says where the workers were; None: this machine, if the trace was written on
+    it, else it is not shown. Raises `Error` for a trace that cannot be shown or another machine than the trace's,
     `LibraryError` for a machine that cannot be read, OSError where the file cannot be written.
     """
     where = places(trace.header, machine)

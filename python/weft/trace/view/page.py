@@ -34,9 +34,8 @@ def write_page(output: str | Path, head: Mapping[str, Any], columns: Mapping[str
         "script": script,
     }
     # Each place once: what is put in may look like a place itself.
-    before, behind = (
-        re.sub(r"\{\{(\w+)\}\}", lambda place: parts[place[1]], half) for half in _source("page.html").split("{{columns}}")
-    )
+    halves = _source("page.html").split("{{columns}}")
+    before, behind = (re.sub(r"\{\{(\w+)\}\}", lambda place: parts[place[1]], half) for half in halves)
     with open(output, "w", encoding="utf-8") as file:
         file.write(before)
         for name, column in columns.items():
