@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -11,6 +12,7 @@ from pathlib import Path
 import pytest
 from conftest import MACHINE
 from weft.cli import run
+from writing import TraceFile
 
 
 def weft(capsys: pytest.CaptureFixture[str], *arguments: object) -> tuple[int, str, str]:
@@ -44,6 +46,19 @@ def test_pictures(capsys: pytest.CaptureFixture[str], modelled: Path, threaded: 
     part = ("--from-us", 120, "--to-us", 200, "--by", "class")
     assert weft(capsys, "trace", "plot", modelled, "-o", picture, *part) == (0, "", "")
     assert picture.read_bytes()[:4] == b"\x89PNG"
+
+
+def test_a_picture_of_classes_with_odd_names(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    """Named like what is no class, hidden from legends, or half a formula."""
+    names = ["asleep", "compute", "_hidden", "$\\half", "</text>"]
+    trace = TraceFile(workers=1, policy="$\\bad$").names(**{f"n{i + 1}": name for i, name in enumerate(names)})
+    for i in range(len(names)):
+        trace.stream(0, (10 * i, "spawn", i + 1, 0, i + 1), (10 * i, "begin", i + 1), (10 * i + 9, "end", i + 1))
+    (tmp_path / "run.weft").write_bytes(trace.stream(0, (60, "search"), (70, "sleep"), (80, "wake")).end().bytes())
+    assert weft(capsys, "trace", "plot", tmp_path / "run.weft", "-o", tmp_path / "run.svg") == (0, "", "")
+    picture = (tmp_path / "run.svg").read_text(encoding="utf-8")
+    shown = re.findall(r"<!-- (.*?) -->", picture)
+    assert shown[-7:] == ["$\\half", "&lt;/text&gt;", "\u200b_hidden", "asleep", "compute", "search", "asleep"]
 
 
 def test_topo_and_policies(capsys: pytest.CaptureFixture[str]) -> None:

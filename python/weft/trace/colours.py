@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 ACTIVITIES = {
     "compute": "#009e73",
     "private stall": "#f0e442",
@@ -11,6 +13,15 @@ ACTIVITIES = {
     "asleep": "#e0e0e0",
 }
 CLASSES = ["#009e73", "#56b4e9", "#e69f00", "#d55e00", "#0072b2", "#f0e442"]
-"""For classes of tasks, the one with the largest total first."""
+"""For classes of tasks."""
 OTHERS = "#7f7f7f"
 """For classes beyond those."""
+
+
+def of_classes(names: Sequence[str]) -> dict[str, str]:
+    """The colours of those classes that have one of their own; `names`: the class with the largest total first.
+
+    By name among them, so that runs of one program look alike.
+    """
+    shown = sorted(names[: len(CLASSES) - (len(names) > len(CLASSES))])
+    return dict(zip(shown, CLASSES, strict=False))

@@ -9,8 +9,8 @@ import numpy.typing as npt
 import polars as pl
 
 from ..errors import Error, compose
-from .colours import ACTIVITIES, CLASSES, OTHERS
-from .stats import class_name
+from .colours import ACTIVITIES, OTHERS, of_classes
+from .stats import class_name, classes_by_work
 from .trace import Trace
 
 FORMATS = (".svg", ".png")
@@ -50,26 +50,35 @@ def plot(
     _draw(trace, stretches, begin, end, output, width)
 
 
+_CLASS = "class "
+"""Stands before the names of classes, which may be called anything, "asleep" too."""
+
+
 def _classes(trace: Trace) -> pl.DataFrame:
-    tasks = trace.tasks.with_columns(class_name().alias("what"))
-    largest = tasks.group_by("what").agg(pl.col("own").sum()).sort("own", "what", descending=[True, False])["what"]
-    shown = largest.head(len(CLASSES) - (len(largest) > len(CLASSES))).to_list()
-    ran = trace.segments.join(tasks.unique("task", keep="last").select("task", "what"), on="task", how="left")
-    ran = ran.with_columns(pl.when(pl.col("what").is_in(shown)).then("what").otherwise(pl.lit("others")))
+    tasks = trace.tasks.select("task", class_name().alias("what"))
+    shown = list(of_classes(classes_by_work(trace.tasks)))
+    ran = trace.segments.join(tasks.unique("task", keep="last"), on="task", how="left")
+    named = pl.lit(_CLASS) + pl.col("what")
+    ran = ran.with_columns(pl.when(pl.col("what").is_in(shown)).then(named).otherwise(pl.lit("others")).alias("what"))
     idle = trace.idle.with_columns(pl.when("asleep").then(pl.lit("asleep")).otherwise(pl.lit("search")).alias("what"))
     columns = ["worker", "what", "begin", "end"]
     return pl.concat([ran.select(columns), idle.select(columns)]).sort("worker", "begin")
 
 
-def _colours(stretches: pl.DataFrame) -> dict[str, str]:
+def _colours(trace: Trace, stretches: pl.DataFrame) -> dict[str, str]:
     """In the order of the legend."""
     present = set(stretches["what"].unique())
     if present <= set(ACTIVITIES):
         return {a: c for a, c in ACTIVITIES.items() if a in present}
-    names = sorted(present - {"others", "search", "asleep"})
-    colours = dict(zip(names, CLASSES, strict=False))
+    colours = {_CLASS + name: colour for name, colour in of_classes(classes_by_work(trace.tasks)).items()}
     colours |= {"others": OTHERS, "search": ACTIVITIES["search"], "asleep": ACTIVITIES["asleep"]}
     return {a: c for a, c in colours.items() if a in present}
+
+
+def _label(what: str) -> str:
+    """As matplotlib shows it as it is: a dollar would begin a formula, an underscore hide it."""
+    name = what.removeprefix(_CLASS)
+    return ("\u200b" + name if name.startswith("_") else name).replace("$", r"\$")
 
 
 def _runs(stretches: pl.DataFrame, whats: list[str], edges: npt.NDArray[np.float64]) -> list[tuple[int, float, float]]:
@@ -104,7 +113,7 @@ def _draw(trace: Trace, stretches: pl.DataFrame, begin: float, end: float, outpu
     from matplotlib.patches import Patch
 
     workers = trace.header.workers
-    colours = _colours(stretches)
+    colours = _colours(trace, stretches)
     whats = list(colours)
     height = 1.3 + 0.22 * workers
     unit, scale = ("ms", 1e6) if end - begin >= 1e7 else ("us", 1e3)
@@ -125,9 +134,9 @@ def _draw(trace: Trace, stretches: pl.DataFrame, begin: float, end: float, outpu
         axes.set_xlabel(f"{'virtual ' if trace.header.time == 'virtual' else ''}time, {unit}")
         axes.set_ylabel("worker")
         program = Path(trace.header.command[0]).name if trace.header.command else ""
-        axes.set_title(f"{program}: {trace.header.policy} on {trace.header.machine}", fontsize="medium")
+        axes.set_title(_label(f"{program}: {trace.header.policy} on {trace.header.machine}"), fontsize="medium")
         figure.legend(
-            handles=[Patch(color=c, label=a) for a, c in colours.items()],
+            handles=[Patch(color=c, label=_label(a)) for a, c in colours.items()],
             loc="lower center",
             ncol=len(colours),
             frameon=False,

@@ -158,6 +158,12 @@ def class_name() -> pl.Expr:
     return pl.coalesce("name", pl.format("({})", pl.col("origin").cast(pl.String)), pl.lit("(unknown)"))
 
 
+def classes_by_work(tasks: pl.DataFrame) -> list[str]:
+    """The names of all classes, the one with the largest total of own times first."""
+    totals = tasks.group_by(class_name().alias("class")).agg(pl.col("own").sum())
+    return totals.sort("own", "class", descending=[True, False])["class"].to_list()
+
+
 def _classes(trace: Trace) -> list[TaskClass]:
     own = pl.col("own")
     path = trace.critical_path

@@ -12,8 +12,8 @@ import polars as pl
 
 from ...errors import Error, compose
 from .. import layout
-from ..colours import ACTIVITIES, CLASSES, OTHERS
-from ..stats import class_name, stats
+from ..colours import ACTIVITIES, OTHERS, of_classes
+from ..stats import class_name, classes_by_work, stats
 from ..trace import Trace
 from .columns import LARGEST, Column, encode_all
 from .places import Places
@@ -106,15 +106,10 @@ class Tables:
         } | self._joins()
 
     def _classes(self) -> Numbers:
-        names = self.tasks.select(class_name().alias("class"), "own")
-        ordered = (
-            names.group_by("class").agg(pl.col("own").sum()).sort("own", "class", descending=[True, False])["class"]
-        )
-        # By name among the shown, so that runs of one program look alike.
-        shown = sorted(ordered.head(len(CLASSES) - (len(ordered) > len(CLASSES))))
-        colours = dict(zip(shown, CLASSES, strict=False))
-        self.classes = [{"name": name, "colour": colours.get(name, OTHERS)} for name in ordered]
-        return _numbers(names["class"].cast(pl.Enum(ordered)).to_physical())
+        names = classes_by_work(self.tasks)
+        colours = of_classes(names)
+        self.classes = [{"name": name, "colour": colours.get(name, OTHERS)} for name in names]
+        return _numbers(self.tasks.select(class_name().cast(pl.Enum(names)).to_physical()).to_series())
 
     def _spawners(self) -> Numbers:
         """The worker that spawned each task; UNKNOWN: a thread that is no worker, or not known."""
