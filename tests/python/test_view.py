@@ -17,7 +17,7 @@ import pytest
 import weft
 from browser import Browser
 from conftest import MACHINE
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from weft.cli import run
 from weft.cli.trace import duration
@@ -477,6 +477,12 @@ def test_names_are_no_markup(show: Open, write: Write) -> None:
     page.mouse("mouseMoved", *place_of(page, 0, 5))
     assert texts(page, "#tip strong") == [f"{HOSTILE[0]} #1"] and page.run("window.hit") is None
     assert page.log == []
+    # And if a name became markup, the page's policy would not let it run.
+    page.run("document.body.append(Object.assign(document.createElement('script'), {text: 'window.hit = 1'}))")
+    page.run("document.body.append(Object.assign(document.createElement('img'), {src: 'http://127.0.0.1:9/x.png'}))")
+    assert page.run("window.hit") is None
+    page.wait_for("true")
+    assert len(page.log) == 2 and all("Content Security Policy" in line for line in page.log)
 
 
 def test_a_trace_with_nothing_in_it(show: Open, write: Write) -> None:
@@ -531,6 +537,26 @@ def test_records_without_sense_become_a_page(
     assert head["columns"]["taskNumber"]["length"] == len(trace.tasks)
 
 
+@settings(max_examples=15)
+@given(first=events, second=events)
+def test_pages_of_records_without_sense_open(
+    browser: Browser, tmp_path_factory: pytest.TempPathFactory, first: list[Any], second: list[Any]
+) -> None:
+    path = tmp_path_factory.mktemp("made")
+    (path / "made.weft").write_bytes(TraceFile().stream(0, *first).stream(1, *second).end().bytes())
+    try:
+        view(weft.read_trace(path / "made.weft"), path / "page.html")
+    except weft.Error as error:
+        assert "times too far apart" in str(error)
+        return
+    browser.open(path / "page.html")
+    browser.wait_for("window.weft?.ready")
+    browser.run("weft.state.choose(weft.trace.tasks - 1, weft.trace.tasks ? null : [0, 1])")
+    browser.wait_for("document.querySelector('#panel-task h2')")
+    drawn(browser)
+    assert browser.log == []
+
+
 # ---- columns, the script and the command
 
 
@@ -558,6 +584,36 @@ def test_the_browser_reads_columns(browser: Browser, show: Open, write: Write) -
     page = show(write(trace.end()))
     assert page.run("[...weft.trace.taskNumber]") == [1, 70000, 3, 2**31, 5]
     assert page.run("[...weft.trace.taskBegan]") == [0, 300, 70_000, 5 * 10**9, late]
+
+
+def test_an_older_browser(browser: Browser, show: Open, threaded: Path) -> None:
+    """Without the newest way to read base64."""
+    script = browser.send("Page.addScriptToEvaluateOnNewDocument", source="delete Uint8Array.fromBase64")
+    try:
+        page = show(threaded)
+        assert page.run("Uint8Array.fromBase64") is None
+        assert numbers(page, "taskNumber") == [weft.read_trace(threaded).tasks["task"].to_list()]
+    finally:
+        browser.send("Page.removeScriptToEvaluateOnNewDocument", identifier=script["identifier"])
+
+
+def test_very_many_classes(show: Open, write: Write) -> None:
+    """Tables show the first of them; no number is cut."""
+    many = 70_000
+    trace = TraceFile(workers=1).names(**{f"n{i}": f"class {i}" for i in range(1, many + 1)})
+    records = np.zeros(3 * many, layout.RECORD)
+    for k, kind in enumerate(("spawn", "begin", "end")):
+        records["kind"][k::3] = layout.KIND[kind]
+        records["a"][k::3] = np.arange(1, many + 1)
+        records["at"][k::3] = 10 * np.arange(1, many + 1) + 3 * (k > 1)
+    records["n"][0::3] = np.arange(1, many + 1)
+    records["at"][-1] += 5  # the last one is the longest
+    page = show(write(trace.block(layout.RECORDS, 0, records.tobytes()).end()))
+    shown = rows(page, "panel-classes")
+    assert len(shown) == 500 and shown[0][0] == f"class {many}"
+    assert texts(page, "#panel-classes p") == ["The first 500 of 70,000."]
+    assert page.run(f"weft.trace.className({many - 1})") == f"class {many}"
+    assert "other classes" in texts(page, "#legend li")
 
 
 def test_times_too_far_apart(write: Write, tmp_path: Path) -> None:
@@ -618,6 +674,7 @@ def test_the_command(
         (["{cut}", "-o", "{out}"], 1, "byte 16: the header's checksum is wrong"),
         (["{none}", "-o", "{out}"], 1, "cannot be read: No such file"),
         (["{run}", "-o", "page.pdf"], 2, "unknown format of the page; given: page.pdf; allowed: *.html"),
+        (["{out}"], 2, "the page would take the place of the trace"),
         (["{run}", "-o", "/nowhere/page.html"], 1, "/nowhere/page.html: No such file"),
         (
             ["{run}", "-o", "{out}", "--machine", "pack:2 core:8 pu:1"],

@@ -131,6 +131,8 @@ def view(
     output = file.with_suffix(".html") if output is None else output
     if output.suffix not in (".html", ".htm"):
         raise typer.BadParameter(compose("unknown format of the page", output, "*.html") + ".")
+    if output.resolve() == file.resolve():
+        raise typer.BadParameter(compose("the page would take the place of the trace", output, "another file") + ".")
     with Console(stderr=True).status(f"reading {file}") as status:
         read = read_trace(file)
         status.update(f"writing {output}")

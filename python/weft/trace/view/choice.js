@@ -5,7 +5,7 @@ import { count, duration, instant, share } from "./format.js";
 import { MOST_NODES, partAround, partOf, tasksWithin } from "./graph.js";
 import { sortedTable } from "./table.js";
 
-const MOST_LISTED = 500;
+const MOST_LISTED = 500; // as many as a table shows
 const DEPTHS = [1, 2, 3, 5, 8];
 
 /** What is chosen, in words and as a part of the graph of tasks. */
@@ -72,7 +72,7 @@ export class Choice {
         { title: "class", key: (r) => r.name, text: (r) => r.name },
         { title: "tasks", key: (r) => r.number, text: (r) => count(r.number) },
         { title: "time there", key: (r) => r.spent, text: (r) => duration(r.spent) },
-      ], classes, { sortBy: 2 }).element,
+      ], classes, { sortBy: 2 }),
       this.drawsRange ? legend() : null);
     if (this.drawsRange) return [about, this.graph(partOf(trace, within.longest.map(([row]) => row)), -1)];
     const caption = within.longest.length < within.number ? `The ${MOST_LISTED} longest of ${count(within.number)} tasks` : "Tasks that ran there";
@@ -82,7 +82,7 @@ export class Choice {
       { title: "time there", key: ([, spent]) => spent, text: ([, spent]) => duration(spent) },
       { title: "own time", key: ([row]) => trace.taskOwn[row], text: ([row]) => (trace.taskOwn[row] < 0 ? "not known" : duration(trace.taskOwn[row])) },
       { title: "began", key: ([row]) => trace.taskBegan[row], text: ([row]) => (trace.taskBegan[row] < 0 ? "not known" : instant(trace.taskBegan[row], 1)) },
-    ], within.longest, { sortBy: 2, pick: ([row]) => this.state.choose(row) }).element)];
+    ], within.longest, { sortBy: 2, pick: ([row]) => this.state.choose(row) }))];
   }
 
   graph(part, row) {

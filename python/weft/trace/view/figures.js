@@ -7,7 +7,8 @@ import { sortedTable } from "./table.js";
 export function classesPanel(state, palette) {
   const { trace } = state;
   const rows = trace.head.stats.classes;
-  const indexOf = (name) => trace.head.classes.findIndex((c) => c.name === name);
+  const index = new Map(trace.head.classes.map((c, i) => [c.name, i]));
+  const indexOf = (name) => index.get(name);
   const time = (title, key) => ({ title, key: (r) => r[key], text: (r) => duration(r[key]) });
   return sortedTable("Own times of tasks. A click on a class makes it stand out.", [
     {
@@ -16,7 +17,7 @@ export function classesPanel(state, palette) {
     },
     { title: "count", key: (r) => r.count, text: (r) => count(r.count) },
     time("total", "total"), time("min", "min"), time("median", "median"), time("Q3", "q3"), time("max", "max"),
-  ], rows, { sortBy: 2, pick: (r) => state.mark(indexOf(r.name)), isPicked: (r) => indexOf(r.name) === state.marked }).element;
+  ], rows, { sortBy: 2, pick: (r) => state.mark(indexOf(r.name)), isPicked: (r) => indexOf(r.name) === state.marked });
 }
 
 export function workersPanel(trace) {
@@ -31,5 +32,5 @@ export function workersPanel(trace) {
     part("busy", "busy"), part("search", "searching"), part("asleep", "asleep"), part("overhead", "overhead"),
     { title: "tasks", key: (r) => r.tasks, text: (r) => count(r.tasks) },
     { title: "steals", key: (r) => r.steals, text: (r) => count(r.steals) },
-  ], stats.workers).element;
+  ], stats.workers);
 }

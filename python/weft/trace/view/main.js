@@ -22,11 +22,10 @@ const byId = (id) => document.getElementById(id);
 function fillLegend(trace, palette, activityColours) {
   const entry = (colour, name, hatched) =>
     make("li", {}, make("span", { class: hatched ? "swatch hatched" : "swatch", style: `background-color: ${colour}` }), name);
-  const classes = trace.head.classes.map((c, i) => ({ ...c, shown: palette.colourOfClass(i) }));
-  const own = classes.filter((c) => classes.filter((d) => d.colour === c.colour).length === 1);
-  const others = classes.find((c) => !own.includes(c));
-  const entries = own.map((c) => entry(c.shown, c.name));
-  if (others) entries.push(entry(others.shown, "other classes"));
+  const ofColour = new Map(); // the classes of each colour
+  trace.head.classes.forEach((c, i) => ofColour.set(c.colour, [...(ofColour.get(c.colour) ?? []), i].slice(0, 2)));
+  const entries = [...ofColour.values()].map(([i, another]) =>
+    entry(palette.colourOfClass(another ?? i), another === undefined ? trace.head.classes[i].name : "other classes"));
   entries.push(entry(palette.colours[palette.idle + SEARCH], "looks for work", true), entry(palette.colours[palette.idle + ASLEEP], "asleep"));
   if (trace.head.stats.lost > 0) entries.push(entry(palette.colours[palette.idle + LOST], "events lost", true));
   byId("legend").replaceChildren(...entries);

@@ -4,6 +4,7 @@ import { channels, styleColour } from "./palette.js";
 import { sortedTable } from "./table.js";
 
 const LARGEST_TABLE = 40;
+const LARGEST_PICTURE = 1024;
 
 /** Who stole from whom: by worker, by cache domain, by package, by distance. */
 export function stealsPanel(trace) {
@@ -17,7 +18,7 @@ export function stealsPanel(trace) {
       { title: "distance", key: (r) => r.distance, text: (r) => String(r.distance) },
       { title: "steals", key: (r) => r.number, text: (r) => count(r.number) },
       { title: "share", key: (r) => r.number, text: (r) => share(r.number, trace.steals) },
-    ], distances).element);
+    ], distances));
   }
   if (places) {
     for (const [title, of] of [["package", places.packages], ["cache domain", places.domains]]) {
@@ -26,14 +27,19 @@ export function stealsPanel(trace) {
   } else {
     parts.push(make("p", { class: "quiet" }, "By cache domain and package: weft trace view --machine MACHINE, with the machine that the trace was written on."));
   }
-  parts.push(matrix("By worker: thief down, victim across", matrixOf(trace, [...Array(trace.workers).keys()])));
+  if (trace.workers <= LARGEST_PICTURE) {
+    parts.push(matrix("By worker: thief down, victim across", matrixOf(trace, [...Array(trace.workers).keys()])));
+  } else {
+    parts.push(make("p", { class: "quiet" }, `From worker to worker: for at most ${LARGEST_PICTURE} workers.`));
+  }
   return make("div", { class: "side" }, ...parts);
 }
 
 /** {names, counts[thief][victim]} of the parts that `of` puts the workers into. */
 export function matrixOf(trace, of) {
   const names = [...new Set(of)].sort((a, b) => a - b);
-  const place = of.map((part) => names.indexOf(part));
+  const numbers = new Map(names.map((name, i) => [name, i]));
+  const place = of.map((part) => numbers.get(part));
   const counts = names.map(() => new Uint32Array(names.length));
   for (let i = 0; i < trace.steals; i++) counts[place[trace.stealThief[i]]][place[trace.stealVictim[i]]]++;
   return { names, counts };

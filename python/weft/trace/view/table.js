@@ -1,11 +1,16 @@
 import { make } from "./element.js";
+import { count } from "./format.js";
+
+const MOST_ROWS = 500;
 
 /**
  * A table that its heads sort. `columns`: {title, key(row), text(row), node(row)}: what it sorts by, and what it shows;
- * numbers stand to the right. `pick(row)`: what a click on a row, or Enter, does.
+ * numbers stand to the right. `pick(row)`: what a click on a row, or Enter, does. Of very many rows the first ones are
+ * there, by whatever they are sorted.
  */
 export function sortedTable(caption, columns, rows, { pick = null, sortBy = -1, isPicked = () => false } = {}) {
   const body = make("tbody");
+  const rest = make("p", { class: "quiet" });
   let by = sortBy;
   let down = true;
   const numeric = columns.map((c) => rows.length > 0 && typeof c.key(rows[0]) === "number");
@@ -28,7 +33,9 @@ export function sortedTable(caption, columns, rows, { pick = null, sortBy = -1, 
       ordered.sort((a, b) => sign * (numeric[by] ? key(a) - key(b) : String(key(a)).localeCompare(String(key(b)))));
     }
     heads.forEach((head, i) => head.setAttribute("aria-sort", i !== by ? "none" : down ? "descending" : "ascending"));
-    body.replaceChildren(...ordered.map(line));
+    body.replaceChildren(...ordered.slice(0, MOST_ROWS).map(line));
+    rest.hidden = ordered.length <= MOST_ROWS;
+    rest.textContent = `The first ${MOST_ROWS} of ${count(ordered.length)}.`;
   }
 
   function line(row) {
@@ -50,5 +57,5 @@ export function sortedTable(caption, columns, rows, { pick = null, sortBy = -1, 
 
   fill();
   const table = make("table", { class: "sorted" }, make("caption", {}, caption), make("thead", {}, make("tr", {}, ...heads)), body);
-  return { element: table, refresh: fill };
+  return make("div", {}, table, rest);
 }

@@ -11,7 +11,7 @@ export const LOST = 2;
 export const FIRST_TASK = 3;
 
 const TYPES = {
-  taskNumber: Uint32Array, taskClass: Uint16Array, taskOrigin: Uint8Array, taskParent: Uint32Array,
+  taskNumber: Uint32Array, taskClass: Uint32Array, taskOrigin: Uint8Array, taskParent: Uint32Array,
   taskSpawner: Int32Array, taskWorker: Int32Array, taskStart: Uint8Array, taskOutcome: Uint8Array,
   taskSpawned: Float64Array, taskBegan: Float64Array, taskEnded: Float64Array, taskOwn: Float64Array,
   taskJoin: Uint32Array, joinTask: Uint32Array, joinAt: Float64Array,
