@@ -8,9 +8,11 @@ from __future__ import annotations
 
 from ._core import version as __version__
 from .errors import Error, LibraryError, TraceError
+from .launch import LaunchError, Run, launch
 from .library import Knob, PolicyInfo, machine, policies
 from .policy import Ask, Context, Group, Looked, Placed, Policy, Task
-from .simulation import Program, Run, Simulation, simulate
+from .report import Report, RunReport, WorkerReport
+from .simulation import Program, SimulatedRun, Simulation, simulate
 from .trace import Header, Trace, read_trace
 
 __all__ = [
@@ -20,18 +22,24 @@ __all__ = [
     "Group",
     "Header",
     "Knob",
+    "LaunchError",
     "LibraryError",
     "Looked",
     "Placed",
     "Policy",
     "PolicyInfo",
     "Program",
+    "Report",
     "Run",
+    "RunReport",
+    "SimulatedRun",
     "Simulation",
     "Task",
     "Trace",
     "TraceError",
+    "WorkerReport",
     "__version__",
+    "launch",
     "machine",
     "policies",
     "read_trace",

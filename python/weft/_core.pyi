@@ -79,7 +79,12 @@ class Program:
     def lost(self) -> int: ...
 
 def program(
-    records: npt.NDArray[np.uint8], workers: int, complete: bool, is_virtual: bool, names: dict[int, str], declared: bool
+    records: npt.NDArray[np.uint8],
+    workers: int,
+    complete: bool,
+    is_virtual: bool,
+    names: dict[int, str],
+    declared: bool,
 ) -> Program: ...
 def simulate(
     program: Program,

@@ -66,7 +66,7 @@ class Program:
 
 
 @dataclass(frozen=True)
-class Run:
+class SimulatedRun:
     """One of the runs that the recorded program consisted of: a call of weft::runtime::run, or several at once."""
 
     seconds: float
@@ -90,7 +90,7 @@ class Simulation:
     """Virtual, of all runs together."""
     recorded_seconds: float
     """The same in the trace."""
-    runs: tuple[Run, ...]
+    runs: tuple[SimulatedRun, ...]
     program: Program
 
 
@@ -133,7 +133,8 @@ def simulate(
             stack_bytes=stack_bytes,
         )
     runs = tuple(
-        Run(r["seconds"], r["recorded_seconds"], json.loads(r["stats"]), json.loads(r["report"])) for r in d["runs"]
+        SimulatedRun(r["seconds"], r["recorded_seconds"], json.loads(r["stats"]), json.loads(r["report"]))
+        for r in d["runs"]
     )
     name = policy or "steal" if isinstance(policy, str) else getattr(policy, "__name__", repr(policy))
     return Simulation(d["machine"], name, d["workers"], d["seconds"], d["recorded_seconds"], runs, program)
