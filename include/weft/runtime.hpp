@@ -37,13 +37,17 @@ struct runtime_options {
     /// [WEFT_TRACE] file for all that happens, see docs/trace-format.md; a second runtime of the process that
     /// asks for the same one writes to name.2.suffix and so on. Default: none
     std::string trace{};
+    /// [WEFT_REPORT] file for reports of all runs (JSON if *.json), - for standard error, see
+    /// docs/reports.md; a second runtime writes to name.2.suffix, as above. Default: none
+    std::string report{};
+    /// [WEFT_PROGRESS] file that tells at any time how far the workers are, see docs/progress-format.md; a
+    /// second runtime has name.2.suffix, as above. Default: none
+    std::string progress{};
 
     // Of the engine `model` only, see docs/modelled-machines.md.
     std::string scenario{}; ///< [WEFT_SCENARIO] TOML file of what happens to the machine meanwhile
     std::string
         costs{}; ///< [WEFT_COSTS] declared, measured; default: declared if the program calls weft::cost
-    std::string
-        report{}; ///< [WEFT_REPORT] file for reports of all runs (JSON if *.json), - for standard error
 };
 
 /// Of the last run() of a runtime that has ended; sums over its workers.
@@ -99,8 +103,8 @@ public:
     int workers() const noexcept;               ///< how many it has
     const std::string& policy() const noexcept; ///< as given
     run_stats stats() const;                    ///< not during a run
-    /// Of the last run on a modelled machine: what its workers, caches and memory did; the keys of the JSON
-    /// object are described in docs/modelled-machines.md. Empty where time is real. Not during a run.
+    /// Of the last run: what its workers did, and on a modelled machine its caches and memory; the keys of
+    /// the JSON object are described in docs/reports.md. Empty before the first one. Not during a run.
     std::string report(report_format = report_format::table) const;
 
     /// The one that join, groups and loops use in threads that belong to none. Made at first use from the

@@ -29,10 +29,10 @@ namespace {
 
 constexpr int max_workers = 1024;
 
-constexpr std::array<std::string_view, 13> known = {
-    "WEFT_WORKERS", "WEFT_POLICY", "WEFT_ENGINE", "WEFT_MACHINE",   "WEFT_SEED",
-    "WEFT_STACK",   "WEFT_PIN",    "WEFT_SPIN",   "WEFT_RESOURCES", "WEFT_SCENARIO",
-    "WEFT_COSTS",   "WEFT_REPORT", "WEFT_TRACE"};
+constexpr std::array<std::string_view, 14> known = {
+    "WEFT_WORKERS", "WEFT_POLICY", "WEFT_ENGINE",   "WEFT_MACHINE",   "WEFT_SEED",
+    "WEFT_STACK",   "WEFT_PIN",    "WEFT_SPIN",     "WEFT_RESOURCES", "WEFT_SCENARIO",
+    "WEFT_COSTS",   "WEFT_REPORT", "WEFT_PROGRESS", "WEFT_TRACE"};
 
 /// An empty value counts as none.
 std::optional<std::string> variable(const char* name) {
@@ -168,9 +168,8 @@ struct model_option {
     const char* variable;
     std::string runtime_options::* given;
 };
-constexpr std::array<model_option, 3> model_options = {{{"WEFT_SCENARIO", &runtime_options::scenario},
-                                                        {"WEFT_COSTS", &runtime_options::costs},
-                                                        {"WEFT_REPORT", &runtime_options::report}}};
+constexpr std::array<model_option, 2> model_options = {
+    {{"WEFT_SCENARIO", &runtime_options::scenario}, {"WEFT_COSTS", &runtime_options::costs}}};
 
 void refuse_model_options(const runtime_options& o) {
     for (const auto& option : model_options)
@@ -194,9 +193,12 @@ placement placement_in_model(const runtime_options& o) {
     return text == "scatter" ? placement::scatter : placement::compact;
 }
 
-engine::trace_options trace_of(const runtime_options& o, const char* engine_name, const std::string& policy) {
+engine::record_options record_of(const runtime_options& o, const char* engine_name,
+                                 const std::string& policy) {
     std::ifstream resources(given_or_variable(o.resources, "WEFT_RESOURCES").value_or(""));
-    return {.file = given_or_variable(o.trace, "WEFT_TRACE").value_or(""),
+    return {.trace = given_or_variable(o.trace, "WEFT_TRACE").value_or(""),
+            .report = given_or_variable(o.report, "WEFT_REPORT").value_or(""),
+            .progress = given_or_variable(o.progress, "WEFT_PROGRESS").value_or(""),
             .engine_name = engine_name,
             .policy_spec = policy,
             .seed = seed_of(o),
@@ -214,11 +216,9 @@ settings settle_model(const runtime_options& o, machine whole) {
     m.stack_bytes = stack_of(o);
     m.patience = patience_of(o).count();
     m.measures = measures_costs(o);
-    m.report_file = given_or_variable(o.report, "WEFT_REPORT").value_or("");
     settings s;
     s.policy = policy_of(o);
-    m.trace = trace_of(o, "model", s.policy);
-    m.policy_name = s.policy;
+    m.record = record_of(o, "model", s.policy);
     s.on = m.workers < whole.size() ? restrict_to(whole, ranks_for(whole, m.workers, placement_in_model(o)))
                                     : std::move(whole);
     if (const auto file = given_or_variable(o.scenario, "WEFT_SCENARIO"))
@@ -264,7 +264,7 @@ settings settle(const runtime_options& o) {
                : std::move(whole);
     s.resources = resources_of(o, s.on);
     s.policy = policy_of(o);
-    s.threads.trace = trace_of(o, "threads", s.policy);
+    s.threads.record = record_of(o, "threads", s.policy);
     return s;
 }
 

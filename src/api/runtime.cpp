@@ -22,23 +22,6 @@ namespace weft {
 
 namespace {
 
-struct totals {
-    std::uint64_t tasks = 0, steals = 0, exposures = 0, suppressed = 0, idle_ns = 0;
-};
-
-totals sum(const engine::engine& e, time_ns until) {
-    totals t;
-    for (int rank = 0; rank < e.worker_count(); ++rank) {
-        const auto& count = e.worker_at(rank).count;
-        t.tasks += count.tasks.get();
-        t.steals += count.steals.get();
-        t.exposures += count.exposures.get();
-        t.suppressed += count.suppressed.get();
-        t.idle_ns += count.idle_until(until);
-    }
-    return t;
-}
-
 std::unique_ptr<engine::engine> make_engine(api::settings&& s) {
     auto p = make_policy(s.policy);
     auto another = [spec = s.policy] { return make_policy(spec); };
@@ -55,8 +38,8 @@ struct runtime::state {
     std::string policy;
     std::unique_ptr<engine::engine> eng;
     std::mutex counting; ///< guards the next three while runs overlap, which share one stretch of statistics
-    totals before{};
-    totals after{};
+    engine::tally before{};
+    engine::tally after{};
     engine::measured_run run{};
     std::atomic<int> open_runs{0};  ///< changed under `counting`
     runtime* before_fork = nullptr; ///< the default runtime of the parent process, to be reachable
@@ -98,7 +81,7 @@ void runtime::run_body(impl::body b) {
         if (s.open_runs.fetch_add(1, std::memory_order_relaxed) == 0) {
             s.eng->settle();
             s.run.began = s.eng->now();
-            s.before = sum(*s.eng, s.run.began);
+            s.before.take(*s.eng, s.run.began);
         }
     }
     struct end {
@@ -107,7 +90,7 @@ void runtime::run_body(impl::body b) {
             const std::lock_guard guard(s.counting);
             s.run.ended = s.eng->now();
             if (const auto own = s.eng->last_measured_run()) s.run = *own;
-            s.after = sum(*s.eng, s.run.ended);
+            s.after.take(*s.eng, s.run.ended);
             s.open_runs.fetch_sub(1, std::memory_order_release); // pairs with the load in ~runtime()
         }
     } const at_end{s};
@@ -119,26 +102,27 @@ const std::string& runtime::policy() const noexcept { return state_->policy; }
 
 run_stats runtime::stats() const {
     const state& s = *state_;
-    const totals& now = s.after;
+    const auto all = s.after.since(s.before).total();
     run_stats r;
     r.policy = s.policy;
     r.workers = workers();
     r.seconds = static_cast<double>(s.run.ended - s.run.began) * 1e-9;
-    r.tasks = now.tasks - s.before.tasks;
-    r.steals = now.steals - s.before.steals;
-    r.exposures = now.exposures - s.before.exposures;
-    r.suppressed_exceptions = now.suppressed - s.before.suppressed;
+    r.tasks = all.tasks;
+    r.steals = all.steals;
+    r.exposures = all.exposures;
+    r.suppressed_exceptions = all.suppressed;
     r.stack_bytes = usable_stack_bytes(s.eng->fibers.stack_bytes());
     if (s.eng->of_this_process()) r.stack_high_water = s.eng->fibers.stack_high_water();
     const double total = r.seconds * r.workers;
-    r.idle_seconds = std::min(total, static_cast<double>(now.idle_ns - s.before.idle_ns) * 1e-9);
+    r.idle_seconds = std::min(total, static_cast<double>(all.idle) * 1e-9);
     r.busy_seconds = total - r.idle_seconds;
     if (s.run.work) r.work_seconds = static_cast<double>(*s.run.work) * 1e-9;
     return r;
 }
 
 std::string runtime::report(report_format how) const {
-    return state_->eng->describe_last_run(how == report_format::json);
+    const state& s = *state_;
+    return s.eng->describe_run(s.after.since(s.before), how == report_format::json);
 }
 
 std::string run_stats::to_json() const {

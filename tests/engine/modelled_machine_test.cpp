@@ -341,8 +341,8 @@ TEST(modelled_machine, what_makes_no_sense_is_an_error) {
     expect_error(o, {"/nowhere/at/all.toml"});
     o = modelled(two_by_two);
     o.engine = "threads";
-    o.report = "report.json";
-    expect_error(o, {"WEFT_REPORT=report.json", "WEFT_ENGINE=model"});
+    o.costs = "declared";
+    expect_error(o, {"WEFT_COSTS=declared", "WEFT_ENGINE=model"});
 }
 
 TEST(modelled_machine, data_of_a_negative_size_and_a_node_that_there_is_not) {

@@ -1,6 +1,10 @@
 #pragma once
 
 #include "engine/core/arena.hpp"
+#include "engine/core/at_exit.hpp"
+#include "engine/core/progress_file.hpp"
+#include "engine/core/report_file.hpp"
+#include "engine/core/tally.hpp"
 #include "engine/core/timer.hpp"
 #include "engine/core/worker.hpp"
 #include "gate/gate.hpp"
@@ -24,11 +28,14 @@ namespace weft::engine {
 /// What the runtime does for a program, where that takes time on a modelled machine.
 enum class operation : std::uint8_t { fork, spawn, start, suspend, wait, gate };
 
-struct trace_options {
-    std::string file{}; ///< empty: no trace
+/// What is told of what happens, and where; an empty name: nothing.
+struct record_options {
+    std::string trace{}, report{}, progress{}; ///< files
     std::string engine_name{}, policy_spec{};
     std::uint64_t seed = 0;
     std::string resources{}; ///< what the resources file says, if there is one
+
+    bool asks_for_nothing() const noexcept { return trace.empty() && report.empty() && progress.empty(); }
 };
 
 struct measured_run { ///< in an engine's time
@@ -47,9 +54,13 @@ struct engine {
            std::size_t keep_fibers, resource_table resources, policy_factory another);
     virtual ~engine() = default;
 
-    /// From now on what happens goes to a file; before the first worker does anything. Throws weft::error if
-    /// there can be no such file.
-    void record(const trace_options&, const std::atomic<std::int64_t>* virtual_time = nullptr);
+    /// From now on what happens goes to files; before the first worker does anything. Throws weft::error if
+    /// there can be no such files.
+    void record(const record_options&, const std::atomic<std::int64_t>* virtual_time = nullptr);
+    /// What is still to be written to them. Workers have noted their last, or the process ends: what comes
+    /// later is not in the trace.
+    void finish_files() noexcept;
+    void record_events(const std::atomic<std::int64_t>* virtual_time);
     /// A worker of this engine does from now on.
     void trace_worker(worker&) noexcept;
 
@@ -67,6 +78,8 @@ struct engine {
     virtual time_ns now() const noexcept = 0;
     /// From any thread: some worker of the task's arena offers it to the policy.
     virtual void submit(task&, why) = 0;
+    /// From any thread: a root is about to be handed in.
+    virtual void root_begins() {}
     virtual int worker_count() const noexcept = 0;
 
     // For teams: arena.hpp.
@@ -94,10 +107,11 @@ struct engine {
     /// By default for requirements::own_usage.
     virtual void user_code_ends(worker&) noexcept;
     virtual void user_code_begins(worker&) noexcept;
+    /// A root has ended on this worker; who waits for it does not know yet.
+    virtual void root_ended(worker&) noexcept = 0;
     // The rest is for workers that are `slow`.
     /// The operation is taking place; the worker pays before its user code goes on.
     virtual void charge(worker&, operation) noexcept {}
-    virtual void task_retired(worker&, const task&) noexcept {}
     /// The task is about to wait until somebody offers it again, and goes on; `what` it waits for, and which
     /// one of these, is told by who knows it.
     virtual void waits(worker&, const task&, why) noexcept {}
@@ -126,8 +140,9 @@ struct engine {
     /// From the first of the last roots to the end of the last one, where the engine's time is its own; the
     /// caller has waited for them.
     virtual std::optional<measured_run> last_measured_run() const { return std::nullopt; }
-    /// What happened in it, for people or as one JSON object; empty if the engine keeps no such record.
-    virtual std::string describe_last_run(bool as_json) const { return static_cast<void>(as_json), ""; }
+    /// What happened in a run that has ended, the last one if the engine's time is its own; for people or as
+    /// one JSON object.
+    virtual std::string describe_run(const tally& run, bool as_json) const = 0;
     /// The memory node where the first byte of this lies; -1: unknown, nobody has touched it yet.
     virtual int home_of(const void* data, std::size_t bytes) const {
         return static_cast<void>(data), static_cast<void>(bytes), -1;
@@ -143,7 +158,11 @@ struct engine {
     std::map<std::vector<worker_id>, std::unique_ptr<arena>>
         teams{}; ///< by the number of the arena around, and members
     gate door;
+    record_options recorded{};
     std::unique_ptr<trace::recorder> tracer; ///< if there is a trace
+    std::unique_ptr<report_file> reports;    ///< if there is one
+    std::unique_ptr<progress_file> progress; ///< likewise
+    at_exit finishes_files;                  ///< left by the engine's destructor, before anything of it goes
     requirements need;
     fiber_pool fibers;
     std::atomic<std::int32_t> roots{0};

@@ -123,6 +123,7 @@ bool is_root(const task& t) noexcept {
 }
 
 void submit_root(engine& e, task& t) {
+    e.root_begins();
     t.root_ = e.roots.fetch_add(1, std::memory_order_relaxed); // a number, orders nothing
     t.id_ = static_cast<std::uint64_t>(t.root_) * 2 + 1;
     t.silent_ = e.need.lazy;

@@ -158,8 +158,8 @@ void retire(worker& w, task& t, bool cancelled) noexcept {
         used.wall = w.eng.now() - t.birth_ns_;
     }
     w.in().scheduler->finished(w.local, t, used);
-    if (w.slow) [[unlikely]]
-        w.eng.task_retired(w, t);
+    if (t.is_root_) [[unlikely]]
+        w.eng.root_ended(w);
     free_task(&w, t);
 }
 

@@ -56,12 +56,29 @@ void note_steal(worker& w, const worker& from, const task* t) noexcept {
                     static_cast<std::uint32_t>(from.id));
 }
 
-void engine::record(const trace_options& o, const std::atomic<std::int64_t>* virtual_time) {
-    if (o.file.empty()) return;
-    const auto own_file = [&] {
+void engine::record(const record_options& o, const std::atomic<std::int64_t>* virtual_time) {
+    recorded = o;
+    if (o.asks_for_nothing()) return;
+    {
         const std::lock_guard guard(process_lock());
-        return file_of_its_own(o.file);
-    }();
+        for (std::string* file : {&recorded.trace, &recorded.report, &recorded.progress})
+            *file = file_of_its_own(std::move(*file));
+    }
+    if (!recorded.report.empty()) reports = std::make_unique<report_file>(recorded.report);
+    if (!recorded.progress.empty())
+        progress = std::make_unique<progress_file>(recorded.progress, *this, virtual_time != nullptr);
+    if (!recorded.trace.empty()) record_events(virtual_time);
+    finishes_files.enter(*this);
+}
+
+void engine::finish_files() noexcept {
+    if (tracer) tracer->finish();
+    if (reports) reports->write();
+    if (progress) progress->finish();
+}
+
+void engine::record_events(const std::atomic<std::int64_t>* virtual_time) {
+    const record_options& o = recorded;
     std::vector<int> cores;
     for (int w = 0; w < worker_count(); ++w) cores.push_back(worker_at(w).core);
     const nlohmann::json header = {{"weft", WEFT_VERSION},
@@ -77,7 +94,7 @@ void engine::record(const trace_options& o, const std::atomic<std::int64_t>* vir
                                    {"began", wall_clock_seconds()},
                                    {"time", virtual_time ? "virtual" : "real"}};
     tracer = std::make_unique<trace::recorder>(
-        own_file, header.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace), worker_count(),
+        o.trace, header.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace), worker_count(),
         virtual_time);
 }
 

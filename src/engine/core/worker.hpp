@@ -24,28 +24,36 @@ struct counter {
     std::uint64_t get() const noexcept { return value.load(std::memory_order_relaxed); }
 };
 
+/// Time in stretches that begin and end, in engine time. Written by the worker alone, read by others:
+/// relaxed.
+struct stretches {
+    void begin(std::int64_t now) noexcept { since_.store(now, std::memory_order_relaxed); }
+    void end(std::int64_t now) noexcept {
+        ended_.add(static_cast<std::uint64_t>(now - since_.load(std::memory_order_relaxed)));
+        since_.store(0, std::memory_order_relaxed);
+    }
+    bool is_open() const noexcept { return since_.load(std::memory_order_relaxed) != 0; }
+    /// All of them, with what has passed of the present one. From other threads: off by one stretch at most.
+    std::int64_t until(std::int64_t now) const noexcept {
+        const auto since = since_.load(std::memory_order_relaxed);
+        return static_cast<std::int64_t>(ended_.get()) + (since && since < now ? now - since : 0);
+    }
+
+private:
+    counter ended_;
+    std::atomic<std::int64_t> since_{0}; ///< of the present one; 0: there is none
+};
+
 struct worker_counters {
     counter tasks;     ///< tasks started
     counter steals;    ///< tasks and frames got from another worker
     counter exposures; ///< entries handed out
     counter returned;  ///< entries handed out and taken back before the thief had them
     counter suspensions;
-    counter idle_ns; ///< looking for work or asleep, ended stretches
-    std::atomic<std::int64_t> idle_since{
-        0};             ///< engine time at which the present stretch began; 0: it is working
+    stretches idle;     ///< looking for work or asleep
+    stretches asleep;   ///< of these, asleep
     counter suppressed; ///< exceptions that lost to an earlier one of their group
     counter parks;
-
-    /// Idle time up to `now`, the present stretch included. From other threads: off by one stretch at most.
-    std::uint64_t idle_until(std::int64_t now) const noexcept {
-        const auto since = idle_since.load(std::memory_order_relaxed);
-        return idle_ns.get() + (since && since < now ? static_cast<std::uint64_t>(now - since) : 0);
-    }
-    void begin_idle(std::int64_t now) noexcept { idle_since.store(now, std::memory_order_relaxed); }
-    void end_idle(std::int64_t now) noexcept {
-        idle_ns.add(static_cast<std::uint64_t>(now - idle_since.load(std::memory_order_relaxed)));
-        idle_since.store(0, std::memory_order_relaxed);
-    }
 };
 
 /// What the code that arrives after a switch does for the code that left: it runs when the latter is fully

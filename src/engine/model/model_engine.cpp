@@ -24,19 +24,6 @@ namespace weft::engine {
 
 namespace {
 
-constexpr std::size_t most_runs_kept = 1000; ///< in a report: the first ones, and the last
-
-// The engines whose reports are to be written when the process ends; without a destructor, guarded by
-// process_lock().
-constinit model_engine* alive = nullptr;
-constinit bool exit_is_hooked = false;
-
-model_engine_options with_own_files(model_engine_options o) {
-    const std::lock_guard guard(process_lock());
-    o.report_file = file_of_its_own(std::move(o.report_file));
-    return o;
-}
-
 std::vector<double> with_disks(std::vector<double> capacities, const machine& m) {
     for (const disk& d : m.disks()) capacities.push_back(d.bandwidth_gbps);
     return capacities;
@@ -59,7 +46,7 @@ model_engine::model_engine(std::unique_ptr<policy> p, machine m, model_engine_op
                            resource_table resources, policy_factory another)
     : engine(std::move(p), std::move(m), o.workers, o.stack_bytes, o.keep_fibers, std::move(resources),
              std::move(another))
-    , options(with_own_files(std::move(o)))
+    , options(std::move(o))
     , speed(on, options.events)
     , data(on)
     , first_disk(data.capacities().size())
@@ -73,10 +60,7 @@ model_engine::model_engine(std::unique_ptr<policy> p, machine m, model_engine_op
     }
     need = scheduler->attach(on, *this);
     check_needs(need, "model");
-    if (!options.report_file.empty() && options.report_file != "-" && !std::ofstream(options.report_file))
-        throw error("the report cannot be written", "WEFT_REPORT=" + options.report_file,
-                    "a file that can be created, or - for standard error");
-    record(options.trace, &clock);
+    record(options.record, &clock);
     for (auto& w : crew) {
         trace_worker(*w);
         w->meters = need.own_usage;
@@ -89,24 +73,11 @@ model_engine::model_engine(std::unique_ptr<policy> p, machine m, model_engine_op
     if (pthread_getcpuclockid(thread.native_handle(), &its_clock) == 0)
         watchdog = std::jthread([this, its_clock](std::stop_token s) { watch_over(s, its_clock); });
     settle();
-    if (options.report_file.empty() && options.trace.file.empty()) return;
-    const std::lock_guard guard(process_lock());
-    next_alive = std::exchange(alive, this);
-    if (next_alive) next_alive->previous_alive = this;
-    if (!std::exchange(exit_is_hooked, true))
-        std::atexit([] {
-            // Nobody else makes or destroys engines any more, or does so at their own peril.
-            for (model_engine* e = alive; e; e = e->next_alive)
-                if (e->of_this_process()) e->write_reports();
-        });
+    if (progress) progress->begin();
 }
 
 model_engine::~model_engine() {
-    if (!options.report_file.empty() || !options.trace.file.empty()) {
-        const std::lock_guard guard(process_lock());
-        (previous_alive ? previous_alive->next_alive : alive) = next_alive;
-        if (next_alive) next_alive->previous_alive = previous_alive;
-    }
+    finishes_files.leave();
     watchdog = {};
     {
         const std::lock_guard lock(arriving);
@@ -114,7 +85,7 @@ model_engine::~model_engine() {
         arrived_or_stopping.notify_all();
     }
     thread.join();
-    write_reports();
+    finish_files();
     impl::listeners.fetch_sub(1, std::memory_order_relaxed);
     for (auto& w : crew) {
         fibers.give(w->current);
@@ -134,6 +105,7 @@ void model_engine::end_threads_at_exit() noexcept {
     }
     watchdog = {};
     thread.join();
+    finish_files();
 }
 
 void model_engine::settle() {
@@ -210,7 +182,7 @@ void model_engine::report_deadlock() {
         "anything in for %g s, and these tasks wait for each other:\n%s",
         static_cast<double>(now()) * 1e-9, options.deadlock_seconds,
         (waiting.to_string() + door.to_string() + teams_to_string(*this)).c_str());
-    write_reports();
+    finish_files();
     std::_Exit(EXIT_FAILURE); // their stacks cannot be unwound
 }
 
@@ -251,20 +223,19 @@ void model_engine::watch_over(const std::stop_token& stopped, clockid_t its_cloc
 
 // ---- reports
 
-void model_engine::task_retired(worker& of, const task& t) noexcept {
-    if (!is_root(t)) return;
+void model_engine::root_ended(worker& of) noexcept {
     pay(static_cast<model_worker&>(of), activity::overhead);
     if (--open_roots > 0) return;
     model_report run = so_far().since(at_begin);
+    if (reports) reports->add(reports->wants_json() ? run.to_json() : run.to_table());
     const std::lock_guard lock(reporting);
-    ++runs_ended;
-    if (runs.size() == most_runs_kept) runs.pop_back();
-    runs.push_back(std::move(run));
+    last_run = std::move(run);
 }
 
 model_report model_engine::so_far() {
     model_report r{.machine = on.name(),
-                   .policy = options.policy_name,
+                   .policy = recorded.policy_spec,
+                   .seed = recorded.seed,
                    .ended = now(),
                    .events = steps,
                    .measured = options.measures,
@@ -290,37 +261,14 @@ model_report model_engine::so_far() {
 
 std::optional<measured_run> model_engine::last_measured_run() const {
     const std::lock_guard lock(reporting);
-    if (runs.empty()) return std::nullopt;
-    const model_report& r = runs.back();
-    return measured_run{r.began, r.ended, r.user_time()};
+    if (!last_run) return std::nullopt;
+    return measured_run{last_run->began, last_run->ended, last_run->user_time()};
 }
 
-std::string model_engine::describe_last_run(bool as_json) const {
+std::string model_engine::describe_run(const tally&, bool as_json) const {
     const std::lock_guard lock(reporting);
-    if (runs.empty()) return "";
-    return as_json ? runs.back().to_json() : runs.back().to_table();
-}
-
-void model_engine::write_reports() noexcept {
-    if (tracer) tracer->finish();
-    if (options.report_file.empty()) return;
-    const bool as_json = options.report_file.ends_with(".json");
-    std::string text = as_json ? "{\"runs\": [" : "";
-    for (std::size_t i = 0; i < runs.size(); ++i) {
-        const std::uint64_t number = i + 1 == runs.size() ? runs_ended : i + 1;
-        if (as_json)
-            text += (i > 0 ? ",\n" : "\n") + runs[i].to_json();
-        else
-            text += fmt::format("-- run {} of {}\n{}", number, runs_ended, runs[i].to_table());
-    }
-    if (as_json) text += fmt::format("\n], \"runs_ended\": {}}}\n", runs_ended);
-    if (options.report_file == "-") {
-        std::fputs(text.c_str(), stderr);
-        return;
-    }
-    std::ofstream out(options.report_file);
-    if (!(out << text).flush())
-        std::fprintf(stderr, "weft: the report %s could not be written\n", options.report_file.c_str());
+    if (!last_run) return "";
+    return as_json ? last_run->to_json() : last_run->to_table();
 }
 
 } // namespace weft::engine

@@ -36,9 +36,7 @@ struct model_engine_options {
     time_ns patience = 100'000; ///< from the first look without success to sleep
     bool measures = false;      ///< user code that declares no cost takes what it takes here
     scenario events{};
-    std::string policy_name{}; ///< for reports
-    std::string report_file{}; ///< empty: none; "-": tables on standard error; *.json, or tables
-    trace_options trace{};
+    record_options record{};
     double deadlock_seconds = 2; ///< of real time in which nobody else hands anything in
     double stuck_seconds = 30;   ///< of processor time in one stretch of user code, until it is spoken of
 };
@@ -70,7 +68,7 @@ struct model_engine final : engine, limited_context {
     void user_code_ends(worker&) noexcept override;
     void user_code_begins(worker&) noexcept override;
     void charge(worker&, operation) noexcept override;
-    void task_retired(worker&, const task&) noexcept override;
+    void root_ended(worker&) noexcept override;
     void waits(worker&, const task&, why) noexcept override;
     void waits_for(worker&, const char* what, const void* which) noexcept override;
     void goes_on(worker&, const task&) noexcept override;
@@ -83,7 +81,7 @@ struct model_engine final : engine, limited_context {
     void end_threads_at_exit() noexcept override;
     void settle() override;
     std::optional<measured_run> last_measured_run() const override;
-    std::string describe_last_run(bool as_json) const override;
+    std::string describe_run(const tally&, bool as_json) const override;
 
     static arena_watch<model_worker> watching(arena& a) noexcept { return arena_watch<model_worker>(a); }
     void wake_in(arena&, workers) override;
@@ -143,7 +141,6 @@ struct model_engine final : engine, limited_context {
     void run_thread();
     void watch_over(const std::stop_token&, clockid_t its_clock);
     model_report so_far();
-    void write_reports() noexcept;
     [[noreturn]] void report_deadlock();
 
     const model_engine_options options;
@@ -175,8 +172,7 @@ struct model_engine final : engine, limited_context {
 
     model_report at_begin{}; ///< of the present run
     mutable std::mutex reporting;
-    std::vector<model_report> runs{}; ///< under `reporting`: the first ended ones, and the last
-    std::uint64_t runs_ended = 0;     ///< likewise
+    std::optional<model_report> last_run{}; ///< under `reporting`
 
     std::mutex arriving;
     std::condition_variable arrived_or_stopping, became_quiet;
@@ -184,8 +180,6 @@ struct model_engine final : engine, limited_context {
     bool stopping = false;       ///< likewise
     bool quiet = false;          ///< likewise: nothing happens until something arrives
     const membership member;
-    model_engine *next_alive = nullptr,
-                 *previous_alive = nullptr; ///< whose reports are to be written at exit
     std::thread thread;
     std::jthread watchdog;
 };

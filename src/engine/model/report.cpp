@@ -94,8 +94,10 @@ model_report model_report::since(const model_report& earlier) const {
 }
 
 std::string model_report::to_json() const {
-    json out{{"machine", machine},
+    json out{{"engine", "model"},
+             {"machine", machine},
              {"policy", policy},
+             {"seed", seed},
              {"seconds", seconds()},
              {"events", events},
              {"costs", measured ? "measured" : "declared"}};

@@ -30,6 +30,7 @@ struct model_report {
     };
 
     std::string machine, policy;
+    std::uint64_t seed = 0;
     time_ns began = 0, ended = 0;
     std::uint64_t events = 0; ///< steps of virtual time
     bool measured = false;    ///< user code was timed: another run may differ

@@ -45,7 +45,7 @@ task* model_engine::find_work(model_worker& w) {
     }
     if (std::exchange(w.working, false)) --working_count;
     refuse_askers(w);
-    w.count.begin_idle(now());
+    w.count.idle.begin(now());
     note(w, trace::kind::search);
     w.in().searching.insert(rank(w.local));
     for (time_ns since = now(); !t;) {
@@ -75,7 +75,7 @@ task* model_engine::find_work(model_worker& w) {
             spend(w, 1, activity::search); // where looking costs nothing, time must go on nevertheless
         }
     }
-    w.count.end_idle(now());
+    w.count.idle.end(now());
     note(w, trace::kind::found);
     watching(w.in())->stop_searching(w.local);
     w.working = true;
@@ -215,12 +215,16 @@ task* model_engine::park(model_worker& w) {
             return true;
         }
         w.count.parks.add();
+        w.count.asleep.begin(now());
         note(w, trace::kind::sleep);
         slept = true;
         return false;
     };
     watching(w.in())->park(w.local, ask_all, look_again);
-    if (slept) note(w, trace::kind::wake);
+    if (slept) {
+        w.count.asleep.end(now());
+        note(w, trace::kind::wake);
+    }
     if (w.answer) {
         task* got = receive(w);
         if (!t) return got;

@@ -72,7 +72,7 @@ task* thread_engine::find_work(thread_worker& w) {
     w.working.store(false, std::memory_order_seq_cst);
     w.refusals.fetch_add(1,
                          std::memory_order_release); // pairs with the load in ask_and_wait: nothing from here
-    w.count.begin_idle(now());
+    w.count.idle.begin(now());
     note(w, trace::kind::search);
     w.in().searching.insert(rank(w.local));
     task* t = nullptr;
@@ -118,7 +118,7 @@ task* thread_engine::find_work(thread_worker& w) {
             p = {};
         }
     }
-    w.count.end_idle(now());
+    w.count.idle.end(now());
     note(w, trace::kind::found);
     if (!t) {
         w.in().searching.erase(rank(w.local));
@@ -211,12 +211,16 @@ task* thread_engine::park(thread_worker& w) {
         // pairs with stop()
         if (stopping.load(std::memory_order_seq_cst) || !w.in().inbox.empty() || !is_active(w)) return true;
         w.count.parks.add();
+        w.count.asleep.begin(now());
         note(w, trace::kind::sleep);
         slept = true;
         return false;
     };
     watching(w.in())->park(w.local, ask, look);
-    if (slept) note(w, trace::kind::wake);
+    if (slept) {
+        w.count.asleep.end(now());
+        note(w, trace::kind::wake);
+    }
     if (impl::frame* f = w.slot.withdraw()) {
         // With a task in hand already, the frame is offered to the policy like any other.
         task* got = receive(w, f);
@@ -274,12 +278,14 @@ void thread_engine::await_team(worker& of) {
             if (called()) return;
             rest();
         }
+    w.count.asleep.begin(now());
     while (!called()) { // others may wake it for what it has left
         w.bed.arm();
         queue::std_sync::fence(std::memory_order_seq_cst); // pairs with form(), and stop()
         if (!called()) w.bed.sleep();
         w.bed.disarm();
     }
+    w.count.asleep.end(now());
 }
 
 void thread_engine::submit(task& t, why reason) {

@@ -2,6 +2,7 @@
 
 #include "engine/core/fault_report.hpp"
 #include "engine/core/switch.hpp"
+#include "engine/threads/report.hpp"
 
 #include <weft/error.hpp>
 
@@ -50,7 +51,7 @@ thread_engine::thread_engine(std::unique_ptr<policy> p, machine m, const thread_
     }
     need = scheduler->attach(on, *this);
     check_needs(need, "threads");
-    record(options.trace);
+    record(options.record);
     for (auto& w : crew) {
         w->meters = w->observed = need.own_usage;
         trace_worker(*w);
@@ -113,13 +114,15 @@ thread_engine::thread_engine(std::unique_ptr<policy> p, machine m, const thread_
     }
     all_ready.arrive_and_wait();
     if (options.follow && need.resizable && worker_count() > 1) follows.emplace(*this);
+    if (progress) progress->begin();
 }
 
 thread_engine::~thread_engine() {
+    finishes_files.leave();
     follows.reset();
     stop();
     for (auto& w : crew) pthread_join(w->thread, nullptr);
-    if (tracer) tracer->finish();
+    finish_files();
     while (submitting.load(std::memory_order_acquire) > 0)
         queue::std_sync::yield(); // pairs with the end of submit()
 }
@@ -143,7 +146,28 @@ void thread_engine::end_threads_at_exit() noexcept {
         queue::std_sync::yield();
     }
     for (const auto& w : crew) pthread_join(w->thread, nullptr);
-    if (tracer) tracer->finish();
+    finish_files();
+}
+
+void thread_engine::root_begins() {
+    if (!reports) return;
+    const std::lock_guard guard(counting_roots);
+    if (open_roots++ == 0) at_begin.take(*this, now());
+}
+
+void thread_engine::root_ended(worker&) noexcept {
+    if (!reports) return;
+    const std::lock_guard guard(counting_roots);
+    if (--open_roots > 0) return;
+    tally at_end;
+    at_end.take(*this, now());
+    reports->add(describe_run(at_end.since(at_begin), reports->wants_json()));
+}
+
+std::string thread_engine::describe_run(const tally& run, bool as_json) const {
+    if (run.workers.empty()) return ""; // there was none
+    const thread_report r{on.name(), recorded.policy_spec, recorded.seed, run};
+    return as_json ? r.to_json() : r.to_table();
 }
 
 void thread_engine::run_thread(thread_worker& w) {

@@ -30,7 +30,7 @@ struct thread_engine_options {
     std::chrono::nanoseconds answer_bound{100'000};  ///< from the signal to looking elsewhere
     std::chrono::nanoseconds patience{100'000};      ///< from the first look without success to sleep
     int cores = std::numeric_limits<int>::max();     ///< that this process may use
-    trace_options trace{};
+    record_options record{};
     bool follow = false; ///< the number of active workers follows the cores that the process may use
 };
 
@@ -47,6 +47,9 @@ struct thread_engine final : engine, limited_context {
     bool take_back(worker&, impl::frame&) noexcept override;
     time_ns now() const noexcept override;
     void submit(task&, why) override;
+    void root_begins() override;
+    void root_ended(worker&) noexcept override;
+    std::string describe_run(const tally& run, bool as_json) const override;
     void set_timer(timer& t) override { alarms.set(t); }
     void cancel_timer(timer& t) noexcept override { alarms.cancel(t); }
     int worker_count() const noexcept override { return static_cast<int>(crew.size()); }
@@ -120,14 +123,17 @@ struct thread_engine final : engine, limited_context {
         outermost.active_count; ///< written under resizing; README "Who stands by"
     std::atomic<bool> stopping{false};
     std::atomic<int> submitting{0}; ///< threads inside submit()
-    const bool crowded;             ///< more workers than cores: who searches lets others run
-    std::mutex resizing;            ///< policy::resized() is never beside itself
-    bool incomplete = false;        ///< some thread could not be created; written before all_ready opens
-    std::latch all_ready;           ///< the threads and the constructor; outlives the last wait in it
-    std::latch all_ended;           ///< no worker's words go before the last one has stopped asking
-    std::atomic<int> ended{0};      ///< threads that are through with this engine's words
-    bool abandon = false;           ///< threads end without a word; written before `stopping`
-    const membership member;        ///< as long as there are threads, as is the next one
+    std::mutex counting_roots;      ///< guards the next two, where there are reports
+    int open_roots = 0;
+    tally at_begin{};          ///< of the present run: from the first of the open roots to the last one's end
+    const bool crowded;        ///< more workers than cores: who searches lets others run
+    std::mutex resizing;       ///< policy::resized() is never beside itself
+    bool incomplete = false;   ///< some thread could not be created; written before all_ready opens
+    std::latch all_ready;      ///< the threads and the constructor; outlives the last wait in it
+    std::latch all_ended;      ///< no worker's words go before the last one has stopped asking
+    std::atomic<int> ended{0}; ///< threads that are through with this engine's words
+    bool abandon = false;      ///< threads end without a word; written before `stopping`
+    const membership member;   ///< as long as there are threads, as is the next one
     const exposure_handler handler;
     std::optional<follower> follows; ///< if options.follow and there is anything to be changed
 };

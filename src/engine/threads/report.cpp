@@ -1,0 +1,67 @@
+#include "engine/threads/report.hpp"
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include <iterator>
+
+namespace weft::engine {
+
+namespace {
+
+using json = nlohmann::ordered_json;
+
+double seconds(time_ns ns) noexcept { return static_cast<double>(ns) * 1e-9; }
+
+json times(const tally::worker& w, time_ns whole) {
+    return {{"busy", seconds(whole - w.idle)},
+            {"search", seconds(w.idle - w.asleep)},
+            {"asleep", seconds(w.asleep)}};
+}
+
+std::string percent(time_ns part, time_ns whole) {
+    return whole > 0 ? fmt::format("{:.1f} %", 100 * static_cast<double>(part) / static_cast<double>(whole))
+                     : std::string("-");
+}
+
+} // namespace
+
+std::string thread_report::to_json() const {
+    const time_ns all = run.elapsed() * static_cast<time_ns>(run.workers.size());
+    json out{{"engine", "threads"},
+             {"machine", machine},
+             {"policy", policy},
+             {"seed", seed},
+             {"seconds", seconds(run.elapsed())},
+             {"worker_seconds", times(run.total(), all)}};
+    json& each = out["workers"] = json::array();
+    for (const tally::worker& w : run.workers) {
+        json entry = times(w, run.elapsed());
+        entry["tasks"] = w.tasks;
+        entry["steals"] = w.steals;
+        entry["exposures"] = w.exposures;
+        each.push_back(std::move(entry));
+    }
+    return out.dump(-1, ' ', false, json::error_handler_t::replace);
+}
+
+std::string thread_report::to_table() const {
+    const time_ns whole = run.elapsed(), all = whole * static_cast<time_ns>(run.workers.size());
+    const tally::worker sum = run.total();
+    std::string text =
+        fmt::format("machine   {}, {} workers, policy {}\n", machine, run.workers.size(), policy);
+    const auto to_text = std::back_inserter(text);
+    fmt::format_to(to_text, "time      {:.6f} s: busy {}, search {}, asleep {}\n", seconds(whole),
+                   percent(all - sum.idle, all), percent(sum.idle - sum.asleep, all),
+                   percent(sum.asleep, all));
+    fmt::format_to(to_text, "worker      busy   search   asleep    tasks   steals exposures\n");
+    for (std::size_t r = 0; r < run.workers.size(); ++r) {
+        const tally::worker& w = run.workers[r];
+        fmt::format_to(to_text, "{:>6}{:>10}{:>9}{:>9}{:>9}{:>9}{:>10}\n", r, percent(whole - w.idle, whole),
+                       percent(w.idle - w.asleep, whole), percent(w.asleep, whole), w.tasks, w.steals,
+                       w.exposures);
+    }
+    return text;
+}
+
+} // namespace weft::engine

@@ -1,0 +1,21 @@
+#pragma once
+
+#include "engine/core/tally.hpp"
+
+#include <cstdint>
+#include <string>
+
+namespace weft::engine {
+
+/// One run of real threads. What only a trace can tell is not in it: what the runtime took within the busy
+/// time.
+struct thread_report {
+    std::string machine, policy;
+    std::uint64_t seed = 0;
+    tally run{}; ///< the difference between its end and its beginning
+
+    std::string to_json() const;  ///< one object; docs/reports.md names the keys
+    std::string to_table() const; ///< for people, several lines
+};
+
+} // namespace weft::engine
