@@ -11,8 +11,10 @@ from .errors import Error, LibraryError, TraceError
 from .launch import LaunchError, Run, launch
 from .library import Knob, PolicyInfo, machine, policies
 from .policy import Ask, Context, Group, Looked, Placed, Policy, Task
+from .progress import Progress, read_progress
 from .report import Report, RunReport, WorkerReport
 from .simulation import Program, SimulatedRun, Simulation, simulate
+from .summary import Summary, summarise
 from .trace import Header, Trace, read_trace
 
 __all__ = [
@@ -29,11 +31,13 @@ __all__ = [
     "Policy",
     "PolicyInfo",
     "Program",
+    "Progress",
     "Report",
     "Run",
     "RunReport",
     "SimulatedRun",
     "Simulation",
+    "Summary",
     "Task",
     "Trace",
     "TraceError",
@@ -42,6 +46,8 @@ __all__ = [
     "launch",
     "machine",
     "policies",
+    "read_progress",
     "read_trace",
     "simulate",
+    "summarise",
 ]

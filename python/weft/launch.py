@@ -16,13 +16,16 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from types import FrameType
-from typing import Any
+from typing import IO, Any
 
 from .errors import Error, compose
 from .report import Report, read_report
 
 Environment = Mapping[str, str | None]
 """Variables for a program; None takes one away."""
+
+Output = IO[bytes] | int | None
+"""As subprocess has it: a file, a descriptor, or None for that of this process."""
 
 PERIOD = 0.1
 """Seconds between two calls of an observer."""
@@ -49,19 +52,18 @@ class Run:
     """Processor time of it and of the processes that it has waited for."""
     reports: tuple[Report, ...]
     """One for each runtime that was there; none: it is not linked with Weft, or was killed."""
-    trace: Path | None
-    """The file that was asked for; traces of further runtimes stand beside it, see `traces`."""
-
-    @property
-    def traces(self) -> list[Path]:
-        """The traces that were written, one for each runtime."""
-        return numbered(self.trace) if self.trace else []
+    timed_out: bool
+    """It was killed since it took longer than it was given."""
+    traces: tuple[Path, ...]
+    """The traces that it has written, one for each runtime: the file that was asked for, and those beside it."""
 
     @property
     def outcome(self) -> str:
         """How it ended, for people; empty: well."""
         if self.status == 0:
             return ""
+        if self.timed_out:
+            return f"the program was killed after {self.seconds:.3g} s, the time that it was given"
         if self.status > 0:
             return f"the program ended with status {self.status}"
         try:
@@ -96,16 +98,18 @@ def launch(
     trace: str | os.PathLike[str] | None = None,
     environment: Environment | None = None,
     observer: Callable[[Path], None] | None = None,
-    quiet: bool = False,
+    timeout: float | None = None,
+    stdout: Output = None,
+    stderr: Output = None,
 ) -> Run:
     """Runs a program to its end, with Weft's settings in its environment.
 
     What is not given is as in the environment of this process; `environment` has the last word. Standard input, output
-    and error are the program's; `quiet` takes its output away. Signals that would end this process go to the program
-    instead, whose end is waited for; those of the keyboard reach it without help.
+    and error are the program's own, but for `stdout` and `stderr`: files or descriptors that it has instead. Signals
+    that would end this process go to the program, whose end is waited for; those of the keyboard reach it without help.
 
     `observer` is called about every 0.1 s, in this thread, with the name of the file in which the program tells of its
-    progress (docs/progress-format.md), which need not be there.
+    progress (docs/progress-format.md), which need not be there. After `timeout` seconds the program is killed.
 
     Raises `LaunchError` for a program that cannot be started, and for WEFT_REPORT or WEFT_PROGRESS in the environment,
     which are needed here. A program that fails is no error here: see `Run.status`, `Run.check`.
@@ -133,10 +137,8 @@ def launch(
             raise LaunchError(
                 compose("this variable is used for the run itself", f"{name}={variables[name]}", f"no {name}")
             )
-    traced = variables.get("WEFT_TRACE")
-    if traced:  # what an earlier run has left there is not this one's
-        for old in numbered(Path(traced)):
-            old.unlink()
+    trace_file = variables.get("WEFT_TRACE")
+    old = _states(trace_file)
     with tempfile.TemporaryDirectory(prefix="weft-") as folder:
         variables["WEFT_REPORT"] = str(Path(folder, "report.json"))
         progress = Path(folder, "progress")
@@ -144,7 +146,8 @@ def launch(
             variables["WEFT_PROGRESS"] = str(progress)
         before = resource.getrusage(resource.RUSAGE_CHILDREN)
         began = time.perf_counter()
-        status = _run(words, variables, (lambda: observer(progress)) if observer else None, quiet)
+        observe = (lambda: observer(progress)) if observer else None
+        status, timed_out = _run(words, variables, observe, timeout, stdout, stderr)
         seconds = time.perf_counter() - began
         after = resource.getrusage(resource.RUSAGE_CHILDREN)
         found = [read_report(path) for path in numbered(Path(folder, "report.json"))]
@@ -154,7 +157,8 @@ def launch(
         seconds=seconds,
         cpu_seconds=after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime,
         reports=tuple(report for report in found if report is not None),
-        trace=Path(traced) if traced else None,
+        timed_out=timed_out,
+        traces=tuple(path for path, state in _states(trace_file).items() if old.get(path) != state),
     )
 
 
@@ -166,12 +170,24 @@ def numbered(path: Path) -> list[Path]:
     return paths
 
 
-def _run(words: tuple[str, ...], variables: dict[str, str], observe: Callable[[], None] | None, quiet: bool) -> int:
-    output = subprocess.DEVNULL if quiet else None
+def _states(trace_file: str | None) -> dict[Path, tuple[int, int, int]]:
+    """Which traces there are, so that those of earlier runs are told from new ones."""
+    paths = numbered(Path(trace_file)) if trace_file else []
+    return {path: (stat.st_ino, stat.st_mtime_ns, stat.st_size) for path in paths for stat in [path.stat()]}
+
+
+def _run(
+    words: tuple[str, ...],
+    variables: dict[str, str],
+    observe: Callable[[], None] | None,
+    timeout: float | None,
+    stdout: Output,
+    stderr: Output,
+) -> tuple[int, bool]:
     path = shutil.which(words[0], path=variables.get("PATH"))
     with _signals_go_to() as target:
         try:
-            process = subprocess.Popen(words, executable=path, env=variables, stdout=output, stderr=output)
+            process = subprocess.Popen(words, executable=path, env=variables, stdout=stdout, stderr=stderr)
         except (OSError, ValueError) as failure:
             reason = failure.strerror if isinstance(failure, OSError) and failure.strerror else str(failure)
             raise LaunchError(
@@ -183,23 +199,32 @@ def _run(words: tuple[str, ...], variables: dict[str, str], observe: Callable[[]
             ) from None
         try:
             target(process)
-            if observe:
-                _observe(process, observe)
-            return process.wait()
+            ended = _watch(process, observe, timeout)
+            if not ended:
+                process.kill()
+            return process.wait(), not ended
         except BaseException:  # of an observer: nobody will look after the program
             process.kill()
             process.wait()
             raise
 
 
-def _observe(process: subprocess.Popen[bytes], observe: Callable[[], None]) -> None:
-    """Calls it until the process has ended."""
+def _watch(process: subprocess.Popen[bytes], observe: Callable[[], None] | None, timeout: float | None) -> bool:
+    """Waits for its end, and observes meanwhile; False if that takes longer than `timeout`."""
+    until = None if timeout is None else time.monotonic() + timeout
     end = os.pidfd_open(process.pid)
     try:
         poll = select.poll()
         poll.register(end, select.POLLIN)
-        while not poll.poll(PERIOD * 1000):
-            observe()
+        while True:
+            left = None if until is None else max(until - time.monotonic(), 0)
+            step = left if observe is None else PERIOD if left is None else min(PERIOD, left)
+            if poll.poll(None if step is None else step * 1000):
+                return True
+            if left == 0:
+                return False
+            if observe:
+                observe()
     finally:
         os.close(end)
 

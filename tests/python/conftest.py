@@ -66,3 +66,10 @@ def write(tmp_path: Path) -> Callable[[TraceFile], Path]:
         return path
 
     return to_file
+
+
+@pytest.fixture
+def no_settings(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As if nobody had set anything of Weft's."""
+    for name in [n for n in os.environ if n.startswith("WEFT_") and not n.startswith("WEFT_TEST_")]:
+        monkeypatch.delenv(name)

@@ -20,22 +20,19 @@ HEAT = [EXAMPLES / "heat2d", "--rows", "100", "--cols", "60", "--sweeps", "4", "
 PYTHON = sys.executable
 
 
-@pytest.fixture(autouse=True)
-def no_settings(monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in [n for n in os.environ if n.startswith("WEFT_") and not n.startswith("WEFT_TEST_")]:
-        monkeypatch.delenv(name)
+pytestmark = pytest.mark.usefixtures("no_settings")
 
 
 def test_a_modelled_run(tmp_path: Path) -> None:
     trace = tmp_path / "run.weft"
-    old = tmp_path / "run.2.weft"
-    old.write_bytes(b"of an earlier run with more runtimes")
-    trace.write_bytes(b"too")
-    run = launch(HEAT, engine="model", machine=MACHINE, policy="near", workers=3, seed=7, trace=trace, quiet=True)
+    for path in (trace, tmp_path / "run.3.weft"):
+        path.write_bytes(b"of an earlier run")
+    run = launch(
+        HEAT, engine="model", machine=MACHINE, policy="near", workers=3, seed=7, trace=trace, stdout=subprocess.DEVNULL
+    )
     assert run.status == 0 and run.outcome == "" and run.check() is run
     assert run.cpu_seconds > 0 and run.seconds > 0
-    assert run.trace == trace and run.traces[0] == trace
-    assert not old.exists() or len(run.reports) > 1
+    assert len(run.traces) == len(run.reports) and run.traces[0] == trace
     for report in run.reports:
         assert report.complete and report.runs
         for r in report.runs:
@@ -45,9 +42,21 @@ def test_a_modelled_run(tmp_path: Path) -> None:
                 assert w.busy + w.search + w.asleep + w.overhead == pytest.approx(r.seconds)
 
 
+@pytest.mark.parametrize("policy", ["steal", "steal:zone=reported", "share"])
+def test_a_real_run(policy: str) -> None:
+    run = launch([EXAMPLES / "fib", "--n", "18"], policy=policy, workers=2, seed=7, stdout=subprocess.DEVNULL).check()
+    assert len(run.reports) == 1 and run.reports[0].complete and run.traces == ()
+    (r,) = run.reports[0].runs
+    assert (r.engine, r.policy, r.seed, r.virtual, len(r.workers)) == ("threads", policy, 7, False, 2)
+    assert r.tasks >= 1 and r.balance is not None and 0 < r.balance <= 1
+    for w in r.workers:
+        assert w.overhead is None
+        assert w.busy + w.search + w.asleep == pytest.approx(r.seconds)
+
+
 def test_programs_that_are_not_ours() -> None:
     run = launch(["true"])
-    assert run.status == 0 and run.reports == () and run.traces == []
+    assert run.status == 0 and run.reports == () and run.traces == ()
     with pytest.raises(LaunchError, match="has made no runtime of Weft; given: true"):
         run.check()
 
@@ -116,6 +125,13 @@ def test_an_observer_is_called_until_the_end() -> None:
         os.dup2(standard_input, 0)
         os.close(standard_input)
     assert len(calls) >= 3 and calls[0].name == "progress"
+
+
+def test_a_limit_of_time() -> None:
+    for observer in (None, lambda path: None):
+        run = launch([PYTHON, "-c", "import time; time.sleep(50)"], timeout=0.2, observer=observer)
+        assert run.timed_out and run.status == -9 and "the time that it was given" in run.outcome
+    assert not launch(["true"], timeout=50).timed_out
 
 
 def test_an_observer_that_fails_leaves_no_process() -> None:

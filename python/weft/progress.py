@@ -1,0 +1,109 @@
+"""How far a running program is: the file that WEFT_PROGRESS names. docs/progress-format.md describes it."""
+
+from __future__ import annotations
+
+import os
+import struct
+from dataclasses import dataclass
+from pathlib import Path
+
+from .errors import Error, compose
+
+_MAGIC = b"weftprg\n"
+_VERSION = 1
+_HEAD = struct.Struct("<8sIIII")
+_SEQUENCE = struct.Struct("<Q")
+_STATE = struct.Struct("<5Q")
+_WORKER = struct.Struct("<6Q")
+_TRIES = 100
+"""The writer is in the file for microseconds, ten times a second."""
+
+
+@dataclass(frozen=True)
+class WorkerProgress:
+    """Since the runtime was made; times in nanoseconds of its clock."""
+
+    state: str
+    """`busy`, `searching` or `asleep`."""
+    tasks: int
+    steals: int
+    exposures: int
+    idle: int
+    """Looking for work or asleep."""
+    asleep: int
+
+
+@dataclass(frozen=True)
+class Progress:
+    """One look at one runtime."""
+
+    process: int
+    virtual: bool
+    """Its time is that of a modelled machine."""
+    over: bool
+    """The last look: the runtime is gone, or its process has ended by exit."""
+    real: int
+    """Nanoseconds since it was made."""
+    time: int
+    """The same by its own clock."""
+    roots: int
+    """That were handed in from outside."""
+    workers: tuple[WorkerProgress, ...]
+
+    @property
+    def tasks(self) -> int:
+        return sum(w.tasks for w in self.workers)
+
+    @property
+    def steals(self) -> int:
+        return sum(w.steals for w in self.workers)
+
+    @property
+    def busy(self) -> int:
+        """How many workers run tasks."""
+        return sum(w.state == "busy" for w in self.workers)
+
+
+def read_progress(path: str | os.PathLike[str]) -> Progress | None:
+    """Looks once. None while there is nothing to be seen: no file, or its runtime is still being made.
+
+    Raises `Error` for a file that is none of progress.
+    """
+    try:
+        file = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+    except FileNotFoundError:
+        return None
+    try:
+        return _look(Path(path), file)
+    finally:
+        os.close(file)
+
+
+def _look(path: Path, file: int) -> Progress | None:
+    head = os.pread(file, _HEAD.size, 0)
+    if len(head) < _HEAD.size or not any(head):
+        return None  # being made
+    magic, version, count, process, virtual = _HEAD.unpack(head)
+    if magic != _MAGIC or version != _VERSION:
+        given = f"{magic!r}, version {version}"
+        raise Error(f"{path}: " + compose("no progress", given, f"{_MAGIC!r}, version {_VERSION}"))
+    size = _STATE.size + count * _WORKER.size
+    for _ in range(_TRIES):
+        before = os.pread(file, _SEQUENCE.size, _HEAD.size)
+        body = os.pread(file, size, _HEAD.size)
+        after = os.pread(file, _SEQUENCE.size, _HEAD.size)
+        if before == after and len(body) == size and _SEQUENCE.unpack(after)[0] % 2 == 0:
+            return _of(body, count, process, bool(virtual))
+    return None
+
+
+def _of(body: bytes, count: int, process: int, virtual: bool) -> Progress | None:
+    _, state, real, time, roots = _STATE.unpack_from(body)
+    if state == 0:
+        return None
+    states = ("busy", "searching", "asleep")
+    workers = tuple(
+        WorkerProgress(states[min(fields[0], 2)], *fields[1:])
+        for fields in (_WORKER.unpack_from(body, _STATE.size + i * _WORKER.size) for i in range(count))
+    )
+    return Progress(process, virtual, state == 2, real, time, roots, workers)

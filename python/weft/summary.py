@@ -1,0 +1,155 @@
+"""What a run of a program comes to: its reports, with the figures of its traces where there are any."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass, replace
+from typing import Any
+
+from .launch import Run
+from .report import Report, RunReport
+from .trace import read_trace
+from .trace.stats import Stats, stats
+
+
+@dataclass(frozen=True)
+class WorkerSummary:
+    """Of one worker, over all runs of its runtime; seconds."""
+
+    busy: float
+    """In the program, where `overhead` is known; else with it."""
+    search: float
+    asleep: float
+    overhead: float | None
+    """Of the runtime; None if nobody has told."""
+    tasks: int
+    steals: int
+    exposures: int
+
+
+@dataclass(frozen=True)
+class RuntimeSummary:
+    """Of one runtime, over all its runs; seconds, virtual ones in the model."""
+
+    engine: str
+    policy: str
+    machine: str
+    seed: int | None
+    runs: int
+    """How many there were."""
+    runs_told: int
+    """How many of them are in the figures: those of a report, at most 1000."""
+    seconds: float
+    """From the beginning of each run to its end, summed up."""
+    workers: tuple[WorkerSummary, ...]
+    balance: float | None
+    """Busy time of the average worker over that of the busiest; 1: all alike."""
+    work: float | None
+    """T1, the sum of the tasks' own times; this and the next four are None without a trace."""
+    span: float | None
+    """Tinf, the longest path."""
+    parallelism: float | None
+    """T1 / Tinf."""
+    bound: float | None
+    """max(T1 / p, Tinf): no schedule of this run's tasks takes less, where a task costs the same everywhere."""
+    speedup_by_work: float | None
+    """T1 / Tp: how many workers were of use, where a task costs the same with one worker."""
+    notes: tuple[str, ...]
+
+    @property
+    def virtual(self) -> bool:
+        return self.engine == "model"
+
+
+@dataclass(frozen=True)
+class Summary:
+    """Of one program."""
+
+    command: tuple[str, ...]
+    status: int
+    outcome: str
+    """How it ended, if not well."""
+    seconds: float
+    """Of the whole program, real time."""
+    cpu_seconds: float
+    runtimes: tuple[RuntimeSummary, ...]
+    """One for each that was told of; none: the program is not linked with Weft, or was killed."""
+    speedup: float | None = None
+    """Of the runs, over those with 1 worker; None if that was not asked for."""
+
+    @property
+    def run_seconds(self) -> float:
+        """Of all runs."""
+        return sum(r.seconds for r in self.runtimes)
+
+    def to_json(self) -> dict[str, Any]:
+        return asdict(self) | {"run_seconds": self.run_seconds}
+
+
+def summarise(run: Run, baseline: Run | None = None) -> Summary:
+    """The figures of a program that has ended; `baseline` is the same one with 1 worker.
+
+    Runtimes that never ran anything are left out. Raises `TraceError` for a trace that is damaged.
+    """
+    figures = [stats(read_trace(path)) for path in run.traces]
+    runtimes = tuple(
+        _of_runtime(report, figures[i] if i < len(figures) else None)
+        for i, report in enumerate(run.reports)
+        if report.runs
+    )
+    summary = Summary(run.command, run.status, run.outcome, run.seconds, run.cpu_seconds, runtimes)
+    if baseline is None or summary.run_seconds <= 0:
+        return summary
+    alone = sum(report.seconds for report in baseline.reports)
+    return replace(summary, speedup=alone / summary.run_seconds)
+
+
+def _of_runtime(report: Report, traced: Stats | None) -> RuntimeSummary:
+    first = report.runs[0]
+    workers = [_of_worker(report.runs, w) for w in range(len(first.workers))]
+    notes = []
+    if not report.complete:
+        notes.append(f"only {len(report.runs)} of {report.runs_ended} runs are in these figures")
+    if traced:
+        workers = [_with_overhead(w, t.overhead * 1e-9) for w, t in zip(workers, traced.workers, strict=True)]
+        notes += traced.notes
+    most = max(w.busy for w in workers)
+    known = traced if traced and traced.work else None
+    return RuntimeSummary(
+        engine=first.engine,
+        policy=first.policy,
+        machine=first.machine,
+        seed=first.seed,
+        runs=report.runs_ended,
+        runs_told=len(report.runs),
+        seconds=report.seconds,
+        workers=tuple(workers),
+        balance=sum(w.busy for w in workers) / len(workers) / most if most > 0 else None,
+        work=known.work * 1e-9 if known else None,
+        span=known.span * 1e-9 if known else None,
+        parallelism=known.parallelism if known else None,
+        bound=known.bound * 1e-9 if known else None,
+        speedup_by_work=known.work * 1e-9 / report.seconds if known and report.seconds > 0 else None,
+        notes=tuple(notes),
+    )
+
+
+def _of_worker(runs: tuple[RunReport, ...], rank: int) -> WorkerSummary:
+    parts = [run.workers[rank] for run in runs]
+    overheads = [w.overhead for w in parts if w.overhead is not None]
+    return WorkerSummary(
+        busy=sum(w.busy for w in parts),
+        search=sum(w.search for w in parts),
+        asleep=sum(w.asleep for w in parts),
+        overhead=sum(overheads) if overheads else None,
+        tasks=sum(w.tasks for w in parts),
+        steals=sum(w.steals for w in parts),
+        exposures=sum(w.exposures for w in parts),
+    )
+
+
+def _with_overhead(w: WorkerSummary, overhead: float) -> WorkerSummary:
+    """A real worker's busy time, parted by what its trace tells; a modelled one knows better."""
+    if w.overhead is not None:
+        return w
+    overhead = min(overhead, w.busy)
+    return replace(w, busy=w.busy - overhead, overhead=overhead)
