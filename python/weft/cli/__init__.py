@@ -10,12 +10,13 @@ import typer
 
 from .. import __version__
 from ..errors import Error, LibraryError
+from . import programs
 from .library import policies, topo
 from .trace import trace
 
 app = typer.Typer(
     name="weft",
-    help="Traces, machines and policies of the task-parallel runtime Weft.",
+    help="Programs, traces, machines and policies of the task-parallel runtime Weft.",
     no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,
@@ -24,6 +25,8 @@ app = typer.Typer(
 app.add_typer(trace, name="trace")
 app.command()(topo)
 app.command(name="policies")(policies)
+app.command(context_settings=programs.OPTIONS_END_AT_THE_PROGRAM)(programs.run)
+app.command(context_settings=programs.OPTIONS_END_AT_THE_PROGRAM)(programs.sim)
 
 # Typer's own copy of click, or click: whichever this Typer is built on.
 _UsageError: Any = next(c for c in typer.BadParameter.__mro__ if c.__name__ == "UsageError")

@@ -9,8 +9,6 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
-from rich.console import Console
-from rich.table import Table
 
 from ..errors import Error, compose
 from ..trace.convert import convert as convert_trace
@@ -20,6 +18,8 @@ from ..trace.read import read_trace
 from ..trace.stats import Stats
 from ..trace.stats import stats as stats_of
 from ..trace.view import view as view_trace
+from .table import console as make_console
+from .table import duration, share, table
 
 trace = typer.Typer(
     help="Figures, pictures and conversions of the files that WEFT_TRACE names.",
@@ -149,23 +149,8 @@ def view(
 # ---- tables
 
 
-def duration(ns: float) -> str:
-    """With three digits and a unit that fits."""
-    for unit, size in (("s", 1e9), ("ms", 1e6), ("us", 1e3)):
-        if abs(ns) >= size:
-            return f"{ns / size:.3g} {unit}" if ns / size < 999.5 else f"{ns / size:.0f} {unit}"
-    return f"{ns:.3g} ns"
-
-
-def _table(*columns: str) -> Table:
-    table = Table(box=None, pad_edge=False)
-    for i, column in enumerate(columns):
-        table.add_column(column, justify="left" if i == 0 else "right", no_wrap=i > 0)
-    return table
-
-
 def _print(s: Stats) -> None:
-    console = Console(highlight=False, markup=False)
+    console = make_console()
     at_least = "at least " if s.lost or not s.complete else ""
     console.print(f"{s.path}: {s.policy} on {s.machine}, engine {s.engine}, {len(s.workers)} workers")
     console.print(f"time         {duration(s.elapsed)}{' (virtual)' if s.time_kind == 'virtual' else ''}")
@@ -181,24 +166,22 @@ def _print(s: Stats) -> None:
         console.print(f"note: {note}")
 
     console.print()
-    table = _table("worker", "core", "busy", "search", "asleep", "overhead", "tasks", "steals")
+    shown = table("worker", "core", "busy", "search", "asleep", "overhead", "tasks", "steals")
     for w in s.workers:
-        shares = (
-            f"{part / s.elapsed:.1%}" if s.elapsed else "-" for part in (w.busy, w.searching, w.asleep, w.overhead)
-        )
-        table.add_row(str(w.worker), str(w.core), *shares, str(w.tasks), str(w.steals))
-    console.print(table)
+        shares = (share(part, s.elapsed) for part in (w.busy, w.searching, w.asleep, w.overhead))
+        shown.add_row(str(w.worker), str(w.core), *shares, str(w.tasks), str(w.steals))
+    console.print(shown)
 
     if s.steals:
         console.print()
-        table = _table("distance", "steals")
+        shown = table("distance", "steals")
         for distance, count in sorted(s.steals.items()):
-            table.add_row(f"{distance:g}", str(count))
-        console.print(table)
+            shown.add_row(f"{distance:g}", str(count))
+        console.print(shown)
     if s.classes:
         console.print()
-        table = _table("class", "count", "total", "min", "median", "Q3", "max", "of Tinf")
+        shown = table("class", "count", "total", "min", "median", "Q3", "max", "of Tinf")
         for c in s.classes:
             times = (duration(t) for t in (c.total, c.min, c.median, c.q3, c.max))
-            table.add_row(c.name, str(c.count), *times, f"{c.critical / s.span:.1%}" if s.span else "-")
-        console.print(table)
+            shown.add_row(c.name, str(c.count), *times, share(c.critical, s.span))
+        console.print(shown)

@@ -1,0 +1,212 @@
+"""`weft run` and `weft sim`."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+from rich.console import Console
+
+from .. import library
+from ..errors import Error, compose
+from ..launch import LaunchError, Run, launch
+from ..summary import RuntimeSummary, Summary, summarise
+from .status import StatusLine
+from .table import console as make_console
+from .table import count, duration, share, table
+
+Program = Annotated[
+    list[str],
+    typer.Argument(metavar="-- PROGRAM [ARGS]", help="A program linked with Weft.", show_default=False),
+]
+Policy = Annotated[str | None, typer.Option("--policy", metavar="NAME[:KEY=VALUE,...]", help="See `weft policies`.")]
+Workers = Annotated[int | None, typer.Option("--workers", min=1, metavar="N", help="How many.")]
+Seed = Annotated[int | None, typer.Option("--seed", min=0, metavar="N", help="Of the runtime's random choices.")]
+Resources = Annotated[Path | None, typer.Option("--resources", metavar="FILE", help="What tasks of graphs may need.")]
+TraceFile = Annotated[
+    Path | None,
+    typer.Option("--trace", metavar="FILE", help="Write down all that happens; tells work, span and overhead, too."),
+]
+Speedup = Annotated[
+    bool, typer.Option("--speedup", help="Run it once more, before, with 1 worker; tells what more workers gain.")
+]
+ShowProgress = Annotated[
+    bool | None,
+    typer.Option("--progress/--no-progress", help="A line about the running program.", show_default="on a terminal"),
+]
+AsJson = Annotated[
+    bool,
+    typer.Option("--json", help="One JSON object on standard output; the program's goes to standard error instead."),
+]
+
+# A program's options are its own, with or without the two dashes.
+OPTIONS_END_AT_THE_PROGRAM: dict[str, Any] = {"allow_interspersed_args": False}
+
+
+def run(
+    program: Program,
+    policy: Policy = None,
+    workers: Workers = None,
+    machine: Annotated[
+        str | None,
+        typer.Option("--machine", metavar="SPEC", help="What the policy is told; default: this machine."),
+    ] = None,
+    seed: Seed = None,
+    resources: Resources = None,
+    trace: TraceFile = None,
+    speedup: Speedup = False,
+    progress: ShowProgress = None,
+    as_json: AsJson = False,
+) -> int:
+    """Run a program under a policy, and tell what its workers did.
+
+    What is not given is as in the environment (WEFT_POLICY and so on). Input and output are the program's; the table
+    is on standard error. The exit status is 1 if the program fails.
+
+    Example: weft run --policy near --workers 4 -- ./heat2d --rows 2000
+    """
+    settings = {
+        "policy": policy,
+        "workers": workers,
+        "machine": machine,
+        "seed": seed,
+        "resources": resources,
+    }
+    return _run(program, settings, trace, speedup, progress, as_json)
+
+
+def sim(
+    program: Program,
+    machine: Annotated[
+        str | None,
+        typer.Option("--machine", metavar="FILE", help="The machine, with the speeds of its cores."),
+    ] = None,
+    policy: Policy = None,
+    workers: Workers = None,
+    scenario: Annotated[
+        Path | None, typer.Option("--scenario", metavar="FILE", help="What happens to the machine meanwhile.")
+    ] = None,
+    costs: Annotated[
+        str | None,
+        typer.Option("--costs", metavar="declared|measured", help="Where the cost of user code comes from."),
+    ] = None,
+    seed: Seed = None,
+    resources: Resources = None,
+    trace: TraceFile = None,
+    speedup: Speedup = False,
+    progress: ShowProgress = None,
+    as_json: AsJson = False,
+) -> int:
+    """Run a program on a modelled machine, in virtual time.
+
+    Like `weft run`; see docs/modelled-machines.md for what a program should say about itself.
+
+    Example: weft sim --machine machines/opteron-8380-4x4.toml --policy near -- ./heat2d --rows 2000
+    """
+    if costs not in (None, "declared", "measured"):
+        raise typer.BadParameter(compose("unknown source of costs", costs, "declared, measured") + ".")
+    check_machine(machine if machine is not None else os.environ.get("WEFT_MACHINE", ""))
+    settings = {
+        "engine": "model",
+        "policy": policy,
+        "workers": workers,
+        "machine": machine,
+        "seed": seed,
+        "resources": resources,
+        "environment": {
+            name: str(value) for name, value in (("WEFT_SCENARIO", scenario), ("WEFT_COSTS", costs)) if value
+        },
+    }
+    return _run(program, settings, trace, speedup, progress, as_json)
+
+
+def check_machine(spec: str) -> None:
+    """Raises a usage error for a machine that cannot be modelled."""
+    machine = library.machine(spec)
+    if not any(c["frequency_mhz"] for c in machine["core_classes"]):
+        raise typer.BadParameter(
+            compose(
+                "the model needs a machine whose speeds are known",
+                spec or f"this machine, {machine['name']}",
+                "--machine FILE, a TOML file with frequency_mhz in its core classes",
+            )
+            + "."
+        )
+
+
+def _run(
+    program: list[str],
+    settings: dict[str, Any],
+    trace: Path | None,
+    speedup: bool,
+    progress: bool | None,
+    as_json: bool,
+) -> int:
+    line = StatusLine() if (StatusLine.is_possible() if progress is None else progress) else None
+    output = sys.stderr.fileno() if as_json else None
+    alone = _alone(program, settings, output) if speedup else None
+    try:
+        done = launch(program, trace=trace, observer=line, stdout=output, **settings)
+    finally:
+        if line:
+            line.clear()
+    summary = summarise(done, alone)
+    if as_json:
+        print(json.dumps(summary.to_json(), indent=2))
+    else:
+        _print(summary)
+    done.check()
+    if not summary.runtimes:
+        raise Error(compose("nothing ran in parallel", program[0], "a program that uses the runtime that it makes"))
+    return 0
+
+
+def _alone(program: list[str], settings: dict[str, Any], output: int | None) -> Run:
+    try:
+        # Its trace would not be the one that was asked for.
+        environment = {**settings.get("environment", {}), "WEFT_TRACE": None}
+        return launch(program, stdout=output, **{**settings, "workers": 1, "environment": environment}).check()
+    except LaunchError as failure:
+        raise LaunchError(f"with 1 worker: {failure}") from None
+
+
+def _print(s: Summary) -> None:
+    if not s.runtimes:
+        return
+    console = make_console(stderr=True)
+    for i, r in enumerate(s.runtimes):
+        if len(s.runtimes) > 1:
+            console.print(f"runtime {i + 1} of {len(s.runtimes)}", style="bold")
+        _print_runtime(console, r)
+    console.print(f"program      {duration(s.seconds * 1e9)}, {duration(s.cpu_seconds * 1e9)} of processor time")
+    if s.speedup is not None:
+        console.print(f"speed-up     {s.speedup:.3g} over 1 worker")
+
+
+def _print_runtime(console: Console, r: RuntimeSummary) -> None:
+    seed = "" if r.seed is None else f", seed {r.seed}"
+    console.print(f"{r.policy} on {r.machine}, engine {r.engine}, {len(r.workers)} workers{seed}")
+    virtual = " (virtual)" if r.virtual else ""
+    runs = f" in {r.runs_told} runs" if r.runs != 1 else ""
+    console.print(f"time         {duration(r.seconds * 1e9)}{virtual}{runs}")
+    if r.work is not None and r.span is not None and r.bound is not None:
+        console.print(f"work T1      {duration(r.work * 1e9)}")
+        console.print(f"span Tinf    {duration(r.span * 1e9)}")
+        if r.parallelism is not None:
+            console.print(f"parallelism  {r.parallelism:.3g}")
+        console.print(f"bound        {duration(r.bound * 1e9)}, max(T1/p, Tinf)")
+        if r.speedup_by_work is not None:
+            console.print(f"T1/Tp        {r.speedup_by_work:.3g}")
+    if r.balance is not None:
+        console.print(f"balance      {r.balance:.3g}, the average worker's busy time over the busiest one's")
+    for note in r.notes:
+        console.print(f"note: {note}")
+    shown = table("worker", "busy", "search", "asleep", "overhead", "tasks", "steals", "exposures")
+    for i, w in enumerate(r.workers):
+        shares = (share(part, r.seconds) for part in (w.busy, w.search, w.asleep, w.overhead))
+        shown.add_row(str(i), *shares, count(w.tasks), count(w.steals), count(w.exposures))
+    console.print(shown)

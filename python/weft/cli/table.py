@@ -1,0 +1,66 @@
+"""Numbers and tables for people."""
+
+from __future__ import annotations
+
+from rich.console import Console
+from rich.table import Table
+
+_NARROWEST = 8
+_IN_FILES = 160
+"""Columns."""
+
+
+def duration(ns: float) -> str:
+    """With three digits and a unit that fits."""
+    unit, size = _unit(ns)
+    return f"{_digits(ns / size)} {unit}"
+
+
+def interval(from_ns: float, to_ns: float) -> str:
+    """Two durations, in the unit of the longer one."""
+    unit, size = _unit(to_ns)
+    return f"{_digits(from_ns / size)} - {_digits(to_ns / size)} {unit}"
+
+
+def _unit(ns: float) -> tuple[str, float]:
+    return next(((u, size) for u, size in (("s", 1e9), ("ms", 1e6), ("us", 1e3)) if abs(ns) >= size), ("ns", 1.0))
+
+
+def _digits(x: float) -> str:
+    return f"{x:.3g}" if x < 999.5 else f"{x:.0f}"
+
+
+def count(n: int) -> str:
+    """With three digits and k, M or G behind."""
+    for unit, size in (("G", 10**9), ("M", 10**6), ("k", 10**3)):
+        if n >= 10 * size:
+            return f"{_digits(n / size)} {unit}"
+    return str(n)
+
+
+def share(part: float | None, whole: float) -> str:
+    """In percent; `-` for what is not known."""
+    return "-" if part is None or whole <= 0 else f"{part / whole:.1%}"
+
+
+def table(*columns: str) -> Table:
+    """The first column is text, the others are numbers."""
+    made = Table(box=None, pad_edge=False)
+    for i, column in enumerate(columns):
+        first = i == 0
+        made.add_column(
+            column,
+            justify="left" if first else "right",
+            no_wrap=not first,
+            overflow="fold" if first else "ellipsis",
+            min_width=len(column) if not first else _NARROWEST,
+        )
+    return made
+
+
+def console(stderr: bool = False) -> Console:
+    """As wide as the terminal; lines of files and pipes are as long as they need to be."""
+    made = Console(stderr=stderr, highlight=False, markup=False)
+    if not made.is_terminal:
+        made.width = _IN_FILES
+    return made
