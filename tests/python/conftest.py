@@ -26,17 +26,22 @@ settings.load_profile("weft")
 MACHINE = SOURCE / "machines/opteron-8380-4x4.toml"
 
 
-def run_example(name: str, arguments: str, trace: Path, policy: str, engine: str, **more: str) -> None:
+CORE_I7 = SOURCE / "machines/core-i7-2600k.toml"
+COPY_COMPUTE = "--copies 12 --mbytes 8 --computations 120 --steps 175000 --copies-first"
+
+
+def run_example(name: str, arguments: str, trace: Path, policy: str, engine: str, **variables: str) -> None:
     """Runs an example with a trace: with two threads, or on the modelled machine with all its workers."""
     if name == "uts" and not (EXAMPLES / name).exists():
         pytest.skip("uts is built where nettle is there")
     environment = {k: v for k, v in os.environ.items() if not k.startswith("WEFT_")}
-    environment |= {"WEFT_TRACE": str(trace), "WEFT_POLICY": policy, "WEFT_SEED": "1"} | more
+    environment |= {"WEFT_TRACE": str(trace), "WEFT_POLICY": policy, "WEFT_SEED": "1"} | variables
     if engine == "model":
         environment |= {"WEFT_ENGINE": "model", "WEFT_MACHINE": str(MACHINE)}
     else:
         environment |= {"WEFT_WORKERS": "2"}
     command = [EXAMPLES / name, *arguments.split()]
+    environment |= variables
     subprocess.run(command, env=environment, check=True, stdout=subprocess.DEVNULL, timeout=50)
 
 
@@ -54,6 +59,17 @@ def threaded(tmp_path_factory: pytest.TempPathFactory) -> Path:
     path = tmp_path_factory.mktemp("threaded") / "run.weft"
     run_example("sparse_lu", "--blocks 10 --side 8", path, "steal", "threads")
     return path
+
+
+@pytest.fixture(scope="session")
+def contended(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
+    """copy_compute on a modelled machine, with as many copies at a time as workers, and with one worker."""
+    folder = tmp_path_factory.mktemp("contended")
+    run, serial = folder / "run.weft", folder / "serial.weft"
+    many = {"WEFT_MACHINE": str(CORE_I7), "WEFT_RESOURCES": str(SOURCE / "examples/copy_compute/many_copies.toml")}
+    run_example("copy_compute", COPY_COMPUTE, run, "locality", "model", **many)
+    run_example("copy_compute", COPY_COMPUTE, serial, "locality", "model", **many, WEFT_WORKERS="1")
+    return run, serial
 
 
 @pytest.fixture

@@ -391,10 +391,11 @@ def test_resources_file() -> None:
     file = tomllib.loads(text)
     amounts = {r["name"]: r["amount"] for r in file["resource"]}
     assert amounts == {"bandwidth": 6, "in+out": 1, "plain": 2, "disk": 5 + 15, "memory": 120}
-    assert file["needs"] == {"in": {"in+out": 1}, "out": {"in+out": 1}, "plain": {"plain": 1}}
+    given = [(n["tasks"], n["resource"]) for n in file["needs"]]
+    assert given == [("in", "in+out"), ("out", "in+out"), ("plain", "plain")]
     name = 'a "quoted" \\ name\n'
     quoted = tomllib.loads(resources_file({name: 1}, [Axis.of(name)], {}))
-    assert quoted == {"resource": [{"name": name, "amount": 1}], "needs": {name: {name: 1}}}
+    assert quoted == {"resource": [{"name": name, "amount": 1}], "needs": [{"tasks": name, "resource": name}]}
     with pytest.raises(weft.Error, match="whole number"):
         resources_file({"copy": 0.5}, axes, {})
 
@@ -410,7 +411,7 @@ def test_a_trace_from_its_file(write: Write) -> None:
     assert [axis.name for axis in a.limits] == ["copy"] and a.best and a.best.limits == {"copy": 1}
     assert not any("refused" in note or "lost" in note for note in a.notes)
     said = json.loads(json.dumps(a.to_json()))
-    assert tomllib.loads(said["resources"])["needs"] == {"copy": {"copy": 1}}
+    assert tomllib.loads(said["resources"])["needs"] == [{"tasks": "copy", "resource": "copy"}]
     with pytest.raises(weft.Error, match="the first 1 phases left out; allowed: fewer than its 1 phases"):
         analyze(weft.read_trace(write(ran.trace())), skip=1)
     with pytest.raises(weft.Error, match="no serial trace; given: 4 workers; allowed: 1 worker"):
@@ -441,8 +442,10 @@ def test_phases_are_runs_of_graphs(write: Write) -> None:
 
 def test_needs_of_the_program(threaded: Path, write: Write) -> None:
     assert workload(weft.read_trace(threaded)).needs == {}
-    trace = TraceFile(1).names(n1="read", n2="file", n3="write")
-    trace.stream(0, (0, "spawn", 100, 100, 1, 3), (0, "need", 1, 0, 2), (0, "spawn", 101, 100, 3, 3))
+    trace = TraceFile(1).names(n1="read", n2="file", n3="write", n4="cores")
+    trace.stream(
+        0, (0, "spawn", 100, 100, 1, 3), (0, "need", 1, 0, 2), (0, "need", 4, 0, 4), (0, "spawn", 101, 100, 3, 3)
+    )
     trace.stream(0, (0, "need", 2, 0, 2), (0, "begin", 100), (5, "end", 100), (5, "begin", 101), (9, "end", 101))
     run = workload(weft.read_trace(write(trace.end())))
     assert run.needs == {"read": (Need("file", 1, 1, 1),), "write": (Need("file", 2, 2, 1),)}

@@ -7,10 +7,11 @@ import os
 import re
 import subprocess
 import sys
+import tomllib
 from pathlib import Path
 
 import pytest
-from conftest import MACHINE
+from conftest import COPY_COMPUTE, CORE_I7, EXAMPLES, MACHINE, SOURCE
 from weft.cli import run
 from writing import TraceFile
 
@@ -72,8 +73,53 @@ def test_topo_and_policies(capsys: pytest.CaptureFixture[str]) -> None:
     assert status == 0 and [p["name"] for p in json.loads(out)] == ["near"]
 
 
+def test_analyze(capsys: pytest.CaptureFixture[str], contended: tuple[Path, Path], tmp_path: Path) -> None:
+    run, serial = contended
+    status, out, err = weft(capsys, "analyze", run, "--serial", serial)
+    assert status == 0 and err == ""
+    for words in (
+        "sensitivity",
+        "(serial)",
+        "less work",
+        "at most at a time",
+        "best case",
+        "Let no more than 1 copy run",
+    ):
+        assert words in out
+    file = tmp_path / "limits.toml"
+    status, out, _ = weft(capsys, "analyze", run, "--serial", serial, "--skip", 1, "--json", "-o", file)
+    said = json.loads(out)
+    assert status == 0 and said["phases"] == 1 and said["applied"] is None and said["worthwhile"]
+    amounts = {r["name"]: r["amount"] for r in tomllib.loads(file.read_text())["resource"]}
+    assert amounts == {"bandwidth": 1} == {r["name"]: r["amount"] for r in tomllib.loads(said["resources"])["resource"]}
+    # What the first run of the graph has to do beside, get memory from the system, costs nothing in the model.
+    assert said["predictions"][0]["limits"] == {"copy": 1.0} and said["kind"] == "independent"
+
+
+def test_limits_are_applied(capsys: pytest.CaptureFixture[str], contended: tuple[Path, Path]) -> None:
+    run, serial = contended
+    analyze = ("analyze", run, "--serial", serial, "--apply", "--machine", CORE_I7)
+    program = [str(EXAMPLES / "copy_compute"), *COPY_COMPUTE.split()]
+    status, out, _ = weft(capsys, *analyze, "--json", "--", *program)
+    applied = json.loads(out)["applied"]
+    assert status == 0 and applied["before"] > applied["elapsed"]
+    assert abs(applied["error"]) < 0.05 and applied["command"] == program
+    status, out, _ = weft(capsys, *analyze, "--", *program)
+    assert status == 0 and "Run again under 1 copy" in out
+    many = str(SOURCE / "examples/copy_compute/many_copies.toml")
+    for command, says in (
+        ([*program, "--resources", many], "has not kept to the limit of copy"),
+        ([program[0], "--copies", "3"], "did not run as before: tasks"),
+        (["/bin/false"], "ended with status 1"),
+        (["/bin/true"], "has left no trace"),
+        (["/nowhere/program"], "cannot be started"),
+    ):
+        status, _, err = weft(capsys, *analyze, "--", *command)
+        assert status == 1 and says in err and err.count("\n") == 1
+
+
 def test_help_has_an_example(capsys: pytest.CaptureFixture[str]) -> None:
-    for command in (["topo"], ["policies"], *(["trace", c] for c in ("stats", "convert", "plot", "view"))):
+    for command in (["analyze"], ["topo"], ["policies"], *(["trace", c] for c in ("stats", "convert", "plot", "view"))):
         status, out, _ = weft(capsys, *command, "--help")
         assert status == 0 and f"Example: weft {' '.join(command)}" in out
     assert weft(capsys)[0] == 2 and weft(capsys, "trace")[0] == 2
@@ -94,6 +140,15 @@ def test_help_has_an_example(capsys: pytest.CaptureFixture[str]) -> None:
         (["trace", "plot", "{run}", "-o", "{out}.svg", "--from-us", "5", "--to-us", "5"], 2, "--from-us below --to-us"),
         (["trace", "plot", "{run}", "-o", "{out}.svg", "--from-us", "1e9"], 1, "an empty stretch of time"),
         (["trace", "plot", "{run}", "-o", "{out}.svg", "--by", "activity"], 1, "no activities"),
+        (
+            ["analyze", "{run}", "--limit", "bmod,bmo"],
+            1,
+            "no class that can be limited; given: bmo; allowed: bdiv, bmod",
+        ),
+        (["analyze", "{run}", "--limit", "bmod,,"], 2, "a class without a name"),
+        (["analyze", "{run}", "--serial", "{run}"], 1, "no serial trace; given: 2 workers"),
+        (["analyze", "{run}", "--skip", "9"], 1, "the first 9 phases left out"),
+        (["analyze", "{run}", "prog"], 2, "a program that is not run; given: prog; allowed: --apply"),
         (["policies", "nera"], 2, "allowed: serial, steal"),
         (["topo", "pack:x"], 1, "not understood; given: 'pack:x'"),
         (["topo", "none.toml"], 1, "none.toml"),

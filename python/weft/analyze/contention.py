@@ -47,54 +47,78 @@ class Equations:
         return Equations(states, time)
 
 
+class _Sweep:
+    """The tasks of some axes: when how many of each ran.
+
+    `segment_class`, `segment_row`: shape (segments,), the class and the task of each stretch of these axes. `begin`,
+    `end`: shape (segments,), from which instant to which one. `lasting`, `state`: shape (instants - 1,), the time
+    between two instants in nanoseconds, and the row of `states` then; `states`: shape (states, axes).
+    """
+
+    def __init__(self, run: Workload, axes: Sequence[Axis]) -> None:
+        self.axis_of = np.full(len(run.classes), -1, np.int64)
+        for i, axis in enumerate(axes):
+            for name in axis.classes:
+                if name in run.classes:
+                    self.axis_of[run.classes.index(name)] = i
+        of_run = run.task_class[run.segment_task]
+        counted = np.flatnonzero(self.axis_of[of_run] >= 0)
+        self.segment_class, self.segment_row = of_run[counted], run.segment_task[counted]
+        instants = np.concatenate([run.segment_begin[counted], run.segment_end[counted]])
+        times, at = np.unique(instants, return_inverse=True)
+        self.begin, self.end = at.reshape(2, -1)
+        self.lasting = np.diff(times).astype(np.float64)
+        running = np.zeros((len(axes), len(self.lasting)), np.int64)
+        for i in range(len(axes)):
+            mine = self.axis_of[self.segment_class] == i
+            begun, ended = (np.bincount(which[mine], minlength=len(times)) for which in (self.begin, self.end))
+            running[i] = np.cumsum(begun - ended)[:-1]
+        radix = (run.workers + 1,) * len(axes)
+        numbers, self.state = np.unique(np.ravel_multi_index(tuple(running), radix), return_inverse=True)
+        self.states = np.stack(np.unravel_index(numbers, radix), axis=1)
+
+
+def time_above(run: Workload, axis: Axis, limit: float) -> float:
+    """Nanoseconds in which more tasks of an axis ran than that."""
+    sweep = _Sweep(run, [axis])
+    return float(sweep.lasting[sweep.states[sweep.state, 0] > limit].sum())
+
+
 def equations(run: Workload, axes: Sequence[Axis], names: Sequence[str]) -> dict[str, Equations]:
     """For each class of `names`, whose axis must be among `axes`; tasks whose own time is not known have none.
 
     One sweep over the begins and ends of the tasks of all axes; then each task adds up the stretches between two of
     these that it covers: O(n log n + n * workers) for n tasks. Raises `Error` where more than MOST_STATES states occur.
     """
-    axis_of = np.full(len(run.classes), -1, np.int64)
-    for i, axis in enumerate(axes):
-        for name in axis.classes:
-            if name in run.classes:
-                axis_of[run.classes.index(name)] = i
-    segment_class = run.task_class[run.segment_task]
-    counted = np.flatnonzero(axis_of[segment_class] >= 0)
-    segment_class, segment_row = segment_class[counted], run.segment_task[counted]
-    times, at = np.unique(np.concatenate([run.segment_begin[counted], run.segment_end[counted]]), return_inverse=True)
-    begin_at, end_at = at.reshape(2, -1)
-    lasting = np.diff(times).astype(np.float64)
-    running = np.zeros((len(axes), max(len(times) - 1, 0)), np.int64)
-    for i in range(len(axes)):
-        mine = axis_of[segment_class] == i
-        change = np.bincount(begin_at[mine], minlength=len(times)) - np.bincount(end_at[mine], minlength=len(times))
-        running[i] = np.cumsum(change)[:-1]
-    radix = (run.workers + 1,) * len(axes)
-    numbers, state = np.unique(np.ravel_multi_index(tuple(running), radix), return_inverse=True)
-    states = np.stack(np.unravel_index(numbers, radix), axis=1)
-
+    sweep = _Sweep(run, axes)
     out = {}
     for name in names:
         if name not in run.classes:
-            out[name] = Equations(states[:0], np.zeros((0, 0)))
+            out[name] = Equations(sweep.states[:0], np.zeros((0, 0)))
             continue
         code = run.classes.index(name)
-        possible = np.flatnonzero(states[:, axis_of[code]] >= 1)
+        possible = np.flatnonzero(sweep.states[:, sweep.axis_of[code]] >= 1)
         if len(possible) > MOST_STATES:
             what = "too many states of the limited classes occur"
             raise Error(compose(what, len(possible), f"{MOST_STATES} at most: limit fewer classes"))
-        column = np.full(len(states), -1, np.int64)
+        column = np.full(len(sweep.states), -1, np.int64)
         column[possible] = np.arange(len(possible))
         tasks = np.flatnonzero((run.task_class == code) & (run.own > 0))
         row = np.full(len(run.task_class), -1, np.int64)
         row[tasks] = np.arange(len(tasks))
-        mine = np.flatnonzero((segment_class == code) & (row[segment_row] >= 0))
-        mine = mine[np.argsort(segment_row[mine], kind="stable")]
+        mine = np.flatnonzero((sweep.segment_class == code) & (row[sweep.segment_row] >= 0))
+        mine = mine[np.argsort(sweep.segment_row[mine], kind="stable")]
         time = _sums(
-            row[segment_row[mine]], begin_at[mine], end_at[mine], column[state], lasting, len(tasks), len(possible)
+            row[sweep.segment_row[mine]],
+            sweep.begin[mine],
+            sweep.end[mine],
+            column[sweep.state],
+            sweep.lasting,
+            len(tasks),
+            len(possible),
         )
         occurs = time.any(axis=0)
-        out[name] = Equations(states[possible[occurs]], time[:, occurs])
+        out[name] = Equations(sweep.states[possible[occurs]], time[:, occurs])
     return out
 
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from .contention import Axis
 from .prediction import Prediction
 from .sensitivity import Sensitivity
-from .speeds import FIRM, Speeds
+from .speeds import FIRM, Speeds, said
 from .workload import Workload
 
 FEW = 8
@@ -76,7 +76,7 @@ def _of_class(c: Sensitivity, s: Speeds, waited: int) -> Iterator[str]:
     unseen = [str(level) for (level,), speed in s.table.items() if speed.source != "solved"] if len(s.axes) == 1 else []
     if unseen:
         yield f"{c.name}: how fast it is with {_listed(unseen)} at a time is not measured, but on a line through others"
-    loose = [_said(s, speed.state) for speed in s.table.values() if speed.source == "solved" and not speed.firm]
+    loose = [said(s, speed.state) for speed in s.table.values() if speed.source == "solved" and not speed.firm]
     if loose:
         yield f"{c.name}: its speed in {_listed(loose)} is known to no better than {FIRM:.0%}"
     if s.residual > UNEVEN:
@@ -84,10 +84,6 @@ def _of_class(c: Sensitivity, s: Speeds, waited: int) -> Iterator[str]:
             f"{c.name}: its tasks differ by {s.residual:.0%} beyond what those beside them explain: they differ in "
             "size, or something else slows them down"
         )
-
-
-def _said(s: Speeds, state: tuple[int, ...]) -> str:
-    return " + ".join(f"{n} {axis.name}" for n, axis in zip(state, s.axes, strict=True) if n)
 
 
 def _listed(words: Sequence[str]) -> str:

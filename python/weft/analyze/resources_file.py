@@ -21,7 +21,7 @@ def resources_file(
     whole number.
     """
     lines = [f"# {line}" for line in comment.splitlines()]
-    said: dict[str, dict[str, int]] = {}
+    said: dict[str, str] = {}
     bounded = set()
     for axis in axes:
         if axis.name not in limits:
@@ -35,7 +35,7 @@ def resources_file(
             if any(need.resource == name for mine in needs.values() for need in mine):
                 name += " at once"
             for c in axis.classes:
-                said[c] = {name: 1}
+                said[c] = name
         bounded.add(name)
         lines += _resource(name, int(amount) * each)
     total: dict[str, int] = {}
@@ -45,12 +45,8 @@ def resources_file(
     for resource, amount in total.items():
         if resource not in bounded:
             lines += _resource(resource, amount)
-    if said:
-        lines += ["", "[needs]"]
-        lines += [
-            f"{_quoted(c)} = {{ {', '.join(f'{_quoted(r)} = {n}' for r, n in mine.items())} }}"
-            for c, mine in said.items()
-        ]
+    for tasks, resource in said.items():
+        lines += ["", "[[needs]]", f"tasks = {_quoted(tasks)}", f"resource = {_quoted(resource)}"]
     return "\n".join(lines).lstrip("\n") + "\n"
 
 

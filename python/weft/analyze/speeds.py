@@ -106,6 +106,11 @@ class Speeds:
         return np.array(list(self.table), np.int64)
 
 
+def said(s: Speeds, state: State) -> str:
+    """A state in words: 2 copy + 1 read."""
+    return " + ".join(f"{n} {axis.name}" for n, axis in zip(state, s.axes, strict=True) if n)
+
+
 def states_of(workers: int, axes: int, own: int) -> Ints:
     """Shape (states, axes): all with one task of the own axis at least and no more tasks than workers."""
     levels = [range(1 if axis == own else 0, workers + 1) for axis in range(axes)]
@@ -157,8 +162,8 @@ def _in_steps(a: Floats) -> tuple[Floats, list[float | None]]:
     error: list[float | None] = [None] * count
     rows = np.ones(len(a), bool)
     b = np.ones(len(a))
-    left = np.ones(len(a)) * a.sum(axis=1)
-    """What a row still has in unsolved columns, and in those that were put aside."""
+    whole = left = a.sum(axis=1)
+    """What a row has in all columns, and in unsolved ones."""
     open_columns, aside = set(range(count)), set[int]()
     while candidates := sorted(open_columns - aside):
         sums = a[rows].sum(axis=0)
@@ -178,7 +183,8 @@ def _in_steps(a: Floats) -> tuple[Floats, list[float | None]]:
         aside.clear()
         b = b - a[:, good] @ c
         left = a[:, sorted(open_columns)].sum(axis=1)
-        rows &= (b > 0) & (left > 0)
+        # A row with hardly anything left would only tell how well the others fit.
+        rows &= (b > 0) & (left > SMALL * whole)
     return speed, error
 
 

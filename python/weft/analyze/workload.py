@@ -153,7 +153,9 @@ def _needs(trace: Trace, tasks: pl.DataFrame) -> dict[str, tuple[Need, ...]]:
     )
     needs: dict[str, tuple[Need, ...]] = {}
     for name, number, least, most, count in found.sort("class", "n").iter_rows():
-        needs[name] = (*needs.get(name, ()), Need(trace.names.get(number, str(number)), least, most, count))
+        resource = trace.names.get(number, str(number))
+        if resource != "cores":  # those of a team, which no file speaks of
+            needs[name] = (*needs.get(name, ()), Need(resource, least, most, count))
     return needs
 
 

@@ -11,6 +11,7 @@ import typer
 from .. import __version__
 from ..errors import Error, LibraryError
 from . import programs
+from .analyze import analyze
 from .library import policies, topo
 from .trace import trace
 
@@ -23,6 +24,7 @@ app = typer.Typer(
     rich_markup_mode=None,
 )
 app.add_typer(trace, name="trace")
+app.command()(analyze)
 app.command()(topo)
 app.command(name="policies")(policies)
 app.command(context_settings=programs.OPTIONS_END_AT_THE_PROGRAM)(programs.run)
