@@ -20,6 +20,11 @@ gate::gate(resource_table&& t, const machine& m) : table_(std::move(t)) {
     }
 }
 
+std::span<const class_need> gate::needs_of(std::string_view tasks) const noexcept {
+    const auto found = table_.needs.find(tasks);
+    return found == table_.needs.end() ? std::span<const class_need>{} : found->second;
+}
+
 void gate::check(const claim& c, std::string_view of_task) const {
     if (c.binding() && possible_rank(c, -1) < 0) {
         std::string names;

@@ -9,6 +9,7 @@
 #include <atomic>
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -37,6 +38,9 @@ public:
 
     resource* find(std::string_view name) const noexcept { return table_.find(name); }
     std::string names() const { return table_.names(); }
+    /// What the resources file says that tasks of this name need.
+    std::span<const class_need> needs_of(std::string_view tasks) const noexcept;
+    bool has_needs() const noexcept { return !table_.needs.empty(); } ///< of tasks of any name
     /// Throws weft::error if the claim can never be met: it needs more than there is, or than the claims
     /// above it leave.
     void check(const claim&, std::string_view of_task) const;

@@ -155,11 +155,23 @@ void read_resource(const toml_section& s, const machine& m, resource_table& out)
     out.all.push_back(std::move(r));
 }
 
+void read_need(const toml_section& s, resource_table& out) {
+    const std::string name = s.text("resource");
+    resource* const r = out.find(name);
+    if (!r) s.refuse("resource", "no such resource", '"' + name + '"', out.names());
+    const std::string tasks = s.text("tasks");
+    std::vector<class_need>& needs = out.needs[tasks];
+    if (std::ranges::find(needs, r, &class_need::of) != needs.end())
+        s.refuse("resource", fmt::format("tasks \"{}\" need it twice", tasks), '"' + name + '"', "each once");
+    needs.push_back({r, s.has("amount") ? s.whole("amount", 1, most_amount) : 1});
+}
+
 } // namespace
 
 resource_table parse_resources(std::string_view text, std::string_view name, const machine& m) {
     const toml::table parsed = parse_toml_table(text, name);
-    const toml_section top(parsed, std::string(name), "", {"resource", "exclusive", "reserve_after"});
+    const toml_section top(parsed, std::string(name), "",
+                           {"resource", "exclusive", "needs", "reserve_after"});
     resource_table table;
     table.reserve_after = top.count("reserve_after", 1, 1'000'000, table.reserve_after);
     for (const toml_section& s : top.tables(
@@ -180,6 +192,7 @@ resource_table parse_resources(std::string_view text, std::string_view name, con
         for (resource* r : set->members) r->set = set.get();
         table.sets.push_back(std::move(set));
     }
+    for (const toml_section& s : top.tables("needs", {"tasks", "resource", "amount"})) read_need(s, table);
     return table;
 }
 

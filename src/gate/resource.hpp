@@ -5,6 +5,8 @@
 #include "task/task.hpp"
 
 #include <cstdint>
+#include <functional>
+#include <map>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -53,10 +55,18 @@ struct resource {
     std::string_view label() const noexcept { return name.empty() ? "a datum" : std::string_view(name); }
 };
 
+/// What every task of a class needs, whatever the program says of that resource.
+struct class_need {
+    resource* of = nullptr;
+    std::int64_t amount = 1;
+};
+
 /// The resources of a runtime.
 struct resource_table {
     std::vector<std::unique_ptr<resource>> all{};
     std::vector<std::unique_ptr<exclusive_set>> sets{};
+    std::map<std::string, std::vector<class_need>, std::less<>>
+        needs{};             ///< by the tasks' name; each resource once
     int reserve_after = 256; ///< refusals of a task, until it reserves what it needs
 
     resource* find(std::string_view name) const noexcept;

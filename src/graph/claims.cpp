@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <memory>
 #include <utility>
 
@@ -40,15 +41,25 @@ void graph::state::need_resource(graph_node& n, std::string_view name, std::int6
         throw error("a task needs nothing of a resource", fmt::format("{} of '{}'", amount, name),
                     "1 or more");
     graph_extras& x = extras_of(n);
-    claim& c = claim_of(x);
-    for (std::size_t i = 0; i < x.needs.size(); ++i)
-        if (x.needs[i] == name) {
-            c.parts[i].amount += amount;
-            return;
-        }
-    const auto at = static_cast<std::ptrdiff_t>(x.needs.size());
-    c.parts.insert(c.parts.begin() + at, {nullptr, amount});
-    x.needs.emplace_back(name);
+    claim_of(x);
+    const auto said = std::ranges::find(x.needs, name, &graph_extras::need::resource);
+    if (said != x.needs.end())
+        said->amount += amount;
+    else
+        x.needs.push_back({std::string(name), amount});
+}
+
+void graph::state::claim_by_name(graph_node& n, const gate& door) {
+    if (n.extras && !claims(n) && !door.needs_of(hint_of(n).name).empty()) claim_of(extras[n.extras]);
+}
+
+void graph::state::claim_by_name(const gate& door) {
+    for (std::uint32_t t = 0; t < nodes.size(); ++t) {
+        graph_node* const n = nodes.find(t);
+        if (!n || claims(*n)) continue;
+        claim_by_name(*n, door);
+        if (claims(*n)) claiming.push_back(t);
+    }
 }
 
 void graph::state::need_cores(graph_node& n, const impl::cores_clause& c) {
@@ -79,7 +90,7 @@ void graph::state::settle_cores(std::uint32_t t, engine::arena& at, claim& c) co
     if (!at.of.another_policy)
         throw error("a task asks for workers of an engine that has no further instance of its policy",
                     named(t), "an engine that was given a factory of policies");
-    // The last part: names are found for the first ones.
+    // The last part: the first ones are found by name.
     claim::part& tokens = r.is_part ? c.parts.back() : c.parts.emplace_back();
     r.is_part = true;
     tokens.of = &at.tokens;
@@ -90,17 +101,30 @@ void graph::state::settle_cores(std::uint32_t t, engine::arena& at, claim& c) co
 
 void graph::state::settle_claim(std::uint32_t t, engine::arena& at, claim* above) {
     engine::engine& e = at.of;
-    graph_extras& x = extras[nodes[t].extras];
-    claim& c = *x.at_gate;
+    claim& c = *extras[nodes[t].extras].at_gate;
     c.above = above;
-    for (std::size_t i = 0; i < x.needs.size(); ++i) {
-        c.parts[i].of = e.door.find(x.needs[i]);
-        if (!c.parts[i].of)
-            throw error("a task needs a resource that nobody knows",
-                        fmt::format("{}: '{}'", named(t), x.needs[i]), e.door.names());
-    }
+    settle_needs(t, e.door);
     settle_among(t, at);
     e.door.check(c, named(t));
+}
+
+/// Anew for each run: another runtime may have another file.
+void graph::state::settle_needs(std::uint32_t t, const gate& door) {
+    graph_extras& x = extras[nodes[t].extras];
+    std::vector<claim::part>& parts = x.at_gate->parts;
+    parts.erase(parts.begin(), parts.begin() + std::exchange(x.named_parts, 0));
+    const auto need = [&](resource* of, std::int64_t amount) {
+        parts.insert(parts.begin() + x.named_parts++, {of, amount});
+    };
+    const auto by_file = door.needs_of(hint_of(nodes[t]).name);
+    for (const auto& [name, amount] : x.needs) {
+        resource* const r = door.find(name);
+        if (!r)
+            throw error("a task needs a resource that nobody knows", fmt::format("{}: '{}'", named(t), name),
+                        door.names());
+        if (std::ranges::find(by_file, r, &class_need::of) == by_file.end()) need(r, amount);
+    }
+    for (const class_need& n : by_file) need(n.of, n.amount);
 }
 
 void graph::state::settle_among(std::uint32_t t, engine::arena& at) {

@@ -110,10 +110,12 @@ graph_task graph::commit(const addition& a) {
     graph_node& n = *a.node;
     const std::uint32_t t = s.nodes.size() - 1;
     if (s.options.check_accesses) s.watch_touches(n, t);
+    impl::worker* const w = impl::hot_self();
+    if (const engine::engine* const e = s.running ? s.home : w ? &w->eng : nullptr; e && e->door.has_needs())
+        s.claim_by_name(n, e->door);
     if (s.claims(n)) {
         core_request& cores = s.extras[n.extras].at_gate->cores;
         if (cores.is_shared && cores.count == 0) cores.count = 1;
-        impl::worker* const w = impl::hot_self();
         if (s.running)
             s.settle_claim(t, *s.inside, s.around.get());
         else if (w) // else when it is known where the graph runs
@@ -181,6 +183,7 @@ void graph::start() {
         s.refuse_while_running("start()");
         claim* const around = me ? me->claim_ : nullptr;
         engine::arena& in = w ? w->in() : home.outermost;
+        if (home.door.has_needs()) s.claim_by_name(home.door);
         for (const std::uint32_t t : s.claiming) s.settle_claim(t, in, around);
         s.live.emplace().apart_ = true;
         s.home = &home;

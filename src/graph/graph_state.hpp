@@ -32,7 +32,12 @@ namespace weft {
 struct graph_extras {
     hints hint{};
     std::shared_ptr<claim> at_gate{};
-    std::vector<std::string> needs{}; ///< names of the first parts of the claim
+    struct need {
+        std::string resource;
+        std::int64_t amount;
+    };
+    std::vector<need> needs{};      ///< of resources, as the program says
+    std::ptrdiff_t named_parts = 0; ///< the first ones of the claim: these, and what the resources file says
 };
 
 /// A graph, and its present run.
@@ -82,6 +87,10 @@ struct graph::state {
     /// Finds the resources of a task, and its workers in that arena, and sees that there is enough of them.
     /// Throws weft::error.
     void settle_claim(std::uint32_t t, engine::arena&, claim* above);
+    void settle_needs(std::uint32_t t, const gate&);
+    /// A claim for each task of whose name the resources file says what it needs.
+    void claim_by_name(const gate&);
+    void claim_by_name(impl::graph_node&, const gate&);
     void settle_among(std::uint32_t t, engine::arena&);
     void settle_cores(std::uint32_t t, engine::arena&, claim&) const;
     claim& claim_of(graph_extras&) const;

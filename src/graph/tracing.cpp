@@ -57,10 +57,9 @@ void graph::state::trace_task(trace::log& log, const graph_node& n, std::uint32_
     }
     if (!claims(n)) return;
     const claim& c = *extras[n.extras].at_gate;
-    const auto& names = extras[n.extras].needs;
-    for (std::size_t i = 0; i < names.size(); ++i) {
+    for (const auto& [resource, amount] : extras[n.extras].needs) {
         log.make_room(1);
-        log.note(kind::need, static_cast<std::uint64_t>(c.parts[i].amount), 0, log.of().name(names[i]));
+        log.note(kind::need, static_cast<std::uint64_t>(amount), 0, log.of().name(resource));
     }
     if (const core_request& r = c.cores; r.count > 0) {
         const std::uint64_t how = (r.relaxed ? 1 : 0) | (r.is_hint ? 2 : 0) | (r.is_shared ? 4 : 0);

@@ -395,6 +395,107 @@ TEST(gate, what_only_workers_that_stand_by_may_run_is_run_by_them) {
         }
 }
 
+// ---- needs that the file gives to tasks by their names
+
+std::string one_at_a_time(const std::string& tasks) {
+    return "[[resource]]\nname = \"" + tasks + "\"\namount = 1\n[[needs]]\ntasks = \"" + tasks +
+           "\"\nresource = \"" + tasks + "\"\n";
+}
+
+/// Counts how many tasks of each of two names run at the same time. They say nothing of what they need.
+struct two_names {
+    counted a, b;
+    void add_to(graph& dag) {
+        dag.add([this] { work(a); }, name("a"));
+        dag.add([this] { work(b); }, name("b"));
+    }
+    static void work(counted& mine) {
+        mine.enter();
+        cost(10'000);
+        this_task::yield();
+        mine.leave();
+    }
+};
+
+TEST(gate, the_file_says_what_tasks_of_a_name_need) {
+    for (const auto& policy : policies)
+        for (const auto& engine : engines) {
+            const std::string where = policy + " " + engine;
+            two_names before, inside, running; // when the tasks are added
+            graph first;
+            for (int i = 0; i < 40; ++i) before.add_to(first);
+            runtime rt(with_resources(policy, 4, one_at_a_time("a"), engine));
+            rt.run([&] {
+                first.run();
+                graph second;
+                for (int i = 0; i < 40; ++i) inside.add_to(second);
+                second.run();
+                graph third;
+                third.start();
+                for (int i = 0; i < 40; ++i) running.add_to(third);
+                third.wait();
+            });
+            for (const two_names* t : {&before, &inside, &running}) {
+                EXPECT_EQ(t->a.most, 1) << where;
+                EXPECT_TRUE(engine != "model" || t->b.most > 1) << where;
+            }
+        }
+}
+
+TEST(gate, each_runtime_has_its_own_file) {
+    two_names tasks;
+    graph dag;
+    for (int i = 0; i < 40; ++i) tasks.add_to(dag);
+    const auto most_of = [&](runtime_options o) {
+        tasks.a.most = tasks.b.most = 0;
+        runtime rt(std::move(o));
+        rt.run([&] { dag.run(); });
+        return std::pair(tasks.a.most.load() > 1, tasks.b.most.load() > 1);
+    };
+    const auto free = with("steal", 4, "model");
+    EXPECT_EQ(most_of(free), std::pair(true, true));
+    EXPECT_EQ(most_of(with_resources("steal", 4, one_at_a_time("a"), "model")), std::pair(false, true));
+    EXPECT_EQ(most_of(with_resources("steal", 4, one_at_a_time("b"), "model")), std::pair(true, false));
+    EXPECT_EQ(most_of(free), std::pair(true, true));
+}
+
+TEST(gate, what_the_file_says_of_a_resource_replaces_what_the_program_says) {
+    const std::string resources =
+        "[[resource]]\nname = \"x\"\namount = 4\n[[resource]]\nname = \"y\"\namount = 3\n";
+    const std::string two = "[[needs]]\ntasks = \"a\"\nresource = \"x\"\namount = 2\n";
+    const std::string all = "[[needs]]\ntasks = \"a\"\nresource = \"y\"\namount = 3\n";
+    const auto most = [&](const std::string& file) {
+        counted inside;
+        graph dag;
+        int data = 0;
+        for (int i = 0; i < 40; ++i)
+            dag.add([&] { two_names::work(inside); }, needs("x", 1), name("a"), concurrent(data));
+        runtime rt(with_resources("steal", 4, file, "model"));
+        for (int repeat = 0; repeat < 2; ++repeat) rt.run([&] { dag.run(); });
+        return inside.most.load();
+    };
+    EXPECT_EQ(most(resources), 4);
+    EXPECT_EQ(most(resources + two), 2);
+    EXPECT_EQ(most(resources + two + all), 1); // another resource is needed beside
+}
+
+TEST(gate, more_than_there_is_by_the_file_is_an_error) {
+    runtime rt(with_resources("steal", 2,
+                              "[[resource]]\nname = \"x\"\namount = 2\n"
+                              "[[needs]]\ntasks = \"a\"\nresource = \"x\"\namount = 3\n"));
+    graph outside;
+    bool ran = false;
+    outside.add([&] { ran = true; }, name("a"));
+    rt.run([&] {
+        const std::string told = message_of([&] { outside.run(); });
+        EXPECT_NE(told.find("at most 2"), std::string::npos) << told;
+        graph dag;
+        EXPECT_NE(message_of([&] { dag.add([] {}, name("a")); }).find("at most 2"), std::string::npos);
+        dag.run();
+    });
+    EXPECT_FALSE(ran);
+}
+
 // ---- the file
 
 TEST(gate, the_file_is_read_strictly) {
@@ -415,6 +516,13 @@ TEST(gate, the_file_is_read_strictly) {
         {name + "amount = 1\n[[exclusive]]\nresources = [\"x\", \"y\"]\n", "no such resource"},
         {name + "amount = 1\n[[exclusive]]\nresources = [\"x\"]\n", "two names"},
         {"[[resource]]\nname = \"cores\"\namount = 1\n", "weft::cores"},
+        {name + "amount = 1\n[[needs]]\ntasks = \"a\"\nresource = \"y\"\n", "no such resource"},
+        {name + "amount = 1\n[[needs]]\nresource = \"x\"\n", "tasks"},
+        {name + "amount = 1\n[[needs]]\ntasks = \"\"\nresource = \"x\"\n", "not empty"},
+        {name + "amount = 1\n[[needs]]\ntasks = \"a\"\nresource = \"x\"\namount = 0\n", "1 to"},
+        {name + "amount = 1\n[[needs]]\ntasks = \"a\"\nresource = \"x\"\n"
+                "[[needs]]\ntasks = \"a\"\nresource = \"x\"\n",
+         "twice"},
     };
     for (const auto& [text, part] : wrong)
         EXPECT_NE(refused(text).find(part), std::string::npos) << text << "\n" << refused(text);

@@ -35,7 +35,7 @@ def run_example(name: str, arguments: str, trace: Path, policy: str, engine: str
     if name == "uts" and not (EXAMPLES / name).exists():
         pytest.skip("uts is built where nettle is there")
     environment = {k: v for k, v in os.environ.items() if not k.startswith("WEFT_")}
-    environment |= {"WEFT_TRACE": str(trace), "WEFT_POLICY": policy, "WEFT_SEED": "1"} | variables
+    environment |= {"WEFT_TRACE": str(trace), "WEFT_POLICY": policy, "WEFT_SEED": "1"}
     if engine == "model":
         environment |= {"WEFT_ENGINE": "model", "WEFT_MACHINE": str(MACHINE)}
     else:

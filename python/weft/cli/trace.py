@@ -133,7 +133,7 @@ def view(
         raise typer.BadParameter(compose("unknown format of the page", output, "*.html") + ".")
     if output.resolve() == file.resolve():
         raise typer.BadParameter(compose("the page would take the place of the trace", output, "another file") + ".")
-    with Console(stderr=True).status(f"reading {file}") as status:
+    with make_console(stderr=True).status(f"reading {file}") as status:
         read = read_trace(file)
         status.update(f"writing {output}")
         view_trace(read, output, machine)
