@@ -58,7 +58,7 @@ class Analysis:
     """By how much Bayes's information criterion is lower where classes may slow each other down; None: not compared."""
     speeds: tuple[Speeds, ...]
     predictions: tuple[Prediction, ...]
-    """All allocations, the shortest time first."""
+    """All allocations, the shortest time first; of equal ones what takes the least work."""
     best_case: float | None
     worst_case: float | None
     needs: Mapping[str, tuple[Need, ...]]
@@ -295,7 +295,7 @@ class _Analysis:
             for p in allocation.allocations(run.workers, len(self.limits)):
                 limits = {axis.name: float(amount) for axis, amount in zip(self.limits, p, strict=True)}
                 predictions.append(predict(model, counts, names, limits))
-            predictions.sort(key=lambda p: (p.time, tuple(p.limits.values())))
+            predictions.sort(key=_rank)
             best, worst = best_case(model, counts, names), worst_case(model, counts, names)
         thread_time = int(run.own[run.own > 0].sum())
         whole = run.workers * run.elapsed
@@ -319,6 +319,11 @@ class _Analysis:
             needs=run.needs,
             notes=(*self.notes, *notes(self.all, self.of, self.limits, self.single, self.table, predictions, busy)),
         )
+
+
+def _rank(p: Prediction) -> tuple[float, ...]:
+    """The shortest time first; of equal ones what takes the least work, then what forbids the least."""
+    return (float(f"{p.time:.9g}"), -round(p.idle, 2), -sum(p.limits.values()), *p.limits.values())
 
 
 def _criterion(s: Speeds) -> float:
