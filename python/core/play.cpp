@@ -233,10 +233,10 @@ played play(const script& s, bool is_virtual, runtime_options o) {
     player with(s, cycles_per_nanosecond(m, is_virtual));
     for (const batch& b : s.batches) {
         rt.run([&] { run_batch(with, b); });
-        const run_stats stats = rt.stats();
+        const double seconds = rt.stats().seconds;
         const double recorded = static_cast<double>(b.ended - b.began) * 1e-9;
-        out.batches.push_back({stats.seconds, recorded, stats, rt.report(report_format::json)});
-        out.seconds += stats.seconds;
+        out.batches.push_back({seconds, recorded, rt.report(report_format::json)});
+        out.seconds += seconds;
         out.recorded_seconds += recorded;
     }
     rt.run([&] { with.clean_up(); });

@@ -13,7 +13,6 @@ struct played {
     struct batch {
         double seconds;          ///< virtual
         double recorded_seconds; ///< from the first root's beginning to the last one's end
-        run_stats stats;
         std::string report; ///< JSON
     };
     std::string machine;

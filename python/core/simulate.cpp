@@ -46,7 +46,6 @@ nb::dict result_of(const replay::played& p) {
         nb::dict one;
         one["seconds"] = b.seconds;
         one["recorded_seconds"] = b.recorded_seconds;
-        one["stats"] = b.stats.to_json();
         one["report"] = b.report;
         batches.append(one);
     }
@@ -61,7 +60,7 @@ nb::dict result_of(const replay::played& p) {
 
 /// `policy`: its name and knobs, or a callable that makes one in Python.
 nb::dict simulate(const program& p, const std::string& machine, const nb::object& policy,
-                  std::optional<int> workers, std::uint64_t seed, const std::string& resources,
+                  std::optional<int> workers, std::optional<std::uint64_t> seed, const std::string& resources,
                   const std::string& scenario, const std::string& trace, std::size_t stack_bytes) {
     runtime_options o;
     o.machine = machine;

@@ -13,7 +13,7 @@ def machine(spec: str) -> dict[str, Any]: ...
 def walk(records: npt.NDArray[np.uint8], workers: int, complete: bool) -> dict[str, Any]: ...
 
 class Task:
-    """A task as a policy sees it, from spawn() or ready() to finished(); a policy may keep attributes of its own in it."""
+    """A task as a policy sees it, from spawn() or ready() to finished(). It takes attributes of the policy's own."""
 
     @property
     def id(self) -> int: ...
@@ -92,7 +92,7 @@ def simulate(
     machine: str,
     policy: object,
     workers: int | None,
-    seed: int,
+    seed: int | None,
     resources: str,
     scenario: str,
     trace: str,

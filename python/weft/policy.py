@@ -35,8 +35,8 @@ class Looked(NamedTuple):
 class Policy:
     """A scheduling policy for `weft.simulate`: derive from it, and write at least `ready` and `next`.
 
-    Workers have ranks from 0; the hooks are those of a policy in C++ (docs/adding-a-policy.md), one at a time, in virtual
-    time. A hook that raises ends the simulation with that exception.
+    Workers have ranks from 0; the hooks are those of a policy in C++ (docs/adding-a-policy.md), one at a time, in
+    virtual time. A hook that raises ends the simulation with that exception.
 
     >>> class Newest(weft.Policy):
     ...     def attach(self, machine, context):

@@ -9,13 +9,14 @@ import sys
 import tempfile
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 
 from . import _core
 from .errors import Error, compose
 from .policy import Policy
+from .report import Report, RunReport
 from .trace import Trace, layout, read_trace
 
 Times = Literal["auto", "measured", "declared"]
@@ -73,10 +74,8 @@ class SimulatedRun:
     """Virtual."""
     recorded_seconds: float
     """In the trace."""
-    stats: dict[str, Any] = field(repr=False)
-    """As weft::run_stats."""
-    report: dict[str, Any] = field(repr=False)
-    """What workers, caches and memory did: docs/modelled-machines.md."""
+    report: RunReport = field(repr=False)
+    """What workers, caches and memory did."""
 
 
 @dataclass(frozen=True)
@@ -93,6 +92,11 @@ class Simulation:
     runs: tuple[SimulatedRun, ...]
     program: Program
 
+    @property
+    def report(self) -> Report:
+        """Of all runs, as a program's own."""
+        return Report(tuple(r.report for r in self.runs), len(self.runs))
+
 
 def simulate(
     program: Program | Trace | str | os.PathLike[str],
@@ -100,7 +104,7 @@ def simulate(
     machine: str | os.PathLike[str] = "",
     policy: str | Callable[[], Policy] = "",
     workers: int | None = None,
-    seed: int = 1,
+    seed: int | None = None,
     resources: str | os.PathLike[str] = "",
     scenario: str | os.PathLike[str] = "",
     trace: str | os.PathLike[str] = "",
@@ -109,11 +113,11 @@ def simulate(
     """Runs a recorded program on a modelled machine under a policy.
 
     `program`: a `Program`, or a trace or its file. `machine`, `policy`, `workers`, `seed`, `resources`, `scenario` and
-    `trace` are what the environment's variables of these names (WEFT_MACHINE and so on) take; empty: what those say, else
-    this machine, the default policy, as many workers as the machine has, and nothing, but for `resources`: those of the
-    recorded run. `policy` may also be a class
-    derived from `Policy`, or what else makes one (CPython up to 3.13). `stack_bytes`: of each task. Raises `LibraryError` for what the library
-    refuses, and `Error` for what cannot be run again.
+    `trace` are what the environment's variables of these names (WEFT_MACHINE and so on) take; empty: what those say,
+    else this machine, the default policy, as many workers as the machine has, and nothing, but for `resources`: those
+    of the recorded run. `policy` may also be a class derived from `Policy`, or what else makes one (CPython up to
+    3.13). `stack_bytes`: of each task. Raises `LibraryError` for what the library refuses, and `Error` for what cannot
+    be run again.
     """
     if not isinstance(program, Program):
         program = Program(program)
@@ -133,8 +137,7 @@ def simulate(
             stack_bytes=stack_bytes,
         )
     runs = tuple(
-        SimulatedRun(r["seconds"], r["recorded_seconds"], json.loads(r["stats"]), json.loads(r["report"]))
-        for r in d["runs"]
+        SimulatedRun(r["seconds"], r["recorded_seconds"], RunReport.of(json.loads(r["report"]))) for r in d["runs"]
     )
     name = policy or "steal" if isinstance(policy, str) else getattr(policy, "__name__", repr(policy))
     return Simulation(d["machine"], name, d["workers"], d["seconds"], d["recorded_seconds"], runs, program)

@@ -92,7 +92,7 @@ def summarise(run: Run, baseline: Run | None = None) -> Summary:
     """
     figures = [stats(read_trace(path)) for path in run.traces]
     runtimes = tuple(
-        _of_runtime(report, figures[i] if i < len(figures) else None)
+        summarise_runtime(report, figures[i] if i < len(figures) else None)
         for i, report in enumerate(run.reports)
         if report.runs
     )
@@ -103,7 +103,8 @@ def summarise(run: Run, baseline: Run | None = None) -> Summary:
     return replace(summary, speedup=alone / summary.run_seconds)
 
 
-def _of_runtime(report: Report, traced: Stats | None) -> RuntimeSummary:
+def summarise_runtime(report: Report, traced: Stats | None = None) -> RuntimeSummary:
+    """The figures of one runtime that ran something, with those of its trace."""
     first = report.runs[0]
     workers = [_of_worker(report.runs, w) for w in range(len(first.workers))]
     notes = []

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import collections
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -68,14 +67,14 @@ def program(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFac
 def test_work_sharing_is_that_of_the_library(program: weft.Program) -> None:
     results = [weft.simulate(program, machine=MACHINE, policy=p) for p in ("share", WorkSharing)]
     assert results[0].seconds == results[1].seconds
-    assert results[0].runs[-1].stats | {"policy": ""} == results[1].runs[-1].stats | {"policy": ""}
+    assert [r.report.workers for r in results[0].runs] == [r.report.workers for r in results[1].runs]
     assert results[1].policy == "WorkSharing"
 
 
 def test_stealing(program: weft.Program) -> None:
     first, again = (weft.simulate(program, machine=MACHINE, policy=RandomStealing) for _ in range(2))
     assert first.seconds == again.seconds, "the same seed"
-    assert sum(run.stats["steals"] for run in first.runs) > 0
+    assert sum(run.report.steals for run in first.runs) > 0
 
 
 def test_what_a_policy_sees(program: weft.Program) -> None:
@@ -94,7 +93,7 @@ def test_what_a_policy_sees(program: weft.Program) -> None:
             seen.append((task.name, task))
 
     result = weft.simulate(program, machine=MACHINE, policy=Watching)
-    assert len(seen) == sum(run.stats["tasks"] for run in result.runs) + 1  # the cleaning up is a root, too
+    assert len(seen) == sum(run.report.tasks for run in result.runs) + 1  # the cleaning up is a root, too
     assert levels > {0}
     with pytest.raises(RuntimeError, match="has ended"):
         _ = seen[0][1].level
@@ -127,5 +126,5 @@ def test_what_goes_wrong_is_said(
 
 
 def test_what_is_no_policy(program: weft.Program) -> None:
-    with pytest.raises(TypeError, match="weft.Policy"):
+    with pytest.raises(TypeError, match=r"weft\.Policy"):
         weft.simulate(program, machine=MACHINE, policy=object)

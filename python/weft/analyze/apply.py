@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import subprocess
 import tempfile
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -67,7 +68,7 @@ def apply(
             seed=header.seed,
             resources=os.path.abspath(resources),
             trace=Path(folder, "applied.weft"),
-            quiet=True,
+            stdout=subprocess.DEVNULL,
         )
         if run.outcome:
             raise LaunchError(f"{run.outcome}: {' '.join(words)}")

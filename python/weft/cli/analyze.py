@@ -18,8 +18,8 @@ from ..analyze.apply import apply as apply_limits
 from ..analyze.speeds import Speeds, said
 from ..errors import compose
 from ..trace.read import read_trace
-from .trace import File, duration
-from .trace import _table as table
+from .table import duration, table
+from .trace import File
 
 MOST_STATES_SHOWN = 12
 

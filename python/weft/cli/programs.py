@@ -9,18 +9,23 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import typer
-from rich.console import Console
 
 from .. import library
 from ..errors import Error, compose
 from ..launch import LaunchError, Run, launch
-from ..summary import RuntimeSummary, Summary, summarise
+from ..summary import Summary, summarise
+from .replay import WhatIf, run_again
+from .runtime import print_runtime
 from .status import StatusLine
 from .table import console as make_console
-from .table import count, duration, share, table
+from .table import duration
 
 Program = Annotated[
     list[str],
+    typer.Argument(metavar="-- PROGRAM [ARGS]", help="A program linked with Weft.", show_default=False),
+]
+MaybeProgram = Annotated[
+    list[str] | None,
     typer.Argument(metavar="-- PROGRAM [ARGS]", help="A program linked with Weft.", show_default=False),
 ]
 Policy = Annotated[str | None, typer.Option("--policy", metavar="NAME[:KEY=VALUE,...]", help="See `weft policies`.")]
@@ -80,7 +85,10 @@ def run(
 
 
 def sim(
-    program: Program,
+    program: MaybeProgram = None,
+    replay: Annotated[
+        Path | None, typer.Option("--replay", metavar="TRACE", help="Run again what was recorded, without a program.")
+    ] = None,
     machine: Annotated[
         str | None,
         typer.Option("--machine", metavar="FILE", help="The machine, with the speeds of its cores."),
@@ -103,13 +111,23 @@ def sim(
 ) -> int:
     """Run a program on a modelled machine, in virtual time.
 
-    Like `weft run`; see docs/modelled-machines.md for what a program should say about itself.
+    Like `weft run`; see docs/modelled-machines.md for what a program should say about itself. With --replay, a trace is
+    the program: what would its run have been on that machine, under that policy? (docs/replay.md)
 
     Example: weft sim --machine machines/opteron-8380-4x4.toml --policy near -- ./heat2d --rows 2000
+
+    Example: weft sim --machine machines/opteron-8380-4x4.toml --policy near --replay run.weft
     """
     if costs not in (None, "declared", "measured"):
         raise typer.BadParameter(compose("unknown source of costs", costs, "declared, measured") + ".")
+    if (replay is None) == (not program):
+        given = "both" if program else "neither"
+        raise typer.BadParameter(compose("one thing is to be run", given, "-- PROGRAM, or --replay TRACE") + ".")
     check_machine(machine if machine is not None else os.environ.get("WEFT_MACHINE", ""))
+    if replay is not None:
+        what_if = WhatIf(replay, machine or "", policy or "", seed, resources, scenario, costs)
+        return run_again(what_if, workers, trace, speedup, as_json)
+    assert program is not None
     settings = {
         "engine": "model",
         "policy": policy,
@@ -181,32 +199,7 @@ def _print(s: Summary) -> None:
     for i, r in enumerate(s.runtimes):
         if len(s.runtimes) > 1:
             console.print(f"runtime {i + 1} of {len(s.runtimes)}", style="bold")
-        _print_runtime(console, r)
+        print_runtime(console, r)
     console.print(f"program      {duration(s.seconds * 1e9)}, {duration(s.cpu_seconds * 1e9)} of processor time")
     if s.speedup is not None:
         console.print(f"speed-up     {s.speedup:.3g} over 1 worker")
-
-
-def _print_runtime(console: Console, r: RuntimeSummary) -> None:
-    seed = "" if r.seed is None else f", seed {r.seed}"
-    console.print(f"{r.policy} on {r.machine}, engine {r.engine}, {len(r.workers)} workers{seed}")
-    virtual = " (virtual)" if r.virtual else ""
-    runs = f" in {r.runs_told} runs" if r.runs != 1 else ""
-    console.print(f"time         {duration(r.seconds * 1e9)}{virtual}{runs}")
-    if r.work is not None and r.span is not None and r.bound is not None:
-        console.print(f"work T1      {duration(r.work * 1e9)}")
-        console.print(f"span Tinf    {duration(r.span * 1e9)}")
-        if r.parallelism is not None:
-            console.print(f"parallelism  {r.parallelism:.3g}")
-        console.print(f"bound        {duration(r.bound * 1e9)}, max(T1/p, Tinf)")
-        if r.speedup_by_work is not None:
-            console.print(f"T1/Tp        {r.speedup_by_work:.3g}")
-    if r.balance is not None:
-        console.print(f"balance      {r.balance:.3g}, the average worker's busy time over the busiest one's")
-    for note in r.notes:
-        console.print(f"note: {note}")
-    shown = table("worker", "busy", "search", "asleep", "overhead", "tasks", "steals", "exposures")
-    for i, w in enumerate(r.workers):
-        shares = (share(part, r.seconds) for part in (w.busy, w.search, w.asleep, w.overhead))
-        shown.add_row(str(i), *shares, count(w.tasks), count(w.steals), count(w.exposures))
-    console.print(shown)

@@ -249,7 +249,7 @@ class Trace:
         """The path whose length is `span`, one row a stretch in one task, from its beginning: `task`, `name`, `origin`,
         `begin`, `end` (ns of the path). A run is as long as this at least, however many workers there are."""
         c = self._walked["critical"]
-        about = self.tasks.select("task", "name", "origin")[c["task"]]
+        about: pl.DataFrame = self.tasks.select("task", "name", "origin")[c["task"]]
         return about.with_columns(pl.Series("begin", c["begin"]), pl.Series("end", c["end"]))
 
     @property
