@@ -479,10 +479,9 @@ def test_names_are_no_markup(show: Open, write: Write) -> None:
     assert page.log == []
     # And if a name became markup, the page's policy would not let it run.
     page.run("document.body.append(Object.assign(document.createElement('script'), {text: 'window.hit = 1'}))")
-    page.run("document.body.append(Object.assign(document.createElement('img'), {src: 'http://127.0.0.1:9/x.png'}))")
+    page.run("fetch('http://127.0.0.1:9/').catch(() => 0)")
     assert page.run("window.hit") is None
-    page.wait_for("true")
-    assert len(page.log) == 2 and all("Content Security Policy" in line for line in page.log)
+    assert len(page.log) >= 2 and all("Content Security Policy" in line for line in page.log)
 
 
 def test_a_trace_with_nothing_in_it(show: Open, write: Write) -> None:
