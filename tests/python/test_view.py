@@ -508,6 +508,13 @@ def test_workers_by_the_hundred(show: Open, write: Write) -> None:
     page.wait_for("weft.timeline.scroll > 0")
     drawn(page)
     assert pixels(page, "timeline") != before
+    page.run("weft.state.choose(weft.trace.rowOf(251))")
+    drawn(page)
+    assert page.run("weft.timeline.isVisible(250)"), "a chosen task is in view"
+    page.run("document.getElementById('fit-lanes').click()")
+    drawn(page)
+    first, last = page.run("weft.timeline.visibleWorkers()")
+    assert last - first > 100
 
 
 events = st.lists(

@@ -113,6 +113,8 @@ async function start() {
   let later = 0;
   state.on("choose", () => {
     timeline.chosen = connectionsOf(trace, state.task);
+    const { stretches } = timeline.chosen;
+    if (stretches.length > 0 && !stretches.some((s) => timeline.isVisible(s.worker))) timeline.showWorker(stretches[0].worker);
     byId("say").textContent = state.task >= 0 ? nameOf(trace, state.task) : "";
     redraw();
     // While a range is dragged only its last state is worth a table.
@@ -134,6 +136,12 @@ async function start() {
   byId("zoom-in").onclick = () => state.zoom(1 / 1.5);
   byId("zoom-out").onclick = () => state.zoom(1.5);
   byId("show-all").onclick = () => state.look(0, trace.last);
+  const fitLanes = () => {
+    timeline.fitsAll = !timeline.fitsAll;
+    byId("fit-lanes").setAttribute("aria-pressed", String(timeline.fitsAll));
+    redraw();
+  };
+  byId("fit-lanes").onclick = fitLanes;
   byId("theme").onclick = () => {
     setDark(!isDark());
     fillPanels();
@@ -147,6 +155,7 @@ async function start() {
   document.addEventListener("keydown", (event) => {
     if (event.target.matches("input, select") || event.ctrlKey || event.metaKey || event.altKey) return;
     if (event.key === "?") byId("help").showModal();
+    else if (event.key === "h") fitLanes();
     else if (event.key === "/") byId("search-text").focus();
     else return;
     event.preventDefault();

@@ -13,6 +13,8 @@ const BUSY = 44;
 const GAP = 3;
 const TOP = AXIS + BUSY + 8;
 const LEAST_LANE = 20;
+const LOWEST_LANE = 1.5; // where all workers are to be seen at once
+const LEAST_SPLIT = 12; // lower lanes have no room for activities
 const MOST_LANE = 56;
 /** Of a lane, where the trace tells activities. */
 const ACTIVITY_SHARE = 0.4;
@@ -25,6 +27,7 @@ export class Timeline {
     this.state = state;
     this.trace = state.trace;
     this.scroll = 0;
+    this.fitsAll = false;
     canvas.style.maxHeight = `${TOP + MOST_LANE * this.trace.workers + 8}px`;
     this.chosen = { stretches: [], steals: [], children: [] };
     this.hovered = { stretches: [], steals: [], children: [] };
@@ -45,8 +48,11 @@ export class Timeline {
     this.height = this.canvas.clientHeight;
     this.laneWidth = Math.max(10, this.width - GUTTER - 8);
     const room = this.height - TOP - 4;
+    const fitting = Math.min(MOST_LANE, room / this.trace.workers);
     const least = this.activityLanes ? LEAST_LANE * 1.5 : LEAST_LANE;
-    this.lane = Math.floor(Math.max(least, Math.min(MOST_LANE, room / this.trace.workers)));
+    this.lane = this.fitsAll ? Math.max(LOWEST_LANE, fitting) : Math.floor(Math.max(least, fitting));
+    this.gap = this.lane < 6 ? 0 : this.lane < LEAST_SPLIT ? 1 : GAP;
+    this.split = this.activityLanes !== null && this.lane >= LEAST_SPLIT;
     this.mostScroll = Math.max(0, this.lane * this.trace.workers - room);
     this.scroll = Math.min(Math.max(0, this.scroll), this.mostScroll);
   }
@@ -65,8 +71,8 @@ export class Timeline {
     return this.top(worker) + this.taskHeight() / 2;
   }
   taskHeight() {
-    const whole = this.lane - GAP;
-    return this.activityLanes ? Math.round(whole * (1 - ACTIVITY_SHARE)) : whole;
+    const whole = this.lane - this.gap;
+    return this.split ? Math.round(whole * (1 - ACTIVITY_SHARE)) : whole;
   }
   get perPixel() {
     return (this.state.end - this.state.begin) / this.laneWidth;
@@ -82,6 +88,10 @@ export class Timeline {
     this.scroll = Math.min(Math.max(0, this.scroll), this.mostScroll);
   }
 
+  isVisible(worker) {
+    return this.top(worker) >= TOP && this.top(worker) + this.lane <= this.height;
+  }
+
   /** What lies there: {part: "lane" | "activity" | "busy" | "gutter", worker, time, index, others}; null: nothing. */
   at(x, y) {
     const time = this.time(x);
@@ -91,7 +101,7 @@ export class Timeline {
     if (time < 0 || time > this.trace.last) return null;
     if (worker < 0) return y < AXIS ? null : { part: "busy", time };
     const inLane = y - this.top(worker);
-    const part = this.activityLanes && inLane >= this.taskHeight() ? "activity" : "lane";
+    const part = this.split && inLane >= this.taskHeight() ? "activity" : "lane";
     return { part, worker, time, ...this.longestAt(part === "lane" ? this.trace.lanes : this.trace.activities, worker, time) };
   }
 
@@ -131,6 +141,8 @@ export class Timeline {
     for (let w = first; w < last; w++) this.drawStretches(context, w);
     this.drawChosen(context);
     context.restore();
+    context.fillStyle = styleColour("paper");
+    context.fillRect(0, TOP - 2, GUTTER - 2, height - TOP + 2);
     for (let w = first; w < last; w++) this.drawGutter(context, w);
     context.fillStyle = styleColour("paper");
     context.fillRect(0, 0, width, TOP - 2);
@@ -155,10 +167,10 @@ export class Timeline {
     for (let w = first; w < last; w++) {
       const from = Math.max(0, px(this.top(w)) - top);
       const middle = Math.min(height, Math.max(0, px(this.top(w) + this.taskHeight()) - top));
-      const to = Math.min(height, px(this.top(w) + this.lane - GAP) - top);
+      const to = Math.min(height, px(this.top(w) + this.lane - this.gap) - top);
       this.pixels.fill(paper, from * width, to * width);
       if (middle > from) this.lanes.paint(w, edges, this.pixels, width, 0, from, middle - from);
-      if (this.activityLanes && to > middle + 1) {
+      if (this.split && to > middle + 1) {
         this.activityLanes.paint(w, edges, this.pixels, width, 0, middle + 1, to - middle - 1);
       }
     }
@@ -171,7 +183,7 @@ export class Timeline {
     const { lanes } = this.trace;
     const first = Math.max(lanes.first[worker], lanes.lastBefore(worker, this.state.begin));
     const last = lanes.lastBefore(worker, this.state.end);
-    if ((last - first) * 5 > this.laneWidth) return;
+    if ((last - first) * 5 > this.laneWidth || this.lane < LEAST_LANE / 2) return;
     const top = this.top(worker);
     const height = this.taskHeight();
     for (let i = first; i <= last; i++) {
@@ -213,11 +225,19 @@ export class Timeline {
 
   drawGutter(context, worker) {
     const top = this.top(worker);
+    const y = top + (this.lane - this.gap) / 2;
+    if (this.lane >= 13 || worker % Math.ceil(13 / this.lane) === 0) this.drawNames(context, worker, y);
+    const { places } = this.trace.head;
+    if (worker > 0 && places && places.domains[worker] !== places.domains[worker - 1]) {
+      const thick = places.packages[worker] !== places.packages[worker - 1];
+      context.fillStyle = thick ? this.ink : this.faint;
+      context.fillRect(0, top - 2, this.width, thick ? 1.5 : 1);
+    }
+  }
+
+  drawNames(context, worker, y) {
     const { head } = this.trace;
     const { stats } = head;
-    context.fillStyle = styleColour("paper");
-    context.fillRect(0, top - 1, GUTTER - 2, this.lane);
-    const y = top + (this.lane - GAP) / 2;
     context.fillStyle = this.ink;
     context.textAlign = "left";
     context.fillText(`${worker}`, 10, y);
@@ -227,12 +247,6 @@ export class Timeline {
     const busy = stats.workers[worker].busy / Math.max(1, stats.elapsed);
     context.fillText(`${Math.round(busy * 100)}%`, GUTTER - 6, y);
     context.textAlign = "left";
-    const places = head.places;
-    if (worker > 0 && places && places.domains[worker] !== places.domains[worker - 1]) {
-      const thick = places.packages[worker] !== places.packages[worker - 1];
-      context.fillStyle = thick ? this.ink : this.faint;
-      context.fillRect(0, top - 2, this.width, thick ? 1.5 : 1);
-    }
   }
 
   drawAxis(context) {
