@@ -166,8 +166,8 @@ export class Timeline {
     const [first, last] = this.visibleWorkers();
     for (let w = first; w < last; w++) {
       const from = Math.max(0, px(this.top(w)) - top);
-      const middle = Math.min(height, Math.max(0, px(this.top(w) + this.taskHeight()) - top));
       const to = Math.min(height, px(this.top(w) + this.lane - this.gap) - top);
+      const middle = this.split ? Math.min(to, Math.max(0, px(this.top(w) + this.taskHeight()) - top)) : to;
       this.pixels.fill(paper, from * width, to * width);
       if (middle > from) this.lanes.paint(w, edges, this.pixels, width, 0, from, middle - from);
       if (this.split && to > middle + 1) {
