@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import Path
 
+import polars as pl
 import weft
 from weft.trace import layout
 from writing import BELOW, CHILD, FORK, FRESH, GRAPH, INSIDE, ROOT, TraceFile, stolen_parent
@@ -235,3 +236,12 @@ def test_numbers_that_come_again(write: Write) -> None:
     )
     read = weft.read_trace(write(trace.end()))
     assert read.tasks["own"].to_list() == [1, 5]
+
+
+def test_events_of_some_kinds(modelled: Path, threaded: Path) -> None:
+    for path in (modelled, threaded):
+        trace = weft.read_trace(path)
+        all_of_them = trace.events.with_row_index("position")
+        for kinds in (["end"], ["spawn", "waited"], ["lost"]):
+            wanted = all_of_them.filter(pl.col("kind").cast(pl.String).is_in(kinds))
+            assert trace.events_of(*kinds).rows() == wanted.select(*trace.events.columns, "position").rows()

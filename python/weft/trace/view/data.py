@@ -124,16 +124,11 @@ class Tables:
 
         Positions among the events, not times, say which join is the first one behind an end: clocks differ a little.
         """
-        events, tasks = self.trace.events, self.tasks
-        kinds = events["kind"].to_physical().to_numpy()
-        ends = np.flatnonzero(kinds == layout.KIND["end"])
+        tasks, ends = self.tasks, self.trace.events_of("end")
         ended = np.full(len(tasks) + 1, UNKNOWN, np.int64)
-        ended[self._rows(events["a"].to_numpy()[ends])] = ends
-        positions = np.flatnonzero(kinds == layout.KIND["waited"])
-        waited = events[positions].select("at", "a", "b", "n").with_row_index("join", offset=1)
-        waited = waited.with_columns(
-            pl.Series("position", positions), pl.Series("row", self._rows(waited["a"].to_numpy()))
-        )
+        ended[self._rows(ends["a"].to_numpy())] = ends["position"].to_numpy()
+        waited = self.trace.events_of("waited").with_row_index("join", offset=1)
+        waited = waited.with_columns(pl.Series("row", self._rows(waited["a"].to_numpy())))
 
         of_tasks = tasks.select(
             "group", "origin", pl.Series("position", ended[1:]), pl.int_range(1, pl.len() + 1).alias("row")
