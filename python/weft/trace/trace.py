@@ -189,13 +189,13 @@ class Trace:
         layout.ACTIVITIES), `begin`, `end` (ns). Traces of real threads have none.
         """
         kind, what = self.records["kind"], self.records["what"]
-        of = self.records[(kind == layout.KIND["activity"]) & (what < len(layout.ACTIVITIES))]
+        of = np.flatnonzero((kind == layout.KIND["activity"]) & (what < len(layout.ACTIVITIES)))
         frame = pl.DataFrame(
             {
-                "worker": of["stream"].astype(np.int32),
-                "what": _words("what", pl.Series(of["what"]), layout.ACTIVITIES),
-                "begin": of["a"].astype(np.int64),
-                "end": of["at"].astype(np.int64),
+                "worker": self.records["stream"][of].astype(np.int32),
+                "what": _words("what", pl.Series(what[of]), layout.ACTIVITIES),
+                "begin": self.records["a"][of].astype(np.int64),
+                "end": self.records["at"][of].astype(np.int64),
             }
         )
         return frame.sort("worker", maintain_order=True)
