@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import os
 import resource
 import select
@@ -12,7 +11,7 @@ import subprocess
 import tempfile
 import threading
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from types import FrameType
@@ -54,6 +53,8 @@ class Run:
     """One for each runtime that was there; none: it is not linked with Weft, or was killed."""
     timed_out: bool
     """It was killed since it took longer than it was given."""
+    interrupted: bool
+    """A signal to end came meanwhile, by the keyboard or for this process; the program may have gone on."""
     traces: tuple[Path, ...]
     """The traces that it has written, one for each runtime: the file that was asked for, and those beside it."""
 
@@ -147,7 +148,7 @@ def launch(
         before = resource.getrusage(resource.RUSAGE_CHILDREN)
         began = time.perf_counter()
         observe = (lambda: observer(progress)) if observer else None
-        status, timed_out = _run(words, variables, observe, timeout, stdout, stderr)
+        status, timed_out, interrupted = _run(words, variables, observe, timeout, stdout, stderr)
         seconds = time.perf_counter() - began
         after = resource.getrusage(resource.RUSAGE_CHILDREN)
         found = [read_report(path) for path in numbered(Path(folder, "report.json"))]
@@ -158,6 +159,7 @@ def launch(
         cpu_seconds=after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime,
         reports=tuple(report for report in found if report is not None),
         timed_out=timed_out,
+        interrupted=interrupted,
         traces=tuple(path for path, state in _states(trace_file).items() if old.get(path) != state),
     )
 
@@ -183,9 +185,9 @@ def _run(
     timeout: float | None,
     stdout: Output,
     stderr: Output,
-) -> tuple[int, bool]:
+) -> tuple[int, bool, bool]:
     path = shutil.which(words[0], path=variables.get("PATH"))
-    with _signals_go_to() as target:
+    with _Signals() as signals:
         try:
             process = subprocess.Popen(words, executable=path, env=variables, stdout=stdout, stderr=stderr)
         except (OSError, ValueError) as failure:
@@ -198,11 +200,11 @@ def _run(
                 )
             ) from None
         try:
-            target(process)
+            signals.go_to(process)
             ended = _watch(process, observe, timeout)
             if not ended:
                 process.kill()
-            return process.wait(), not ended
+            return process.wait(), not ended, bool(signals.came)
         except BaseException:  # of an observer: nobody will look after the program
             process.kill()
             process.wait()
@@ -229,40 +231,40 @@ def _watch(process: subprocess.Popen[bytes], observe: Callable[[], None] | None,
         os.close(end)
 
 
-@contextlib.contextmanager
-def _signals_go_to() -> Iterator[Callable[[subprocess.Popen[Any]], None]]:
-    """Within it, signals that would end this process go to the process that the function given out is told of.
+class _Signals:
+    """Within it, signals that would end this process go to the program.
 
     Only a main thread can have handlers; in others everything stays as it is.
     """
-    if threading.current_thread() is not threading.main_thread():
-        yield lambda process: None
-        return
-    target: subprocess.Popen[Any] | None = None
-    early: list[int] = []
 
-    def pass_on(number: int, frame: FrameType | None) -> None:
-        if target is None:
-            early.append(number)
-        elif not (number in _KEYBOARD and _has_the_keyboard()):
-            target.send_signal(number)
+    def __init__(self) -> None:
+        self.came: list[int] = []
+        self._program: subprocess.Popen[Any] | None = None
+        self._before: dict[signal.Signals, Any] = {}
 
-    def aim(process: subprocess.Popen[Any]) -> None:
-        nonlocal target
-        target = process
-        for number in early:
-            process.send_signal(number)
+    def __enter__(self) -> _Signals:
+        if threading.current_thread() is threading.main_thread():
+            self._before = {number: signal.getsignal(number) for number in _PASSED_ON}
+            for number, handler in self._before.items():
+                if handler is not signal.SIG_IGN:  # nohup
+                    signal.signal(number, self._pass_on)
+        return self
 
-    before = {number: signal.getsignal(number) for number in _PASSED_ON}
-    try:
-        for number, handler in before.items():
-            if handler is not signal.SIG_IGN:  # nohup
-                signal.signal(number, pass_on)
-        yield aim
-    finally:
-        for number, handler in before.items():
+    def __exit__(self, *_: object) -> None:
+        for number, handler in self._before.items():
             if handler is not None:
                 signal.signal(number, handler)
+
+    def go_to(self, program: subprocess.Popen[Any]) -> None:
+        """What came before it was there is for it, too."""
+        self._program = program
+        for number in self.came:
+            program.send_signal(number)
+
+    def _pass_on(self, number: int, _: FrameType | None) -> None:
+        self.came.append(number)
+        if self._program and not (number in _KEYBOARD and _has_the_keyboard()):
+            self._program.send_signal(number)
 
 
 def _has_the_keyboard() -> bool:

@@ -119,7 +119,9 @@ def test_limits_are_applied(capsys: pytest.CaptureFixture[str], contended: tuple
 
 
 def test_help_has_an_example(capsys: pytest.CaptureFixture[str]) -> None:
-    for command in (["analyze"], ["topo"], ["policies"], *(["trace", c] for c in ("stats", "convert", "plot", "view"))):
+    commands = [[c] for c in ("run", "sim", "compare", "analyze", "topo", "policies")]
+    commands += [["trace", c] for c in ("stats", "convert", "plot", "view")]
+    for command in commands:
         status, out, _ = weft(capsys, *command, "--help")
         assert status == 0 and f"Example: weft {' '.join(command)}" in out
     assert weft(capsys)[0] == 2 and weft(capsys, "trace")[0] == 2

@@ -12,6 +12,7 @@ from .. import __version__
 from ..errors import Error, LibraryError
 from . import programs
 from .analyze import analyze
+from .compare import compare
 from .library import policies, topo
 from .trace import trace
 
@@ -29,9 +30,13 @@ app.command()(topo)
 app.command(name="policies")(policies)
 app.command(context_settings=programs.OPTIONS_END_AT_THE_PROGRAM)(programs.run)
 app.command(context_settings=programs.OPTIONS_END_AT_THE_PROGRAM)(programs.sim)
+app.command(context_settings=programs.OPTIONS_END_AT_THE_PROGRAM)(compare)
 
 # Typer's own copy of click, or click: whichever this Typer is built on.
 _UsageError: Any = next(c for c in typer.BadParameter.__mro__ if c.__name__ == "UsageError")
+
+# What newer versions of Typer make of a KeyboardInterrupt; commands return 0, 1 or 2.
+_INTERRUPTED = 130
 
 
 @app.callback(invoke_without_command=True)
@@ -51,6 +56,8 @@ def run(arguments: list[str]) -> int:
     try:
         status = app(arguments, standalone_mode=False, prog_name="weft")
         sys.stdout.flush()
+        if status == _INTERRUPTED:
+            return _fail("interrupted", 1)
         return status if isinstance(status, int) else 0
     except typer.Exit as leave:
         return leave.exit_code

@@ -187,7 +187,10 @@ def _alone(program: list[str], settings: dict[str, Any], output: int | None) -> 
     try:
         # Its trace would not be the one that was asked for.
         environment = {**settings.get("environment", {}), "WEFT_TRACE": None}
-        return launch(program, stdout=output, **{**settings, "workers": 1, "environment": environment}).check()
+        run = launch(program, stdout=output, **{**settings, "workers": 1, "environment": environment})
+        if run.interrupted:
+            raise LaunchError("interrupted")
+        return run.check()
     except LaunchError as failure:
         raise LaunchError(f"with 1 worker: {failure}") from None
 

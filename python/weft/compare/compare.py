@@ -1,0 +1,254 @@
+"""Measuring the policies against each other."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import tempfile
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass
+from statistics import median
+from typing import Any
+
+import numpy as np
+
+from .. import library
+from ..errors import compose
+from ..launch import LaunchError, Run, launch
+from ..summary import RuntimeSummary, summarise
+
+BASELINE = "steal"
+"""The policy that, with 1 worker, all others are measured by."""
+
+Step = Callable[[str, float], None]
+"""Called before each run: what is run, and the part of all runs that is done, 0 to 1."""
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where a program is run."""
+
+    name: str
+    spec: str | None
+    """Of the modelled machine, as WEFT_MACHINE takes it; None: here, on real threads."""
+
+    @property
+    def virtual(self) -> bool:
+        return self.spec is not None
+
+
+HERE = Place("here", None)
+
+
+@dataclass(frozen=True)
+class Spread:
+    """Of some measurements of one thing."""
+
+    count: int
+    median: float
+    q1: float
+    q3: float
+    min: float
+    max: float
+
+    @classmethod
+    def of(cls, values: Sequence[float]) -> Spread:
+        """Quartiles are interpolated linearly."""
+        q1, q3 = np.quantile(values, [0.25, 0.75])
+        return cls(len(values), median(values), float(q1), float(q3), min(values), max(values))
+
+
+@dataclass(frozen=True)
+class Row:
+    """A policy at a place."""
+
+    place: Place
+    policy: str
+    workers: int | None
+    """None where it did not run."""
+    seconds: Spread | None
+    """Of the program's runs, in virtual time at modelled places; None where it did not run."""
+    speedup: float | None
+    """Median over that of 1 worker of `steal` at the same place."""
+    busy: float | None
+    """Median share of the workers' time; this and the next two are of the runtime that took longest."""
+    balance: float | None
+    steals: float | None
+    exact: bool
+    """Another run would be the same: modelled, with declared costs."""
+    refused: str
+    """Why it did not run, or not to a good end; empty: it did."""
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """All of it."""
+
+    command: tuple[str, ...]
+    repeat: int
+    rows: tuple[Row, ...]
+    """By place; first that of `steal` with 1 worker, then the policies."""
+
+    @property
+    def places(self) -> list[Place]:
+        return list(dict.fromkeys(row.place for row in self.rows))
+
+    def at(self, place: Place) -> list[Row]:
+        """Its rows: the baseline, then the policies."""
+        return [row for row in self.rows if row.place == place]
+
+    def to_json(self) -> dict[str, Any]:
+        return asdict(self)
+
+
+class _Cell:
+    """A row in the making."""
+
+    def __init__(self, place: Place, policy: str, workers: int | None) -> None:
+        self.place, self.policy, self.workers = place, policy, workers
+        self.seconds: list[float] = []
+        self.longest: list[RuntimeSummary] = []
+        self.refused = ""
+        self.is_exact = False
+
+    def is_wanted(self) -> bool:
+        """Another run would tell more: it runs, and another run may differ."""
+        return not self.refused and not self.is_exact
+
+    def row(self, alone: float | None) -> Row:
+        if self.refused or not self.seconds:
+            return _refused(self.place, self.policy, self.refused)
+        spread = Spread.of(self.seconds)
+        balances = [r.balance for r in self.longest if r.balance is not None]
+        return Row(
+            place=self.place,
+            policy=self.policy,
+            workers=len(self.longest[0].workers),
+            seconds=spread,
+            speedup=alone / spread.median if alone and spread.median > 0 else None,
+            busy=median(sum(w.busy for w in r.workers) / (r.seconds * len(r.workers)) for r in self.longest),
+            balance=median(balances) if balances else None,
+            steals=median(sum(w.steals for w in r.workers) for r in self.longest),
+            exact=self.is_exact,
+            refused="",
+        )
+
+
+def _refused(place: Place, policy: str, why: str) -> Row:
+    return Row(place, policy, None, None, None, None, None, None, False, why)
+
+
+def applicable() -> tuple[list[str], dict[str, str]]:
+    """The library's policies that run as they are, and, for the others, why they do not."""
+    policies = library.policies()
+    missing = {p.name: [k.key for k in p.knobs if not k.standard] for p in policies}
+    refused = {name: f"needs a value for {', '.join(knobs)}" for name, knobs in missing.items() if knobs}
+    return [p.name for p in policies if p.name not in refused], refused
+
+
+def compare(
+    command: Sequence[str],
+    *,
+    policies: Sequence[str] | None = None,
+    machines: Sequence[str] = (),
+    here: bool = True,
+    repeat: int = 5,
+    workers: int | None = None,
+    seed: int | None = None,
+    timeout: float | None = None,
+    step: Step | None = None,
+) -> Comparison:
+    """Runs a program under each policy at each place, `repeat` times, in rounds, so that what else the machine does
+    meets all of them alike; the order changes from round to round.
+
+    `policies`: all applicable ones where None. `machines`: modelled ones, as WEFT_MACHINE takes them. `workers`: as
+    many as the place has where None. `timeout`: seconds that one run may take. On modelled machines a program that
+    declares its costs is run once, since another run would be the same.
+
+    What is measured is the time within runs of Weft, as in its reports: reading input and checking results outside of
+    them do not count. A policy that the program refuses, or under which it fails, has the last line of its standard
+    error as reason. Raises `LaunchError` if the program does not even run with 1 worker of `steal`, or
+    when a signal to end came.
+    """
+    refused: dict[str, str] = {}
+    if policies is None:
+        policies, refused = applicable()
+    places = [HERE] * here + [Place(_name_of(m), m) for m in machines]
+    if not places or repeat < 1 or not policies:
+        given = f"{len(places)} places, {repeat} runs, {len(policies)} policies"
+        raise LaunchError(compose("nothing to compare", given, "at least one of each"))
+    cells = [
+        _Cell(place, policy, count)
+        for place in places
+        for policy, count in [(BASELINE, 1), *((p, workers) for p in policies)]
+    ]
+    settings = {"seed": seed, "timeout": timeout}
+    done = 0
+    for number in range(repeat):
+        for i in range(len(cells)):
+            cell = cells[(i + number) % len(cells)]
+            if step:
+                step(f"{cell.policy} on {cell.place.name}", done / (repeat * len(cells)))
+            done += 1
+            if cell.is_wanted():
+                _measure(cell, command, settings)
+                if cell.refused and cell.workers == 1 and cell.policy == BASELINE and cell.place is places[0]:
+                    raise LaunchError(f"with 1 worker of {BASELINE}: {cell.refused}")
+    rows: list[Row] = []
+    for place in places:
+        its = [c for c in cells if c.place is place]
+        alone = Spread.of(its[0].seconds).median if its[0].seconds else None
+        rows += [c.row(alone) for c in its]
+        rows += [_refused(place, name, why) for name, why in refused.items()]
+    return Comparison(tuple(command), repeat, tuple(rows))
+
+
+def _name_of(machine: str) -> str:
+    return str(library.machine(machine)["name"])
+
+
+def _measure(cell: _Cell, command: Sequence[str], settings: dict[str, Any]) -> None:
+    """Runs it once more."""
+    # What this process was told about the place is not meant for another one.
+    environment: dict[str, str | None] = {"WEFT_TRACE": None, "WEFT_ENGINE": "threads", "WEFT_MACHINE": None}
+    if cell.place.virtual:
+        environment |= {"WEFT_ENGINE": "model", "WEFT_MACHINE": cell.place.spec, "WEFT_PIN": None}
+    else:
+        environment |= {"WEFT_SCENARIO": None, "WEFT_COSTS": None}
+    with tempfile.TemporaryFile() as errors:
+        run = launch(
+            command,
+            policy=cell.policy,
+            workers=cell.workers,
+            environment=environment,
+            stdout=subprocess.DEVNULL,
+            stderr=errors,
+            **settings,
+        )
+        if run.interrupted:
+            raise LaunchError("interrupted")
+        try:
+            run.check()
+        except LaunchError as failure:
+            cell.refused = (_last_line(errors.fileno()) if run.outcome and not run.timed_out else "") or str(failure)
+            return
+    _take(cell, run)
+
+
+def _take(cell: _Cell, run: Run) -> None:
+    summary = summarise(run)
+    if not summary.runtimes or summary.run_seconds <= 0:
+        cell.refused = "nothing ran in parallel"
+        return
+    cell.seconds.append(summary.run_seconds)
+    cell.longest.append(max(summary.runtimes, key=lambda r: r.seconds))
+    reports = [r for report in run.reports for r in report.runs]
+    cell.is_exact = all(r.virtual and r.fields.get("costs") == "declared" for r in reports)
+
+
+def _last_line(file: int) -> str:
+    """Of what a program has said on standard error: why it failed."""
+    size = os.lseek(file, 0, os.SEEK_END)
+    tail = os.pread(file, 4096, max(0, size - 4096)).decode(errors="replace")
+    lines = [line.strip() for line in tail.splitlines() if line.strip()]
+    return lines[-1] if lines else ""
