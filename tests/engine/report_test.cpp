@@ -188,6 +188,18 @@ TEST(report_file, and_that_of_progress_must_be_such_that_they_can_be_written) {
     }
 }
 
+TEST(report_file, names_its_process) {
+    runtime_options o = in_threads();
+    const std::string path = path_of("of_process.txt");
+    o.report = path;
+    o.report.replace(o.report.find("report_"), 7, "%p_report_");
+    runtime(o).run([] { fib(5); });
+    std::string is = path;
+    is.replace(is.find("report_"), 7, std::to_string(getpid()) + "_report_");
+    EXPECT_NE(text_of(is).find("run 1 of 1"), std::string::npos);
+    std::filesystem::remove(is);
+}
+
 /// Runs it in a child of this process, which has no runtime yet; returns how it ended.
 int in_a_child(void (*what)()) {
     const pid_t child = fork();

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include <pthread.h>
+#include <unistd.h>
 
 namespace weft::engine {
 
@@ -54,6 +55,8 @@ unsigned forks_so_far() noexcept { return forks.load(std::memory_order_relaxed);
 std::string file_of_its_own(std::string file) {
     static std::set<std::string> taken;
     if (file.empty() || file == "-") return file;
+    if (const auto at = file.find("%p"); at != std::string::npos)
+        file.replace(at, 2, std::to_string(getpid()));
     const std::size_t dot = file.rfind('.');
     const bool has_suffix = dot != std::string::npos && file.find('/', dot) == std::string::npos && dot > 0;
     std::string name = file;

@@ -17,8 +17,8 @@ std::mutex& process_lock() noexcept; ///< what is shared by all engines
 /// no threads here.
 unsigned forks_so_far() noexcept;
 
-/// `file`, or for who asks for one that was given away already, the same with a number before the suffix; ""
-/// and "-" are for all. Under process_lock().
+/// `file`, with this process's number for %p, or for who asks for one that was given away already, the same
+/// with a number before the suffix; "" and "-" are for all. Under process_lock().
 std::string file_of_its_own(std::string file);
 
 /// An engine's membership. The first member installs the report of stacks that overflow, the last one takes
