@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import glob
 import os
 import resource
 import select
@@ -12,7 +13,7 @@ import tempfile
 import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from types import FrameType
 from typing import IO, Any
@@ -50,7 +51,8 @@ class Run:
     cpu_seconds: float
     """Processor time of it and of the processes that it has waited for."""
     reports: tuple[Report, ...]
-    """One for each runtime that was there; none: it is not linked with Weft, or was killed."""
+    """One for each runtime that was there, also in processes that it has started; none: it is not linked with Weft, or
+    was killed."""
     timed_out: bool
     """It was killed since it took longer than it was given."""
     interrupted: bool
@@ -98,7 +100,7 @@ def launch(
     resources: str | os.PathLike[str] | None = None,
     trace: str | os.PathLike[str] | None = None,
     environment: Environment | None = None,
-    observer: Callable[[Path], None] | None = None,
+    observer: Callable[[list[Path]], None] | None = None,
     timeout: float | None = None,
     stdout: Output = None,
     stderr: Output = None,
@@ -109,8 +111,8 @@ def launch(
     and error are the program's own, but for `stdout` and `stderr`: files or descriptors that it has instead. Signals
     that would end this process go to the program, whose end is waited for; those of the keyboard reach it without help.
 
-    `observer` is called about every 0.1 s, in this thread, with the name of the file in which the program tells of its
-    progress (docs/progress-format.md), which need not be there. After `timeout` seconds the program is killed.
+    `observer` is called about every 0.1 s, in this thread, with the files in which the program's runtimes tell of their
+    progress (docs/progress-format.md). After `timeout` seconds the program is killed.
 
     Raises `LaunchError` for a program that cannot be started, and for WEFT_REPORT or WEFT_PROGRESS in the environment,
     which are needed here. A program that fails is no error here: see `Run.status`, `Run.check`.
@@ -141,27 +143,35 @@ def launch(
     trace_file = variables.get("WEFT_TRACE")
     old = _states(trace_file)
     with tempfile.TemporaryDirectory(prefix="weft-") as folder:
-        variables["WEFT_REPORT"] = str(Path(folder, "report.json"))
-        progress = Path(folder, "progress")
+        # One for each process: a program may be a script that runs several.
+        variables["WEFT_REPORT"] = str(Path(folder, "report.%p.json"))
         if observer:
-            variables["WEFT_PROGRESS"] = str(progress)
+            variables["WEFT_PROGRESS"] = str(Path(folder, "progress.%p"))
         before = resource.getrusage(resource.RUSAGE_CHILDREN)
         began = time.perf_counter()
-        observe = (lambda: observer(progress)) if observer else None
+        observe = (lambda: observer(_files(folder, "progress"))) if observer else None
         status, timed_out, interrupted = _run(words, variables, observe, timeout, stdout, stderr)
         seconds = time.perf_counter() - began
         after = resource.getrusage(resource.RUSAGE_CHILDREN)
-        found = [read_report(path) for path in numbered(Path(folder, "report.json"))]
+        found = [(path, read_report(path)) for path in _files(folder, "report")]
     return Run(
         command=words,
         status=status,
         seconds=seconds,
         cpu_seconds=after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime,
-        reports=tuple(report for report in found if report is not None),
+        reports=tuple(replace(r, process=_process(path)) for path, r in found if r is not None),
         timed_out=timed_out,
         interrupted=interrupted,
         traces=tuple(path for path, state in _states(trace_file).items() if old.get(path) != state),
     )
+
+
+def trace_files(path: Path) -> list[Path]:
+    """The files of WEFT_TRACE that are there; %p in its name is the number of any process."""
+    if "%p" not in path.name:
+        return numbered(path)
+    before, after = (glob.escape(part) for part in path.name.split("%p", 1))
+    return [n for p in sorted(path.parent.glob(f"{before}[0-9]*{after}")) for n in numbered(p)]
 
 
 def numbered(path: Path) -> list[Path]:
@@ -172,9 +182,22 @@ def numbered(path: Path) -> list[Path]:
     return paths
 
 
+def _files(folder: str, name: str) -> list[Path]:
+    """name.PROCESS, name.PROCESS.2, ... with or without a suffix, in that order."""
+
+    def key(path: Path) -> list[int]:
+        return [int(part) for part in path.name.split(".") if part.isdigit()]
+
+    return sorted(Path(folder).glob(f"{name}.*"), key=key)
+
+
+def _process(path: Path) -> int:
+    return int(path.name.split(".")[1])
+
+
 def _states(trace_file: str | None) -> dict[Path, tuple[int, int, int]]:
     """Which traces there are, so that those of earlier runs are told from new ones."""
-    paths = numbered(Path(trace_file)) if trace_file else []
+    paths = trace_files(Path(trace_file)) if trace_file else []
     return {path: (stat.st_ino, stat.st_mtime_ns, stat.st_size) for path in paths for stat in [path.stat()]}
 
 

@@ -104,6 +104,8 @@ class Report:
     """In order: the first ones, and the last."""
     runs_ended: int
     """How many there were."""
+    process: int | None = None
+    """Its number, where that is known."""
 
     @property
     def seconds(self) -> float:

@@ -30,6 +30,7 @@ class WorkerSummary:
 class RuntimeSummary:
     """Of one runtime, over all its runs; seconds, virtual ones in the model."""
 
+    process: int | None
     engine: str
     policy: str
     machine: str
@@ -90,17 +91,23 @@ def summarise(run: Run, baseline: Run | None = None) -> Summary:
 
     Runtimes that never ran anything are left out. Raises `TraceError` for a trace that is damaged.
     """
-    figures = [stats(read_trace(path)) for path in run.traces]
-    runtimes = tuple(
-        summarise_runtime(report, figures[i] if i < len(figures) else None)
-        for i, report in enumerate(run.reports)
-        if report.runs
-    )
-    summary = Summary(run.command, run.status, run.outcome, run.seconds, run.cpu_seconds, runtimes)
+    traces = [read_trace(path) for path in run.traces]
+    figures = {process: [stats(t) for t in traces if t.header.process == process] for process in _processes(run)}
+    runtimes = []
+    for report in run.reports:
+        its = figures[report.process]
+        traced = its.pop(0) if its else None  # in the order of the runtimes of a process, as its reports are
+        if report.runs:
+            runtimes.append(summarise_runtime(report, traced))
+    summary = Summary(run.command, run.status, run.outcome, run.seconds, run.cpu_seconds, tuple(runtimes))
     if baseline is None or summary.run_seconds <= 0:
         return summary
     alone = sum(report.seconds for report in baseline.reports)
     return replace(summary, speedup=alone / summary.run_seconds)
+
+
+def _processes(run: Run) -> set[int | None]:
+    return {report.process for report in run.reports}
 
 
 def summarise_runtime(report: Report, traced: Stats | None = None) -> RuntimeSummary:
@@ -116,6 +123,7 @@ def summarise_runtime(report: Report, traced: Stats | None = None) -> RuntimeSum
     most = max(w.busy for w in workers)
     known = traced if traced and traced.work else None
     return RuntimeSummary(
+        process=report.process,
         engine=first.engine,
         policy=first.policy,
         machine=first.machine,

@@ -24,7 +24,6 @@ pytestmark = pytest.mark.usefixtures("no_settings")
 def test_of_a_program(engine: str, tmp_path: Path) -> None:
     machine = MACHINE if engine == "model" else None
     path = tmp_path / "progress"
-    # launch() has a file of its own only for an observer
     run = subprocess.run(
         [EXAMPLES / "fib", "--n", "15"],
         env={"WEFT_PROGRESS": str(path), "WEFT_WORKERS": "2", "WEFT_ENGINE": engine}
@@ -44,8 +43,8 @@ def test_of_a_program(engine: str, tmp_path: Path) -> None:
 def test_while_it_runs() -> None:
     seen: list[Progress] = []
 
-    def observe(path: Path) -> None:
-        if p := read_progress(path):
+    def observe(files: list[Path]) -> None:
+        for p in (p for path in files if (p := read_progress(path))):
             seen.append(p)
             if p.real > seen[0].real:
                 os.kill(p.process, signal.SIGKILL)

@@ -119,15 +119,20 @@ def test_many_runs_are_said_to_be_many(weft: Weft) -> None:
     assert done.returncode == 0 and len(runs) == 1 and " in 2 runs" in runs[0]
 
 
-def test_several_runtimes(tmp_path: Path) -> None:
-    # One after the other in one process there are only in tests, so two reports are laid beside each other.
-    run = launch(HEAT, workers=2, stdout=subprocess.DEVNULL)
-    other = launch(FIB, workers=3, policy="share", stdout=subprocess.DEVNULL)
-    both = type(run)(**(run.__dict__ | {"reports": run.reports + other.reports}))
-    summary = summarise(both, other)
-    assert [len(r.workers) for r in summary.runtimes] == [2, 3]
+def test_several_runtimes(weft: Weft, tmp_path: Path) -> None:
+    script = ["sh", "-c", f"{' '.join(FIB)}; WEFT_WORKERS=3 {' '.join(HEAT)}"]
+    done = weft("run", "--workers", 2, "--", *script)
+    assert done.returncode == 0
+    assert "runtime 1 of 2, process" in done.stderr and "runtime 2 of 2, process" in done.stderr
+    assert "3 workers" in done.stderr and " in 2 runs" in done.stderr
+
+    # Each process has a trace of its own, if its name says so.
+    run = launch(script, workers=2, stdout=subprocess.DEVNULL, trace=tmp_path / "run.%p.weft").check()
+    assert len(run.traces) == 2
+    summary = summarise(run)
+    assert sorted(len(r.workers) for r in summary.runtimes) == [2, 3]
+    assert len({r.process for r in summary.runtimes}) == 2 and all(r.work for r in summary.runtimes)
     assert summary.run_seconds == sum(r.seconds for r in summary.runtimes)
-    assert summary.speedup == pytest.approx(other.reports[0].seconds / summary.run_seconds)
 
 
 @pytest.mark.parametrize(
@@ -186,8 +191,8 @@ def test_sim(weft: Weft, tmp_path: Path) -> None:
     scenario.write_text('[[change]]\nat_ms = 0\ncores = "all"\nspeed = 0.5\n')
     arguments = ["--json", "--machine", MACHINE, "--policy", "near", "--seed", 3, "--workers", 8, "--costs", "declared"]
     once, twice = (json.loads(weft("sim", *arguments, "--", *HEAT).stdout) for _ in range(2))
-    assert once["runtimes"] == twice["runtimes"], "a model with declared costs is not the same twice"
-    (runtime,) = once["runtimes"]
+    (runtime,), (again,) = once["runtimes"], twice["runtimes"]
+    assert again | {"process": runtime["process"]} == runtime, "a model with declared costs is not the same twice"
     assert (runtime["engine"], runtime["machine"], len(runtime["workers"])) == ("model", "opteron-8380-4x4", 8)
     assert all(w["overhead"] is not None for w in runtime["workers"])
     slow = json.loads(weft("sim", *arguments, "--scenario", scenario, "--", *HEAT).stdout)

@@ -201,7 +201,7 @@ def _print(s: Summary) -> None:
     console = make_console(stderr=True)
     for i, r in enumerate(s.runtimes):
         if len(s.runtimes) > 1:
-            console.print(f"runtime {i + 1} of {len(s.runtimes)}", style="bold")
+            console.print(f"runtime {i + 1} of {len(s.runtimes)}, process {r.process}", style="bold")
         print_runtime(console, r)
     console.print(f"program      {duration(s.seconds * 1e9)}, {duration(s.cpu_seconds * 1e9)} of processor time")
     if s.speedup is not None:

@@ -10,7 +10,6 @@ from pathlib import Path
 from rich.console import Console
 from rich.text import Text
 
-from ..launch import numbered
 from ..progress import Progress, read_progress
 from .table import count, duration
 
@@ -39,12 +38,12 @@ class StatusLine:
         """Standard error is a terminal, of some height, that knows more than lines."""
         return sys.stderr.isatty() and not Console(stderr=True).is_dumb_terminal and _height() >= _LEAST_HEIGHT
 
-    def __call__(self, progress: Path) -> None:
-        """What launch() calls: `progress` is the file of the program's first runtime."""
+    def __call__(self, files: list[Path]) -> None:
+        """What launch() calls."""
         height = _height()
         if height < _LEAST_HEIGHT:
             return
-        seen = [p for path in numbered(progress) if (p := read_progress(path))]
+        seen = [p for path in files if (p := read_progress(path))]
         text = describe(time.monotonic() - self._began, seen)
         text.truncate(max(self._console.width - 1, 1), overflow="ellipsis")
         with self._console.capture() as drawn:
