@@ -164,7 +164,9 @@ def _run(
     progress: bool | None,
     as_json: bool,
 ) -> int:
-    line = StatusLine() if (StatusLine.is_possible() if progress is None else progress) else None
+    if progress and not StatusLine.is_possible():
+        raise typer.BadParameter(compose("no terminal to show progress on", "--progress", "--no-progress") + ".")
+    line = StatusLine() if progress is not False and StatusLine.is_possible() else None
     output = sys.stderr.fileno() if as_json else None
     alone = _alone(program, settings, output) if speedup else None
     try:
