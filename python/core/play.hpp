@@ -13,7 +13,7 @@ struct played {
     struct batch {
         double seconds;          ///< virtual
         double recorded_seconds; ///< from the first root's beginning to the last one's end
-        std::string report; ///< JSON
+        std::string report;      ///< JSON
     };
     std::string machine;
     int workers = 0;
