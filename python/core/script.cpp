@@ -65,10 +65,11 @@ public:
                 compute(row_of(low(r.b)), when - as_time(r.a));
             return;
         case kind::touch:
-            if (from_ == times::declared || is_virtual_)
-                say(top, {.a = r.a, .b = r.b, .what = act::touch, .how = r.what});
+            if (waits_are_apart()) say(top, {.a = r.a, .b = r.b, .what = act::touch, .how = r.what});
             return;
-        case kind::transfer: return say(top, {.a = r.a, .n = r.n, .what = act::transfer});
+        case kind::transfer:
+            if (waits_are_apart()) say(top, {.a = r.a, .n = r.n, .what = act::transfer});
+            return;
         case kind::home: return say(top, {.a = r.a, .b = r.b, .n = r.n, .what = act::home});
         case kind::iteration: return say(top, {.a = r.a, .what = act::iteration});
         case kind::lost: out_.lost += r.a; return;
@@ -126,6 +127,9 @@ private:
     /// The runtime's own, such as the forks in which a run of a graph spreads.
     bool is_machinery(row t) { return at(t).is_machinery; }
     bool is_fork(row t) { return t != no_row && at(t).is_fork; }
+
+    /// The time of a task that was measured on a thread holds its waits for memory and disks.
+    bool waits_are_apart() const { return from_ == times::declared || is_virtual_; }
 
     void say(row t, const action& a) {
         if (t == no_row) return;

@@ -15,6 +15,7 @@ import weft
 from conftest import EXAMPLES, MACHINE, run_example
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from weft.cli import run as cli
 from weft.trace import layout
 from writing import BELOW, CHILD, FORK, FRESH, GRAPH, INSIDE, ROOT, TraceFile
 
@@ -331,3 +332,29 @@ def test_what_is_refused(write: Write, greedy: Callable[[int], Path]) -> None:
         weft.simulate(path, machine=greedy(2), workers=3)
     with pytest.raises(weft.Error, match="there is nothing to run"):
         weft.Program(write(TraceFile().end()))
+
+
+def test_the_command(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    path, again = tmp_path / "run.weft", tmp_path / "again.weft"
+    run_example("merge_sort", "--n 20000 --leaf 256", path, "steal", "model")
+    replay = ["sim", "--replay", str(path), "--machine", str(MACHINE)]
+    assert cli([*replay, "--policy", "near", "--speedup", "--trace", str(again)]) == 0
+    out, err = capsys.readouterr()
+    assert out == "" and "\x1b" not in err
+    for words in ("near on opteron-8380-4x4, engine model, 16 workers", "speed-up", "recorded", "ratio", "times"):
+        assert words in err
+    assert weft.read_trace(again).header.policy == "near"
+    assert cli([*replay, "--workers", "4", "--json"]) == 0
+    said = json.loads(capsys.readouterr().out)
+    assert said["recorded"]["workers"] == 16 and len(said["runtime"]["workers"]) == 4 and said["speedup"] is None
+    assert said["seconds"] == pytest.approx(sum(run["seconds"] for run in said["runs"]))
+    for arguments, status, says in (
+        (["sim", "--machine", str(MACHINE)], 2, "neither"),
+        ([*replay, "--", "/bin/true"], 2, "both"),
+        ([*replay, "--policy", "nonsense"], 1, "nonsense"),
+        (["sim", "--replay", "/nowhere.weft", "--machine", str(MACHINE)], 1, "/nowhere.weft"),
+        ([*replay, "--costs", "guessed"], 2, "guessed"),
+    ):
+        assert cli(arguments) == status
+        out, err = capsys.readouterr()
+        assert out == "" and says in err and err.count("\n") == 1
