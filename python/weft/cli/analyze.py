@@ -18,6 +18,7 @@ from ..analyze.apply import apply as apply_limits
 from ..analyze.speeds import Speeds, said
 from ..errors import compose
 from ..trace.read import read_trace
+from .table import console as make_console
 from .table import duration, table
 from .trace import File
 
@@ -68,7 +69,7 @@ def analyze(
     if program and not apply:
         raise typer.BadParameter(compose("a program that is not run", " ".join(program), "--apply before it") + ".")
     kind: Kind | None = None if interacting is None else "interacting" if interacting else "independent"
-    status = Console(stderr=True)
+    status = make_console(stderr=True)
     with status.status("reading"):
         trace = read_trace(file)
         others = [read_trace(path) for path in more or ()]
@@ -113,7 +114,7 @@ def _groups(limit: list[str] | None) -> list[list[str]] | None:
 
 
 def _print(a: Analysis, top: int) -> None:
-    console = Console(highlight=False, markup=False)
+    console = make_console()
     phases = f" in {a.phases} runs of graphs" if a.phases > 1 else ""
     console.print(
         f"{a.path}: {a.tasks} tasks{phases}, {a.workers} workers, {duration(a.elapsed)}, busy {a.busy:.1%}",
