@@ -110,7 +110,7 @@ graph_task graph::commit(const addition& a) {
     graph_node& n = *a.node;
     const std::uint32_t t = s.nodes.size() - 1;
     if (s.options.check_accesses) s.watch_touches(n, t);
-    impl::worker* const w = impl::hot_self();
+    impl::worker* const w = n.extras ? impl::hot_self() : nullptr; // else it has neither name nor claim
     if (const engine::engine* const e = s.running ? s.home : w ? &w->eng : nullptr; e && e->door.has_needs())
         s.claim_by_name(n, e->door);
     if (s.claims(n)) {
