@@ -344,6 +344,16 @@ def test_tasks_of_several_sizes_are_not_contention() -> None:
     assert a.limits == () and any("its tasks differ" in note for note in a.notes)
 
 
+def test_a_machine_that_others_use_is_suspected(write: Write) -> None:
+    """Every class takes from one to four times its time, whatever runs beside it."""
+    sizes = random.Random(7)
+    order, slow = mixed(7, a=100, b=100), lambda _: sizes.choice([1.0, 2.0, 4.0])
+    trace = contended.run(2, order, lambda *_: 1e-6, work=slow).trace()
+    assert any("other programs" in note for note in analyze(weft.read_trace(write(trace))).notes)
+    trace = contended.run(4, mixed(1, copy=60, calc=120), bandwidth).trace()
+    assert not any("other programs" in note for note in analyze(weft.read_trace(write(trace))).notes)
+
+
 def test_a_serial_trace_tells_what_a_contended_one_cannot() -> None:
     order = ["copy"] * 40 + ["calc"] * 120
     run = contended.run(4, order, bandwidth).workload()

@@ -15,14 +15,13 @@ from .contention import Axis, Equations, equations
 from .notes import notes
 from .prediction import Model, Prediction, best_case, predict, worst_case
 from .resources_file import resources_file
-from .sensitivity import Reduction, Sensitivity, reduction, sensitivities
+from .sensitivity import SENSITIVE, Reduction, Sensitivity, reduction, sensitivities
 from .speeds import Speeds, solve
 from .workload import Need, Workload, workload
 
-SENSITIVE = 0.5
-"""Classes whose sigma is above that are thought of as limited: a quarter of their tasks take 1.5 times the fastest."""
 SLOWER = 1.1
-"""... if by the solved speeds they take so many times as long beside others of their kind as with few of them."""
+"""Classes whose sigma is above SENSITIVE are limited if by the solved speeds they take so many times as long beside
+others of their kind as with few of them."""
 MOST_LIMITS = 3
 MOST_ALLOCATIONS = 30_000
 MOST_JOINT_STATES = 200

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from .contention import Axis
 from .prediction import Prediction
-from .sensitivity import Sensitivity
+from .sensitivity import SENSITIVE, Sensitivity
 from .speeds import FIRM, Speeds, said
 from .workload import Workload
 
@@ -51,6 +51,9 @@ def notes(
             "and take all of them as ready"
         )
     total = sum(c.total for c in classes.values())
+    notable = [c for c in classes.values() if c.total > NOTABLE * total]
+    if run.real_time and len(notable) > 1 and all(c.sigma is None or c.sigma > SENSITIVE for c in notable):
+        yield "every class varies: other programs may have had the processors, and then nothing here is reliable"
     for name, s in alone.items():
         c = classes[name]
         unknown = s.table[(1,)].source != "solved" and not c.serial

@@ -59,6 +59,7 @@ class Workload:
     """By class: tasks that waited inside."""
     refused: int = 0
     """How often the gate kept a task: the run was under limits already."""
+    real_time: bool = False
     lost: int = 0
     complete: bool = True
 
@@ -118,6 +119,7 @@ def workload(trace: Trace, skip: int = 0) -> Workload:
         needs=_needs(trace, tasks),
         suspended=_suspended(trace, tasks),
         refused=trace.events.filter(pl.col("kind") == "refused").height,
+        real_time=trace.header.time == "real",
         lost=trace.lost,
         complete=trace.complete,
     )
