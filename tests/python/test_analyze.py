@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 import math
 import random
+import tempfile
 import tomllib
 from collections.abc import Callable, Mapping
 from fractions import Fraction
@@ -21,12 +22,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 from weft.analyze import analyze
 from weft.analyze.allocation import allocations, count
-from weft.analyze.contention import MOST_STATES, Axis, Equations, equations
+from weft.analyze.analysis import diagnose
+from weft.analyze.contention import MOST_STATES, Axis, Equations, concurrency, equations, time_above
 from weft.analyze.prediction import Model, best_case, conditional, predict, worst_case
 from weft.analyze.resources_file import resources_file
 from weft.analyze.sensitivity import reduction, sensitivities
 from weft.analyze.speeds import Speed, Speeds, solve, states_of
 from weft.analyze.workload import Need, Workload, workload
+from weft.trace import layout
 from writing import TraceFile
 
 Write = Callable[[TraceFile], Path]
@@ -89,6 +92,8 @@ def test_the_equation_of_figure_5() -> None:
     e = equations(ran.workload(), [Axis.of("red")], ["red"])["red"]
     assert e.states.tolist() == [[1], [2], [3]]
     assert e.time[0].tolist() == [45, 35, 20]
+    assert concurrency(ran.workload(), Axis.of("red")) == (45 + 2 * 35 + 3 * 20) / 100
+    assert [time_above(ran.workload(), Axis.of("red"), n) for n in (0, 1, 2, 3)] == [100, 55, 20, 0]
 
 
 def test_a_task_that_is_put_aside_competes_only_while_it_runs(write: Write) -> None:
@@ -321,9 +326,7 @@ def analysis(
     more: list[Workload] | None = None,
     alone: Workload | None = None,
 ) -> weft.analyze.Analysis:
-    from weft.analyze.analysis import _Analysis
-
-    return _Analysis(run, more or [], alone, limit, None).result()
+    return diagnose(run, more or [], alone, limit)
 
 
 def test_nothing_to_limit() -> None:
@@ -430,7 +433,7 @@ def test_a_trace_from_its_file(write: Write) -> None:
 
 def test_phases_are_runs_of_graphs(write: Write) -> None:
     trace = TraceFile(2).names(n1="a")
-    trace.stream(layout_outside := 0xFFFF, (0, "spawn", 1), (0, "spawn", 90, 0, 0, 5))
+    trace.stream(layout.OUTSIDE, (0, "spawn", 1), (0, "spawn", 90, 0, 0, 5))
     trace.stream(0, (0, "begin", 1), (5, "spawn", 100, 100, 1, 3), (5, "spawn", 101, 100, 1, 3))
     trace.stream(0, (500, "spawn", 200, 200, 1, 3), (510, "suspend", 1), (510, "begin", 200), (540, "end", 200))
     trace.stream(
@@ -443,7 +446,6 @@ def test_phases_are_runs_of_graphs(write: Write) -> None:
         (60, "end", 90),
     )
     run = workload(weft.read_trace(write(trace.end())))
-    assert layout_outside == 0xFFFF
     assert run.phases.tolist() == [[10, 50], [510, 540]] and run.elapsed == 70
     assert run.classes == ("a",) and run.counts().tolist() == [[2], [1]], "neither the root nor the runtime's own"
     late = workload(weft.read_trace(write(trace)), skip=1)
@@ -524,6 +526,29 @@ def test_any_trace_can_be_analysed(
         assert all(speed.time > 0 and math.isfinite(speed.time) for speed in s.table.values())
     for p in a.predictions:
         assert a.best_case is not None and math.isfinite(p.time) and p.time >= a.best_case * (1 - 1e-9)
+
+
+@given(st.lists(st.integers(0, 60), min_size=12, max_size=60), st.integers(0, 2**32 - 1))
+def test_records_without_sense_do_no_harm(at: list[int], seed: int) -> None:
+    """Any records in any order in a file: an analysis, or an error of one line."""
+    draw = random.Random(seed)
+    file = TraceFile(2).names(n1="a", n2="b")
+    for stream in (0, 1, layout.OUTSIDE):
+        kinds = ("spawn", "begin", "end", "suspend", "resume", "need", "refused", "lost", "graph", "edge")
+        rows = []
+        for time in sorted(draw.sample(at, len(at) // 2)):
+            task, group = draw.randint(1, 5), draw.choice([0, 1, 7])
+            rows.append((time, draw.choice(kinds), task, group, draw.randint(0, 3), draw.randint(0, 5)))
+        file.stream(stream, *rows)
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder, "made.weft")
+        path.write_bytes((file.end() if draw.random() < 0.5 else file).bytes())
+        try:
+            a = analyze(weft.read_trace(path), limit=draw.choice([None, [["a"]], [["a"], ["b"]]]))
+        except weft.Error as failure:
+            assert "\n" not in str(failure)
+        else:
+            json.dumps(a.to_json(), allow_nan=False)
 
 
 @given(st.integers(0, 2**32 - 1))

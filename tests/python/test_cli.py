@@ -11,7 +11,7 @@ import tomllib
 from pathlib import Path
 
 import pytest
-from conftest import COPY_COMPUTE, CORE_I7, EXAMPLES, MACHINE, SOURCE
+from conftest import COPY_COMPUTE, CORE_I7, EXAMPLES, MACHINE, SOURCE, run_example
 from weft.cli import run
 from writing import TraceFile
 
@@ -116,6 +116,23 @@ def test_limits_are_applied(capsys: pytest.CaptureFixture[str], contended: tuple
     ):
         status, _, err = weft(capsys, *analyze, "--", *command)
         assert status == 1 and says in err and err.count("\n") == 1
+
+
+def test_limits_by_names_alone(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    """interference says nothing of resources: the file gives its classes needs. The paper's example with three
+    types."""
+    sizes = "--tasks 30 --steps 9000 --turns 1600 --records 800"
+    run, limits = tmp_path / "run.weft", tmp_path / "limits.toml"
+    run_example("interference", sizes, run, "locality", "model", WEFT_MACHINE=str(CORE_I7))
+    kinds = ("--limit", "compute,mutex,read")
+    status, out, _ = weft(capsys, "analyze", run, *kinds, "--apply", "--machine", CORE_I7, "-o", limits, "--json")
+    said = json.loads(out)
+    assert status == 0 and said["predictions"][0]["limits"] == {"compute": 1, "mutex": 1, "read": 2}
+    assert abs(said["applied"]["error"]) < 0.05 and said["applied"]["gain"] > 0.2
+    assert said["applied"]["command"][1:] == sizes.split(), "the program of the trace, unless another is given"
+    assert len(tomllib.loads(limits.read_text())["needs"]) == 3
+    status, out, _ = weft(capsys, "analyze", run)
+    assert status == 0 and "Let no more than 1 mutex run at a time" in out
 
 
 def test_help_has_an_example(capsys: pytest.CaptureFixture[str]) -> None:

@@ -11,7 +11,7 @@ import numpy as np
 from ..errors import Error, compose
 from ..trace.trace import Trace
 from . import allocation
-from .contention import Axis, Equations, equations
+from .contention import Axis, Equations, concurrency, equations
 from .notes import notes
 from .prediction import Model, Prediction, best_case, predict, worst_case
 from .resources_file import resources_file
@@ -58,7 +58,10 @@ class Analysis:
     speeds: tuple[Speeds, ...]
     predictions: tuple[Prediction, ...]
     """All allocations, the shortest time first; of equal ones what takes the least work."""
+    concurrency: Mapping[str, float]
+    """By class: how many of its tasks ran at a time on average, while any did."""
     best_case: float | None
+    """Nothing disturbs; None: nothing to limit."""
     worst_case: float | None
     needs: Mapping[str, tuple[Need, ...]]
     """What the program itself says, by class."""
@@ -120,7 +123,18 @@ def analyze(
     others = [workload(t, skip) for t in more]
     alone = workload(serial, skip) if serial else None
     _check(run, others, alone)
-    return _Analysis(run, others, alone, limit, kind).result()
+    return diagnose(run, others, alone, limit, kind)
+
+
+def diagnose(
+    run: Workload,
+    more: Sequence[Workload] = (),
+    serial: Workload | None = None,
+    limit: Sequence[Sequence[str]] | None = None,
+    kind: Kind | None = None,
+) -> Analysis:
+    """analyze() of workloads."""
+    return _Diagnosis(run, more, serial, limit, kind).result()
 
 
 def _check(run: Workload, others: Sequence[Workload], alone: Workload | None) -> None:
@@ -133,7 +147,7 @@ def _check(run: Workload, others: Sequence[Workload], alone: Workload | None) ->
             )
 
 
-class _Analysis:
+class _Diagnosis:
     def __init__(
         self,
         run: Workload,
@@ -313,6 +327,7 @@ class _Analysis:
             evidence=self.evidence,
             speeds=tuple(self.table[name] for name in sorted(self.table, key=lambda n: (-self.of[n].total, n))),
             predictions=tuple(predictions),
+            concurrency={name: concurrency(run, Axis.of(name)) for name in self.of},
             best_case=best,
             worst_case=worst,
             needs=run.needs,

@@ -78,6 +78,14 @@ class _Sweep:
         self.states = np.stack(np.unravel_index(numbers, radix), axis=1)
 
 
+def concurrency(run: Workload, axis: Axis) -> float:
+    """How many tasks of an axis ran at a time on average, while any did."""
+    sweep = _Sweep(run, [axis])
+    level = sweep.states[sweep.state, 0]
+    ran = sweep.lasting[level > 0].sum()
+    return float((sweep.lasting * level).sum() / ran) if ran else 0.0
+
+
 def time_above(run: Workload, axis: Axis, limit: float) -> float:
     """Nanoseconds in which more tasks of an axis ran than that."""
     sweep = _Sweep(run, [axis])

@@ -121,11 +121,20 @@ def _print(a: Analysis, top: int) -> None:
         soft_wrap=True,
     )
     console.print()
-    classes = table("class", "tasks", "total", "fastest", "Q3", "slowest", "sensitivity")
+    classes = table("class", "tasks", "total", "fastest", "Q3", "slowest", "sensitivity", "at a time")
     for c in a.classes:
         fastest = duration(c.min) + (" (serial)" if c.serial else "")
         sigma = "-" if c.sigma is None else f"{c.sigma:.2f}"
-        classes.add_row(c.name, str(c.count), duration(c.total), fastest, duration(c.q3), duration(c.max), sigma)
+        classes.add_row(
+            c.name,
+            str(c.count),
+            duration(c.total),
+            fastest,
+            duration(c.q3),
+            duration(c.max),
+            sigma,
+            f"{a.concurrency.get(c.name, 0):.2f}",
+        )
     console.print(classes)
     console.print()
     console.print(
