@@ -463,6 +463,18 @@ def test_needs_of_the_program(threaded: Path, write: Write) -> None:
     assert run.needs == {"read": (Need("file", 1, 1, 1),), "write": (Need("file", 2, 2, 1),)}
 
 
+def test_a_trace_in_which_nothing_ran(write: Write) -> None:
+    with pytest.raises(weft.Error, match="no task is left to analyse; given: the first 0 phases"):
+        analyze(weft.read_trace(write(TraceFile(2).stream(0, (0, "spawn", 100, 100, 1, 3)).end())))
+
+
+def test_tasks_that_take_no_time(write: Write) -> None:
+    trace = TraceFile(2).names(n1="a").stream(0, (0, "spawn", 100, 100, 1, 3), (5, "begin", 100), (5, "end", 100))
+    a = analyze(weft.read_trace(write(trace.end())))
+    assert a.elapsed == 0 and a.predictions == () and a.classes[0].sigma is None
+    json.dumps(a.to_json(), allow_nan=False)
+
+
 def test_what_the_traces_cannot_tell_is_said(write: Write) -> None:
     trace = TraceFile(2).names(n1="a")
     trace.stream(0, (0, "spawn", 100, 100, 1, 3), (0, "begin", 100), (5, "lost", 3), (9, "end", 100))

@@ -300,7 +300,7 @@ class _Diagnosis:
     def result(self) -> Analysis:
         run = self.run
         names = [name for name in run.classes if name in self.table]
-        counts = run.counts()[:, [run.classes.index(name) for name in names]]
+        counts = run.counts()[:, np.isin(run.classes, names)]
         predictions: list[Prediction] = []
         best = worst = None
         if self.limits and run.workers > 1:

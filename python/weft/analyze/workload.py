@@ -87,7 +87,7 @@ def workload(trace: Trace, skip: int = 0) -> Workload:
         pl.col("began").is_not_null()
         & (pl.col("origin").is_null() | (pl.col("origin") != "runtime"))
         & (pl.col("outcome").is_null() | (pl.col("outcome") != "cancelled"))
-    ).with_columns(pl.col("ended").fill_null(trace.last))
+    ).with_columns(pl.max_horizontal("began", pl.col("ended").fill_null(trace.last)).alias("ended"))
     phases = _phases(tasks)
     if len(phases) <= skip:
         allowed = f"fewer than its {len(phases)} phases" if len(phases) else "a trace in which tasks ran"
@@ -127,6 +127,8 @@ def workload(trace: Trace, skip: int = 0) -> Workload:
 
 def _phases(tasks: pl.DataFrame) -> Ints:
     """Shape (phases, 2): where graphs ran, those that overlap put together; without graphs, where anything did."""
+    if tasks.is_empty():
+        return np.zeros((0, 2), np.int64)
     graphs = tasks.filter(pl.col("origin") == "graph")
     key = pl.col("group") if graphs.height else pl.lit(0)
     runs = (
@@ -134,8 +136,6 @@ def _phases(tasks: pl.DataFrame) -> Ints:
     )
     runs = runs.sort("began", "ended")
     begin, end = runs["began"].to_numpy(), runs["ended"].to_numpy()
-    if not len(begin):
-        return np.zeros((0, 2), np.int64)
     latest = np.maximum.accumulate(end)
     first = np.append(True, begin[1:] > latest[:-1])
     last = np.append(first[1:], True)
