@@ -47,6 +47,8 @@ nb::list policies() {
         one["name"] = str(e.name);
         one["summary"] = str(e.summary);
         one["source"] = str(e.source);
+        one["wants"] = str(e.wants);
+        one["helps"] = str(e.helps);
         one["knobs"] = knobs;
         all.append(one);
     }

@@ -27,13 +27,18 @@ class PolicyInfo:
     summary: str
     source: str
     """Paper or book, with section."""
+    wants: str
+    """What the program should tell it; empty: nothing."""
+    helps: str
+    """On which machines and programs it is meant to."""
     knobs: tuple[Knob, ...]
 
 
 def policies() -> list[PolicyInfo]:
     """The built-in policies, in the order in which the library lists them."""
     return [
-        PolicyInfo(p["name"], p["summary"], p["source"], tuple(Knob(**k) for k in p["knobs"])) for p in _core.policies()
+        PolicyInfo(p["name"], p["summary"], p["source"], p["wants"], p["helps"], tuple(Knob(**k) for k in p["knobs"]))
+        for p in _core.policies()
     ]
 
 

@@ -117,6 +117,7 @@ extern constinit const policy_entry chaos_entry{
     .name = "chaos",
     .summary = "another policy, disturbed at random, for tests",
     .source = "after schedule fuzzing as in Burckhardt, Kothari, Musuvathi, Nagarakatte, ASPLOS 2010",
+    .helps = "none: it looks for mistakes in programs, by the schedules that they rarely meet",
     .knobs = chaos_knobs,
     .make = [](const knob_values& values) -> std::unique_ptr<policy> {
         return std::make_unique<chaos>(make_policy(values.text("of")), values.integer("hold"),

@@ -55,6 +55,8 @@ extern constinit const policy_entry locality_entry{
     .name = "locality",
     .summary = "graph tasks go to the memory node of most of their data",
     .source = "Tillenius et al., ACM TECS 2015: the default of OmpSs",
+    .wants = "graphs that declare what their tasks access",
+    .helps = "machines with several memory nodes: tasks run where most of their data lie",
     .knobs = {},
     .make = [](const knob_values&) -> std::unique_ptr<policy> { return std::make_unique<most_data>(); },
 };

@@ -170,6 +170,7 @@ extern constinit const policy_entry near_entry{
     .name = "near",
     .summary = "random stealing, nearest victims first, wider after failures",
     .source = "after Quintin & Wagner, Euro-Par 2010; Chen & Guo 2017, 3.2.3",
+    .helps = "machines of several packages or cache domains: steals stay near while there is work near",
     .knobs = near_knobs,
     .make = [](const knob_values& values) -> std::unique_ptr<policy> {
         return std::make_unique<nearest_first>(static_cast<int>(values.integer("tries")));

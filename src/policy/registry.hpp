@@ -15,6 +15,8 @@ struct policy_entry {
     std::string_view name;    ///< lower case, words joined by '-'
     std::string_view summary; ///< one line
     std::string_view source;  ///< paper or book, with section
+    std::string_view wants{}; ///< what the program should tell it; empty: nothing
+    std::string_view helps{}; ///< on which machines and programs it is meant to
     std::span<const knob> knobs;
     std::unique_ptr<policy> (*make)(const knob_values&);
 };

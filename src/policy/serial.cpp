@@ -36,6 +36,7 @@ extern constinit const policy_entry serial_entry{
     .name = "serial",
     .summary = "one task at a time on one worker, in program order",
     .source = "the program without its parallel words",
+    .helps = "one worker does all: what a parallel run is measured by",
     .knobs = {},
     .make = [](const knob_values&) -> std::unique_ptr<policy> { return std::make_unique<one_at_a_time>(); },
 };

@@ -68,6 +68,7 @@ extern constinit const policy_entry share_entry{
     .name = "share",
     .summary = "one central pool under a lock",
     .source = "Chen & Guo 2017, 2.2.2.1",
+    .helps = "few cores; a base line for the others",
     .knobs = share_knobs,
     .make = [](const knob_values& values) -> std::unique_ptr<policy> {
         return std::make_unique<work_sharing>(values.is("order", "lifo"));

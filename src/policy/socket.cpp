@@ -59,6 +59,8 @@ extern constinit const policy_entry socket_entry{
     .name = "socket",
     .summary = "a queue by priority for each memory node, children on their parent's",
     .source = "Tillenius et al., ACM TECS 2015: the socket-aware policy of OmpSs",
+    .wants = "graphs that declare accesses; priorities",
+    .helps = "machines with several memory nodes: tasks stay where their data and their parents are",
     .knobs = socket_knobs,
     .make = [](const knob_values& values) -> std::unique_ptr<policy> {
         return std::make_unique<socket_aware>(values.is("steal", "on"));

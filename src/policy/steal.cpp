@@ -55,6 +55,7 @@ extern constinit const policy_entry steal_entry{
     .name = "steal",
     .summary = "child-first random work stealing",
     .source = "Chen & Guo 2017, 2.2.2.2 and 3.2.1; Blumofe & Leiserson, JACM 1999",
+    .helps = "any machine whose cores are equal and share their memory; nested programs",
     .knobs = steal_knobs,
     .make = [](const knob_values& values) -> std::unique_ptr<policy> {
         return std::make_unique<random_stealing>(values.is("zone", "lazy"));

@@ -49,6 +49,7 @@ extern constinit const policy_entry steal_parent_first_entry{
     .name = "steal-parent-first",
     .summary = "parent-first random work stealing",
     .source = "Chen & Guo 2017, 3.2.1 and 3.5.2",
+    .helps = "as steal, for loops that spawn many short tasks: the spawner is not left waiting to be stolen",
     .knobs = parent_first_knobs,
     .make = [](const knob_values& values) -> std::unique_ptr<policy> {
         return std::make_unique<parent_first_stealing>(

@@ -44,11 +44,11 @@ private:
 };
 
 constexpr policy_entry by_hand_entry = {
-    "by-hand",
-    "a child goes where its priority says",
-    "this test",
-    {},
-    [](const knob_values&) -> std::unique_ptr<policy> { return std::make_unique<by_hand>(); }};
+    .name = "by-hand",
+    .summary = "a child goes where its priority says",
+    .source = "this test",
+    .knobs = {},
+    .make = [](const knob_values&) -> std::unique_ptr<policy> { return std::make_unique<by_hand>(); }};
 
 struct outcome {
     double third_level_misses, remote_bytes, seconds;

@@ -62,6 +62,7 @@ extern constinit const policy_entry last_victim_entry{
     .name = "last-victim",
     .summary = "random stealing that goes back to the last victim",
     .source = "folklore",
+    .helps = "few cores, of which one has all the work for a while",
     .knobs = last_victim_knobs,
     .make = [](const knob_values& values) -> std::unique_ptr<policy> {
         return std::make_unique<last_victim>(static_cast<int>(values.integer("patience")));

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 import weft
 from conftest import MACHINE, SOURCE
+from weft.topology import draw
 
 
 def test_machine_of_a_file() -> None:
@@ -45,6 +46,32 @@ def test_policies_are_those_of_the_page() -> None:
     policies = weft.policies()
     assert [p.name for p in policies] == re.findall(r"^## `([a-z-]+)`$", page, re.MULTILINE)
     for policy in policies:
-        assert policy.summary and (policy.source or policy.name == "serial")
+        assert policy.summary and policy.source and policy.helps
     near = next(p for p in policies if p.name == "near")
     assert [(k.key, k.standard, k.allowed) for k in near.knobs] == [("tries", "4", "1..1000")]
+
+
+@pytest.mark.parametrize(
+    "spec", [*sorted((SOURCE / "machines").glob("*.toml")), "pack:2 [numa] l3:2 core:4 pu:2"], ids=str
+)
+def test_pictures_of_machines(spec: Path | str, tmp_path: Path) -> None:
+    machine = weft.machine(str(spec))
+    pictures = [tmp_path / "one.svg", tmp_path / "two.svg"]
+    for picture in pictures:
+        draw(machine, picture)
+    text = pictures[0].read_text(encoding="utf-8")
+    assert text == pictures[1].read_text(encoding="utf-8")
+    written = re.findall(r">([^<>]+)</text>", text)
+    for rank in range(machine["ranks"]):
+        assert str(rank) in written
+    for number in range(len(machine["packages"])):
+        assert f"package {number}" in written
+    for number in range(len(machine["memory_nodes"])):
+        assert sum(re.match(rf"memory {number}\b", w) is not None for w in written) == 1
+    for device in machine["devices"]:
+        assert any(device["name"] in w for w in written)
+
+
+def test_a_picture_of_another_format(tmp_path: Path) -> None:
+    with pytest.raises(weft.Error, match=r"\*\.svg, \*\.png"):
+        draw(weft.machine(str(MACHINE)), tmp_path / "machine.pdf")

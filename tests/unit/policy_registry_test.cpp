@@ -28,6 +28,7 @@ TEST(policy_registry, every_built_in_policy_is_complete) {
         EXPECT_TRUE(names.insert(e.name).second) << e.name << " is there twice";
         EXPECT_FALSE(e.summary.empty()) << e.name;
         EXPECT_FALSE(e.source.empty()) << e.name;
+        EXPECT_FALSE(e.helps.empty()) << e.name;
         std::set<std::string_view> keys;
         for (const knob& k : e.knobs) {
             EXPECT_TRUE(keys.insert(k.key).second) << e.name << ": knob " << k.key << " is there twice";

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import asdict
+from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -11,6 +12,8 @@ from rich.console import Console
 from rich.table import Table
 
 from .. import library
+from ..errors import compose
+from ..topology import FORMATS, draw
 
 AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON value.")]
 
@@ -22,13 +25,20 @@ def topo(
             metavar="[MACHINE]", help="A .toml or .xml file, or an hwloc synthetic string.", show_default=False
         ),
     ] = "",
+    output: Annotated[
+        Path | None, typer.Option("--output", "-o", metavar="OUT", help="A picture: *.svg or *.png")
+    ] = None,
     as_json: AsJson = False,
 ) -> None:
     """Describe a machine as the library reads it; without MACHINE, this one.
 
-    Example: weft topo machines/opteron-8380-4x4.toml
+    Example: weft topo machines/opteron-8380-4x4.toml -o opteron.svg
     """
+    if output and output.suffix not in FORMATS:
+        raise typer.BadParameter(compose("unknown format of the picture", output, "*.svg, *.png") + ".")
     machine = library.machine(spec)
+    if output:
+        draw(machine, output)
     if as_json:
         print(json.dumps(machine, indent=2))
     else:
@@ -56,5 +66,10 @@ def policies(
     table.add_column("knobs: values (standard)", overflow="fold")
     for p in chosen:
         knobs = [f"{k.key}: {k.allowed} ({k.standard or 'must be given'}): {k.help}" for k in p.knobs]
-        table.add_row(p.name, f"{p.summary}\n{p.source}", "\n".join(knobs) or "-", end_section=True)
+        table.add_row(
+            p.name,
+            "\n".join(filter(None, (p.summary, f"for: {p.helps}", p.wants and f"wants: {p.wants}", p.source))),
+            "\n".join(knobs) or "-",
+            end_section=True,
+        )
     Console(highlight=False, markup=False).print(table)
