@@ -130,6 +130,7 @@ def ran(tmp_path_factory: pytest.TempPathFactory) -> list[tuple[str, int]]:
         "HOME": str(home),
         "PATH": f"{programs}{os.pathsep}{os.environ['PATH']}",
         "PYTHONPATH": os.pathsep.join(p for p in sys.path if p),
+        "LD_LIBRARY_PATH": str(home / "weft/lib"),  # of a shared library
         "COLUMNS": "120",
     }
     shell = subprocess.Popen(
