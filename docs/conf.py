@@ -56,3 +56,5 @@ breathe_show_include = False
 
 autodoc_member_order = "bysource"
 autodoc_typehints = "signature"
+# A type in a signature may have the name of an attribute somewhere, such as `bytes`.
+suppress_warnings = ["ref.python"]
