@@ -192,7 +192,16 @@ def _files(folder: str, name: str) -> list[Path]:
 
 
 def _process(path: Path) -> int:
-    return int(path.name.split(".")[1])
+    number = path.name.split(".")[1]
+    if not number.isdigit():
+        raise LaunchError(
+            compose(
+                "the program's Weft does not say which process it is",
+                "a library that is older than this package",
+                "one that knows %p in the names of files",
+            )
+        )
+    return int(number)
 
 
 def _states(trace_file: str | None) -> dict[Path, tuple[int, int, int]]:

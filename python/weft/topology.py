@@ -19,9 +19,10 @@ _MEMORY = "#f5dce9"
 
 
 def draw(machine: Mapping[str, Any], output: str | Path) -> None:
-    """Draws what `weft.machine` returned into `output`, *.svg or *.png: packages, memory nodes, cache domains, caches above
-    the cores that share them, cores by class. The same machine gives the same file. Raises `Error` for another format,
-    OSError where the file cannot be written.
+    """Draws what `weft.machine` returned into `output`, *.svg or *.png.
+
+    Packages, memory nodes, cache domains, caches above the cores that share them, cores by class. The same machine
+    gives the same file. Raises `Error` for another format, OSError where the file cannot be written.
     """
     if Path(output).suffix not in FORMATS:
         raise Error(compose("unknown format of the picture", output, ", ".join(f"*{f}" for f in FORMATS)))

@@ -60,6 +60,10 @@ class Analysis:
     """All allocations, the shortest time first; of equal ones what takes the least work."""
     concurrency: Mapping[str, float]
     """By class: how many of its tasks ran at a time on average, while any did."""
+    span: int
+    """The longest path through the whole trace: no number of workers makes it shorter."""
+    critical: Mapping[str, int]
+    """By class: how much of the longest path lies in its tasks. Shortening them shortens it."""
     best_case: float | None
     """Nothing disturbs; None: nothing to limit."""
     worst_case: float | None
@@ -328,6 +332,8 @@ class _Diagnosis:
             speeds=tuple(self.table[name] for name in sorted(self.table, key=lambda n: (-self.of[n].total, n))),
             predictions=tuple(predictions),
             concurrency={name: concurrency(run, Axis.of(name)) for name in self.of},
+            span=run.span,
+            critical=run.critical,
             best_case=best,
             worst_case=worst,
             needs=run.needs,

@@ -10,7 +10,7 @@ import numpy.typing as npt
 import polars as pl
 
 from ..errors import Error
-from ..trace.stats import class_name
+from ..trace.stats import class_name, critical_by_class
 from ..trace.trace import Trace
 
 Ints: TypeAlias = npt.NDArray[np.int64]
@@ -62,6 +62,10 @@ class Workload:
     real_time: bool = False
     lost: int = 0
     complete: bool = True
+    span: int = 0
+    """The longest path of the whole trace."""
+    critical: dict[str, int] = field(default_factory=dict)
+    """By class: how much of it lies in its tasks."""
 
     @property
     def elapsed(self) -> int:
@@ -122,6 +126,8 @@ def workload(trace: Trace, skip: int = 0) -> Workload:
         real_time=trace.header.time == "real",
         lost=trace.lost,
         complete=trace.complete,
+        span=trace.span,
+        critical=dict(critical_by_class(trace).iter_rows()),
     )
 
 

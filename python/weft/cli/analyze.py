@@ -19,7 +19,7 @@ from ..analyze.speeds import Speeds, said
 from ..errors import compose
 from ..trace.read import read_trace
 from .table import console as make_console
-from .table import duration, table
+from .table import duration, share, table
 from .trace import File
 
 MOST_STATES_SHOWN = 12
@@ -121,7 +121,7 @@ def _print(a: Analysis, top: int) -> None:
         soft_wrap=True,
     )
     console.print()
-    classes = table("class", "tasks", "total", "fastest", "Q3", "slowest", "sensitivity", "at a time")
+    classes = table("class", "tasks", "total", "fastest", "Q3", "slowest", "sensitivity", "at a time", "of Tinf")
     for c in a.classes:
         fastest = duration(c.min) + (" (serial)" if c.serial else "")
         sigma = "-" if c.sigma is None else f"{c.sigma:.2f}"
@@ -134,9 +134,11 @@ def _print(a: Analysis, top: int) -> None:
             duration(c.max),
             sigma,
             f"{a.concurrency.get(c.name, 0):.2f}",
+            share(a.critical.get(c.name, 0), a.span),
         )
     console.print(classes)
     console.print()
+    console.print(f"The longest path takes {duration(a.span)}: no number of workers makes the run shorter than that.")
     console.print(
         f"Were each task as fast as the fastest of its class, there would be {a.reduction.of_thread_time:.1%} less "
         f"work, and {a.reduction.of_elapsed:.1%} less time if no worker ever waited.",

@@ -164,10 +164,15 @@ def classes_by_work(tasks: pl.DataFrame) -> list[str]:
     return totals.sort("own", "class", descending=[True, False])["class"].to_list()
 
 
+def critical_by_class(trace: Trace) -> pl.DataFrame:
+    """`class`, `critical`: how much of the longest path lies in its tasks, in nanoseconds."""
+    stretch = pl.col("end") - pl.col("begin")
+    return trace.critical_path.group_by(class_name().alias("class")).agg(stretch.sum().alias("critical"))
+
+
 def _classes(trace: Trace) -> list[TaskClass]:
     own = pl.col("own")
-    path = trace.critical_path
-    critical = path.group_by(class_name().alias("class")).agg((pl.col("end") - pl.col("begin")).sum().alias("critical"))
+    critical = critical_by_class(trace)
     figures = (
         trace.tasks.drop_nulls("own")
         .group_by(class_name().alias("class"))
