@@ -81,11 +81,12 @@ class python_policy final : public policy {
 public:
     explicit python_policy(python_policies::state& s) : state_(s) {
         const nb::gil_scoped_acquire here;
-        self_ = s.make();
+        nb::object made = s.make();
         for (const char* needed : {"ready", "next"})
-            if (!nb::hasattr(self_, needed))
+            if (!nb::hasattr(made, needed))
                 throw nb::type_error(
                     "a policy in Python derives from weft.Policy and has ready() and next()");
+        self_ = std::move(made); // members of an object that is not finished go without the lock
     }
     ~python_policy() override {
         const nb::gil_scoped_acquire here;

@@ -3,6 +3,8 @@
 #include "graph/graph_state.hpp"
 
 #include <functional>
+#include <ranges>
+#include <vector>
 
 /// What a run of a graph leaves in the trace: its tasks with what they declare, and who waits for whom.
 namespace weft {
@@ -49,8 +51,10 @@ void graph::state::trace_task(trace::log& log, const graph_node& n, std::uint32_
     log.note(kind::spawn, numbers[t], traced_as, log.name(h.name),
              static_cast<std::uint8_t>(trace::origin::graph));
     engine::note_hints(log, h);
-    for (std::uint32_t e = n.accesses; e; e = edges[e].next) {
-        const std::uint32_t access = edges[e].to, datum = data_register::datum_of(access);
+    std::vector<std::uint32_t> accesses; // the list begins with the last one
+    for (std::uint32_t e = n.accesses; e; e = edges[e].next) accesses.push_back(edges[e].to);
+    for (const std::uint32_t access : std::views::reverse(accesses)) {
+        const std::uint32_t datum = data_register::datum_of(access);
         log.make_room(1);
         log.note(kind::data, reinterpret_cast<std::uint64_t>(data[datum].address), data[datum].bytes, datum,
                  static_cast<std::uint8_t>(data_register::mode_of(access)));

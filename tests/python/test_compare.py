@@ -85,7 +85,9 @@ def test_what_does_not_run_has_a_reason() -> None:
 def test_policies_without_a_value_for_a_knob_are_not_tried(monkeypatch: pytest.MonkeyPatch) -> None:
     knob = package.Knob("tree", "", "a file", "The tree to replay.")
     monkeypatch.setattr(
-        package.library, "policies", lambda: [*package.policies()[:2], package.Policy("constrained", "", "", (knob,))]
+        package.library,
+        "policies",
+        lambda: [*package.policies()[:2], package.PolicyInfo("constrained", "", "", "", "", (knob,))],
     )
     found = compare(FIB, repeat=1, workers=1)
     assert [(row.policy, row.refused) for row in found.rows[1:]] == [

@@ -139,7 +139,7 @@ def test_what_is_wrong_and_where(change: Callable[[bytes], bytes], at: int, says
         (TraceFile(cores=[0]), "cores of 1 workers"),
         (TraceFile(time="unreal"), "unreal"),
         (TraceFile().stream(2, (0, "search")), "impossible stream; given: 2; allowed: 0 to 1"),
-        (TraceFile().stream(0, (0, 29)), "impossible kind of a record; given: 29; allowed: 1 to 28"),
+        (TraceFile().stream(0, (0, 32)), "impossible kind of a record; given: 32; allowed: 1 to 31"),
         (TraceFile().stream(0, (1 << 63, "search")), "impossible time"),
         (TraceFile().block(layout.NAMES, layout.OUTSIDE, b"[]"), "a JSON object"),
         (TraceFile().block(layout.NAMES, layout.OUTSIDE, b'{"lost": 1}'), "no name"),

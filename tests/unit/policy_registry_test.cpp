@@ -94,7 +94,10 @@ TEST(policy_registry, a_program_may_bring_its_own) {
 
 TEST(policy_registry, malformed_and_taken_names_are_refused) {
     for (const char* const name : {"", "Steal", "two words", "a:b", "a,b", "steal"}) {
-        EXPECT_THROW(register_policy({name, "s", "s", {}, &make_example}), error) << name;
+        EXPECT_THROW(register_policy(
+                         {.name = name, .summary = "s", .source = "s", .knobs = {}, .make = &make_example}),
+                     error)
+            << name;
     }
 }
 
@@ -109,7 +112,11 @@ TEST(policy_registry, threads_may_register_and_look_at_once) {
         crew.emplace_back([t] {
             for (int i = 0; i < each; ++i) {
                 const std::string& name = names[static_cast<std::size_t>(t * each + i)];
-                register_policy({name, "s", "s", policies::last_victim_entry.knobs, &make_example});
+                register_policy({.name = name,
+                                 .summary = "s",
+                                 .source = "s",
+                                 .knobs = policies::last_victim_entry.knobs,
+                                 .make = &make_example});
                 EXPECT_NE(make_policy(name), nullptr);
                 for (const policy_entry& e : policy_list()) EXPECT_FALSE(e.name.empty());
             }
