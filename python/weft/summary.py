@@ -6,24 +6,9 @@ from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 from .launch import Run
-from .report import Report, RunReport
+from .report import Report, RunReport, WorkerReport
 from .trace import read_trace
 from .trace.stats import Stats, stats
-
-
-@dataclass(frozen=True)
-class WorkerSummary:
-    """Of one worker, over all runs of its runtime; seconds."""
-
-    busy: float
-    """In the program, where `overhead` is known; else with it."""
-    search: float
-    asleep: float
-    overhead: float | None
-    """Of the runtime; None if nobody has told."""
-    tasks: int
-    steals: int
-    exposures: int
 
 
 @dataclass(frozen=True)
@@ -41,7 +26,8 @@ class RuntimeSummary:
     """How many of them are in the figures: those of a report, at most 1000."""
     seconds: float
     """From the beginning of each run to its end, summed up."""
-    workers: tuple[WorkerSummary, ...]
+    workers: tuple[WorkerReport, ...]
+    """Over all runs; where a trace tells the overhead, `busy` is without it."""
     balance: float | None
     """Busy time of the average worker over that of the busiest; 1: all alike."""
     work: float | None
@@ -142,10 +128,10 @@ def summarise_runtime(report: Report, traced: Stats | None = None) -> RuntimeSum
     )
 
 
-def _of_worker(runs: tuple[RunReport, ...], rank: int) -> WorkerSummary:
+def _of_worker(runs: tuple[RunReport, ...], rank: int) -> WorkerReport:
     parts = [run.workers[rank] for run in runs]
     overheads = [w.overhead for w in parts if w.overhead is not None]
-    return WorkerSummary(
+    return WorkerReport(
         busy=sum(w.busy for w in parts),
         search=sum(w.search for w in parts),
         asleep=sum(w.asleep for w in parts),
@@ -156,7 +142,7 @@ def _of_worker(runs: tuple[RunReport, ...], rank: int) -> WorkerSummary:
     )
 
 
-def _with_overhead(w: WorkerSummary, overhead: float) -> WorkerSummary:
+def _with_overhead(w: WorkerReport, overhead: float) -> WorkerReport:
     """A real worker's busy time, parted by what its trace tells; a modelled one knows better."""
     if w.overhead is not None:
         return w
