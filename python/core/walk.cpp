@@ -272,6 +272,10 @@ private:
         }
         ways_[t] = parent != none ? enter(t, ways_[parent]) : way{};
         if (r.what == static_cast<std::uint8_t>(origin::child)) ++groups_[r.b].open;
+        // Forks in which a run of a graph spreads.
+        constexpr auto own = static_cast<std::uint8_t>(origin::runtime);
+        if (r.what == static_cast<std::uint8_t>(origin::fork) && parent != none && all.origin[parent] == own)
+            all.origin[t] = own;
     }
 
     // ---- stacks
@@ -343,7 +347,8 @@ private:
         }
         if (all.start[t] == static_cast<std::uint8_t>(start::inside)) {
             if (!stack.empty()) follows(stack.back().task, ways_[t]); // as after any call
-        } else if (all.origin[t] == static_cast<std::uint8_t>(origin::fork)) {
+        } else if (all.origin[t] == static_cast<std::uint8_t>(origin::fork) ||
+                   all.origin[t] == static_cast<std::uint8_t>(origin::runtime)) {
             if (const row p = rows_.get(all.parent[t]); p != none)
                 unjoined_[p] = longer(unjoined_[p], ways_[t]);
         }
