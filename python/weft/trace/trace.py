@@ -135,8 +135,8 @@ class Trace:
         `task` (number), `name`, `origin` (root, child, fork, graph, share; runtime: its own, such as the forks in which
         a run of a graph spreads), `parent` (the task that spawned it), `group` (address; the run, for a graph's tasks),
         `worker` (on which it began), `start` (fresh, below, inside), `spawned`, `began`, `ended` (ns), `outcome` (done,
-        threw, cancelled), `own` (ns on top of a worker's stack, up to the end of the trace). Null: never happened, or is
-        not known.
+        threw, cancelled), `own` (ns on top of a worker's stack, up to the end of the trace). Null: never happened, or
+        is not known.
         """
         t = self._walked["tasks"]
         names = pl.DataFrame(
