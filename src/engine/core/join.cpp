@@ -25,8 +25,8 @@ zone slow_push(frame* parent, frame* f, const hints* h) noexcept {
         enter_runtime();
         parent->next = f;
         w->eng.charge(*w, engine::operation::fork);
+        f->number = w->log ? w->log->new_task() : 0;
         if (w->log) {
-            f->number = w->log->new_task();
             w->log->note(trace::kind::spawn, f->number, 0, h ? w->log->name(h->name) : 0,
                          static_cast<std::uint8_t>(trace::origin::fork));
             if (h) engine::note_hints(*w->log, *h);
