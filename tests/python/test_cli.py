@@ -12,7 +12,9 @@ from pathlib import Path
 
 import pytest
 from conftest import COPY_COMPUTE, CORE_I7, EXAMPLES, MACHINE, SOURCE, run_example
+from weft import read_trace
 from weft.cli import run
+from weft.trace.stats import stats
 from writing import TraceFile
 
 
@@ -86,9 +88,16 @@ def test_analyze(capsys: pytest.CaptureFixture[str], contended: tuple[Path, Path
         "Let no more than 1 copy run",
     ):
         assert words in out
+    trace = read_trace(run)
+    path = {c.name: c.critical for c in stats(trace).classes}
+    assert "The longest path takes" in out and max(path.values()) > 0
+    for name in ("copy", "compute"):
+        (line,) = (line for line in out.splitlines() if line.split()[:1] == [name] and line.endswith("%"))
+        assert line.split()[-1] == f"{path[name] / trace.span:.1%}"
     file = tmp_path / "limits.toml"
     status, out, _ = weft(capsys, "analyze", run, "--serial", serial, "--skip", 1, "--json", "-o", file)
     said = json.loads(out)
+    assert said["span"] == trace.span == sum(said["critical"].values())
     assert status == 0 and said["phases"] == 1 and said["applied"] is None and said["worthwhile"]
     amounts = {r["name"]: r["amount"] for r in tomllib.loads(file.read_text())["resource"]}
     assert amounts == {"bandwidth": 1} == {r["name"]: r["amount"] for r in tomllib.loads(said["resources"])["resource"]}
