@@ -2,10 +2,31 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from rich.console import Console
 
 from ..summary import RuntimeSummary
 from .table import count, duration, share, table
+
+
+def print_bound(
+    console: Console, work: float, span: float, parallelism: float | None, bound: float, at_least: str = ""
+) -> None:
+    """Work, span, and what they say of any schedule; nanoseconds. `at_least`: before figures that lack something."""
+    console.print(f"work T1      {at_least}{duration(work)}")
+    console.print(f"span Tinf    {at_least}{duration(span)}")
+    if parallelism is not None:
+        console.print(f"parallelism  {parallelism:.3g}")
+    console.print(f"bound        {at_least}{duration(bound)}, max(T1/p, Tinf)")
+
+
+def print_balance(console: Console, balance: float | None, notes: Iterable[str]) -> None:
+    """How evenly the workers were busy; and what the figures do not tell."""
+    if balance is not None:
+        console.print(f"balance      {balance:.3g}, the average worker's busy time over the busiest one's")
+    for note in notes:
+        console.print(f"note: {note}")
 
 
 def print_runtime(console: Console, r: RuntimeSummary) -> None:
@@ -16,17 +37,10 @@ def print_runtime(console: Console, r: RuntimeSummary) -> None:
     runs = f" in {r.runs_told} runs" if r.runs != 1 else ""
     console.print(f"time         {duration(r.seconds * 1e9)}{virtual}{runs}")
     if r.work is not None and r.span is not None and r.bound is not None:
-        console.print(f"work T1      {duration(r.work * 1e9)}")
-        console.print(f"span Tinf    {duration(r.span * 1e9)}")
-        if r.parallelism is not None:
-            console.print(f"parallelism  {r.parallelism:.3g}")
-        console.print(f"bound        {duration(r.bound * 1e9)}, max(T1/p, Tinf)")
+        print_bound(console, r.work * 1e9, r.span * 1e9, r.parallelism, r.bound * 1e9)
         if r.speedup_by_work is not None:
             console.print(f"T1/Tp        {r.speedup_by_work:.3g}")
-    if r.balance is not None:
-        console.print(f"balance      {r.balance:.3g}, the average worker's busy time over the busiest one's")
-    for note in r.notes:
-        console.print(f"note: {note}")
+    print_balance(console, r.balance, r.notes)
     shown = table("worker", "busy", "search", "asleep", "overhead", "tasks", "steals", "exposures")
     for i, w in enumerate(r.workers):
         shares = (share(part, r.seconds) for part in (w.busy, w.search, w.asleep, w.overhead))

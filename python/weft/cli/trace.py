@@ -18,6 +18,7 @@ from ..trace.read import read_trace
 from ..trace.stats import Stats
 from ..trace.stats import stats as stats_of
 from ..trace.view import view as view_trace
+from .runtime import print_balance, print_bound
 from .table import console as make_console
 from .table import duration, share, table
 
@@ -155,15 +156,8 @@ def _print(s: Stats) -> None:
     console.print(f"{s.path}: {s.policy} on {s.machine}, engine {s.engine}, {len(s.workers)} workers")
     console.print(f"time         {duration(s.elapsed)}{' (virtual)' if s.time_kind == 'virtual' else ''}")
     console.print(f"tasks        {s.tasks} in {s.events} events")
-    console.print(f"work T1      {at_least}{duration(s.work)}")
-    console.print(f"span Tinf    {at_least}{duration(s.span)}")
-    if s.parallelism is not None:
-        console.print(f"parallelism  {s.parallelism:.3g}")
-    console.print(f"bound        {at_least}{duration(s.bound)}, max(T1/p, Tinf)")
-    if s.balance is not None:
-        console.print(f"balance      {s.balance:.3g}, the average worker's busy time over the busiest one's")
-    for note in s.notes:
-        console.print(f"note: {note}")
+    print_bound(console, s.work, s.span, s.parallelism, s.bound, at_least)
+    print_balance(console, s.balance, s.notes)
 
     console.print()
     shown = table("worker", "core", "busy", "search", "asleep", "overhead", "tasks", "steals")
