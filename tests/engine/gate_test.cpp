@@ -395,6 +395,29 @@ TEST(gate, what_only_workers_that_stand_by_may_run_is_run_by_them) {
         }
 }
 
+/// With more workers than cores only some of those asleep may run what is bound to a place.
+TEST(gate, what_a_place_is_to_run_wakes_its_own_workers) {
+    for (const auto& policy : policies) {
+        runtime_options o = with_resources(
+            policy, 20,
+            "[[resource]]\nname = \"disk\"\nper = \"package\"\nonly = [1]\namount = 1\n"); // 16 cores
+        o.spin = std::chrono::microseconds{0}; // they sleep at once
+        runtime rt(o);
+        std::atomic<int> done{0}, wrong{0};
+        graph dag;
+        for (int i = 0; i < 10; ++i)
+            dag.add(
+                [&] {
+                    wrong += this_task::worker() % 16 / 4 != 1;
+                    ++done;
+                },
+                needs("disk"));
+        for (int i = 0; i < 5; ++i) rt.run([&] { dag.run(); });
+        EXPECT_EQ(done, 50) << policy;
+        EXPECT_EQ(wrong, 0) << policy;
+    }
+}
+
 // ---- needs that the file gives to tasks by their names
 
 std::string one_at_a_time(const std::string& tasks) {

@@ -3,13 +3,26 @@
 /// The gate's word carried out.
 namespace weft::engine {
 
+namespace {
+
+/// To the members of `in` on cores of these ranks, and to no others: who cannot run it would be woken for
+/// nothing and sleep again. With more workers than cores several runs of members stand for the ranks, and a
+/// team's members have cores of any; each run is told, since all of another may be busy.
+void announce_on(arena& in, rank_range ranks) {
+    for (worker_id first = 0; first < in.size();) {
+        worker_id last = first;
+        while (last < in.size() && ranks.contains(in.members[rank(last)]->core)) ++last;
+        if (last > first) in.of.announce_in(in, {first, last});
+        first = last + 1;
+    }
+}
+
+} // namespace
+
 void hand_on(worker& w, gate::released& out) {
     while (task* const t = out.tasks.pop_front()) offer(w, *t, why::granted);
-    const int workers = w.eng.worker_count();
     for (const auto& [ranks, in] : out.at) {
-        // With more workers than cores, several stand for one rank; and a team's ranks are its own.
-        const bool one_each = !in->is_team() && workers <= w.eng.on.size();
-        w.eng.announce_in(*in, one_each ? weft::workers{ranks.first, ranks.last} : in->all());
+        announce_on(*in, ranks);
         w.eng.wake_standing_by(*in, ranks);
     }
 }
