@@ -1,6 +1,8 @@
 // A plate of numbers for the examples that sweep over one.
 #pragma once
 
+#include <weft/weft.hpp>
+
 #include <cstddef>
 #include <memory>
 
@@ -21,6 +23,14 @@ public:
     // Row 0 and row rows() + 1 are border, and so are column 0 and column cols() + 1.
     double* row(std::size_t i) { return values_.get() + i * stride(); }
     const double* row(std::size_t i) const { return values_.get() + i * stride(); }
+
+    // Of a task that works on rows [first, last) of so many plates like this one.
+    weft::hints hint(std::size_t first, std::size_t last, std::size_t plates) const {
+        return {.work = static_cast<double>(last - first),
+                .bytes = plates * (last - first) * stride() * sizeof(double),
+                .data_begin = row(first),
+                .data_end = row(last)};
+    }
 
 private:
     std::size_t rows_, cols_;

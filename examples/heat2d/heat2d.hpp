@@ -1,11 +1,13 @@
 // Heat on a plate: 5-point Jacobi sweeps over two copies of a grid whose border is held at 0.
 //
-// Every sweep halves the rows until a strip is small. The strips are the same in every sweep, and the
-// initial values are written by the same recursion, so a scheduler that sends a strip where it ran before
-// finds its rows in that core's cache, or in that socket's memory.
+// Every sweep divides the rows until a strip is small: Heat and Heat-ir of Chen and Guo
+// (common/division.hpp). The strips are the same in every sweep, and the initial values are written by the
+// same recursion, so a scheduler that sends a strip where it ran before finds its rows in that core's cache,
+// or in that socket's memory.
 #pragma once
 
 #include "../common/cost.hpp"
+#include "../common/division.hpp"
 #include "../common/grid.hpp"
 
 #include <weft/weft.hpp>
@@ -51,58 +53,69 @@ inline void heat_strip(const grid& now, grid& next, std::size_t first, std::size
 }
 
 // BEGIN-EXAMPLE heat2d
-inline void heat_sweep(const grid& now, grid& next, std::size_t first, std::size_t last,
-                       std::size_t leaf_rows) {
-    if (last - first <= leaf_rows) {
-        std::size_t row_bytes = now.stride() * sizeof(double);
+struct heat_rows {
+    const grid& now;
+    grid& next;
+
+    void leaf(std::size_t first, std::size_t last) const {
+        const std::size_t row_bytes = now.stride() * sizeof(double);
         weft::touch(now.row(first - 1), (last - first + 2) * row_bytes, weft::access::read);
         weft::touch(next.row(first), (last - first) * row_bytes, weft::access::write);
         spend((last - first) * now.cols(), heat_cycles_per_point);
         heat_strip(now, next, first, last);
-        return;
     }
-    std::size_t middle = first + (last - first) / 2;
-    weft::join([&] { heat_sweep(now, next, first, middle, leaf_rows); },
-               [&] { heat_sweep(now, next, middle, last, leaf_rows); });
+    weft::hints hint(std::size_t first, std::size_t last) const { return next.hint(first, last, 2); }
+};
+
+inline void heat_sweep(const grid& now, grid& next, std::size_t first, std::size_t last,
+                       std::size_t leaf_rows, task_tree tree = task_tree::regular) {
+    divide_rows(heat_rows{now, next}, first, last, leaf_rows, tree);
 }
 // END-EXAMPLE heat2d
 
-// Writes the mode into `now` and 0 into `next` and both borders, by the recursion of the sweeps.
-inline void heat_start(grid& now, grid& next, const heat_mode& mode, std::size_t first, std::size_t last,
-                       std::size_t leaf_rows) {
-    if (last - first > leaf_rows) {
-        std::size_t middle = first + (last - first) / 2;
-        weft::join([&] { heat_start(now, next, mode, first, middle, leaf_rows); },
-                   [&] { heat_start(now, next, mode, middle, last, leaf_rows); });
-        return;
-    }
-    std::size_t begin = first == 1 ? 0 : first;
-    std::size_t end = last == now.rows() + 1 ? last + 1 : last;
-    for (grid* g : {&now, &next}) {
-        weft::touch(g->row(begin), (end - begin) * g->stride() * sizeof(double), weft::access::write);
-    }
-    spend((end - begin) * now.stride(), heat_start_cycles_per_point);
-    for (std::size_t i = begin; i < end; ++i) {
-        for (std::size_t j = 0; j < now.stride(); ++j) {
-            bool border = i == 0 || i == now.rows() + 1 || j == 0 || j == now.cols() + 1;
-            now.row(i)[j] = border ? 0 : mode.value(now, i, j);
-            next.row(i)[j] = 0;
+// Writes the mode into `now` and 0 into `next` and both borders.
+struct heat_start_rows {
+    grid& now;
+    grid& next;
+    const heat_mode& mode;
+
+    void leaf(std::size_t first, std::size_t last) const {
+        const std::size_t begin = first == 1 ? 0 : first;
+        const std::size_t end = last == now.rows() + 1 ? last + 1 : last;
+        for (grid* g : {&now, &next}) {
+            weft::touch(g->row(begin), (end - begin) * g->stride() * sizeof(double), weft::access::write);
+        }
+        spend((end - begin) * now.stride(), heat_start_cycles_per_point);
+        for (std::size_t i = begin; i < end; ++i) {
+            for (std::size_t j = 0; j < now.stride(); ++j) {
+                const bool border = i == 0 || i == now.rows() + 1 || j == 0 || j == now.cols() + 1;
+                now.row(i)[j] = border ? 0 : mode.value(now, i, j);
+                next.row(i)[j] = 0;
+            }
         }
     }
+    weft::hints hint(std::size_t first, std::size_t last) const { return now.hint(first, last, 2); }
+};
+
+inline void heat_start(grid& now, grid& next, const heat_mode& mode, std::size_t first, std::size_t last,
+                       std::size_t leaf_rows, task_tree tree = task_tree::regular) {
+    divide_rows(heat_start_rows{now, next, mode}, first, last, leaf_rows, tree);
 }
 
-inline void heat_start(grid& now, grid& next, const heat_mode& mode, std::size_t leaf_rows) {
-    heat_start(now, next, mode, 1, now.rows() + 1, leaf_rows);
+inline void heat_start(grid& now, grid& next, const heat_mode& mode, std::size_t leaf_rows,
+                       task_tree tree = task_tree::regular) {
+    heat_start(now, next, mode, 1, now.rows() + 1, leaf_rows, tree);
 }
 
 // After an even number of sweeps the result is in `a`, after an odd number in `b`.
-inline void heat(grid& a, grid& b, std::size_t sweeps, std::size_t leaf_rows) {
+inline void heat(grid& a, grid& b, std::size_t sweeps, std::size_t leaf_rows,
+                 task_tree tree = task_tree::regular) {
     for (std::size_t k = 0; k < sweeps; ++k) {
         weft::iteration(static_cast<int>(k));
         if (k % 2 == 0) {
-            heat_sweep(a, b, 1, a.rows() + 1, leaf_rows);
+            heat_sweep(a, b, 1, a.rows() + 1, leaf_rows, tree);
         } else {
-            heat_sweep(b, a, 1, a.rows() + 1, leaf_rows);
+            heat_sweep(b, a, 1, a.rows() + 1, leaf_rows, tree);
         }
     }
 }

@@ -4,6 +4,7 @@
 
 int main(int argc, char** argv) {
     std::size_t rows = 1024, cols = 1024, sweeps = 1000, leaf_rows = 16;
+    bool irregular = false;
     examples::program program("Laplace's equation by red-black over-relaxation, in place.",
                               "sor --rows 200 --cols 200 --sweeps 1000 --policy near");
     auto& options = program.options();
@@ -17,12 +18,14 @@ int main(int argc, char** argv) {
     options.add_option("--leaf-rows", leaf_rows, "rows of a strip that is not divided further")
         ->check(CLI::Range(1U, 1U << 20))
         ->capture_default_str();
+    options.add_flag("--irregular", irregular, examples::irregular_help);
 
     return program.main(argc, argv, [&] {
         examples::grid plate(rows, cols), reference(rows, cols);
+        const auto tree = irregular ? examples::task_tree::irregular : examples::task_tree::regular;
         auto rt = program.make_runtime();
-        rt.run([&] { examples::sor_start(plate, leaf_rows); });
-        rt.run([&] { examples::sor(plate, sweeps, leaf_rows); });
+        rt.run([&] { examples::sor_start(plate, leaf_rows, tree); });
+        rt.run([&] { examples::sor(plate, sweeps, leaf_rows, tree); });
         auto stats = rt.stats();
 
         examples::sor_start(reference, rows);

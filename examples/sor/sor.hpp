@@ -2,11 +2,12 @@
 //
 // The points are coloured like a chess board. A point has neighbours of the other colour only, so all points
 // of one colour can be renewed at once: a sweep renews the red ones, then the black ones. Each half of a
-// sweep divides the rows as heat2d does, and here too the strips are the same in every sweep and at the
-// start.
+// sweep divides the rows as heat2d does (SOR and SOR-ir of Chen and Guo), and here too the strips are the
+// same in every sweep and at the start.
 #pragma once
 
 #include "../common/cost.hpp"
+#include "../common/division.hpp"
 #include "../common/grid.hpp"
 
 #include <weft/weft.hpp>
@@ -51,52 +52,55 @@ inline void sor_strip(grid& g, std::size_t first, std::size_t last, std::size_t 
 }
 
 // BEGIN-EXAMPLE sor
-inline void sor_half_sweep(grid& g, std::size_t first, std::size_t last, std::size_t colour, double factor,
-                           std::size_t leaf_rows) {
-    if (last - first <= leaf_rows) {
-        std::size_t row_bytes = g.stride() * sizeof(double);
-        weft::touch(g.row(first - 1), row_bytes, weft::access::read);
-        weft::touch(g.row(first), (last - first) * row_bytes, weft::access::readwrite);
-        weft::touch(g.row(last), row_bytes, weft::access::read);
-        spend((last - first) * g.cols() / 2, sor_cycles_per_point);
-        sor_strip(g, first, last, colour, factor);
-        return;
-    }
-    std::size_t middle = first + (last - first) / 2;
-    weft::join([&] { sor_half_sweep(g, first, middle, colour, factor, leaf_rows); },
-               [&] { sor_half_sweep(g, middle, last, colour, factor, leaf_rows); });
-}
+struct sor_rows {
+    grid& plate;
+    std::size_t colour;
+    double factor;
 
-inline void sor(grid& g, std::size_t sweeps, std::size_t leaf_rows) {
-    double factor = sor_factor(g);
+    void leaf(std::size_t first, std::size_t last) const {
+        const std::size_t row_bytes = plate.stride() * sizeof(double);
+        weft::touch(plate.row(first - 1), row_bytes, weft::access::read);
+        weft::touch(plate.row(first), (last - first) * row_bytes, weft::access::readwrite);
+        weft::touch(plate.row(last), row_bytes, weft::access::read);
+        spend((last - first) * plate.cols() / 2, sor_cycles_per_point);
+        sor_strip(plate, first, last, colour, factor);
+    }
+    weft::hints hint(std::size_t first, std::size_t last) const { return plate.hint(first, last, 1); }
+};
+
+inline void sor(grid& g, std::size_t sweeps, std::size_t leaf_rows, task_tree tree = task_tree::regular) {
+    const double factor = sor_factor(g);
     for (std::size_t k = 0; k < sweeps; ++k) {
         weft::iteration(static_cast<int>(k));
-        for (std::size_t colour : {0, 1}) sor_half_sweep(g, 1, g.rows() + 1, colour, factor, leaf_rows);
+        for (std::size_t colour : {0, 1}) {
+            divide_rows(sor_rows{g, colour, factor}, 1, g.rows() + 1, leaf_rows, tree);
+        }
     }
 }
 // END-EXAMPLE sor
 
-// Writes the solution into the border and 0 inside, by the recursion of the sweeps.
-inline void sor_start(grid& g, std::size_t first, std::size_t last, std::size_t leaf_rows) {
-    if (last - first > leaf_rows) {
-        std::size_t middle = first + (last - first) / 2;
-        weft::join([&] { sor_start(g, first, middle, leaf_rows); },
-                   [&] { sor_start(g, middle, last, leaf_rows); });
-        return;
-    }
-    std::size_t begin = first == 1 ? 0 : first;
-    std::size_t end = last == g.rows() + 1 ? last + 1 : last;
-    weft::touch(g.row(begin), (end - begin) * g.stride() * sizeof(double), weft::access::write);
-    spend((end - begin) * g.stride(), sor_start_cycles_per_point);
-    for (std::size_t i = begin; i < end; ++i) {
-        for (std::size_t j = 0; j < g.stride(); ++j) {
-            bool border = i == 0 || i == g.rows() + 1 || j == 0 || j == g.cols() + 1;
-            g.row(i)[j] = border ? sor_solution(g, i, j) : 0;
+// Writes the solution into the border and 0 inside.
+struct sor_start_rows {
+    grid& plate;
+
+    void leaf(std::size_t first, std::size_t last) const {
+        const std::size_t begin = first == 1 ? 0 : first;
+        const std::size_t end = last == plate.rows() + 1 ? last + 1 : last;
+        weft::touch(plate.row(begin), (end - begin) * plate.stride() * sizeof(double), weft::access::write);
+        spend((end - begin) * plate.stride(), sor_start_cycles_per_point);
+        for (std::size_t i = begin; i < end; ++i) {
+            for (std::size_t j = 0; j < plate.stride(); ++j) {
+                const bool border = i == 0 || i == plate.rows() + 1 || j == 0 || j == plate.cols() + 1;
+                plate.row(i)[j] = border ? sor_solution(plate, i, j) : 0;
+            }
         }
     }
-}
+    weft::hints hint(std::size_t first, std::size_t last) const { return plate.hint(first, last, 1); }
+};
 
-inline void sor_start(grid& g, std::size_t leaf_rows) { sor_start(g, 1, g.rows() + 1, leaf_rows); }
+inline void sor_start(grid& g, std::size_t leaf_rows, task_tree tree = task_tree::regular) {
+    divide_rows(sor_start_rows{g}, 1, g.rows() + 1, leaf_rows, tree);
+}
 
 inline void sor_serial(grid& g, std::size_t sweeps) {
     double factor = sor_factor(g);
