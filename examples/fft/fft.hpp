@@ -21,7 +21,8 @@ namespace examples {
 
 inline constexpr std::size_t fft_leaf = 2048;
 
-// A number that is put apart; one that is combined; one that is transformed serially, for each halving.
+// Estimated by counting operations, not measured yet: a number that is put apart; one that is combined; one
+// that is transformed serially, for each halving.
 inline constexpr double fft_apart_cycles_per_number = 1.5, fft_combine_cycles_per_number = 2,
                         fft_cycles_per_number_and_halving = 3.5;
 

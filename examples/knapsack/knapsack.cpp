@@ -4,7 +4,8 @@
 
 int main(int argc, char** argv) {
     std::size_t n = 60, task_items = 20;
-    examples::program program("The 0-1 knapsack problem by branch and bound.", "knapsack --n 70");
+    examples::program program("The 0-1 knapsack problem by branch and bound.",
+                              "knapsack --n 60 --task-items 30");
     program.options().add_option("--n", n, "items")->check(CLI::Range(1U, 1000U))->capture_default_str();
     program.options()
         .add_option("--task-items", task_items, "items whose decisions become tasks")

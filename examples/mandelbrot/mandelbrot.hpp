@@ -13,7 +13,8 @@
 
 namespace examples {
 
-// A step of the iteration, each of whose operations waits for the one before.
+// Estimated by counting operations, not measured yet: a step of the iteration, each of whose operations waits
+// for the one before.
 inline constexpr double mandelbrot_cycles_per_step = 13;
 
 // The square from -2 - 1.5i to 1 + 1.5i, in side x side points.
