@@ -21,9 +21,9 @@
 
 namespace examples {
 
-// Estimated by counting operations, not measured yet: a product of two numbers and its subtraction, two at a
+// A product of two numbers and its subtraction, two at a
 // time; a random entry and its share of the right side.
-inline constexpr double gaussian_cycles_per_product = 0.9, gaussian_start_cycles_per_entry = 7;
+inline constexpr double gaussian_cycles_per_product = 0.8, gaussian_start_cycles_per_entry = 8.2;
 
 // n rows of n entries with the right side after them. The values are not initialised, so that a page belongs
 // to the worker that first writes it.
