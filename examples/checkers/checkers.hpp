@@ -18,9 +18,9 @@
 
 namespace examples {
 
-// Estimated by counting operations, not measured yet: a position whose moves are made, one of the last ply,
+// A position whose moves are made, one of the last ply,
 // or one that is lost.
-inline constexpr double checkers_cycles_per_position = 60;
+inline constexpr double checkers_cycles_per_position = 310;
 
 // Positions after so many plies from the start, as others have counted them. (A. Bik: Computing deep perft
 // and divide numbers for checkers, ICGA Journal 35(4), 2012.)
