@@ -27,8 +27,11 @@
 
 namespace examples {
 
-// Estimated by counting operations, not measured yet: a particle that is looked at and may be near.
-inline constexpr double density_cycles_per_pair = 6, force_cycles_per_pair = 9;
+// A particle that is looked at and may be near, in a plane and in space.
+template <std::size_t D>
+inline constexpr double density_cycles_per_pair = D == 2 ? 13 : 19;
+template <std::size_t D>
+inline constexpr double force_cycles_per_pair = D == 2 ? 15 : 22;
 
 inline constexpr std::size_t dam_leaf_particles = 32;
 
@@ -237,7 +240,7 @@ private:
         });
         touch(density_, leaf, weft::access::write);
         touch(pressure_, leaf, weft::access::write);
-        spend(pairs, density_cycles_per_pair);
+        spend(pairs, density_cycles_per_pair<D>);
         const double stiffness = rest_density * speed_of_sound() * speed_of_sound() / 7;
         for (std::size_t i = leaf.first; i < leaf.last; ++i) {
             // Tait's equation; none below, for at the surface particles have too few neighbours.
@@ -269,7 +272,7 @@ private:
                 }
             }
         });
-        spend(pairs, force_cycles_per_pair);
+        spend(pairs, force_cycles_per_pair<D>);
     }
 
     // Behind a wall lies the mirror image of the water: calls use(axis, square of the distance, distance
