@@ -27,10 +27,17 @@ std::ptrdiff_t count(const recording& list, hook h) {
 std::vector<std::string> every_policy() {
     std::vector<std::string> specs;
     for (const policy_entry& e : policy_list()) specs.emplace_back(e.name);
-    for (const char* variant :
-         {"steal:zone=reported", "steal-parent-first:order=fifo", "share:order=lifo", "near:tries=1",
-          "chaos:hold=50,blind=50,of=share", "chaos:hold=50,blind=50,of=steal:zone=reported"})
+    // clang-format off
+    for (const char* variant : {
+             "steal:zone=reported",
+             "steal-parent-first:order=fifo",
+             "share:order=lifo",
+             "near:tries=1",
+             "chaos:hold=50,blind=50,of=share",
+             "chaos:hold=50,blind=50,of=steal:zone=reported",
+         })
         specs.emplace_back(variant);
+    // clang-format on
     return specs;
 }
 

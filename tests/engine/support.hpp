@@ -72,14 +72,29 @@ struct setup {
     }
 };
 
+// clang-format off
 inline const std::vector<std::string> all_policies = {
-    "serial", "steal", "steal:zone=reported", "steal-parent-first", "steal-parent-first:order=fifo", "share",
-    "near",   "socket"};
+    "serial",
+    "steal",
+    "steal:zone=reported",
+    "steal-parent-first",
+    "steal-parent-first:order=fifo",
+    "share",
+    "near",
+    "socket",
+};
 
 /// Under which an idle worker gets the second half of a join while the first still runs.
 inline const std::vector<std::string> parallel_policies = {
-    "steal", "steal:zone=reported", "steal-parent-first", "steal-parent-first:order=fifo", "share", "near",
-    "socket"};
+    "steal",
+    "steal:zone=reported",
+    "steal-parent-first",
+    "steal-parent-first:order=fifo",
+    "share",
+    "near",
+    "socket",
+};
+// clang-format on
 
 /// How many workers the tests of algorithms are run with.
 inline const std::vector<int> crews = sanitized ? std::vector{2} : std::vector{1, 2, 4};

@@ -44,7 +44,7 @@ def test_a_machine_that_is_none(tmp_path: Path) -> None:
 def test_policies_are_those_of_the_page() -> None:
     page = (SOURCE / "docs/policies.md").read_text(encoding="utf-8")
     policies = weft.policies()
-    assert [p.name for p in policies] == re.findall(r"^## `([a-z-]+)`$", page, re.MULTILINE)
+    assert [p.name for p in policies] == re.findall(r"^\| \[`([a-z-]+)`\]\(policies/\1\.md\) \|", page, re.M)
     for policy in policies:
         assert policy.summary and policy.source and policy.helps
     near = next(p for p in policies if p.name == "near")
