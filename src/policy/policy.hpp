@@ -119,17 +119,21 @@ struct requirements {
     std::uint16_t group_bytes = 0; ///< at most max_group_bytes
     bool lazy = false;             ///< roots are born silent: no spawn is ever reported
     bool own_usage = false;        ///< usage::self and wall are metered
-    bool identity = false;         ///< task::id is needed across iterations
-    bool demotable = false;        ///< the engine may turn child_first into call when it has no stack for it
-    bool resizable = false;        ///< the set of active workers may change
-    bool preempts = false;         ///< calls context.preempt
-    bool molds = false;            ///< calls context.mold
-    bool exchanges = false;        ///< calls context.exchange
-    bool snapshots = false;        ///< calls context.running or so_far
-    bool posts = false;            ///< calls context.post
-    bool uses = false;             ///< reads task::uses
-    bool levels = false;           ///< reads task::bottom_level, or wants graph_grew
-    time_ns tick = 0;              ///< period of tick(), 0: none
+    /// usage::misses are metered: lines that a task itself, not its children, asked of what its core shares
+    /// with others. By the model; by the processor's counters where they can be had; else what it declares by
+    /// weft::touch, in lines. The report and the trace say which (misses_from).
+    bool own_misses = false;
+    bool identity = false;  ///< task::id is needed across iterations
+    bool demotable = false; ///< the engine may turn child_first into call when it has no stack for it
+    bool resizable = false; ///< the set of active workers may change
+    bool preempts = false;  ///< calls context.preempt
+    bool molds = false;     ///< calls context.mold
+    bool exchanges = false; ///< calls context.exchange
+    bool snapshots = false; ///< calls context.running or so_far
+    bool posts = false;     ///< calls context.post
+    bool uses = false;      ///< reads task::uses
+    bool levels = false;    ///< reads task::bottom_level, or wants graph_grew
+    time_ns tick = 0;       ///< period of tick(), 0: none
 };
 
 /// In every hook `w` is the calling worker. Hooks of different workers run at the same time. No hook

@@ -86,8 +86,9 @@ struct alignas(std::max_align_t) task {
     hints hint_{};
     std::span<const data_access> uses_{};
     std::uint64_t graph_ = 0;
-    time_ns self_ns_ = 0;  ///< metered run time so far, requirements::own_usage
-    time_ns birth_ns_ = 0; ///< start, for usage::wall
+    time_ns self_ns_ = 0;      ///< metered run time so far, requirements::own_usage
+    time_ns birth_ns_ = 0;     ///< start, for usage::wall
+    std::uint64_t misses_ = 0; ///< metered so far, requirements::own_misses
     std::int32_t level_ = 0;
     std::int32_t index_ = 0;
     std::int32_t root_ = 0;

@@ -45,10 +45,10 @@ inline machine equal_cores(int count) { return cores{.cores_per_domain = count}.
 struct modelled {
     engine::model_engine engine;
 
-    modelled(std::unique_ptr<policy> p, machine on, std::uint64_t seed = 1, time_ns patience = 0)
-        : engine(std::move(p), on, {.workers = on.size(), .seed = seed, .patience = patience}) {}
-    modelled(const std::string& policy, machine on, std::uint64_t seed = 1)
-        : modelled(make_policy(policy), std::move(on), seed) {}
+    modelled(std::unique_ptr<policy> p, machine on, std::uint64_t its_seed = 1, time_ns patience = 0)
+        : engine(std::move(p), on, {.workers = on.size(), .seed = its_seed, .patience = patience}) {}
+    modelled(const std::string& policy, machine on, std::uint64_t its_seed = 1)
+        : modelled(make_policy(policy), std::move(on), its_seed) {}
 
     /// The virtual time that `f` takes as a root.
     template <class F>

@@ -90,8 +90,8 @@ struct event {
 using recording = std::vector<event>;
 
 inline values fields(const requirements& n) {
-    return {n.task_bytes, n.group_bytes, n.lazy,      n.own_usage, n.identity, n.demotable, n.resizable,
-            n.preempts,   n.molds,       n.exchanges, n.snapshots, n.posts,    n.tick};
+    return {n.task_bytes, n.group_bytes, n.lazy,  n.own_usage, n.own_misses, n.identity, n.demotable,
+            n.resizable,  n.preempts,    n.molds, n.exchanges, n.snapshots,  n.posts,    n.tick};
 }
 inline values fields(workers r) { return {r.first, r.last}; }
 inline values fields(const placed& p) { return {p.at, p.who.first, p.who.last, p.near}; }

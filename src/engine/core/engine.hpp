@@ -21,6 +21,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace weft::engine {
@@ -37,6 +38,10 @@ struct record_options {
 
     bool asks_for_nothing() const noexcept { return trace.empty() && report.empty() && progress.empty(); }
 };
+
+/// What requirements::own_misses are metered by.
+enum class miss_source : std::uint8_t { nobody, model, counters, declared };
+std::string_view name_of(miss_source) noexcept; ///< as in reports and traces; empty: nobody asked for them
 
 struct measured_run { ///< in an engine's time
     time_ns began = 0, ended = 0;
@@ -164,6 +169,7 @@ struct engine {
     std::unique_ptr<progress_file> progress; ///< likewise
     at_exit finishes_files;                  ///< left by the engine's destructor, before anything of it goes
     requirements need;
+    miss_source misses_from = miss_source::nobody; ///< set before there is a file
     fiber_pool fibers;
     std::atomic<std::int32_t> roots{0};
     std::atomic<std::uint64_t> graphs{0}; ///< runs of graphs whose tasks the policy knows

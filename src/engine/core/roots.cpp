@@ -97,10 +97,11 @@ void declare_data(const void* data, std::size_t bytes, int how) {
     if (!w) return;
     check_size(bytes);
     if (claim* const c = w->current->running->claim_; c && c->touched) c->touched(*c, data, bytes, how);
+    if (w->counts_misses && !w->modelled) w->eng.declare_data(*w, data, bytes, static_cast<access>(how));
     if (!w->slow) return;
     engine::note_in_passing(*w, trace::kind::touch, reinterpret_cast<std::uint64_t>(data), bytes, 0,
                             static_cast<std::uint8_t>(how));
-    w->eng.declare_data(*w, data, bytes, static_cast<access>(how));
+    if (w->modelled) w->eng.declare_data(*w, data, bytes, static_cast<access>(how));
 }
 
 void declare_home(const void* data, std::size_t bytes, int node) {

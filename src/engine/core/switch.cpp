@@ -41,6 +41,16 @@ engine::engine(std::unique_ptr<policy> p, machine m, int workers, std::size_t st
     outermost.scheduler = scheduler.get();
 }
 
+std::string_view name_of(miss_source s) noexcept {
+    switch (s) {
+    case miss_source::nobody: return "";
+    case miss_source::model: return "model";
+    case miss_source::counters: return "counters";
+    case miss_source::declared: return "declared";
+    }
+    return "";
+}
+
 void engine::user_code_ends(worker& w) noexcept {
     if (w.meters) w.current->running->self_ns_ += now() - w.stretch_began;
 }
@@ -98,7 +108,9 @@ fiber& take_fiber_or_die(worker& w) noexcept {
         mine = true;
     }
     if (mine) {
+        // What a silent child took is its parent's.
         if (w.meters) parent.running->self_ns_ += std::exchange(self.own.record.self_ns_, 0);
+        if (w.counts_misses) parent.running->misses_ += std::exchange(self.own.record.misses_, 0);
         self.reset_chain();
         parent.running->state_ = task_state::running;
         if (w.oldest == &self) w.oldest = &parent;

@@ -157,6 +157,7 @@ void retire(worker& w, task& t, bool cancelled) noexcept {
         used.self = t.self_ns_;
         used.wall = w.eng.now() - t.birth_ns_;
     }
+    if (w.counts_misses) used.misses = t.misses_;
     w.in().scheduler->finished(w.local, t, used);
     if (t.is_root_) [[unlikely]]
         w.eng.root_ended(w);

@@ -88,6 +88,7 @@ void engine::record_events(const std::atomic<std::int64_t>* virtual_time) {
                                    {"workers", worker_count()},
                                    {"cores", cores},
                                    {"machine", {{"name", on.name()}, {"description", describe(on)}}},
+                                   {"misses_from", name_of(misses_from)},
                                    {"resources", o.resources},
                                    {"command", command_line()},
                                    {"process", getpid()},

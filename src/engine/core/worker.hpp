@@ -98,6 +98,7 @@ struct worker {
     bool slow = false; ///< every fork and every return from one comes to the runtime: `modelled`, or traced
     bool modelled = false; ///< its time is the engine's
     bool meters = false; ///< requirements::own_usage: the time of each stretch of user code goes to its task
+    bool counts_misses = false; ///< requirements::own_misses
     time_ns stretch_began = 0;
     task* resume_first = nullptr; ///< a waiter whose event came before it slept
     fiber* free_fibers = nullptr;

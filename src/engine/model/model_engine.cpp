@@ -60,10 +60,12 @@ model_engine::model_engine(std::unique_ptr<policy> p, machine m, model_engine_op
     }
     need = scheduler->attach(on, *this);
     check_needs(need, "model");
+    if (need.own_misses) misses_from = miss_source::model;
     record(options.record, &clock);
     for (auto& w : crew) {
         trace_worker(*w);
         w->meters = need.own_usage;
+        w->counts_misses = need.own_misses;
         w->current = fibers.take();
         w->current->reset_chain();
     }
@@ -239,6 +241,7 @@ model_report model_engine::so_far() {
                    .ended = now(),
                    .events = steps,
                    .measured = options.measures,
+                   .misses_from = name_of(misses_from),
                    .invalidations = data.invalidations(),
                    .steals_by_distance = steals_by_distance};
     for (auto& w : crew) {

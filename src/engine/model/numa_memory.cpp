@@ -111,8 +111,14 @@ void numa_memory::access(int rank, block_id b, sectors touched, bool writes, tra
     std::array<sectors, most_levels> missed{};
     sectors wanted = touched;
     std::size_t k = 0;
+    bool is_private = true;
+    const auto leaves_the_core = [&] {
+        if (std::exchange(is_private, false))
+            workers_[at(rank)].beyond_private += static_cast<std::uint64_t>(count(wanted));
+    };
     for (; k < above.size() && wanted; ++k) {
         one_cache& c = caches_[at(above[k])];
+        if (c.shared) leaves_the_core();
         const sectors here = c.held.use(b) & wanted;
         level_count& seen = workers_[at(rank)].levels[at(c.level) - 1];
         seen.accesses += static_cast<std::uint64_t>(count(wanted));
@@ -128,6 +134,7 @@ void numa_memory::access(int rank, block_id b, sectors touched, bool writes, tra
         missed[k] = wanted;
         seen.misses += static_cast<std::uint64_t>(count(wanted));
     }
+    leaves_the_core();
     if (wanted) fetch(rank, b, wanted, cost);
     while (k-- > 0) // the largest first
         if (missed[k]) fill(above[k], b, missed[k], rank, cost);

@@ -46,7 +46,8 @@ public:
                       misses = 0; ///< in sectors, which are cache lines if blocks are not too large
     };
     struct worker_count {
-        std::vector<level_count> levels; ///< by cache level, from 1
+        std::vector<level_count> levels;  ///< by cache level, from 1
+        std::uint64_t beyond_private = 0; ///< sectors that no cache of the core alone had
         traffic memory;
     };
 

@@ -169,7 +169,10 @@ void model_engine::declare_cost(worker& of, std::uint64_t cycles, work kind) noe
 
 void model_engine::declare_data(worker& of, const void* first, std::size_t bytes, access how) noexcept {
     auto& w = static_cast<model_worker&>(of);
-    data.touch(core_of(w.id), first, bytes, how != access::read, w.touched);
+    const int core = core_of(w.id);
+    const std::uint64_t before = data.of_worker(core).beyond_private;
+    data.touch(core, first, bytes, how != access::read, w.touched);
+    if (w.counts_misses) w.current->running->misses_ += data.of_worker(core).beyond_private - before;
 }
 
 void model_engine::declare_home(const void* first, std::size_t bytes, std::optional<int> node) {

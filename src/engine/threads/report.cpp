@@ -34,6 +34,7 @@ std::string thread_report::to_json() const {
              {"seed", seed},
              {"seconds", seconds(run.elapsed())},
              {"worker_seconds", times(run.total(), all)}};
+    if (!misses_from.empty()) out["misses_from"] = misses_from;
     json& each = out["workers"] = json::array();
     for (const tally::worker& w : run.workers) {
         json entry = times(w, run.elapsed());

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 
 namespace weft::engine {
 
@@ -12,7 +13,8 @@ namespace weft::engine {
 struct thread_report {
     std::string machine, policy;
     std::uint64_t seed = 0;
-    tally run{}; ///< the difference between its end and its beginning
+    std::string_view misses_from{}; ///< what the policy knows of misses; empty: it did not ask
+    tally run{};                    ///< the difference between its end and its beginning
 
     std::string to_json() const;  ///< one object; docs/reports.md names the keys
     std::string to_table() const; ///< for people, several lines

@@ -51,9 +51,14 @@ thread_engine::thread_engine(std::unique_ptr<policy> p, machine m, const thread_
     }
     need = scheduler->attach(on, *this);
     check_needs(need, "threads");
+    if (need.own_misses)
+        misses_from = miss_counter::can_be_had() ? miss_source::counters : miss_source::declared;
+    if (misses_from == miss_source::declared) listens.emplace();
     record(options.record);
     for (auto& w : crew) {
-        w->meters = w->observed = need.own_usage;
+        w->meters = need.own_usage;
+        w->counts_misses = need.own_misses;
+        w->observed = w->meters || misses_from == miss_source::counters;
         trace_worker(*w);
     }
 
@@ -166,7 +171,7 @@ void thread_engine::root_ended(worker&) noexcept {
 
 std::string thread_engine::describe_run(const tally& run, bool as_json) const {
     if (run.workers.empty()) return ""; // there was none
-    const thread_report r{on.name(), recorded.policy_spec, recorded.seed, run};
+    const thread_report r{on.name(), recorded.policy_spec, recorded.seed, name_of(misses_from), run};
     return as_json ? r.to_json() : r.to_table();
 }
 
@@ -175,6 +180,7 @@ void thread_engine::run_thread(thread_worker& w) {
     allow_exposure_signal();
     w.exceptions = reinterpret_cast<exception_globals*>(abi::__cxa_get_globals());
     w.current = &w.native;
+    if (misses_from == miss_source::counters) w.misses.emplace();
 #ifdef WEFT_TSAN
     w.native.tsan_fiber = __tsan_get_current_fiber();
 #endif
@@ -184,6 +190,25 @@ void thread_engine::run_thread(thread_worker& w) {
     // Back here, the worker stops.
     give_back_fibers(w);
     all_ended.arrive_and_wait();
+}
+
+void thread_engine::user_code_ends(worker& of) noexcept {
+    auto& w = static_cast<thread_worker&>(of);
+    engine::user_code_ends(w);
+    if (w.misses) w.current->running->misses_ += w.misses->read() - w.misses_before;
+}
+
+void thread_engine::user_code_begins(worker& of) noexcept {
+    auto& w = static_cast<thread_worker&>(of);
+    if (w.misses) w.misses_before = w.misses->read();
+    engine::user_code_begins(w);
+}
+
+void thread_engine::declare_data(worker& w, const void* data, std::size_t bytes, access) noexcept {
+    if (misses_from != miss_source::declared || bytes == 0) return;
+    const auto first = reinterpret_cast<std::uintptr_t>(data) / line_bytes;
+    const auto last = (reinterpret_cast<std::uintptr_t>(data) + bytes - 1) / line_bytes;
+    w.current->running->misses_ += last - first + 1;
 }
 
 void thread_engine::pin(const thread_worker& w) const noexcept {

@@ -57,6 +57,9 @@ struct thread_engine final : engine, limited_context {
         return *crew[static_cast<std::size_t>(rank)];
     }
     int home_of(const void* data, std::size_t bytes) const override;
+    void user_code_ends(worker&) noexcept override;
+    void user_code_begins(worker&) noexcept override;
+    void declare_data(worker&, const void* data, std::size_t bytes, access) noexcept override;
     bool of_this_process() const noexcept override { return member.of_this_process(); }
     void end_threads_at_exit() noexcept override;
 
@@ -114,7 +117,15 @@ struct thread_engine final : engine, limited_context {
     void pin(const thread_worker&) const noexcept;
     void stop() noexcept;
 
+    /// What programs declare comes to the workers, as long as there is one.
+    struct listener {
+        listener() noexcept { impl::listeners.fetch_add(1, std::memory_order_relaxed); }
+        ~listener() { impl::listeners.fetch_sub(1, std::memory_order_relaxed); }
+    };
+    static constexpr std::uintptr_t line_bytes = 64;
+
     const thread_engine_options options;
+    std::optional<listener> listens; ///< if misses are taken from what is declared
     alarm_clock alarms{*this};
     std::vector<std::unique_ptr<thread_worker>> crew;
     // Of the outermost arena.

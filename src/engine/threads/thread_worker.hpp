@@ -2,10 +2,12 @@
 
 #include "engine/core/worker.hpp"
 #include "engine/threads/ask_slot.hpp"
+#include "engine/threads/miss_counter.hpp"
 #include "engine/threads/sleeper.hpp"
 
 #include <atomic>
 #include <cstdint>
+#include <optional>
 #include <random>
 
 #include <pthread.h>
@@ -23,6 +25,8 @@ struct thread_worker : worker {
     pthread_t thread{};
     fiber native; ///< control block of the thread's own stack, where it ends
     std::minstd_rand random;
+    std::optional<miss_counter> misses{}; ///< if the engine counts them; of this thread
+    std::uint64_t misses_before = 0;      ///< at the beginning of the stretch of user code
 
     ask_slot<> slot; ///< see ask_slot
     sleeper bed;
