@@ -20,6 +20,7 @@
 #include <stdexcept>
 #include <string_view>
 #include <unordered_map>
+#include <unordered_set>
 #include <utility>
 #include <vector>
 
@@ -121,7 +122,7 @@ public:
     }
 
     placed ready(worker_id w, task& t, why reason) override {
-        if (reason == why::unblocked) --blocked_;
+        blocked_.erase(&t);
         placed p{w, workers_};
         if (!with_python([&] {
                 const bool is_new = reason == why::root || reason == why::released || reason == why::exposed;
@@ -146,7 +147,7 @@ public:
         }
         char& sleeps = sleeps_[static_cast<std::size_t>(w - workers_.first)];
         sleeps = last_look && !answer.t && !answer.ask;
-        if (sleeps && blocked_ == 0 && std::ranges::all_of(sleeps_, std::identity{}) &&
+        if (sleeps && blocked_.empty() && std::ranges::all_of(sleeps_, std::identity{}) &&
             std::ranges::any_of(held_, [w](const auto& h) { return h.second.who.contains(w); }))
             starve(w);
         return answer;
@@ -194,10 +195,11 @@ public:
         static_cast<void>(with_python([&] { self_.attr("started")(w, seen(t)); }));
     }
     void blocked(worker_id w, task& t, why reason) override {
-        if (reason == why::unblocked) ++blocked_;
+        if (reason == why::unblocked) blocked_.insert(&t);
         static_cast<void>(with_python(
             [&] { self_.attr("blocked")(w, seen(t), why_names[static_cast<std::size_t>(reason)]); }));
     }
+    void goes_on(worker_id, task& t) override { blocked_.erase(&t); }
     void finished(worker_id w, task& t, const usage& u) override {
         static_cast<void>(with_python([&] {
             nb::dict used;
@@ -325,7 +327,7 @@ private:
     std::unordered_map<task*, placed> held_; ///< ready, and not given to a worker yet
     std::deque<task*> fallback_;             ///< of those, after a failure
     std::vector<char> sleeps_; ///< by worker: what it asked for last was its last look, and found nothing
-    int blocked_ = 0;          ///< tasks that something may still unblock
+    std::unordered_set<task*> blocked_; ///< tasks that something may still unblock
 };
 
 std::unique_ptr<policy> make_python_policy(const knob_values&) {

@@ -72,6 +72,7 @@ public:
     void group_end(worker_id w, task& t, group& g) override { of_->group_end(w, t, g); }
     void started(worker_id w, task& t) override { of_->started(w, t); }
     void blocked(worker_id w, task& t, why reason) override { of_->blocked(w, t, reason); }
+    void goes_on(worker_id w, task& t) override { of_->goes_on(w, t); }
     void finished(worker_id w, task& t, const usage& used) override { of_->finished(w, t, used); }
     void message(worker_id w, worker_id from, int kind, task* t) override { of_->message(w, from, kind, t); }
     void iteration(worker_id w, task& t, int k) override { of_->iteration(w, t, k); }

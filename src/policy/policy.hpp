@@ -168,6 +168,9 @@ struct policy {
 
     virtual void started(worker_id, task&) {}      ///< first start only
     virtual void blocked(worker_id, task&, why) {} ///< suspended; comes back by ready(.., that reason)
+    /// After blocked(): it runs again. Taken by next(), or at once and without ready(), since what it waited
+    /// for was over before it slept.
+    virtual void goes_on(worker_id, task&) {}
     virtual void finished(worker_id, task&, const usage&) {
     } ///< once a started or cancelled task, before its group
     virtual void message(worker_id, worker_id from, int kind, task*) {

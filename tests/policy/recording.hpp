@@ -40,6 +40,7 @@ enum class hook : std::uint8_t {
     group_end,
     started,
     blocked,
+    goes_on,
     finished,
     message,
     iteration,
@@ -165,6 +166,11 @@ public:
         const auto lock = begin(hook::blocked, w, {static_cast<int>(reason)});
         see(t);
         of_->blocked(w, t, reason);
+    }
+    void goes_on(worker_id w, task& t) override {
+        const auto lock = begin(hook::goes_on, w);
+        see(t);
+        of_->goes_on(w, t);
     }
     void finished(worker_id w, task& t, const usage& used) override {
         const auto lock = begin(hook::finished, w);

@@ -13,9 +13,10 @@
 namespace weft::test {
 
 inline std::string to_string(hook h) {
-    constexpr const char* names[] = {
-        "attach",    "ready",   "next",    "victims",  "spawn",   "pieces",    "group_begin", "group_wait",
-        "group_end", "started", "blocked", "finished", "message", "iteration", "resized",     "tick"};
+    constexpr const char* names[] = {"attach",  "ready",       "next",       "victims",   "spawn",
+                                     "pieces",  "group_begin", "group_wait", "group_end", "started",
+                                     "blocked", "goes_on",     "finished",   "message",   "iteration",
+                                     "resized", "tick"};
     return names[static_cast<std::size_t>(h)];
 }
 
@@ -72,6 +73,7 @@ private:
         case hook::group_end: return policy_.group_end(e.w, t(0), g()), values{};
         case hook::started: return policy_.started(e.w, t(0)), values{};
         case hook::blocked: return policy_.blocked(e.w, t(0), static_cast<why>(argument(0))), values{};
+        case hook::goes_on: return policy_.goes_on(e.w, t(0)), values{};
         case hook::finished: return policy_.finished(e.w, t(0), e.used), values{};
         case hook::message:
             policy_.message(e.w, argument(0), argument(1), e.tasks.empty() ? nullptr : &t(0));

@@ -33,10 +33,10 @@ TEST(policy_docs, every_policy_has_a_page_with_its_knobs) {
     std::size_t last = 0;
     for (const policy_entry& e : policy_list()) {
         const std::string name(e.name);
-        const std::size_t row = table.find("\n| [`" + name + "`](policies/" + name + ".md) |");
-        EXPECT_NE(row, std::string::npos) << name << " is not in the table";
-        EXPECT_GT(row, last) << name << ": the table has another order than the registry";
-        last = row;
+        const std::size_t in_table = table.find("\n| [`" + name + "`](policies/" + name + ".md) |");
+        EXPECT_NE(in_table, std::string::npos) << name << " is not in the table";
+        EXPECT_GT(in_table, last) << name << ": the table has another order than the registry";
+        last = in_table;
         const std::string section = read("docs/policies/" + name + ".md");
         EXPECT_TRUE(section.starts_with("# `" + name + "`\n")) << name;
         if (e.knobs.empty()) { EXPECT_NE(section.find("No knobs."), std::string::npos) << name; }

@@ -157,7 +157,9 @@ void suspend(worker& w0, why reason, void (*action)(worker&, void*, void*), void
     next.reset_chain();
     switch_to(w0, next, {action, a, b});
     t.state_ = task_state::running;
-    if (worker& w = *impl::hot_self(); w.slow) [[unlikely]]
+    worker& w = *impl::hot_self();
+    w.in().scheduler->goes_on(w.local, t);
+    if (w.slow) [[unlikely]]
         w.eng.goes_on(w, t);
 }
 
