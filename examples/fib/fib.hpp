@@ -27,6 +27,15 @@ inline std::uint64_t fib(weft::context here, unsigned n) {
 }
 // END-EXAMPLE fib-context
 
+// With hints: the first call has about twice the work of the second, as one says who does not know the golden
+// ratio.
+inline std::uint64_t fib_with_hints(unsigned n) {
+    if (n < 2) return n;
+    auto [a, b] = weft::join([=] { return fib_with_hints(n - 1); }, [=] { return fib_with_hints(n - 2); },
+                             {{.work = 2}, {.work = 1}});
+    return a + b;
+}
+
 inline std::uint64_t fib_by_iteration(unsigned n) {
     std::uint64_t a = 0, b = 1;
     for (; n > 0; --n) {

@@ -25,11 +25,13 @@ inline constexpr double heat_cycles_per_point = 1.3, heat_start_cycles_per_point
 struct heat_mode {
     std::size_t p = 1, q = 1;
 
-    double value(const grid& g, std::size_t i, std::size_t j) const {
+    template <class Value>
+    double value(const basic_grid<Value>& g, std::size_t i, std::size_t j) const {
         return std::sin(angle(p, g.rows()) * static_cast<double>(i)) *
                std::sin(angle(q, g.cols()) * static_cast<double>(j));
     }
-    double factor(const grid& g) const {
+    template <class Value>
+    double factor(const basic_grid<Value>& g) const {
         return (std::cos(angle(p, g.rows())) + std::cos(angle(q, g.cols()))) / 2;
     }
 
@@ -131,12 +133,14 @@ inline void heat_serial(grid& a, grid& b, std::size_t sweeps) {
 }
 
 // Largest distance from the exact solution: the mode times its factor, once for every sweep.
-inline double heat_error(const grid& g, const heat_mode& mode, std::size_t sweeps) {
+template <class Value>
+double heat_error(const basic_grid<Value>& g, const heat_mode& mode, std::size_t sweeps) {
     double decay = std::pow(mode.factor(g), static_cast<double>(sweeps));
     double worst = 0;
     for (std::size_t i = 1; i <= g.rows(); ++i) {
         for (std::size_t j = 1; j <= g.cols(); ++j) {
-            worst = std::fmax(worst, std::fabs(g.row(i)[j] - decay * mode.value(g, i, j)));
+            worst =
+                std::fmax(worst, std::fabs(static_cast<double>(g.row(i)[j]) - decay * mode.value(g, i, j)));
         }
     }
     return worst;

@@ -9,6 +9,7 @@
 #include "select.hpp"
 
 #include "../common/cost.hpp"
+#include "../common/hint.hpp"
 #include "../common/random.hpp"
 
 #include <weft/weft.hpp>
@@ -40,6 +41,11 @@ inline void serial_build(point* points, std::size_t n, std::size_t axis) {
     serial_build(points + middle + 1, n - middle - 1, next(axis));
 }
 
+// The points and as much room.
+inline weft::hints build_hint(std::size_t n) {
+    return hint(n * static_cast<std::size_t>(std::bit_width(n)), 2 * n * sizeof(point));
+}
+
 // BEGIN-EXAMPLE kd_tree
 inline void build(point* points, point* spare, std::size_t n, std::size_t axis) {
     if (n <= kd_leaf) {
@@ -50,7 +56,8 @@ inline void build(point* points, point* spare, std::size_t n, std::size_t axis) 
     std::size_t middle = n / 2, after = middle + 1;
     select(points, spare, n, middle, axis);
     weft::join([&] { build(points, spare, middle, next(axis)); },
-               [&] { build(points + after, spare + after, n - after, next(axis)); });
+               [&] { build(points + after, spare + after, n - after, next(axis)); },
+               {build_hint(middle), build_hint(n - after)});
 }
 // END-EXAMPLE kd_tree
 
@@ -111,8 +118,10 @@ private:
     void all_nearest(double* distances2, std::size_t first, std::size_t last) const {
         if (last - first > kd_leaf) {
             std::size_t middle = first + (last - first) / 2;
+            auto of = [](std::size_t n) { return hint(n, n * (sizeof(point) + sizeof(double))); };
             weft::join([&] { all_nearest(distances2, first, middle); },
-                       [&] { all_nearest(distances2, middle, last); });
+                       [&] { all_nearest(distances2, middle, last); },
+                       {of(middle - first), of(last - middle)});
             return;
         }
         weft::touch(points_ + first, (last - first) * sizeof *points_, weft::access::read);

@@ -68,7 +68,7 @@ inline void select(point* points, point* spare, std::size_t n, std::size_t k, st
                                std::size_t begin = block * point_block;
                                body(places[block], begin, std::min(point_block, n - begin));
                            },
-                           {.grain = 1});
+                           {.grain = 1, .work = static_cast<double>(n), .bytes = n * sizeof(point)});
     };
     for_blocks([&](std::array<std::size_t, 3>& place, std::size_t begin, std::size_t count) {
         weft::touch(points + begin, count * sizeof *points, weft::access::read);

@@ -111,10 +111,53 @@ inline void multiply(const product& p, std::size_t leaf) {
 }
 // END-EXAMPLE matmul
 
+// All three dimensions at once: four products into the quarters of C, and after them four others into the
+// same quarters. (S. Shiina: Multi-level almost deterministic work stealing, master's thesis, University of
+// Tokyo 2021, figure 4.5.) What a half has too much goes to the second one, as in multiply(); a dimension
+// that is as small as a leaf is not divided.
+inline void multiply_by_quarters(const product& p, std::size_t leaf) {
+    if (p.m <= leaf && p.n <= leaf && p.k <= leaf) {
+        p.declare();
+        return multiply_leaf(p);
+    }
+    struct range {
+        std::size_t begin, size;
+    };
+    auto half = [leaf](std::size_t size, std::size_t which) -> range {
+        if (size <= leaf) return {0, which == 0 ? size : 0};
+        return which == 0 ? range{0, size / 2} : range{size / 2, size - size / 2};
+    };
+    for (std::size_t step = 0; step < 2; ++step) {
+        const range k = half(p.k, step);
+        if (k.size == 0) continue;
+        // A half of A and a half of B, but all of C.
+        product of_step = p;
+        of_step.k = k.size;
+        weft::task_group quarters(hint(of_step.work(), of_step.bytes()));
+        for (std::size_t quarter = 0; quarter < 4; ++quarter) {
+            // Column by column, so that two neighbours share a quarter of B.
+            const range m = half(p.m, quarter % 2), n = half(p.n, quarter / 2);
+            if (m.size == 0 || n.size == 0) continue;
+            product q = p;
+            q.m = m.size;
+            q.n = n.size;
+            q.k = k.size;
+            q.a += m.begin * p.a_stride + k.begin;
+            q.b += k.begin * p.b_stride + n.begin;
+            q.c += m.begin * p.c_stride + n.begin;
+            quarters.run([q, leaf] { multiply_by_quarters(q, leaf); }, hint(q.work(), q.bytes()));
+        }
+        quarters.wait();
+    }
+}
+
+enum class matmul_division { halves, quarters };
+
 // c += a * b
-inline void multiply(const matrix& a, const matrix& b, matrix& c, std::size_t leaf = 64) {
-    multiply(product{a.at(0, 0), b.at(0, 0), c.at(0, 0), a.rows, b.cols, a.cols, a.cols, b.cols, c.cols},
-             leaf);
+inline void multiply(const matrix& a, const matrix& b, matrix& c, std::size_t leaf = 64,
+                     matmul_division division = matmul_division::halves) {
+    const product p{a.at(0, 0), b.at(0, 0), c.at(0, 0), a.rows, b.cols, a.cols, a.cols, b.cols, c.cols};
+    division == matmul_division::halves ? multiply(p, leaf) : multiply_by_quarters(p, leaf);
 }
 
 // Whole numbers from -8 to 8: all sums of a product are then exact, and checks need no tolerance.
