@@ -1,8 +1,8 @@
 // A dam breaks: water as particles that act on those near them, in a plane or in space.
 //
-//   S. Shiina: Multi-level almost deterministic work stealing, master's thesis, University of Tokyo 2021,
-//   sections 4.2.2 and 4.4.3; the forces after M. Becker, M. Teschner: Weakly compressible SPH for free
-//   surface flows, SCA 2007.
+//   S. Shiina: Efficient Thread Scheduling Strategies for Nested Parallel Programs. Master's thesis,
+//   University of Tokyo 2021, sections 4.2.2 and 4.4.3; the forces after M. Becker, M. Teschner: Weakly
+//   compressible SPH for free surface flows, SCA 2007.
 //
 // The particles are in the order of an octree. Densities, and then forces, are computed in parallel while the
 // tree is traversed: a task for each child of a node, its work as many as it has particles. A leaf reads its

@@ -1,8 +1,8 @@
 // Heat on a plate of single precision that is divided into four squares, each of these again into four, and
 // so on: heat2D of
 //
-//   S. Shiina: Multi-level almost deterministic work stealing, master's thesis, University of Tokyo 2021,
-//   sections 4.4.1 and 4.4.4.
+//   S. Shiina: Efficient Thread Scheduling Strategies for Nested Parallel Programs. Master's thesis,
+//   University of Tokyo 2021, sections 4.4.1 and 4.4.4.
 //
 // The same plate by a loop over its rows is what its static and dynamic loops of OpenMP are.
 #pragma once

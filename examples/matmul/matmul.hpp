@@ -112,9 +112,9 @@ inline void multiply(const product& p, std::size_t leaf) {
 // END-EXAMPLE matmul
 
 // All three dimensions at once: four products into the quarters of C, and after them four others into the
-// same quarters. (S. Shiina: Multi-level almost deterministic work stealing, master's thesis, University of
-// Tokyo 2021, figure 4.5.) What a half has too much goes to the second one, as in multiply(); a dimension
-// that is as small as a leaf is not divided.
+// same quarters. (S. Shiina: Efficient Thread Scheduling Strategies for Nested Parallel Programs. Master's
+// thesis, University of Tokyo 2021, figure 4.5.) What a half has too much goes to the second one, as in
+// multiply(); a dimension that is as small as a leaf is not divided.
 inline void multiply_by_quarters(const product& p, std::size_t leaf) {
     if (p.m <= leaf && p.n <= leaf && p.k <= leaf) {
         p.declare();

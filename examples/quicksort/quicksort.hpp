@@ -67,8 +67,9 @@ inline void quicksort(std::uint64_t* first, std::uint64_t* last, std::size_t lea
 }
 // END-EXAMPLE quicksort
 
-// Whole, by tasks that may run at the same time, and so do its partitions: the form of S. Shiina: Multi-level
-// almost deterministic work stealing, master's thesis, University of Tokyo 2021, section 5.5.1.
+// Whole, by tasks that may run at the same time, and so do its partitions: the form of S. Shiina:
+// Efficient Thread Scheduling Strategies for Nested Parallel Programs. Master's thesis, University of Tokyo
+// 2021, section 5.5.1.
 //
 // The keys go from one array to the other and back, those equal to the pivot to their place at once. Each
 // partition has two passes over the keys, by blocks: one counts, one moves.

@@ -1,8 +1,8 @@
 // Recursive repeated map: an array is mapped three times, then each of its halves likewise, and so on.
 //
 //   H. V. Simhadri, G. E. Blelloch, J. T. Fineman, P. B. Gibbons, A. Kyrola: Experimental analysis of
-//   space-bounded schedulers. SPAA 2014; in the form of S. Shiina: Multi-level almost deterministic work
-//   stealing, master's thesis, University of Tokyo 2021, section 5.5.1.
+//   space-bounded schedulers. SPAA 2014; in the form of S. Shiina: Efficient Thread Scheduling Strategies
+//   for Nested Parallel Programs. Master's thesis, University of Tokyo 2021, section 5.5.1.
 //
 // A map does next to nothing with each number: all depends on whether the numbers are still in the cache that
 // the map before has brought them to.

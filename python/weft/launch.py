@@ -166,6 +166,14 @@ def launch(
     )
 
 
+def last_line(file: int) -> str:
+    """Of what a program has said on standard error: why it failed."""
+    size = os.lseek(file, 0, os.SEEK_END)
+    tail = os.pread(file, 4096, max(0, size - 4096)).decode(errors="replace")
+    lines = [line.strip() for line in tail.splitlines() if line.strip()]
+    return lines[-1] if lines else ""
+
+
 def trace_files(path: Path) -> list[Path]:
     """The files of WEFT_TRACE that are there; %p in its name is the number of any process."""
     if "%p" not in path.name:

@@ -14,6 +14,7 @@ from . import programs
 from .analyze import analyze
 from .compare import compare
 from .library import policies, topo
+from .reproduce import reproduce
 from .trace import trace
 
 app = typer.Typer(
@@ -28,6 +29,7 @@ app.add_typer(trace, name="trace")
 app.command()(analyze)
 app.command()(topo)
 app.command(name="policies")(policies)
+app.command()(reproduce)
 app.command(context_settings=programs.OPTIONS_END_AT_THE_PROGRAM)(programs.run)
 app.command(context_settings=programs.OPTIONS_END_AT_THE_PROGRAM)(programs.sim)
 app.command(context_settings=programs.OPTIONS_END_AT_THE_PROGRAM)(compare)

@@ -58,6 +58,14 @@ def table(*columns: str) -> Table:
     return made
 
 
+def text_table(*columns: str) -> Table:
+    """All columns are text."""
+    made = Table(box=None, pad_edge=False)
+    for column in columns:
+        made.add_column(column, overflow="fold")
+    return made
+
+
 def console(stderr: bool = False) -> Console:
     """As wide as the terminal; lines of files and pipes are as long as they need to be."""
     made = Console(stderr=stderr, highlight=False, markup=False)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import subprocess
 import tempfile
 from collections.abc import Callable, Sequence
@@ -14,7 +13,7 @@ import numpy as np
 
 from .. import library
 from ..errors import compose
-from ..launch import LaunchError, Run, launch
+from ..launch import LaunchError, Run, last_line, launch
 from ..summary import RuntimeSummary, summarise
 
 BASELINE = "steal"
@@ -230,7 +229,7 @@ def _measure(cell: _Cell, command: Sequence[str], settings: dict[str, Any]) -> N
         try:
             run.check()
         except LaunchError as failure:
-            cell.refused = (_last_line(errors.fileno()) if run.outcome and not run.timed_out else "") or str(failure)
+            cell.refused = (last_line(errors.fileno()) if run.outcome and not run.timed_out else "") or str(failure)
             return
     _take(cell, run)
 
@@ -244,11 +243,3 @@ def _take(cell: _Cell, run: Run) -> None:
     cell.longest.append(max(summary.runtimes, key=lambda r: r.seconds))
     reports = [r for report in run.reports for r in report.runs]
     cell.is_exact = all(r.virtual and r.fields.get("costs") == "declared" for r in reports)
-
-
-def _last_line(file: int) -> str:
-    """Of what a program has said on standard error: why it failed."""
-    size = os.lseek(file, 0, os.SEEK_END)
-    tail = os.pread(file, 4096, max(0, size - 4096)).decode(errors="replace")
-    lines = [line.strip() for line in tail.splitlines() if line.strip()]
-    return lines[-1] if lines else ""

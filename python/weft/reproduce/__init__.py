@@ -1,0 +1,9 @@
+"""What papers claim, tried on modelled machines."""
+
+from __future__ import annotations
+
+from .claims import Claim, Paper, Setup, read_paper
+from .reproduce import Result, reproduce
+from .verdict import Verdict
+
+__all__ = ["Claim", "Paper", "Result", "Setup", "Verdict", "read_paper", "reproduce"]

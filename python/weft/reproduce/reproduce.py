@@ -1,0 +1,188 @@
+"""Runs a paper's claims in virtual time."""
+
+from __future__ import annotations
+
+import math
+import os
+import subprocess
+import tempfile
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor, as_completed
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from ..errors import Error, compose
+from ..launch import LaunchError, last_line, launch
+from .claims import Claim, Paper, Setup
+from .metrics import METRICS
+from .verdict import Verdict, combine, judge, shown, shown_figure, value_of
+
+Step = Callable[[str, float], None]
+"""Called after each run: what has run, and the part of all runs that is done, 0 to 1."""
+
+Job = tuple[Setup, int]
+"""A setting and a seed."""
+
+
+@dataclass(frozen=True)
+class Result:
+    """Of one claim."""
+
+    claim: Claim
+    ours: float | None
+    """None: it could not be run."""
+    verdict: Verdict | None
+    candidate: float | None
+    """The metric of both sides, the mean over the seeds; None where there are none, or they did not run."""
+    baseline: float | None
+    refused: str
+    """Why it could not be run; empty: it was."""
+
+    @property
+    def is_well(self) -> bool:
+        """As in the paper, or it is said why not."""
+        return self.verdict is not None and (self.verdict.within or bool(self.claim.explanation))
+
+    def to_json(self) -> dict[str, Any]:
+        c = self.claim
+        return {
+            "id": c.id,
+            "source": c.source,
+            "what": c.what,
+            "metric": c.metric,
+            "measure": c.measure,
+            "paper": shown_figure(c.measure, c.figure),
+            "ours": self.ours,
+            "same_sign": self.verdict.same_sign if self.verdict else None,
+            "within_band": self.verdict.within if self.verdict else None,
+            "verdict": self.verdict.text if self.verdict else "did not run",
+            "candidate": self.candidate,
+            "baseline": self.baseline,
+            "refused": self.refused,
+            "scaled": c.scaled,
+            "explanation": c.explanation,
+        }
+
+    @property
+    def shown(self) -> tuple[str, str, str]:
+        """The paper's figure, ours and the verdict."""
+        c = self.claim
+        ours = "-" if self.ours is None else shown(c.measure, self.ours)
+        verdict = self.verdict.text if self.verdict else "did not run"
+        return shown_figure(c.measure, c.figure), ours, verdict
+
+
+def reproduce(
+    paper: Paper,
+    examples: Path,
+    *,
+    only: set[str] | None = None,
+    seeds: int | None = None,
+    jobs: int | None = None,
+    timeout: float | None = None,
+    step: Step | None = None,
+) -> list[Result]:
+    """Runs the claims of a paper, `only` these where given, with the programs of the folder `examples`.
+
+    `seeds`: 1, 2, ..., so many for each setting; the claim's own number where None. `jobs`: runs at a time, one for
+    each processor where None. What several claims have in common is run once. A claim that cannot be run, for instance
+    since there is no such policy, has a reason.
+    """
+    claims = paper.claims if only is None else paper.only(only)
+    if not claims:
+        raise Error(compose("no claims to run", ", ".join(sorted(only or ())), ", ".join(c.id for c in paper.claims)))
+    work: dict[Job, None] = {}
+    for c in claims:
+        for setup in (c.candidate, c.baseline):
+            if setup:
+                work |= dict.fromkeys((setup, seed) for seed in _seeds(c, seeds))
+    done = _run_all(list(work), examples, jobs or os.cpu_count() or 1, timeout, step)
+    results: dict[str, Result] = {}
+    for c in claims:
+        results[c.id] = _combined(c, results) if c.of else _result(c, done, _seeds(c, seeds))
+    return list(results.values())
+
+
+def _seeds(claim: Claim, asked: int | None) -> range:
+    return range(1, (asked or claim.seeds) + 1)
+
+
+def _result(c: Claim, done: Mapping[Job, Mapping[str, Any] | str], seeds: range) -> Result:
+    assert c.candidate and c.baseline
+    sides: list[float] = []
+    for setup in (c.candidate, c.baseline):
+        figures: list[float] = []
+        for seed in seeds:
+            run = done[setup, seed]
+            if isinstance(run, str):
+                return Result(c, None, None, None, None, f"{setup.program} under {setup.policy}: {run}")
+            figures.append(METRICS[c.metric](run))
+        sides.append(math.fsum(figures) / len(figures))
+    candidate, baseline = sides
+    try:
+        ours = value_of(c.measure, candidate, baseline)
+    except ZeroDivisionError:
+        return Result(c, None, None, candidate, baseline, f"{c.metric} is 0 on one side")
+    return Result(c, ours, judge(c, ours), candidate, baseline, "")
+
+
+def _combined(c: Claim, results: Mapping[str, Result]) -> Result:
+    parts = [results[part] for part in c.of]
+    if missing := [part.claim.id for part in parts if part.ours is None]:
+        return Result(c, None, None, None, None, f"{', '.join(missing)} did not run")
+    ours = combine(c.combine, c.measure, [part.ours for part in parts if part.ours is not None])
+    return Result(c, ours, judge(c, ours), None, None, "")
+
+
+def _run_all(
+    work: Sequence[Job], examples: Path, jobs: int, timeout: float | None, step: Step | None
+) -> dict[Job, Mapping[str, Any] | str]:
+    done: dict[Job, Mapping[str, Any] | str] = {}
+    with ThreadPoolExecutor(jobs) as pool:
+        try:
+            waiting = {pool.submit(_run, job, examples, timeout): job for job in work}
+            for future in as_completed(waiting):
+                job = waiting[future]
+                done[job] = future.result()
+                if step:
+                    setup = job[0]
+                    step(f"{setup.program} under {setup.policy}", len(done) / len(work))
+        except BaseException:
+            pool.shutdown(wait=False, cancel_futures=True)
+            raise
+    return done
+
+
+def _run(job: Job, examples: Path, timeout: float | None) -> Mapping[str, Any] | str:
+    """The run's report, or why there is none."""
+    setup, seed = job
+    # What this process was told is not meant for the claim's machine.
+    environment: dict[str, str | None] = {name: None for name in os.environ if name.startswith("WEFT_")}
+    environment |= {
+        "WEFT_ENGINE": "model",
+        "WEFT_MACHINE": str(setup.machine),
+        "WEFT_POLICY": setup.policy,
+        "WEFT_SEED": str(seed),
+        "WEFT_WORKERS": None if setup.workers is None else str(setup.workers),
+    }
+    environment |= dict(setup.environment)
+    with tempfile.TemporaryFile() as errors:
+        try:
+            run = launch(
+                [str(examples / setup.program), *setup.arguments],
+                environment=environment,
+                timeout=timeout,
+                stdout=subprocess.DEVNULL,
+                stderr=errors,
+            )
+            if run.interrupted:
+                raise KeyboardInterrupt
+            run.check()
+        except LaunchError as failure:
+            return last_line(errors.fileno()) or str(failure)
+    runs = [r for report in run.reports for r in report.runs]
+    try:
+        return runs[setup.run].fields
+    except IndexError:
+        return f"it has {len(runs)} runs, and none of the index {setup.run}"
