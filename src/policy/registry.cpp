@@ -26,6 +26,12 @@
     entry(near) \
     entry(locality) \
     entry(socket) \
+    entry(slaw) \
+    entry(mts) \
+    entry(pws) \
+    entry(hws) \
+    entry(pdf) \
+    entry(cpdf) \
     entry(chaos)
 // clang-format on
 

@@ -33,6 +33,11 @@ std::vector<std::string> every_policy() {
              "steal-parent-first:order=fifo",
              "share:order=lifo",
              "near:tries=1",
+             "slaw:stack=2,fresh=3,interval=2,tries=1",
+             "mts:spawn=child-first,probe=nearest",
+             "pws:across=10",
+             "hws:l=2,leader=helps,attempts=1",
+             "cpdf:l1=1,l2=2",
              "chaos:hold=50,blind=50,of=share",
              "chaos:hold=50,blind=50,of=steal:zone=reported",
          })

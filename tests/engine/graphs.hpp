@@ -16,9 +16,22 @@
 /// What the tests of graphs, of the gate and of teams share.
 namespace weft::test::graphs {
 
-inline const std::vector<std::string> policies = {
-    "steal",          "near",     "share", "steal-parent-first", "steal:zone=reported", "serial",
-    "chaos:of=steal", "locality", "socket"};
+inline const std::vector<std::string> policies = {"steal",
+                                                  "near",
+                                                  "share",
+                                                  "steal-parent-first",
+                                                  "steal:zone=reported",
+                                                  "serial",
+                                                  "chaos:of=steal",
+                                                  "locality",
+                                                  "socket",
+                                                  "slaw",
+                                                  "mts",
+                                                  "pws",
+                                                  "hws",
+                                                  "hws:l=1,leader=helps",
+                                                  "pdf",
+                                                  "cpdf"};
 
 /// ThreadSanitizer has nothing to find in virtual time, where one thing happens after the other.
 inline const std::vector<std::string> engines =

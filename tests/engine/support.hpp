@@ -82,6 +82,14 @@ inline const std::vector<std::string> all_policies = {
     "share",
     "near",
     "socket",
+    "slaw",
+    "mts",
+    "pws",
+    "hws",
+    "hws:l=2,leader=helps",
+    "pdf",
+    "cpdf",
+    "cpdf:l1=4000,l2=100000",
 };
 
 /// Under which an idle worker gets the second half of a join while the first still runs.
@@ -93,6 +101,10 @@ inline const std::vector<std::string> parallel_policies = {
     "share",
     "near",
     "socket",
+    "slaw",
+    "mts",
+    "pws",
+    "pdf",
 };
 // clang-format on
 

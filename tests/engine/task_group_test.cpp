@@ -31,8 +31,9 @@ using test::tracked;
 class group_everywhere : public testing::TestWithParam<test::setup> {
 protected:
     bool queues_children() const {
-        return GetParam().policy.find("parent-first") != std::string::npos || GetParam().policy == "share" ||
-               GetParam().policy == "socket";
+        const std::string& policy = GetParam().policy;
+        return policy.find("parent-first") != std::string::npos || policy.starts_with("hws") ||
+               policy == "share" || policy == "socket" || policy == "mts";
     }
 
     runtime rt_{GetParam().options()};

@@ -75,7 +75,7 @@ TEST(teams, members_run_only_what_the_task_has_started_and_nobody_else_does) {
 }
 
 TEST(teams, of_all_workers_use_all_of_them) {
-    for (const std::string policy : {"steal", "near", "share"}) {
+    for (const std::string policy : {"steal", "near", "share", "mts", "hws", "pdf", "cpdf"}) {
         runtime rt(with(policy, 8, "model"));
         std::mutex lock;
         std::set<int> seen;
@@ -122,7 +122,8 @@ TEST(teams, big_requests_do_not_wait_for_each_other) {
 
 TEST(teams, of_a_domain_stay_in_it) {
     for (const auto& engine : engines)
-        for (const std::string policy : {"steal", "near", "share", "socket", "locality"}) {
+        for (const std::string policy :
+             {"steal", "near", "share", "socket", "locality", "slaw", "mts", "pws", "hws", "pdf", "cpdf"}) {
             runtime rt(with(policy, 16, engine));
             std::atomic<int> wrong{0}, done{0};
             graph dag;
@@ -159,7 +160,8 @@ TEST(teams, of_every_kind_of_place_stay_in_it) {
     const std::pair<within, int> kinds[] = {
         {within::cache, 2}, {within::memory_node, 4}, {within::package, 8}, {within::machine, 16}};
     for (const auto& engine : engines)
-        for (const std::string policy : {"steal", "near", "share", "socket", "locality"}) {
+        for (const std::string policy :
+             {"steal", "near", "share", "socket", "locality", "slaw", "mts", "pws", "hws", "pdf", "cpdf"}) {
             SCOPED_TRACE(policy + " " + engine);
             runtime_options o = with(policy, 16, engine);
             o.machine = file;

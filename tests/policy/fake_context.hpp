@@ -3,6 +3,7 @@
 #include "policy/policy.hpp"
 
 #include <algorithm>
+#include <cstddef>
 #include <cstdint>
 #include <deque>
 #include <utility>
@@ -11,6 +12,12 @@
 /// What a policy is driven with where there is no engine: workers that are on cores of the same number,
 /// chance that is written down or comes from a seed, and a list of what was asked for.
 namespace weft::test {
+
+/// A task with room for the bytes of any policy, as the engine makes it.
+struct task_with_bytes : task {
+    alignas(std::max_align_t) std::byte bytes[max_task_bytes]{};
+};
+static_assert(sizeof(task_with_bytes) == sizeof(task) + max_task_bytes, "they are right behind the record");
 
 class fake_context final : public policy_context {
 public:
@@ -107,7 +114,7 @@ private:
 
     tree children_;
     std::vector<std::size_t> spawned_;
-    std::deque<task> records_;
+    std::deque<task_with_bytes> records_;
     int pending_ = 0, most_pending_ = 0;
 };
 

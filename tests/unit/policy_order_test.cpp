@@ -47,7 +47,7 @@ struct driven {
     fake_context context;
     requirements need;
     std::unique_ptr<policy> scheduler;
-    std::deque<task> tasks;
+    std::deque<test::task_with_bytes> tasks;
 };
 
 // ---- the vectors of Chen & Guo 2017, Fig. 3.10: t0 spawns t1; t1 t2, t3; t2 t4, t5; t3 t6, t7
@@ -66,6 +66,9 @@ TEST(policy_order, book_vectors) {
     EXPECT_EQ(walk("steal-parent-first"), (order_of_start{0, 1, 3, 7, 6, 2, 5, 4}));
     EXPECT_EQ(walk("share"), (order_of_start{0, 1, 2, 3, 4, 5, 6, 7}));
     EXPECT_EQ(walk("share:order=lifo"), (order_of_start{0, 1, 3, 7, 6, 2, 5, 4}));
+    EXPECT_EQ(walk("mts"), (order_of_start{0, 1, 3, 7, 6, 2, 5, 4}));
+    for (const char* const serial : {"slaw", "mts:spawn=child-first", "pdf", "cpdf"})
+        EXPECT_EQ(walk(serial), (order_of_start{0, 1, 2, 4, 5, 3, 6, 7})) << serial;
 }
 
 TEST(policy_order, what_each_policy_needs) {
@@ -277,7 +280,8 @@ TEST_P(policy_order_fairness, spinning_by_yield_lets_the_worker_look_elsewhere) 
 INSTANTIATE_TEST_SUITE_P(policies, policy_order_fairness,
                          testing::Values("serial", "steal", "steal:zone=reported", "near",
                                          "steal-parent-first", "steal-parent-first:order=fifo", "share",
-                                         "share:order=lifo"));
+                                         "share:order=lifo", "slaw", "mts", "mts:spawn=child-first", "pws",
+                                         "hws", "hws:leader=helps", "pdf", "cpdf"));
 
 // ---- one by one
 

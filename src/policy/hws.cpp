@@ -1,0 +1,331 @@
+#include "policy/places.hpp"
+#include "policy/registry.hpp"
+#include "policy/sockets.hpp"
+
+#include "queue/cell.hpp"
+#include "queue/locked_list.hpp"
+#include "queue/sync.hpp"
+
+#include <cstdint>
+#include <memory>
+
+/// Hierarchical work stealing: in each group of workers a leader, who runs the large tasks and deals with the
+/// other leaders, and slaves, who steal the small ones from each other.
+///
+///   J.-N. Quintin, F. Wagner: Hierarchical work-stealing. Euro-Par 2010; Q. Chen, M. Guo: Task Scheduling
+///   for Multi-core and Parallel Architectures. Springer 2017, 3.2.4.
+///
+/// A task is global if its level is below `l`, and local otherwise. A local child of a global task is a slave
+/// task; with all that is below it it is a block, and stays in the group of the leader that spawned it. So a
+/// program that halves has 2^l - 1 global tasks and 2^l blocks.
+///
+///     group    a leader, who is its first worker, and slaves: neighbours of one socket
+///     global   one a group: global tasks that have not begun; leaders alone take from it, the own one its
+///              youngest, others its oldest
+///     resumed  one a group: global tasks that go on after a wait
+///     local    one a group: slave tasks, from the oldest on, and what belongs to the group and came from
+///              outside
+///     deque    one a worker: of local tasks, in its group
+///
+/// A slave that has found nothing `attempts` times in a row, or is about to sleep, starves. The leader begins
+/// a new global task, of its own or of another leader, only while more slaves starve than slave tasks wait.
+///
+/// I1. A local task runs in the group of its block.
+/// I2. A slave takes no global task, and with `leader=feeds` a leader takes no local one, unless it has no
+///     slaves.
+/// I3. A leader keeps back only tasks that have not begun, and not for ever: what nobody can run because
+///     tasks that are kept back would have to run first makes slaves starve, or makes workers yield, and who
+///     has yielded `yields_to_look` times counts as starving until it gets something else.
+/// I4. A slave that begins to starve wakes its leader, and every leader is woken for a global task. So who
+///     may take something later looks again.
+///
+/// The book leaves open whether level l itself is global (it is not), and what a lack of work is; this is the
+/// second of its two ways, the leader counting failed attempts. A root is global whatever `l` is, and what is
+/// known of a graph's task is only that it may move between groups: a leader whose group starves hands it to
+/// its slaves. A group whose workers are not neighbours by rank is split.
+namespace weft::policies {
+namespace {
+
+constexpr knob hws_knobs[] = {
+    {"l", "3", "1..40", "tasks of lower levels are global; a root has level 0"},
+    {"leader", "feeds", "feeds, helps", "helps: while its group has enough, a leader runs local tasks, too"},
+    {"attempts", "4", "1..1000", "failed looks in a row after which a slave starves"},
+};
+
+class hierarchical_stealing final : public policy {
+public:
+    hierarchical_stealing(int limit, bool leaders_help, int attempts)
+        : limit_(limit)
+        , attempts_(attempts)
+        , leaders_help_(leaders_help) {}
+
+    requirements attach(const machine& m, policy_context& context) override {
+        context_ = &context;
+        places_.attach(context);
+        sockets on;
+        on.attach(m, context);
+        const workers all = context.all();
+        mine_ = std::make_unique<worker_part[]>(static_cast<std::size_t>(all.size()));
+        for (worker_id w = all.first; w < all.last; ++w) {
+            if (w == all.first || on.of(w) != on.of(w - 1)) ++groups_count_;
+            mine(w).group = groups_count_ - 1;
+        }
+        groups_ = std::make_unique<group_part[]>(static_cast<std::size_t>(groups_count_));
+        for (worker_id w = all.first; w < all.last; ++w) {
+            workers& members = at(mine(w).group).members;
+            if (members.empty()) members.first = w;
+            members.last = w + 1;
+        }
+        return {.task_bytes = sizeof(task_part), .demotable = true};
+    }
+
+    placed ready(worker_id w, task& t, why reason) override {
+        const bool yields = reason == why::yielded || reason == why::preempted;
+        const int block = t.data<task_part>().block;
+        if (block > 0) return keep_local(w, t, reason, block - 1, yields);
+        const int group = mine(w).group;
+        group_part& g = at(group);
+        if (reason == why::root) {
+            roots_.push_back(&t);
+        } else if (yields) {
+            g.yields_of_leader.add(1);
+            g.behind.push_back(&t);
+        } else if (reason == why::released && t.graph() != 0 && !runs_alone(group) && wants_work(group)) {
+            t.data<task_part>().block = group + 1; // as a leader would at once
+            return keep_local(w, t, reason, group, false);
+        } else if (reason == why::spawned || reason == why::released) {
+            g.global.push_back(&t);
+        } else {
+            g.resumed.push_front(&t);
+        }
+        for (int other = 0; other < groups_count_; ++other)
+            if (other != group) context_->wake(leader_of(other)); // I4
+        return {reason == why::root ? root_place() : place_of(group, global_place), leader_of(group)};
+    }
+
+    pick next(worker_id w, bool last_look) override {
+        worker_part& me = mine(w);
+        const int group = me.group;
+        const bool leads = is_leader(w, group);
+        pick got;
+        if (leads) got = next_of_leader(w, group, last_look);
+        if (got.t == nullptr && runs_local(w, group)) got = next_local(w, group, last_look);
+        if (got.t != nullptr) {
+            if (got.t->fresh()) me.yields = 0;
+            if (me.yields < yields_to_look) feed(me, group);
+        } else if (!leads && (++me.failures >= attempts_ || last_look)) {
+            starve(me, group);
+        }
+        return got;
+    }
+
+    workers victims(worker_id w) override {
+        const int group = mine(w).group;
+        return runs_local(w, group) ? who_run_local(group) : workers{};
+    }
+
+    order spawn(worker_id w, task& parent, task& child) override {
+        if (parent.data<task_part>().block > 0) {
+            child.data<task_part>() = parent.data<task_part>();
+            return order::lazy;
+        }
+        if (child.level() >= limit_) child.data<task_part>().block = mine(w).group + 1;
+        return order::parent_first;
+    }
+
+private:
+    static constexpr unsigned turns_to_fair = places::turns_to_fair, yields_to_look = places::yields_to_look;
+    enum place_kind : std::uint8_t { global_place, local_place };
+
+    struct task_part {
+        std::int32_t block; ///< group + 1 of a local task; 0: global
+    };
+    struct alignas(queue::k_cache_line_bytes) group_part {
+        queue::locked_list<task> global;  // oldest in front
+        queue::locked_list<task> resumed; // youngest in front
+        queue::locked_list<task> behind;  // global tasks that yielded
+        queue::locked_list<task> local;   // oldest in front
+        queue::cell<int> starving;        // slaves that are
+        queue::cell<unsigned> yields_of_leader;
+        workers members; // fixed
+    };
+    struct alignas(queue::k_cache_line_bytes) worker_part { // the worker's alone
+        int group = -1;                                     // fixed
+        unsigned turns = 0, yields = 0;
+        int failures = 0;
+        bool starves = false;
+    };
+
+    worker_part& mine(worker_id w) noexcept { return mine_[static_cast<std::size_t>(w)]; }
+    group_part& at(int group) noexcept { return groups_[static_cast<std::size_t>(group)]; }
+    bool is_leader(worker_id w, int group) noexcept { return w == at(group).members.first; }
+    workers leader_of(int group) noexcept { return {at(group).members.first, at(group).members.first + 1}; }
+    bool runs_local(worker_id w, int group) noexcept {
+        return !is_leader(w, group) || leaders_help_ || at(group).members.size() == 1;
+    }
+    workers who_run_local(int group) noexcept {
+        const workers all = at(group).members;
+        return {runs_local(all.first, group) ? all.first : all.first + 1, all.last};
+    }
+    place_id root_place() const noexcept { return context_->all().size(); }
+    place_id place_of(int group, place_kind kind) const noexcept {
+        return root_place() + 1 + 2 * group + kind;
+    }
+
+    placed keep_local(worker_id w, task& t, why reason, int group, bool yields) {
+        if (yields) ++mine(w).yields;
+        if (mine(w).group == group && runs_local(w, group) && reason != why::spawned &&
+            reason != why::released) {
+            static_cast<void>(places_.put(w, t, reason));
+            return {w, who_run_local(group)};
+        }
+        at(group).local.push_back(&t);
+        return {place_of(group, local_place), who_run_local(group)};
+    }
+
+    // ---- leaders
+
+    /// More slaves have nothing to do than there are slave tasks waiting.
+    bool wants_work(int group) noexcept {
+        group_part& g = at(group);
+        return g.starving.load_relaxed() > static_cast<int>(g.local.size());
+    }
+
+    pick next_of_leader(worker_id w, int group, bool last_look) {
+        group_part& g = at(group);
+        worker_part& me = mine(w);
+        const auto from = place_of(group, global_place);
+        const bool looks_on = g.yields_of_leader.load_relaxed() >= yields_to_look;
+        if (++me.turns % turns_to_fair == 0) {
+            const bool roots_first = me.turns / turns_to_fair % 2 == 1;
+            if (task* const t = roots_first ? roots_.try_pop_front() : g.behind.try_pop_front())
+                return {t, roots_first ? root_place() : from};
+            if (task* const t = roots_first ? g.behind.try_pop_front() : roots_.try_pop_front())
+                return {t, roots_first ? from : root_place()};
+        }
+        if (task* const t = g.resumed.try_pop_front()) return {t, from};
+        const auto begins = [&] { return looks_on || runs_alone(group) || wants_work(group); };
+        while (begins()) {
+            task* const t = g.global.try_pop_back();
+            if (t == nullptr) break;
+            if (!hand_over(*t, group)) return taken(g, t, from);
+        }
+        if (!looks_on || last_look) {
+            if (task* const t = roots_.try_pop_front()) return {t, root_place()};
+            if (task* const t = g.behind.try_pop_front()) return {t, from};
+        }
+        if (looks_on) g.yields_of_leader.store_relaxed(0);
+        return look_at_leaders(w, group, last_look, looks_on);
+    }
+
+    /// Of another leader: what has begun, and what has not if the group needs it.
+    pick look_at_leaders(worker_id w, int group, bool last_look, bool looks_on) {
+        if (groups_count_ < 2) return {};
+        const auto look = [&](int other) -> task* {
+            group_part& o = at(other);
+            if (task* const t = o.resumed.try_pop_front()) return t;
+            while (looks_on || runs_alone(group) || wants_work(group)) {
+                task* const t = o.global.try_pop_front();
+                if (t == nullptr) break;
+                if (!hand_over(*t, group)) return t;
+            }
+            return o.behind.try_pop_front();
+        };
+        const int drawn =
+            static_cast<int>(context_->random(w, static_cast<std::uint32_t>(groups_count_ - 1)));
+        const int first = drawn < group ? drawn : drawn + 1;
+        if (!last_look) return {look(first), place_of(first, global_place)};
+        for (int i = 0; i < groups_count_; ++i) {
+            const int other = (first + i) % groups_count_;
+            if (other == group) continue;
+            if (task* const t = look(other)) return {t, place_of(other, global_place)};
+        }
+        return {};
+    }
+
+    /// No slaves, so that there is nothing to wait for.
+    bool runs_alone(int group) noexcept { return at(group).members.size() == 1; }
+
+    static pick taken(group_part& g, task* t, place_id from) noexcept {
+        g.yields_of_leader.store_relaxed(0);
+        return {t, from};
+    }
+
+    /// A task of a graph is a block whose group is open until a leader has it, and its slaves run it.
+    bool hand_over(task& t, int group) {
+        if (t.graph() == 0 || t.parent() != nullptr || runs_alone(group)) return false;
+        t.data<task_part>().block = group + 1;
+        at(group).local.push_back(&t);
+        context_->wake(who_run_local(group));
+        return true;
+    }
+
+    // ---- whoever runs local tasks
+
+    pick next_local(worker_id w, int group, bool last_look) {
+        worker_part& me = mine(w);
+        group_part& g = at(group);
+        const auto local = [&]() -> pick { return {g.local.try_pop_front(), place_of(group, local_place)}; };
+        const bool only_yields = me.yields >= yields_to_look;
+        if (only_yields) starve(me, group); // I3
+        if (only_yields || ++me.turns % turns_to_fair == 0)
+            if (const pick got = local(); got.t != nullptr) return got;
+        if (const pick own = places_.own(w, last_look); own.t != nullptr) return own;
+        if (const pick got = local(); got.t != nullptr) return got;
+        const workers others = who_run_local(group);
+        if (others.size() < 2) return {};
+        const auto drawn =
+            others.first +
+            static_cast<worker_id>(context_->random(w, static_cast<std::uint32_t>(others.size() - 1)));
+        const worker_id victim = drawn < w ? drawn : drawn + 1;
+        if (!last_look) {
+            const places::look_result found = places_.look(victim);
+            return {found.t, victim, found.t == nullptr && !found.lost};
+        }
+        for (worker_id v = others.first; v < others.last; ++v)
+            if (v != w)
+                if (task* const t = places_.look_hard(v)) return {t, v};
+        return {};
+    }
+
+    void starve(worker_part& me, int group) {
+        if (me.starves) return;
+        me.starves = true;
+        at(group).starving.add(1);
+        context_->wake(leader_of(group)); // I4
+    }
+    void feed(worker_part& me, int group) noexcept {
+        me.failures = 0;
+        if (!me.starves) return;
+        me.starves = false;
+        at(group).starving.add(-1);
+    }
+
+    const int limit_, attempts_;
+    const bool leaders_help_;
+    policy_context* context_ = nullptr;
+    places places_; // of local tasks; no roots come here
+    std::unique_ptr<worker_part[]> mine_;
+    std::unique_ptr<group_part[]> groups_;
+    int groups_count_ = 0;
+    queue::locked_list<task> roots_;
+};
+
+} // namespace
+
+extern constinit const policy_entry hws_entry{
+    .name = "hws",
+    .summary = "a leader in each socket runs and steals the large tasks, slaves the small ones",
+    .source = "Quintin & Wagner, Euro-Par 2010; Chen & Guo 2017, 3.2.4",
+    .helps = "machines of several sockets and many cores, programs that divide and conquer: few steals "
+             "between sockets, "
+             "each of much work",
+    .knobs = hws_knobs,
+    .make = [](const knob_values& values) -> std::unique_ptr<policy> {
+        return std::make_unique<hierarchical_stealing>(static_cast<int>(values.integer("l")),
+                                                       values.is("leader", "helps"),
+                                                       static_cast<int>(values.integer("attempts")));
+    },
+};
+
+} // namespace weft::policies

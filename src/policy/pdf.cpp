@@ -1,0 +1,109 @@
+#include "policy/registry.hpp"
+#include "policy/serial_order.hpp"
+
+#include "queue/locked_list.hpp"
+#include "queue/pairing_heap.hpp"
+#include "queue/spin_lock.hpp"
+#include "queue/sync.hpp"
+
+#include <cstdint>
+#include <memory>
+#include <mutex>
+
+/// Parallel depth-first: of all ready tasks, whoever is free gets the one that a serial program would come to
+/// first.
+///
+///   G. E. Blelloch, P. B. Gibbons, Y. Matias: Provably efficient scheduling for languages with fine-grained
+///   parallelism. JACM 46(2), 1999; Q. Chen, M. Guo: Task Scheduling for Multi-core and Parallel
+///   Architectures. Springer 2017, 3.2.
+///
+/// One queue for all workers, sorted by serial_order.hpp. A spawn is child-first, since the child comes
+/// before the rest of its parent. So p workers are never far ahead of a serial run, and share its cache.
+///
+/// I1. next() gives the first of what is ready, but for roots that have not begun, which come after all that
+///     has, and tasks that yielded, which come last.
+/// I2. Every 64th call of a worker begins with a root or, by turns, a task that yielded, as in places.hpp.
+namespace weft::policies {
+namespace {
+
+class parallel_depth_first final : public policy {
+public:
+    requirements attach(const machine&, policy_context& context) override {
+        context_ = &context;
+        turns_ = std::make_unique<turns[]>(static_cast<std::size_t>(context.all().size()));
+        return {.task_bytes = sizeof(serial_order::node), .demotable = true, .resizable = true};
+    }
+
+    placed ready(worker_id, task& t, why reason) override {
+        const placed at{context_->all().size(), context_->active()};
+        if (reason == why::root) {
+            roots_.push_back(&t);
+        } else if (reason == why::yielded || reason == why::preempted) {
+            behind_.push_back(&t);
+        } else {
+            const std::lock_guard held(lock_);
+            if (!serial_order::is_placed(t)) serial_order::place(t);
+            ready_.push(&t);
+        }
+        return at;
+    }
+
+    // Always a full look, so a last one is no different.
+    pick next(worker_id w, bool) override {
+        const place_id at = context_->all().size();
+        const unsigned turn = ++turns_[static_cast<std::size_t>(w)].count;
+        if (turn % turns_to_fair == 0) {
+            const bool roots_first = turn / turns_to_fair % 2 == 1;
+            if (task* const t = (roots_first ? roots_ : behind_).try_pop_front()) return {t, at};
+            if (task* const t = (roots_first ? behind_ : roots_).try_pop_front()) return {t, at};
+        }
+        task* t = first_ready();
+        if (t == nullptr) t = roots_.try_pop_front();
+        if (t == nullptr) t = behind_.try_pop_front();
+        return {t, at};
+    }
+
+    order spawn(worker_id, task& parent, task& child) override {
+        const std::lock_guard held(lock_);
+        serial_order::place_before(child, parent);
+        return order::child_first;
+    }
+
+    void finished(worker_id, task& t, const usage&) override {
+        const std::lock_guard held(lock_);
+        serial_order::take_out(t);
+    }
+
+private:
+    static constexpr unsigned turns_to_fair = 64;
+
+    struct alignas(queue::k_cache_line_bytes) turns {
+        unsigned count = 0; // the worker's alone
+    };
+
+    task* first_ready() noexcept {
+        const std::lock_guard held(lock_);
+        return ready_.pop();
+    }
+
+    policy_context* context_ = nullptr;
+    std::unique_ptr<turns[]> turns_;
+    queue::spin_lock<> lock_; // of the next, and of the order
+    queue::pairing_heap<task, serial_order::earlier> ready_;
+    queue::locked_list<task> roots_, behind_;
+};
+
+} // namespace
+
+extern constinit const policy_entry pdf_entry{
+    .name = "pdf",
+    .summary = "one queue for all, in the order of a serial run",
+    .source = "Blelloch, Gibbons, Matias, JACM 1999; Chen & Guo 2017, 3.2",
+    .helps = "cores that share a cache: together they work on what a serial run has in it; little memory",
+    .knobs = {},
+    .make = [](const knob_values&) -> std::unique_ptr<policy> {
+        return std::make_unique<parallel_depth_first>();
+    },
+};
+
+} // namespace weft::policies
