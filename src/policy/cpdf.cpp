@@ -35,8 +35,8 @@
 /// above
 ///     that runs; but 2 in the moment in which the one hands over to the other.
 /// I2. What is held back runs at last: when no worker runs a task of this policy, though something is taken,
-///     all that is open waits, maybe for what is held; then the first of it is let go as well. So it is for a
-///     worker that has seen only tasks that yield, `yields_to_look` times in a row.
+///     and none has yielded, all that is open waits, maybe for what is held; then the first of it is let go
+///     as well. So it is for a worker that has seen only tasks that yield, `yields_to_look` times in a row.
 /// I3. Who makes I2 or the end of a turn true wakes all workers: it may itself not look again, because it
 ///     stands by or goes to a team.
 /// I4. A task with silent descendants is in no list (serial_order.hpp): its links would be copied.
@@ -109,7 +109,7 @@ public:
         const bool only_yields = me.yields >= yields_to_look;
         if (t == nullptr && only_yields) t = held_.pop();
         if (t == nullptr) t = open_.pop();
-        if (t == nullptr && (taken_ == 0 || running_ == 0)) t = held_.pop();
+        if (t == nullptr && (taken_ == 0 || (running_ == 0 && behind_.empty()))) t = held_.pop();
         if (t == nullptr) t = roots_.try_pop_front();
         if (only_yields || (t != nullptr && t->fresh())) me.yields = 0;
         if (t == nullptr) t = behind_.try_pop_front();

@@ -110,8 +110,9 @@ TEST_P(sized_programs, on_threads) {
 
 TEST_P(sized_programs, in_the_model) {
     WEFT_SEEDED;
-    for (const machine& on : {equal_cores(1), equal_cores(2), equal_cores(5)}) {
-        modelled plain("serial", equal_cores(1));
+    for (const int cores_in_all : {1, 2, 5}) { // whose yields take time, or a loop of them takes all of it
+        const machine on = test::cores{.cores_per_domain = cores_in_all, .cost = runtime_cost::usual}.build();
+        modelled plain("serial", on);
         for (std::uint64_t i = 0; i < 60; ++i) {
             SCOPED_TRACE(i);
             modelled model(make_policy(GetParam()), on, i, i % 2 == 0 ? 0 : 1000);
