@@ -32,6 +32,7 @@
     entry(hws) \
     entry(pdf) \
     entry(cpdf) \
+    entry(cab) \
     entry(chaos)
 // clang-format on
 

@@ -38,6 +38,12 @@ std::vector<std::string> every_policy() {
              "pws:across=10",
              "hws:l=2,leader=helps,attempts=1",
              "cpdf:l1=1,l2=2",
+             "cab:boundary=3",
+             "cab:boundary=3,zone=reported",
+             "cab:mode=gto",
+             "cab:mode=profile",
+             "cab:mode=profile,alloc=even",
+             "chaos:hold=50,blind=50,of=cab:boundary=3",
              "chaos:hold=50,blind=50,of=share",
              "chaos:hold=50,blind=50,of=steal:zone=reported",
          })

@@ -90,6 +90,12 @@ inline const std::vector<std::string> all_policies = {
     "pdf",
     "cpdf",
     "cpdf:l1=4000,l2=100000",
+    "cab",
+    "cab:socket=1,boundary=2",
+    "cab:socket=2,boundary=3",
+    "cab:socket=2,boundary=2,zone=reported",
+    "cab:socket=2,mode=gto",
+    "cab:socket=2,mode=profile,alloc=even",
 };
 
 /// Under which an idle worker gets the second half of a join while the first still runs.
@@ -105,6 +111,7 @@ inline const std::vector<std::string> parallel_policies = {
     "mts",
     "pws",
     "pdf",
+    "cab",
 };
 // clang-format on
 

@@ -1,0 +1,59 @@
+#pragma once
+
+#include <cstdint>
+#include <limits>
+
+/// Where a tree of tasks is cut into subtrees that each fit the last-level cache of a socket.
+///
+///   Q. Chen, M. Guo: Task Scheduling for Multi-core and Parallel Architectures. Springer 2017, 3.4.
+///
+/// A tree with main at level 0 and the root of the recursion at level 1 has degree^(L-1) tasks at level L.
+/// The tasks of the boundary level are the leaf inter-socket tasks: what is above and including them is
+/// shared out between sockets, what is below them stays on one.
+namespace weft::bi_tier {
+
+/// The smallest e with degree^e >= wanted, in integers: no logarithm is rounded. `degree` is at least 2.
+constexpr int levels_for(std::uint64_t degree, std::uint64_t wanted) noexcept {
+    int e = 0;
+    for (std::uint64_t tasks = 1; tasks < wanted; ++e) {
+        if (tasks > std::numeric_limits<std::uint64_t>::max() / degree) return e + 1;
+        tasks *= degree;
+    }
+    return e;
+}
+
+/// Eq. 3.4: the boundary level of a full tree, the smallest that gives each of `sockets` a subtree, and none
+/// of them more than `cache` bytes of `data`. 0 is random stealing: one socket, or no tree (degree below 2).
+/// An unknown cache or size of data (0) leaves the other condition.
+constexpr int boundary_level(std::uint64_t degree, std::uint64_t sockets, std::uint64_t data,
+                             std::uint64_t cache) noexcept {
+    if (sockets < 2 || degree < 2) return 0;
+    const int for_sockets = levels_for(degree, sockets) + 1;
+    if (cache == 0 || data <= cache) return for_sockets;
+    const int for_cache = levels_for(degree, data / cache + (data % cache != 0 ? 1 : 0)) + 1;
+    return for_sockets > for_cache ? for_sockets : for_cache;
+}
+
+enum class tier : std::uint8_t {
+    inter, ///< above the boundary
+    leaf,  ///< at it: the root of an intra-socket subtree
+    intra, ///< below it
+};
+
+/// 3.4.2.3, by the size of involved data of the parent and of the task itself; the size of a root's parent is
+/// infinite. What is as large as the cache fits it, as in Eq. 3.2. A size above its parent's is noise: the
+/// parent was below the boundary, so the task is.
+constexpr tier tier_of(double parent, double own, double cache) noexcept {
+    if (!(parent > cache)) return tier::intra;
+    return own > cache ? tier::inter : tier::leaf;
+}
+
+/// The capacity by which a tree is cut, so that at least `subtrees` come of it: a subtree has at most that
+/// part of all data. 0 asks for none: the literal rule.
+constexpr double capacity_for(double cache, double total, int subtrees) noexcept {
+    if (subtrees <= 0) return cache;
+    const double part = total / subtrees;
+    return cache > 0 && cache < part ? cache : part;
+}
+
+} // namespace weft::bi_tier

@@ -1,0 +1,499 @@
+#include "policy/bi_tier.hpp"
+#include "policy/places.hpp"
+#include "policy/registry.hpp"
+#include "policy/socket_groups.hpp"
+#include "policy/soid_table.hpp"
+
+#include "queue/cell.hpp"
+#include "queue/locked_list.hpp"
+#include "queue/sync.hpp"
+
+#include <weft/impl/group.hpp>
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <memory>
+#include <optional>
+
+/// CAB: cache-aware bi-tier stealing.
+///
+///   Q. Chen, M. Guo: Task Scheduling for Multi-core and Parallel Architectures. Springer 2017, chapter 3:
+///   the boundary by Eqs. 3.4 (fto), 3.5 (gto) and 3.6 (profile), the stealing by 3.3.2 and Table 3.3.
+///
+/// The tree of tasks is cut into subtrees that fit a last-level cache (bi_tier.hpp). Tasks above and at the
+/// cut are spawned parent-first into the pool of their socket, from which only the heads take, the lowest
+/// worker of each socket, first in first out. What is below runs child-first on the workers of one socket
+/// only.
+///
+/// C1  Only heads take from the inter-socket pools, their own or another one.
+/// C2  A socket works on one intra-socket subtree at a time: its head takes no leaf inter-socket task while
+/// one
+///     that began there is unfinished.
+///
+/// Resolved where the source is silent, contradicts itself, or would hang:
+///
+/// - Only leaf inter-socket tasks make a socket busy. Those above them take the head's time only while they
+/// run;
+///   the head takes them also while its socket is busy, since the others wait for what they spawn.
+/// - Who waited above the boundary goes on from the pool of the socket where it began, ahead of it. For who
+/// has
+///   not begun C1 holds; who has may hold a lock, so other workers of that socket take it before they sleep.
+/// - A subtree of which a task waits for something else than its children (a lock, a future, a timer), or
+/// whose
+///   tasks yielded yields_to_share times on one worker, shares its socket from then on: what it waits for may
+///   be kept back otherwise. Programs of forks and joins never come to that, so C2 holds for them always.
+/// - A child of somebody else's group, the tasks of graphs and what comes of them belong to no subtree: they
+/// are
+///   stolen at random by everybody, child-first ("free" below). So is what is measured in the first
+///   iteration, parent-first.
+/// - The rule for general trees may give fewer subtrees than sockets. Unless subtrees=0, a subtree has at
+/// most
+///   that part of all data.
+/// - Sizes that nobody knows: those of one cache for each subtree that is wanted, halved at each level.
+namespace weft::policies {
+namespace {
+
+constexpr knob cab_knobs[] = {
+    {"mode", "fto", "fto, gto, profile",
+     "the boundary by level, by declared bytes, or by what the first iteration missed"},
+    {"boundary", "-1", "-1..64", "fto: the boundary level, 0 is random stealing; -1: by Eq. 3.4"},
+    {"first", "1", "1..64", "fto: level of the recursion's root, where main is 0"},
+    {"degree", "2", "2..1000", "branching of tasks that do not declare it"},
+    {"main", "1", "1..1000", "branching of the root, likewise"},
+    {"bytes", "0", "0..1000000000000000", "all data of the program; 0: as declared"},
+    {"cache", "0", "0..1000000000000000", "bytes of a socket's last-level cache; 0: of the machine"},
+    {"subtrees", "-1", "-1..100000",
+     "gto, profile: at least so many; -1: one a socket, 0: as many as there are"},
+    {"socket", "0", "0..100000", "workers of a socket; 0: those under one last-level cache"},
+    {"alloc", "steal", "steal, even",
+     "even: in the first iteration subtrees go to sockets by their position"},
+    {"zone", "lazy", "lazy, reported",
+     "reported: spawns below the boundary are shown, too (for traces and tests)"},
+};
+
+enum class kind : std::uint8_t {
+    free,     ///< also what nobody told of: graph tasks
+    inter,    ///< roots, too
+    leaf,     ///< leaf inter-socket
+    intra,    ///< below a leaf
+    measured, ///< of an iteration that is profiled
+};
+
+struct part {         ///< of a task's bytes. Never changed while the task is silent: frames are copies
+    const task* self; ///< leaf: that makes its socket busy; a copy is of somebody else
+    double soid;      ///< size of involved data; 0: unknown
+    double total;     ///< that of the whole tree
+    queue::cell<std::uint64_t> sum; ///< measured: of the children, relaxed: read when they have ended
+    float from, width;              ///< what part of the tree it is, in serial order
+    std::int32_t socket;            ///< + 1; 0: none yet
+    std::int16_t boundary;
+    kind is;
+    std::uint8_t iterations; ///< marked so far
+};
+static_assert(sizeof(part) <= max_task_bytes);
+
+enum class partition : std::uint8_t { fto, gto, profile };
+
+struct settings {
+    partition mode;
+    int boundary, first, degree, main;
+    double bytes, cache;
+    int subtrees, socket;
+    bool even, lazy;
+};
+
+class cab final : public policy {
+public:
+    explicit cab(const settings& s) : set_(s) {}
+
+    requirements attach(const machine& m, policy_context& context) override {
+        context_ = &context;
+        intra_.attach(context);
+        free_.attach(context);
+        const std::vector<workers> groups = socket_groups(m, context, set_.socket);
+        count_ = static_cast<int>(groups.size());
+        sockets_ = std::make_unique<one_socket[]>(groups.size());
+        mine_ = std::make_unique<worker_part[]>(static_cast<std::size_t>(context.all().size()));
+        for (int s = 0; s < count_; ++s) {
+            at(s).crew = groups[static_cast<std::size_t>(s)];
+            for (worker_id w = at(s).crew.first; w < at(s).crew.last; ++w) of(w).socket = s;
+        }
+        find_cache(m);
+        if (set_.subtrees < 0) set_.subtrees = count_;
+        random_ = count_ < 2 || (set_.mode == partition::fto && set_.boundary == 0);
+        if (set_.mode == partition::profile) measured_ = std::make_unique<soid_table>();
+        return {.task_bytes = sizeof(part),
+                .lazy = random_ && set_.lazy,
+                .identity = set_.mode == partition::profile,
+                .demotable = true,
+                .resizable = false};
+    }
+
+    // ---- where tasks are kept
+
+    placed ready(worker_id w, task& t, why reason) override {
+        part& own = t.data<part>();
+        if (random_) return free_.put(w, t, reason);
+        if (reason == why::root) {
+            own.is = kind::inter;
+            own.soid = own.total = set_.bytes;
+            own.width = 1;
+            return free_.put(w, t, reason);
+        }
+        switch (own.is) {
+        case kind::inter: return put_inter(w, t, reason);
+        case kind::leaf:
+            if (own.self == nullptr) return put_inter(w, t, reason); // it has not begun
+            return put_in_socket(w, t, reason);
+        case kind::intra: return put_in_socket(w, t, reason);
+        case kind::measured:
+            if (own.socket > 0) return put_in_socket(w, t, reason);
+            break;
+        case kind::free: break;
+        }
+        if (!has_free_.load_relaxed()) has_free_.store_relaxed(true); // a hint: a last look goes by itself
+        return free_.put(w, t, reason);
+    }
+
+    pick next(worker_id w, bool last_look) override {
+        if (random_) return next_at_random(w, last_look);
+        worker_part& me = of(w);
+        one_socket& s = at(me.socket);
+        const bool fair = ++me.turns % places::turns_to_fair == 0;
+        if (fair)
+            if (const pick p = from_shared(w, me, s, last_look); p.t != nullptr) return p;
+        if (const pick p = intra_.own(w, last_look); p.t != nullptr) return p;
+        if (const pick p = from_shared(w, me, s, last_look); p.t != nullptr) return p;
+        return last_look ? look_everywhere(w, me, s) : look_once(w, me, s);
+    }
+
+    workers victims(worker_id w) override { return random_ ? context_->all() : at(of(w).socket).crew; }
+
+    // ---- what a spawn does
+
+    order spawn(worker_id, task& parent, task& child) override {
+        if (random_) return below();
+        const part& p = parent.data<part>();
+        part& c = child.data<part>();
+        if (child.in() == nullptr || child.in()->owner() != &parent) return order::child_first;
+        switch (p.is) {
+        case kind::free: return order::child_first;
+        case kind::leaf:
+        case kind::intra:
+            c.is = kind::intra;
+            c.socket = p.socket;
+            return below();
+        case kind::inter:
+        case kind::measured: break;
+        }
+        find_position(parent, child);
+        classify(parent, child);
+        return c.is == kind::free ? order::child_first : order::parent_first;
+    }
+
+    void started(worker_id w, task& t) override {
+        if (random_) return;
+        part& own = t.data<part>();
+        if (own.is == kind::inter) own.socket = of(w).socket + 1;
+        if (own.is != kind::leaf || own.self != nullptr) return;
+        own.self = &t;
+        own.socket = of(w).socket + 1;
+        one_socket& s = at(of(w).socket);
+        // Nobody of this subtree has run yet, and if it is the only one, nobody of another one is left.
+        if (s.unfinished.add(1) == 0) s.shares.store_relaxed(false);
+    }
+
+    void blocked(worker_id, task& t, why reason) override {
+        if (random_ || reason == why::joined || reason == why::moved || reason == why::yielded) return;
+        const part& own = t.data<part>();
+        if (own.is == kind::leaf || own.is == kind::intra) share(at(own.socket - 1));
+    }
+
+    void finished(worker_id, task& t, const usage& used) override {
+        part& own = t.data<part>();
+        if (own.is == kind::measured && !used.cancelled) return add_to_parent(t, own, used);
+        if (own.is != kind::leaf || own.self != &t) return;
+        one_socket& s = at(own.socket - 1);
+        s.unfinished.add(-1);
+        context_->wake({s.crew.first, s.crew.first + 1}); // with a fence: it sees the count, or is woken
+    }
+
+    void iteration(worker_id, task& root, int) override {
+        part& own = root.data<part>();
+        if (own.iterations < 2) ++own.iterations;
+        if (const std::uint64_t sum = own.sum.load_relaxed(); sum > 0) // its children have ended
+            own.total = own.soid = static_cast<double>(sum);
+    }
+
+private:
+    static constexpr unsigned yields_to_share = 16;
+
+    struct alignas(queue::k_cache_line_bytes) one_socket {
+        workers crew;                         // fixed; the first is the head
+        queue::cell<std::int32_t> unfinished; // leaf inter-socket tasks that began here and have not ended
+        queue::cell<bool> shares;             // one of them waits for something else than its children
+        queue::locked_list<task> pool;        // inter-socket tasks; anybody puts in, C1
+        queue::locked_list<task> arrivals;    // of the subtrees here, made ready elsewhere; taken by the crew
+    };
+    struct alignas(queue::k_cache_line_bytes) worker_part { // the worker's alone
+        int socket = 0;                                     // fixed
+        unsigned turns = 0;
+        unsigned yields = 0;       // of tasks in a subtree
+        unsigned inter_yields = 0; // since the last call that left the pool alone
+    };
+
+    one_socket& at(int s) noexcept { return sockets_[static_cast<std::size_t>(s)]; }
+    worker_part& of(worker_id w) noexcept { return mine_[static_cast<std::size_t>(w)]; }
+    bool is_head(worker_id w) noexcept { return at(of(w).socket).crew.first == w; }
+    order below() const noexcept { return set_.lazy ? order::lazy : order::child_first; }
+
+    // Up to free_.root_place() places are of workers and of all.
+    place_id pool_place(int s) const noexcept { return free_.root_place() + 1 + s; }
+    place_id arrivals_place(int s) const noexcept { return free_.root_place() + 1 + count_ + s; }
+
+    void find_cache(const machine& m) {
+        if (set_.cache > 0) return;
+        for (worker_id w = 0; w < context_->all().size(); ++w) {
+            const cache* const c = m.last_level_cache_of(context_->core_of(w));
+            if (c == nullptr || c->bytes <= 0) continue;
+            const auto bytes = static_cast<double>(c->bytes);
+            set_.cache = set_.cache > 0 ? std::min(set_.cache, bytes) : bytes;
+        }
+    }
+
+    /// C2 allows another subtree here.
+    static bool is_open(const one_socket& s) noexcept {
+        return s.unfinished.load_relaxed() == 0 || s.shares.load_relaxed(); // see share() and finished()
+    }
+
+    void share(one_socket& s) {
+        if (s.shares.load_relaxed()) return;
+        s.shares.store_relaxed(true);
+        context_->wake({s.crew.first, s.crew.first + 1}); // with a fence: it sees the flag, or is woken
+    }
+
+    placed put_inter(worker_id w, task& t, why reason) {
+        part& own = t.data<part>();
+        const bool yields = reason == why::yielded || reason == why::preempted;
+        if (yields) ++of(w).inter_yields;
+        int home = own.socket > 0 ? own.socket - 1 : of(w).socket;
+        if (set_.even && own.is == kind::leaf && own.iterations < 2) home = socket_at(own);
+        one_socket& s = at(home);
+        const bool fresh = t.fresh();
+        if (fresh || yields)
+            s.pool.push_back(&t);
+        else
+            s.pool.push_front(&t);
+        // The other heads: the engine wakes within one range.
+        for (int o = 0; o < count_; ++o)
+            if (o != home) context_->wake({at(o).crew.first, at(o).crew.first + 1});
+        const worker_id head = s.crew.first;
+        return {pool_place(home), fresh ? workers{head, head + 1} : s.crew, head};
+    }
+
+    placed put_in_socket(worker_id w, task& t, why reason) {
+        const int home = t.data<part>().socket - 1;
+        one_socket& s = at(home);
+        if ((reason == why::yielded || reason == why::preempted) && ++of(w).yields % yields_to_share == 0)
+            share(s);
+        if (of(w).socket != home) {
+            s.arrivals.push_back(&t);
+            return {arrivals_place(home), s.crew, s.crew.first};
+        }
+        const placed p = intra_.put(w, t, reason);
+        return {p.at, s.crew};
+    }
+
+    /// What is taken before a look elsewhere, beside the own tasks of a subtree.
+    pick from_shared(worker_id w, worker_part& me, one_socket& s, bool last_look) {
+        if (task* const t = s.arrivals.try_pop_front()) return {t, arrivals_place(me.socket)};
+        if (me.inter_yields >= places::yields_to_look && !last_look)
+            me.inter_yields = 0; // the head's tasks only yield to each other
+        else if (task* const t = from_pool(w, s))
+            return {t, pool_place(me.socket)};
+        return free_.own(w, last_look);
+    }
+
+    /// Of the worker's own socket: C1 and C2.
+    task* from_pool(worker_id w, one_socket& s) {
+        if (!is_head(w)) return nullptr;
+        const bool open = is_open(s);
+        return s.pool.pop_first_if(
+            [&](const task& t) { return open || const_cast<task&>(t).data<part>().is != kind::leaf; });
+    }
+
+    /// A head takes from another socket's pool.
+    task* from_other_pool(one_socket& own, int other) {
+        const bool open = is_open(own);
+        return at(other).pool.pop_first_if(
+            [&](const task& t) { return open || const_cast<task&>(t).data<part>().is != kind::leaf; });
+    }
+
+    pick look_once(worker_id w, worker_part& me, one_socket& s) {
+        const auto mates = static_cast<std::uint32_t>(s.crew.size() - 1);
+        const unsigned turn = me.turns;
+        if (has_free_.load_relaxed() && turn % 2 == 0) {
+            const worker_id v = free_.random_victim(w);
+            if (const places::look_result got = free_.look(v); got.t != nullptr) return {got.t, v};
+            return {nullptr, v};
+        }
+        if (w == s.crew.first && (turn / 2 % 2 == 0 || mates == 0)) {
+            const auto drawn = static_cast<int>(context_->random(w, static_cast<std::uint32_t>(count_ - 1)));
+            const int other = drawn < me.socket ? drawn : drawn + 1;
+            return {from_other_pool(s, other), pool_place(other)};
+        }
+        if (mates == 0) return {};
+        worker_id v = s.crew.first + static_cast<worker_id>(context_->random(w, mates));
+        if (v >= w) ++v;
+        const places::look_result got = intra_.look(v);
+        const bool hides = s.unfinished.load_relaxed() > 0 && set_.lazy; // else nobody here is silent
+        return {got.t, v, got.t == nullptr && !got.lost && hides};
+    }
+
+    pick look_everywhere(worker_id w, worker_part& me, one_socket& s) {
+        for (worker_id v = s.crew.first; v < s.crew.last; ++v)
+            if (task* const t = v == w ? nullptr : intra_.look_hard(v)) return {t, v};
+        if (w == s.crew.first) {
+            for (int i = 1; i < count_; ++i) {
+                const int other = (me.socket + i) % count_;
+                if (task* const t = from_other_pool(s, other)) return {t, pool_place(other)};
+            }
+        } else if (task* const t = s.pool.pop_first_if([](const task& x) { return !x.fresh(); })) {
+            return {t, pool_place(me.socket)};
+        }
+        return free_.look_everywhere(w, w);
+    }
+
+    pick next_at_random(worker_id w, bool last_look) {
+        if (const pick own = free_.own(w, last_look); own.t != nullptr) return own;
+        const worker_id victim = free_.random_victim(w);
+        if (victim < 0) return {};
+        if (last_look) return free_.look_everywhere(w, victim);
+        const places::look_result found = free_.look(victim);
+        return {found.t, victim, found.t == nullptr && !found.lost && set_.lazy};
+    }
+
+    // ---- the partition
+
+    int branching(const task& parent, const task& child) const noexcept {
+        if (parent.hint().children > 0) return parent.hint().children;
+        if (child.in()->hint().children > 0) return child.in()->hint().children;
+        return is_root(parent) ? set_.main : set_.degree;
+    }
+    static bool is_root(const task& t) noexcept { return t.parent() == nullptr && t.level() == 0; }
+
+    void find_position(task& parent, task& child) const noexcept {
+        const part& p = parent.data<part>();
+        part& c = child.data<part>();
+        const auto of = static_cast<float>(branching(parent, child));
+        const auto i = std::min(static_cast<float>(child.index()), of - 1);
+        c.from = p.from + p.width * i / of;
+        c.width = p.width / of;
+        c.iterations = p.iterations;
+    }
+    int socket_at(const part& t) const noexcept {
+        return std::clamp(static_cast<int>((t.from + t.width / 2) * static_cast<float>(count_)), 0,
+                          count_ - 1);
+    }
+    /// One whole part of the tree, or less than that.
+    bool fits_a_socket(const part& t) const noexcept {
+        const auto sockets = static_cast<float>(count_);
+        return std::floor(t.from * sockets + 0.001F) + 1.001F >= (t.from + t.width) * sockets;
+    }
+
+    void classify(task& parent, task& child) {
+        const part& p = parent.data<part>();
+        part& c = child.data<part>();
+        if (set_.mode == partition::fto) return by_level(p, child);
+        const auto measured = static_cast<double>(measured_ ? measured_->find(child.id()) : 0);
+        if (p.is == kind::measured || (measured_ && p.total == 0)) {
+            c.is = kind::measured;
+            c.socket = set_.even && fits_a_socket(c) ? socket_at(c) + 1 : 0;
+            return;
+        }
+        const auto declared = static_cast<double>(measured_ ? 0 : child.hint().bytes);
+        const double inherited = p.soid / branching(parent, child);
+        c.soid = measured > 0 ? measured : declared > 0 ? declared : inherited;
+        if (!(c.soid > 0)) c.soid = std::max(set_.cache, 1.0) * std::max(set_.subtrees, 1);
+        c.total = p.total > 0 ? p.total : c.soid;
+        if (set_.subtrees == 0 && c.total <= set_.cache) {
+            c.is = kind::free; // all of it fits one cache: it would be one subtree, on one socket
+            return;
+        }
+        const double capacity = bi_tier::capacity_for(set_.cache, c.total, set_.subtrees);
+        c.is = c.soid > capacity ? kind::inter : kind::leaf; // the parent is above the boundary
+    }
+
+    void by_level(const part& p, task& child) const noexcept {
+        part& c = child.data<part>();
+        c.is = kind::inter;
+        if (child.level() < set_.first) return;
+        c.boundary = p.boundary > 0 ? p.boundary : boundary_of(child);
+        if (child.level() >= c.boundary) c.is = kind::leaf;
+    }
+
+    std::int16_t boundary_of(const task& child) const noexcept {
+        if (set_.boundary > 0) return static_cast<std::int16_t>(set_.boundary);
+        const int declared = child.hint().children;
+        const auto degree = static_cast<std::uint64_t>(declared > 1 ? declared : set_.degree);
+        const double bytes = set_.bytes > 0 ? set_.bytes : static_cast<double>(child.hint().bytes);
+        const int level = bi_tier::boundary_level(degree, static_cast<std::uint64_t>(count_),
+                                                  static_cast<std::uint64_t>(bytes),
+                                                  static_cast<std::uint64_t>(set_.cache));
+        return static_cast<std::int16_t>(level + set_.first - 1);
+    }
+
+    /// Eq. 3.6. Without a counter only leaves are taken to touch what they declare.
+    void add_to_parent(task& t, part& own, const usage& used) noexcept {
+        const std::uint64_t below = own.sum.load_relaxed(); // its children have ended
+        const std::uint64_t alone = used.misses ? *used.misses * line_bytes
+                                    : below > 0 ? 0
+                                                : static_cast<std::uint64_t>(t.hint().bytes);
+        measured_->insert(t.id(), below + alone);
+        // The parent of a child of somebody else's group may have ended.
+        if (t.in() != nullptr && t.in()->owner() == t.parent())
+            t.parent()->data<part>().sum.add(below + alone);
+    }
+
+    static constexpr std::uint64_t line_bytes = 64;
+
+    settings set_;
+    bool random_ = false; // L_b = 0
+    policy_context* context_ = nullptr;
+    places intra_, free_;
+    int count_ = 0;
+    std::unique_ptr<one_socket[]> sockets_;
+    std::unique_ptr<worker_part[]> mine_;
+    std::unique_ptr<soid_table> measured_;
+    queue::cell<bool> has_free_;
+};
+
+} // namespace
+
+extern constinit const policy_entry cab_entry{
+    .name = "cab",
+    .summary = "subtrees that fit the last-level cache, one at a time on each socket",
+    .source = "Chen & Guo 2017, chapter 3",
+    .wants = "bytes and children of tasks; or iterations",
+    .helps = "several sockets, and divide and conquer over data that neighbouring tasks share",
+    .knobs = cab_knobs,
+    .make = [](const knob_values& values) -> std::unique_ptr<policy> {
+        const auto number = [&](const char* key) { return static_cast<int>(values.integer(key)); };
+        return std::make_unique<cab>(settings{.mode = values.is("mode", "fto")   ? partition::fto
+                                                      : values.is("mode", "gto") ? partition::gto
+                                                                                 : partition::profile,
+                                              .boundary = number("boundary"),
+                                              .first = number("first"),
+                                              .degree = number("degree"),
+                                              .main = number("main"),
+                                              .bytes = static_cast<double>(values.integer("bytes")),
+                                              .cache = static_cast<double>(values.integer("cache")),
+                                              .subtrees = number("subtrees"),
+                                              .socket = number("socket"),
+                                              .even = values.is("alloc", "even"),
+                                              .lazy = values.is("zone", "lazy")});
+    },
+};
+
+} // namespace weft::policies

@@ -1,0 +1,389 @@
+// CAB without an engine: where a tree is cut, by the vectors of Chen & Guo 2017, chapter 3, and who may take
+// what.
+#include "policy/bi_tier.hpp"
+#include "policy/fake_context.hpp"
+#include "policy/registry.hpp"
+#include "policy/socket_groups.hpp"
+#include "policy/soid_table.hpp"
+
+#include "machine/load.hpp"
+
+#include <gtest/gtest.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <deque>
+#include <map>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace weft {
+namespace {
+
+using bi_tier::boundary_level;
+using bi_tier::tier;
+using test::fake_context;
+
+constexpr std::uint64_t mega = 1 << 20;
+
+// ---- Eq. 3.4
+
+TEST(cab_boundary, heat_of_the_book) {
+    EXPECT_EQ(boundary_level(2, 4, 3072 * 2048 * 16, 6 * mega), 5);
+    EXPECT_EQ(boundary_level(2, 2, 0, 6 * mega), 2); // Fig. 3.4: two subtrees
+}
+
+TEST(cab_boundary, heat_of_all_sizes) {
+    const std::map<std::pair<std::uint64_t, std::uint64_t>, int> expected = {
+        {{512, 512}, 3},   {{1024, 512}, 3},  {{1024, 1024}, 3}, {{2048, 1024}, 4},
+        {{2048, 2048}, 5}, {{3072, 2048}, 5}, {{4096, 2048}, 6}, {{4096, 4096}, 7}};
+    for (const auto& [size, level] : expected) {
+        const std::uint64_t bytes = size.first * size.second * 16;
+        EXPECT_EQ(boundary_level(2, 4, bytes, 6 * mega), level) << size.first << " x " << size.second;
+        EXPECT_LE(bytes >> (level - 1), 6 * mega);
+    }
+}
+
+TEST(cab_boundary, other_degrees_and_machines) {
+    EXPECT_EQ(boundary_level(2, 2, 32 * mega, 8 * mega), 3);
+    EXPECT_EQ(boundary_level(4, 4, 96 * mega, 6 * mega), 3);
+    EXPECT_EQ(boundary_level(3, 4, 96 * mega, 6 * mega), 4);
+    EXPECT_EQ(boundary_level(2, 8, 4 * mega, 30 * mega), 4);
+    EXPECT_EQ(boundary_level(2, 6, 100 * mega, 30 * mega), 4);
+    EXPECT_EQ(boundary_level(2, 1, 100 * mega, 6 * mega), 0);
+}
+
+TEST(cab_boundary, strange_values) {
+    EXPECT_EQ(boundary_level(1, 4, 96 * mega, 6 * mega), 0);
+    EXPECT_EQ(boundary_level(0, 4, 96 * mega, 6 * mega), 0);
+    EXPECT_EQ(boundary_level(2, 4, 96 * mega, 0), 3);
+    EXPECT_EQ(boundary_level(2, 4, 0, 0), 3);
+    EXPECT_EQ(boundary_level(2, 4, ~std::uint64_t{0}, 1), 65);
+}
+
+// ---- Eq. 3.5 and the classes of 3.4.2.3
+
+struct classes {
+    int inter = 0, leaves = 0, intra = 0;
+    std::map<double, int> by_megabytes; ///< leaves
+    bool operator==(const classes&) const = default;
+};
+
+/// Heat by halves, or irregular: one half in quarters, of which one again so.
+void classify(classes& into, double parent, double rows, bool irregular, bool in_quarters, double capacity,
+              bool below = false) {
+    constexpr double row = 512 * 16;
+    const double bytes = rows * row;
+    const tier is = below ? tier::intra : bi_tier::tier_of(parent, bytes, capacity);
+    if (is == tier::inter) ++into.inter;
+    if (is == tier::intra) ++into.intra;
+    if (is == tier::leaf) {
+        ++into.leaves;
+        ++into.by_megabytes[bytes / static_cast<double>(mega)];
+    }
+    if (rows <= 8) return;
+    below = is != tier::inter;
+    if (!irregular) {
+        for (int i = 0; i < 2; ++i) classify(into, bytes, rows / 2, false, false, capacity, below);
+    } else if (!in_quarters) {
+        classify(into, bytes, rows / 2, true, true, capacity, below);
+        classify(into, bytes, rows / 2, true, false, capacity, below);
+    } else {
+        for (int i = 0; i < 4; ++i) classify(into, bytes, rows / 4, true, i == 2, capacity, below);
+    }
+}
+
+classes classes_of(double rows, bool irregular = false, double capacity = 6 * mega) {
+    classes c;
+    classify(c, 1e300, rows, irregular, false, capacity);
+    return c;
+}
+
+TEST(cab_classes, heat) {
+    EXPECT_EQ(classes_of(512), (classes{0, 1, 126, {{4, 1}}}));
+    EXPECT_EQ(classes_of(1024), (classes{1, 2, 252, {{4, 2}}}));
+    EXPECT_EQ(classes_of(2048), (classes{3, 4, 504, {{4, 4}}}));
+    EXPECT_EQ(classes_of(4096), (classes{7, 8, 1008, {{4, 8}}}));
+    EXPECT_EQ(classes_of(8192), (classes{15, 16, 2016, {{4, 16}}}));
+}
+
+TEST(cab_classes, irregular_heat) {
+    const auto without_intra = [](classes c) { return c.intra = 0, c; };
+    EXPECT_EQ(without_intra(classes_of(2048, true)), (classes{3, 6, 0, {{2, 4}, {4, 2}}}));
+    EXPECT_EQ(without_intra(classes_of(4096, true)), (classes{5, 10, 0, {{4, 6}, {2, 4}}}));
+    EXPECT_EQ(without_intra(classes_of(8192, true)), (classes{11, 20, 0, {{4, 12}, {2, 8}}}));
+}
+
+TEST(cab_classes, at_least_a_subtree_for_each_socket) {
+    const double total = 1024 * 512 * 16;
+    EXPECT_EQ(bi_tier::capacity_for(6 * mega, total, 0), 6 * mega);
+    EXPECT_EQ(classes_of(1024, false, bi_tier::capacity_for(6 * mega, total, 4)).leaves, 4);
+    EXPECT_EQ(bi_tier::capacity_for(6 * mega, 100 * mega, 4), 6 * mega);
+    EXPECT_EQ(bi_tier::capacity_for(0, 100 * mega, 4), 25 * mega);
+}
+
+TEST(cab_classes, what_is_as_large_as_the_cache_fits) {
+    EXPECT_EQ(bi_tier::tier_of(12, 6, 6), tier::leaf);
+    EXPECT_EQ(bi_tier::tier_of(6, 3, 6), tier::intra);
+    EXPECT_EQ(bi_tier::tier_of(6, 7, 6), tier::intra); // noise
+}
+
+TEST(cab_table, keeps_what_was_measured) {
+    soid_table t(4);
+    EXPECT_EQ(t.find(5), 0U);
+    t.insert(5, 100);
+    t.insert(21, 7); // the same place
+    t.insert(5, 200);
+    t.insert(0, 9);
+    EXPECT_EQ(t.find(5), 200U);
+    EXPECT_EQ(t.find(21), 7U);
+    EXPECT_EQ(t.find(0), 0U);
+    for (std::uint64_t id = 100; id < 200; ++id) t.insert(id, id); // more than there are places
+    EXPECT_EQ(t.find(5), 200U);
+}
+
+// ---- who may take what: two sockets of two cores
+
+class cab : public testing::Test {
+protected:
+    void attach(const std::string& spec, int workers = 4) {
+        context = std::make_unique<fake_context>(workers);
+        scheduler = make_policy(spec);
+        need = scheduler->attach(on, *context);
+    }
+
+    struct record {
+        task t{};
+        alignas(std::max_align_t) std::byte bytes[max_task_bytes]{}; ///< right behind it
+    };
+    task& root() {
+        task& t = tasks.emplace_back().t;
+        scheduler->ready(0, t, why::root);
+        EXPECT_EQ(scheduler->next(0, false).t, &t);
+        scheduler->started(0, t);
+        t.state_ = task_state::running;
+        return t;
+    }
+    task& child_of(task& parent, std::size_t bytes = 0) {
+        task& t = tasks.emplace_back().t;
+        t.parent_ = &parent;
+        t.level_ = parent.level_ + 1;
+        t.hint_.bytes = bytes;
+        group& g = groups.emplace_back();
+        g.owner_ = &parent;
+        t.group_ = &g;
+        t.id_ = ids++;
+        return t;
+    }
+    /// A child that `w` spawns and offers.
+    task& offer(worker_id w, task& parent, std::size_t bytes = 0) {
+        task& t = child_of(parent, bytes);
+        EXPECT_EQ(scheduler->spawn(w, parent, t), order::parent_first);
+        last = scheduler->ready(w, t, why::spawned);
+        return t;
+    }
+    void start(worker_id w, task& t) {
+        EXPECT_EQ(scheduler->next(w, true).t, &t);
+        scheduler->started(w, t);
+        t.state_ = task_state::running;
+    }
+    void finish(worker_id w, task& t) { scheduler->finished(w, t, {}); }
+
+    const machine on = load_synthetic("pack:2 [numa] l3:1 core:2 pu:1");
+    std::unique_ptr<fake_context> context;
+    std::unique_ptr<policy> scheduler;
+    requirements need;
+    std::deque<record> tasks;
+    std::deque<group> groups;
+    placed last;
+    std::uint64_t ids = 100;
+};
+
+TEST_F(cab, sockets_are_what_shares_a_cache) {
+    attach("cab");
+    const auto groups_of = [&](int size) {
+        std::vector<int> sizes;
+        for (const workers g : socket_groups(on, *context, size)) sizes.push_back(g.size());
+        return sizes;
+    };
+    EXPECT_EQ(groups_of(0), (std::vector{2, 2}));
+    EXPECT_EQ(groups_of(3), (std::vector{3, 1}));
+    context->cores = {0, 1, 2, 0}; // uneven, and a core that comes again
+    EXPECT_EQ(groups_of(0), (std::vector{2, 1, 1}));
+}
+
+TEST_F(cab, only_heads_take_inter_socket_tasks) {
+    attach("cab:boundary=1");
+    task& main = root();
+    task& a = offer(0, main);
+    EXPECT_EQ(last.who.first, 0);
+    EXPECT_EQ(last.who.size(), 1);
+    ASSERT_EQ(context->woken.size(), 1U); // the other head
+    EXPECT_EQ(context->woken[0].first, 2);
+    for (const worker_id w : {1, 3})
+        for (const bool last_look : {false, true}) EXPECT_EQ(scheduler->next(w, last_look).t, nullptr);
+    start(2, a);
+}
+
+TEST_F(cab, a_socket_works_on_one_subtree_at_a_time) {
+    attach("cab:boundary=1");
+    task& main = root();
+    task& a = offer(0, main);
+    task& b = offer(0, main);
+    task& c = offer(0, main);
+    start(0, a); // the oldest
+    EXPECT_EQ(scheduler->next(0, true).t, nullptr);
+    start(2, b);
+    EXPECT_EQ(scheduler->next(2, true).t, nullptr);
+    finish(1, a); // its last task ran there
+    ASSERT_FALSE(context->woken.empty());
+    EXPECT_EQ(context->woken.back().first, 0);
+    start(0, c);
+}
+
+TEST_F(cab, a_task_above_the_boundary_is_taken_by_a_busy_socket) {
+    attach("cab:boundary=2");
+    task& main = root();
+    task& left = offer(0, main);
+    task& right = offer(0, main);
+    start(0, left);
+    task& leaf = offer(0, left);
+    EXPECT_EQ(scheduler->next(0, false).t, &right); // first in, first out
+    scheduler->started(0, right);
+    right.state_ = task_state::running;
+    task& later = offer(0, right);
+    start(0, leaf);
+    EXPECT_EQ(scheduler->next(0, true).t, nullptr); // `later` is kept back
+    left.state_ = task_state::suspended;
+    scheduler->ready(1, left, why::joined); // it goes on where it began
+    EXPECT_EQ(scheduler->next(0, false).t, &left);
+    start(2, later);
+}
+
+TEST_F(cab, what_waits_for_a_lock_shares_its_socket) {
+    attach("cab:boundary=1");
+    task& main = root();
+    task& a = offer(0, main);
+    task& b = offer(0, main);
+    start(0, a);
+    scheduler->blocked(0, a, why::joined);
+    EXPECT_EQ(scheduler->next(0, true).t, nullptr);
+    context->woken.clear();
+    scheduler->blocked(0, a, why::unblocked);
+    ASSERT_EQ(context->woken.size(), 1U);
+    start(0, b);
+    a.state_ = task_state::suspended;
+    scheduler->ready(2, a, why::unblocked); // on another socket
+    EXPECT_EQ(scheduler->next(2, true).t, nullptr);
+    EXPECT_EQ(scheduler->next(1, false).t, &a);
+}
+
+TEST_F(cab, a_subtree_stays_on_its_socket) {
+    attach("cab:boundary=1,zone=reported");
+    task& main = root();
+    task& a = offer(0, main);
+    start(2, a);
+    task& child = child_of(a);
+    EXPECT_EQ(scheduler->spawn(2, a, child), order::child_first);
+    a.state_ = task_state::suspended;
+    const placed at = scheduler->ready(2, a, why::continuation);
+    EXPECT_EQ(at.who.first, 2);
+    EXPECT_EQ(at.who.size(), 2);
+    for (const worker_id w : {0, 1}) EXPECT_EQ(scheduler->next(w, true).t, nullptr);
+    EXPECT_EQ(scheduler->next(3, true).t, &a);
+}
+
+TEST_F(cab, frames_of_a_subtree_are_asked_for_on_its_socket_only) {
+    attach("cab:boundary=1");
+    EXPECT_FALSE(need.lazy);
+    task& main = root();
+    task& a = offer(0, main);
+    start(2, a);
+    EXPECT_EQ(scheduler->spawn(2, a, child_of(a)), order::lazy);
+    EXPECT_EQ(scheduler->victims(3).first, 2);
+    EXPECT_EQ(scheduler->victims(3).size(), 2);
+    const pick got = scheduler->next(3, false);
+    EXPECT_TRUE(got.ask);
+    EXPECT_EQ(got.from, 2);
+    EXPECT_FALSE(scheduler->next(1, false).ask);
+    record& frame = tasks.emplace_back(); // that of `a`, as the engine makes it
+    std::memcpy(static_cast<void*>(frame.bytes), static_cast<void*>(&a + 1), need.task_bytes);
+    scheduler->ready(3, frame.t, why::exposed);
+    EXPECT_EQ(scheduler->next(3, false).t, &frame.t);
+    scheduler->started(3, frame.t);
+    context->woken.clear();
+    finish(3, frame.t);
+    EXPECT_TRUE(context->woken.empty()); // the socket is busy until `a` has ended
+    finish(2, a);
+    EXPECT_EQ(context->woken.size(), 1U);
+}
+
+TEST_F(cab, random_stealing_where_there_is_one_socket_or_no_boundary) {
+    attach("cab:boundary=0");
+    EXPECT_TRUE(need.lazy);
+    attach("cab:socket=4");
+    EXPECT_TRUE(need.lazy);
+    attach("cab:boundary=0,zone=reported");
+    EXPECT_FALSE(need.lazy);
+}
+
+TEST_F(cab, a_child_of_another_tasks_group_is_free) {
+    attach("cab:boundary=1");
+    task& main = root();
+    task& a = offer(0, main);
+    start(0, a);
+    task& child = child_of(a);
+    child.group_->owner_ = &main;
+    EXPECT_EQ(scheduler->spawn(0, a, child), order::child_first);
+    scheduler->ready(0, child, why::yielded);
+    EXPECT_EQ(scheduler->next(3, true).t, &child);
+}
+
+TEST_F(cab, declared_bytes_decide) {
+    attach("cab:mode=gto,cache=1000");
+    task& main = root();
+    task& top = offer(0, main, 4000);
+    start(0, top);
+    task& half = offer(0, top); // 2000: half of it, since it does not say
+    start(0, half);
+    task& leaf = offer(0, half, 1000);
+    start(0, leaf);
+    EXPECT_EQ(scheduler->spawn(0, leaf, child_of(leaf)), order::lazy);
+}
+
+TEST_F(cab, the_second_iteration_knows_what_the_first_measured) {
+    attach("cab:mode=profile,cache=64000,subtrees=0");
+    EXPECT_TRUE(need.identity);
+    task& main = root();
+    scheduler->iteration(0, main, 0);
+    const auto run = [&](int k) {
+        ids = 100;
+        task& top = offer(0, main);
+        scheduler->next(0, true);
+        scheduler->started(0, top);
+        top.state_ = task_state::running;
+        for (int i = 0; i < 2; ++i) {
+            task& half = offer(0, top);
+            EXPECT_EQ(scheduler->next(k == 0 ? 1 : 0, true).t, &half); // by anybody, or by a head
+            scheduler->started(0, half);
+            half.state_ = task_state::running;
+            const order below = scheduler->spawn(0, half, child_of(half));
+            EXPECT_EQ(below, k == 0 ? order::parent_first : order::lazy);
+            usage used;
+            used.misses = 500 * (1 + static_cast<std::uint64_t>(i)); // 32000 and 64000 bytes
+            scheduler->finished(0, half, used);
+        }
+        usage used;
+        used.misses = 0;
+        scheduler->finished(0, top, used);
+    };
+    run(0);
+    scheduler->iteration(0, main, 1);
+    run(1);
+}
+
+} // namespace
+} // namespace weft
