@@ -125,6 +125,7 @@ public:
         if (set_.mode == partition::profile) measured_ = std::make_unique<soid_table>();
         return {.task_bytes = sizeof(part),
                 .lazy = random_ && set_.lazy,
+                .own_misses = set_.mode == partition::profile,
                 .identity = set_.mode == partition::profile,
                 .demotable = true,
                 .resizable = false};
@@ -444,12 +445,11 @@ private:
         return static_cast<std::int16_t>(level + set_.first - 1);
     }
 
-    /// Eq. 3.6. Without a counter only leaves are taken to touch what they declare.
+    /// Eq. 3.6. Where nothing was counted, leaves are taken to touch what they declare.
     void add_to_parent(task& t, part& own, const usage& used) noexcept {
         const std::uint64_t below = own.sum.load_relaxed(); // its children have ended
-        const std::uint64_t alone = used.misses ? *used.misses * line_bytes
-                                    : below > 0 ? 0
-                                                : static_cast<std::uint64_t>(t.hint().bytes);
+        std::uint64_t alone = used.misses.value_or(0) * line_bytes;
+        if (below + alone == 0) alone = t.hint().bytes;
         measured_->insert(t.id(), below + alone);
         // The parent of a child of somebody else's group may have ended.
         if (t.in() != nullptr && t.in()->owner() == t.parent())
