@@ -1,8 +1,8 @@
 #include "policy/bi_tier.hpp"
+#include "policy/id_table.hpp"
 #include "policy/places.hpp"
 #include "policy/registry.hpp"
 #include "policy/socket_groups.hpp"
-#include "policy/soid_table.hpp"
 
 #include "queue/cell.hpp"
 #include "queue/locked_list.hpp"
@@ -122,7 +122,7 @@ public:
         find_cache(m);
         if (set_.subtrees < 0) set_.subtrees = count_;
         random_ = count_ < 2 || (set_.mode == partition::fto && set_.boundary == 0);
-        if (set_.mode == partition::profile) measured_ = std::make_unique<soid_table>();
+        if (set_.mode == partition::profile) measured_ = std::make_unique<id_table>();
         return {.task_bytes = sizeof(part),
                 .lazy = random_ && set_.lazy,
                 .own_misses = set_.mode == partition::profile,
@@ -465,7 +465,7 @@ private:
     int count_ = 0;
     std::unique_ptr<one_socket[]> sockets_;
     std::unique_ptr<worker_part[]> mine_;
-    std::unique_ptr<soid_table> measured_;
+    std::unique_ptr<id_table> measured_;
     queue::cell<bool> has_free_;
 };
 

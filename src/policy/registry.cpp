@@ -33,6 +33,9 @@
     entry(pdf) \
     entry(cpdf) \
     entry(cab) \
+    entry(static) \
+    entry(dynamic) \
+    entry(constrained) \
     entry(chaos)
 // clang-format on
 

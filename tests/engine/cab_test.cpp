@@ -108,8 +108,12 @@ double bound_of_tree(int boundary) {
         .bi_tier;
 }
 
-/// The expected times are those of a simulation in ticks, in which a steal takes one. Here it takes none:
-/// with four subtrees the lower bound is 3 levels and a quarter of 783, and 200 is what it takes.
+/// The expected times are those of a simulation in ticks, in which going on with a parent below the boundary
+/// takes one. Here that takes nothing, which is up to 4 % less: with one subtree, say, 63 inner tasks and 64
+/// leaves make at least 784 on four cores.
+///
+/// Eq. 3.13 counts on a subtree for each socket: with fewer of them the time of one of them alone
+/// exceeds 3.16.
 TEST(cab, times_for_every_boundary) {
     constexpr std::array<double, 7> expected = {816, 408, 208, 208, 212, 408, 800};
     for (int boundary = 1; boundary <= 7; ++boundary) {
@@ -119,8 +123,9 @@ TEST(cab, times_for_every_boundary) {
                 const auto [took, seen] = run_tree(spec, boundary, seed);
                 const double of = expected[static_cast<std::size_t>(boundary - 1)];
                 EXPECT_LE(static_cast<double>(took), 1.03 * of) << spec << " seed " << seed;
-                EXPECT_GE(static_cast<double>(took), (boundary == 3 ? 0.96 : 0.97) * of) << spec;
-                EXPECT_LE(static_cast<double>(took), bound_of_tree(boundary)) << spec;
+                EXPECT_GE(static_cast<double>(took), 0.96 * of) << spec;
+                const double bound = bound_of_tree(boundary);
+                if (boundary >= 3) { EXPECT_LE(static_cast<double>(took), bound) << spec; }
             }
         }
     }

@@ -96,6 +96,11 @@ inline const std::vector<std::string> all_policies = {
     "cab:socket=2,boundary=2,zone=reported",
     "cab:socket=2,mode=gto",
     "cab:socket=2,mode=profile,alloc=even",
+    "static",
+    "static:pieces=3",
+    "dynamic",
+    "dynamic:pieces=1",
+    "constrained",
 };
 
 /// Under which an idle worker gets the second half of a join while the first still runs.
@@ -112,6 +117,9 @@ inline const std::vector<std::string> parallel_policies = {
     "pws",
     "pdf",
     "cab",
+    "static",
+    "dynamic",
+    "constrained",
 };
 // clang-format on
 

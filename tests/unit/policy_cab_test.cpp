@@ -2,9 +2,9 @@
 // what.
 #include "policy/bi_tier.hpp"
 #include "policy/fake_context.hpp"
+#include "policy/id_table.hpp"
 #include "policy/registry.hpp"
 #include "policy/socket_groups.hpp"
-#include "policy/soid_table.hpp"
 
 #include "machine/load.hpp"
 
@@ -132,7 +132,7 @@ TEST(cab_classes, what_is_as_large_as_the_cache_fits) {
 }
 
 TEST(cab_table, keeps_what_was_measured) {
-    soid_table t(4);
+    id_table t(4);
     EXPECT_EQ(t.find(5), 0U);
     t.insert(5, 100);
     t.insert(21, 7); // the same place

@@ -282,6 +282,8 @@ INSTANTIATE_TEST_SUITE_P(policies, policy_order_fairness,
                                          "steal-parent-first", "steal-parent-first:order=fifo", "share",
                                          "share:order=lifo", "slaw", "mts", "mts:spawn=child-first", "pws",
                                          "hws", "hws:leader=helps", "pdf", "cpdf"));
+                                         "share:order=lifo", "cab", "cab:boundary=2,socket=1", "static",
+                                         "dynamic", "constrained"));
 
 // ---- one by one
 

@@ -66,7 +66,8 @@ void wait_as_worker(group& g) {
         if (me.silent_) expose_all(w);
         if (w.slow) [[unlikely]]
             w.eng.waits_for(w, "the children of its group", &g);
-        suspend(w, why::joined, sleep_in_group, &g, &me);
+        // Whom it waits for in a future, a graph or another runtime is no child of its own.
+        suspend(w, g.apart_ ? why::unblocked : why::joined, sleep_in_group, &g, &me);
         reopen(g);
         g.flags_.fetch_and(~group::flag_waiting, std::memory_order_relaxed);
     } else if (then == after_wait::requeue) {

@@ -143,6 +143,7 @@ void run_root(engine& e, impl::body b) {
     worker* w = impl::hot_self();
     if (w && &w->eng == &e) return b.run(b.closure);
     group g;
+    g.apart_ = true;
     task& t = make_task(nullptr, e, 0, 1);
     t.call_ = b.run;
     t.closure_ = b.closure;

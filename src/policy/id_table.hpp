@@ -6,15 +6,15 @@
 #include <cstdint>
 #include <memory>
 
-/// What an iteration has measured of each task, by the task's identity, for the iterations after it.
+/// A word for each task by its identity: what one iteration has found out, for the iterations after it.
 ///
 /// Open addressing in a table that never grows: hooks allocate nothing. Who finds no place within the reach
 /// of a probe is forgotten, and is for the policy a task that was never measured.
 namespace weft {
 
-class soid_table {
+class id_table {
 public:
-    explicit soid_table(int bits = 16)
+    explicit id_table(int bits = 16)
         : mask_((std::size_t{1} << bits) - 1)
         , entries_(std::make_unique<entry[]>(mask_ + 1)) {}
 

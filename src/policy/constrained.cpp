@@ -1,0 +1,191 @@
+#include "policy/id_table.hpp"
+#include "policy/places.hpp"
+#include "policy/registry.hpp"
+
+#include "queue/locked_list.hpp"
+#include "queue/sync.hpp"
+
+#include <cstdint>
+#include <memory>
+
+/// Constrained stealing: an iterative program's steals are traced, and replayed in later iterations.
+///
+///   J. Lifflander, S. Krishnamoorthy, L. V. Kale: Steal Tree: low-overhead tracing of work stealing
+///   schedulers. PLDI 2013; Optimizing data locality for fork/join programs using constrained work stealing.
+///   SC 2014. As a base line in S. Shiina's thesis (U. Tokyo 2021, appendix B).
+///
+/// Iteration 1 is child-first random stealing. A steal is noted by what was stolen, the rest of a task after
+/// its n-th stop, and by whom. In the next `relaxed` iterations (RelWS) a rest that was stolen goes to its
+/// thief at once, and whoever is idle steals nevertheless, by which the trace is revised. After those (StOWS)
+/// every task goes where the trace says, and nobody steals.
+///
+/// Where the source leaves it open:
+///
+/// - A task that has waited goes on where it stopped, unless the trace says otherwise; the root where its
+/// first
+///   iteration began, or its first child would move with it each time.
+/// - What belongs to no iteration (roots before they mark one, other roots, graphs) is stolen at random,
+/// always.
+/// - Waiting for anything but children, and yielding, is no part of the trace: such a task goes on where it
+/// was.
+namespace weft::policies {
+namespace {
+
+constexpr knob constrained_knobs[] = {
+    {"relaxed", "5", "0..1000000", "iterations that are replayed with steals, before those without"},
+};
+
+enum class phase : std::uint8_t { none, traced, relaxed, strict };
+
+struct part {           ///< of a task's bytes; no task is silent
+    std::int32_t ran;   ///< worker + 1 that runs it, or ran it last
+    std::int32_t home;  ///< root: worker + 1 of the first iteration
+    std::int32_t marks; ///< root: iterations so far
+    std::uint16_t stops;
+    phase in;
+};
+
+class constrained final : public policy {
+public:
+    explicit constrained(std::int64_t relaxed) : relaxed_(relaxed) {}
+
+    requirements attach(const machine&, policy_context& context) override {
+        context_ = &context;
+        places_.attach(context);
+        mine_ = std::make_unique<worker_part[]>(static_cast<std::size_t>(context.all().size()));
+        thieves_ = std::make_unique<id_table>();
+        return {.task_bytes = sizeof(part), .identity = true, .demotable = true};
+    }
+
+    placed ready(worker_id w, task& t, why reason) override {
+        part& own = t.data<part>();
+        const bool stops = reason == why::continuation || reason == why::joined;
+        if (stops && own.in != phase::none) ++own.stops;
+        const bool returns = own.home > 0 && reason == why::joined;
+        if (own.in == phase::none || (own.in == phase::traced && !returns)) return places_.put(w, t, reason);
+        if (reason == why::yielded || reason == why::preempted) {
+            if (own.in == phase::relaxed) return places_.put(w, t, reason);
+            ++of(w).yields;
+            of(w).arrivals.push_back(&t);
+            return {w, {w, w + 1}};
+        }
+        worker_id to = reason == why::joined || reason == why::unblocked ? own.ran - 1 : w;
+        if (returns)
+            to = own.home - 1;
+        else if (const std::uint64_t thief = stops ? thieves_->find(key(t)) : 0; thief > 0)
+            to = static_cast<worker_id>(thief) - 1;
+        if (to < 0) to = w;
+        const bool stealable = own.in == phase::relaxed && !returns;
+        if (to != w)
+            of(to).arrivals.push_back(&t);
+        else if (stealable)
+            return places_.put(w, t, reason);
+        else
+            of(w).own.push_front(&t);
+        return {to, stealable ? context_->active() : workers{to, to + 1}, to};
+    }
+
+    pick next(worker_id w, bool last_look) override {
+        const pick p = find(w, last_look);
+        if (p.t == nullptr) return p;
+        part& own = p.t->data<part>();
+        // Not what was handed in, or lies at a worker that the task was sent to.
+        const bool stolen = p.from != w && p.from < places_.workers_in_all();
+        if (stolen && (own.in == phase::traced || own.in == phase::relaxed) && own.stops > 0)
+            thieves_->insert(key(*p.t), static_cast<std::uint64_t>(w) + 1);
+        own.ran = w + 1;
+        return p;
+    }
+
+    order spawn(worker_id, task& parent, task& child) override {
+        child.data<part>().in = parent.data<part>().in;
+        return order::child_first;
+    }
+
+    void started(worker_id w, task& t) override { t.data<part>().ran = w + 1; }
+
+    void iteration(worker_id w, task& root, int) override {
+        part& own = root.data<part>();
+        if (own.home == 0) own.home = w + 1;
+        own.stops = 0;
+        own.in = own.marks == 0 ? phase::traced : own.marks <= relaxed_ ? phase::relaxed : phase::strict;
+        ++own.marks;
+    }
+
+private:
+    struct alignas(queue::k_cache_line_bytes) worker_part {
+        queue::locked_list<task> arrivals; // sent here; anybody puts in, and takes what is relaxed
+        queue::locked_list<task> own;      // strict, youngest first; the worker's
+        unsigned turns = 0;                // the worker's alone, as what follows
+        unsigned yields = 0;               // since the last call that left its own alone
+    };
+
+    worker_part& of(worker_id w) noexcept { return mine_[static_cast<std::size_t>(w)]; }
+
+    /// The rest of a task after its n-th stop. Identities are hashes already.
+    static std::uint64_t key(const task& t) noexcept {
+        const std::uint64_t stops = const_cast<task&>(t).data<part>().stops;
+        return t.id() + stops * 0x9e3779b97f4a7c15U;
+    }
+
+    task* own_of(worker_part& me) noexcept {
+        if (task* const t = me.own.try_pop_front()) return t;
+        return me.arrivals.try_pop_front();
+    }
+
+    /// What was sent to `v`, and was not its own work before, is there for everybody in a relaxed iteration.
+    task* look_at_arrivals(worker_id v) {
+        return of(v).arrivals.pop_first_if([](const task& t) {
+            const part& own = const_cast<task&>(t).data<part>();
+            return own.in == phase::relaxed && own.home == 0;
+        });
+    }
+
+    pick find(worker_id w, bool last_look) {
+        worker_part& me = of(w);
+        const bool fair = ++me.turns % places::turns_to_fair == 0;
+        const bool skips = me.yields >= places::yields_to_look && !last_look;
+        if (skips) me.yields = 0;
+        if (!fair && !skips)
+            if (task* const t = me.own.try_pop_front()) return {t, w};
+        if (fair && !skips && me.turns / places::turns_to_fair % 2 == 0)
+            if (task* const t = me.arrivals.try_pop_front()) return {t, w};
+        if (const pick p = places_.own(w, last_look); p.t != nullptr) return p;
+        if (!skips)
+            if (task* const t = own_of(me)) return {t, w};
+        const worker_id victim = places_.random_victim(w);
+        if (victim < 0) return {};
+        if (!last_look) {
+            if (task* const t = look_at_arrivals(victim)) return {t, victim};
+            return {places_.look(victim).t, victim};
+        }
+        const int count = places_.workers_in_all();
+        for (int i = 0; i < count; ++i) {
+            const worker_id v = (victim + i) % count;
+            if (task* const t = v == w ? nullptr : look_at_arrivals(v)) return {t, v};
+        }
+        return places_.look_everywhere(w, victim);
+    }
+
+    const std::int64_t relaxed_;
+    policy_context* context_ = nullptr;
+    places places_;
+    std::unique_ptr<worker_part[]> mine_;
+    std::unique_ptr<id_table> thieves_;
+};
+
+} // namespace
+
+extern constinit const policy_entry constrained_entry{
+    .name = "constrained",
+    .summary = "steals of the first iterations are replayed in the later ones",
+    .source = "Lifflander et al., PLDI 2013 and SC 2014; Shiina 2021, appendix B",
+    .wants = "iterations",
+    .helps = "programs that do the same on the same data again and again",
+    .knobs = constrained_knobs,
+    .make = [](const knob_values& values) -> std::unique_ptr<policy> {
+        return std::make_unique<constrained>(values.integer("relaxed"));
+    },
+};
+
+} // namespace weft::policies

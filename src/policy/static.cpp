@@ -1,0 +1,33 @@
+#include "policy/loop_pieces.hpp"
+#include "policy/registry.hpp"
+
+/// Loops are dealt out to the workers before they begin, and stay there: `schedule(static)`.
+///
+///   OpenMP Application Programming Interface 5.2, 11.5.3; in S. Shiina's thesis (U. Tokyo 2021, 4.4.1) what
+///   is compared with on regular loops.
+///
+/// OpenMP's chunk is a number of iterations; here a loop is cut into so many pieces for each worker, since a
+/// policy is not told how long a loop is. Piece i goes to worker i modulo their number and is never stolen,
+/// so a loop that runs again finds its data where it left them.
+namespace weft::policies {
+namespace {
+
+constexpr knob static_knobs[] = {
+    {"pieces", "1", "1..10000", "pieces of a loop for each worker, dealt out in turn"},
+};
+
+} // namespace
+
+extern constinit const policy_entry static_entry{
+    .name = "static",
+    .summary = "loops dealt out to the workers beforehand; other tasks stolen at random",
+    .source = "OpenMP 5.2, schedule(static)",
+    .helps = "loops whose iterations all take equally long, above all if they run again and again",
+    .knobs = static_knobs,
+    .make = [](const knob_values& values) -> std::unique_ptr<policy> {
+        return std::make_unique<loop_pieces>(loop_pieces::dealt::in_turn,
+                                             static_cast<int>(values.integer("pieces")));
+    },
+};
+
+} // namespace weft::policies
