@@ -75,7 +75,7 @@ public:
         else if (const std::uint64_t thief = stops ? thieves_->find(key(t)) : 0; thief > 0)
             to = static_cast<worker_id>(thief) - 1;
         if (to < 0) to = w;
-        const bool stealable = own.in == phase::relaxed && !returns;
+        const bool stealable = own.in == phase::relaxed && own.home == 0;
         if (to != w)
             of(to).arrivals.push_back(&t);
         else if (stealable)
@@ -133,7 +133,7 @@ private:
         return me.arrivals.try_pop_front();
     }
 
-    /// What was sent to `v`, and was not its own work before, is there for everybody in a relaxed iteration.
+    /// What was sent to `v` in a relaxed iteration is there for everybody; but the root stays.
     task* look_at_arrivals(worker_id v) {
         return of(v).arrivals.pop_first_if([](const task& t) {
             const part& own = const_cast<task&>(t).data<part>();
