@@ -1,0 +1,119 @@
+// Loops under `static` and `dynamic`, and iterations under `constrained`, in the model: who runs what.
+#include "engine/modelled.hpp"
+
+#include <weft/weft.hpp>
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace weft {
+namespace {
+
+using test::equal_cores;
+using test::modelled;
+
+constexpr int workers = 4;
+using placement = std::vector<int>; ///< worker of each iteration
+
+placement run_loop(modelled& m, int n, auto&& cost_of) {
+    placement at(static_cast<std::size_t>(n), -1);
+    m.run([&] {
+        parallel_for(0, n, [&](int i) {
+            cost(cost_of(i));
+            at[static_cast<std::size_t>(i)] = this_task::worker();
+        });
+    });
+    return at;
+}
+
+TEST(loops, static_pieces_are_dealt_out) {
+    for (std::uint64_t seed = 1; seed <= 3; ++seed) {
+        modelled one("static", equal_cores(workers), seed),
+            three("static:pieces=3", equal_cores(workers), seed);
+        const auto uneven = [](int i) { return static_cast<std::uint64_t>(100 + 1000 * (i % 3)); };
+        for (int again = 0; again < 3; ++again) {
+            EXPECT_EQ(run_loop(one, 8, uneven), (placement{0, 0, 1, 1, 2, 2, 3, 3}));
+            EXPECT_EQ(run_loop(three, 12, uneven), (placement{0, 1, 2, 3, 0, 1, 2, 3, 0, 1, 2, 3}));
+        }
+        EXPECT_EQ(run_loop(one, 2, uneven), (placement{0, 1})); // fewer iterations than workers
+    }
+}
+
+TEST(loops, static_pieces_wait_for_their_worker) {
+    modelled m("static", equal_cores(workers));
+    const time_ns took = m.run([] {
+        parallel_for(0, 8, [](int i) { cost(i < 2 ? 1000 : 10); }); // both on worker 0
+    });
+    EXPECT_EQ(took, 2000);
+}
+
+TEST(loops, dynamic_pieces_go_to_who_is_free_first) {
+    modelled m("dynamic", equal_cores(workers));
+    std::array<std::uint64_t, workers> free_at{};
+    const auto uneven = [](int i) { return static_cast<std::uint64_t>(10 + 97 * i % 400); };
+    for (int i = 0; i < 64; ++i) *std::ranges::min_element(free_at) += uneven(i);
+    EXPECT_EQ(m.run([&] { parallel_for(0, 64, [&](int i) { cost(uneven(i)); }); }),
+              static_cast<time_ns>(*std::ranges::max_element(free_at)));
+}
+
+TEST(loops, loops_in_loops_and_other_tasks) {
+    for (const char* spec : {"static", "static:pieces=2", "dynamic", "dynamic:pieces=1"}) {
+        modelled m(spec, equal_cores(workers));
+        int count = 0;
+        m.run([&] {
+            join(
+                [&] {
+                    parallel_for(0, 10, [&](int) {
+                        parallel_for(0, 10, [&](int) { cost(10), ++count; });
+                        join([&] { ++count; }, [&] { ++count; });
+                    });
+                },
+                [&] { parallel_for(0, 10, [&](int) { this_task::yield(), ++count; }); });
+        });
+        EXPECT_EQ(count, 130) << spec;
+    }
+}
+
+/// Worker of each leaf of a tree whose leaves take unequally long.
+void leaves(placement& at, std::size_t from, std::size_t to) {
+    if (to - from == 1) {
+        cost(100 + 37 * from % 200);
+        at[from] = this_task::worker();
+        return;
+    }
+    const std::size_t mid = from + (to - from) / 2;
+    join([&, mid] { leaves(at, from, mid); }, [&, mid] { leaves(at, mid, to); });
+}
+
+TEST(constrained, every_strict_iteration_is_the_same) {
+    constexpr int relaxed = 3, iterations = 8;
+    for (std::uint64_t seed = 1; seed <= 5; ++seed) {
+        const test::cores on{.cores_per_domain = workers, .cost = test::runtime_cost::usual};
+        modelled m(make_policy("constrained:relaxed=" + std::to_string(relaxed)), on.build(), seed);
+        std::vector<placement> of(iterations, placement(64, -1));
+        m.run([&] {
+            for (int k = 0; k < iterations; ++k) {
+                iteration(k);
+                leaves(of[static_cast<std::size_t>(k)], 0, 64);
+            }
+        });
+        for (std::size_t k = relaxed + 2; k < iterations; ++k) EXPECT_EQ(of[k], of[k - 1]) << k;
+        for (int w = 0; w < workers; ++w) EXPECT_GT(std::ranges::count(of.back(), w), 0) << "nobody shared";
+    }
+}
+
+TEST(constrained, without_iterations_it_steals_at_random) {
+    modelled m("constrained", equal_cores(workers)), steal("steal:zone=reported", equal_cores(workers));
+    placement at(64);
+    const time_ns took = m.run([&] { leaves(at, 0, 64); });
+    EXPECT_NEAR(static_cast<double>(took), static_cast<double>(steal.run([&] { leaves(at, 0, 64); })), 400);
+}
+
+} // namespace
+} // namespace weft
