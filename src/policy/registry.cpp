@@ -36,6 +36,8 @@
     entry(static) \
     entry(dynamic) \
     entry(constrained) \
+    entry(laws) \
+    entry(laws_nc) \
     entry(chaos)
 // clang-format on
 

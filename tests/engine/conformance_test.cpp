@@ -48,6 +48,7 @@ std::vector<std::string> every_policy() {
              "constrained:relaxed=0",
              "constrained:relaxed=1",
              "chaos:hold=50,blind=50,of=cab:boundary=3",
+             "laws:tasks=64,tune=off",
              "chaos:hold=50,blind=50,of=share",
              "chaos:hold=50,blind=50,of=steal:zone=reported",
          })

@@ -101,6 +101,8 @@ inline const std::vector<std::string> all_policies = {
     "dynamic",
     "dynamic:pieces=1",
     "constrained",
+    "laws",
+    "laws-nc",
 };
 
 /// Under which an idle worker gets the second half of a join while the first still runs.
@@ -120,6 +122,8 @@ inline const std::vector<std::string> parallel_policies = {
     "static",
     "dynamic",
     "constrained",
+    "laws",
+    "laws-nc",
 };
 // clang-format on
 

@@ -284,6 +284,7 @@ INSTANTIATE_TEST_SUITE_P(policies, policy_order_fairness,
                                          "hws", "hws:leader=helps", "pdf", "cpdf"));
                                          "share:order=lifo", "cab", "cab:boundary=2,socket=1", "static",
                                          "dynamic", "constrained"));
+                                         "share:order=lifo", "laws", "laws-nc"));
 
 // ---- one by one
 
