@@ -15,6 +15,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <utility>
 #include <vector>
 
 /// Locality-aware work stealing (LAWS): the tasks of an iterative program go where their data lie, in
@@ -44,6 +45,7 @@
 /// L4. Whoever brings `open` to 0 wakes the head, so a head may sleep while a subtree runs.
 /// L5. Until a socket has begun with a task of its own in an iteration, it takes none that has data from
 ///     another: sockets get their parts one after the other, and would rob each other of them.
+/// L6. What lies at a socket without an active worker is anybody's.
 ///
 /// Where the book is silent: pools of CF roots are first in first out, and other sockets take at the opposite
 /// end; in the first iteration, whose tasks are far more, a socket takes its youngest, or it would keep the
@@ -82,7 +84,8 @@ public:
                 .group_bytes = sizeof(group_part),
                 .own_misses = settings_.packs,
                 .identity = settings_.packs,
-                .demotable = true};
+                .demotable = true,
+                .resizable = true};
     }
 
     order spawn(worker_id, task& parent, task& child) override {
@@ -181,6 +184,8 @@ public:
         began_ = context_->now();
     }
 
+    void resized(workers active) override { context_->wake(active); }
+
     void finished(worker_id, task& t, const usage& used) override {
         auto& mine = t.data<task_part>();
         if (mine.iterated) owned_.store_release(false); // pairs with claim()
@@ -229,8 +234,8 @@ private:
     };
     struct alignas(queue::k_cache_line_bytes) member { // the worker's alone
         socket* at = nullptr;
-        bool holds = false; // its task counts in `open` of the socket
-        bool idle = false;  // it counts in `idle`
+        socket* holds = nullptr; // in whose `open` its task counts
+        bool idle = false;       // it counts in `idle`
         unsigned turns = 0;
         unsigned yields = 0; // of the socket's tasks, since it last looked elsewhere
     };
@@ -361,7 +366,8 @@ private:
         if (!head_takes_it)
             for (int i = 0; i < count_; ++i)
                 if (i != home && socket_at(i).idle.load_relaxed() > 0) wake_head(socket_at(i));
-        return {s.place + count_, {s.who.first, s.who.first + 1}};
+        const worker_id head = is_left(s) ? 0 : s.who.first;
+        return {s.place + count_, {head, head + 1}};
     }
 
     placed offer_to_socket(worker_id w, task& t, why reason) noexcept {
@@ -381,7 +387,14 @@ private:
         }
         if (is_spread && s.tasks.size() > 1 && may_cross()) call_another(s);
         // Others are not in this range: who is told of a task and may not take it (L5) tells nobody else.
-        return {s.place, s.who};
+        return {s.place, is_left(s) ? context_->active() : s.who};
+    }
+
+    /// None of its workers is active, since the head is the lowest: anybody takes what lies there. Whoever
+    /// has put something there asks after that; if the workers leave later, resized() comes later.
+    bool is_left(const socket& s) const noexcept {
+        queue::std_sync::fence(std::memory_order::seq_cst); // pairs with that of the engine before resized()
+        return s.who.first >= context_->active().last;
     }
 
     /// There is more than the socket takes at once.
@@ -400,13 +413,14 @@ private:
 
     /// The caller's last task has ended, or waits.
     void leave(worker_id w, member& m) noexcept {
-        if (!m.holds) return;
-        m.holds = false;
-        if (m.at->open.add(-1) == 1 && w != m.at->who.first) wake_head(*m.at); // L4
+        socket* const of = std::exchange(m.holds, nullptr);
+        if (of != nullptr && of->open.add(-1) == 1 && w != of->who.first) wake_head(*of); // L4
     }
 
-    static pick keep(member& m, task& t, place_id from) noexcept {
-        m.holds = t.data<task_part>().is == kind::packed;
+    /// A worker gets `t`, which is of the socket that counts it.
+    pick keep(member& m, task& t, place_id from) noexcept {
+        const auto& mine = t.data<task_part>();
+        m.holds = mine.is == kind::packed ? &socket_at(mine.socket) : nullptr;
         if (t.data<task_part>().is != kind::above && !m.at->has_begun.load_relaxed())
             m.at->has_begun.store_relaxed(true);
         return {&t, from};
@@ -437,7 +451,8 @@ private:
 
     pick look_once(worker_id w, member& m, bool takes_roots) noexcept {
         const bool allocating = allocates();
-        if (allocating && count_ > 1 && m.turns % 2 == 0) {
+        const int members = context_->all().size();
+        if (count_ > 1 && m.turns % 2 == 0 && (allocating || context_->active().size() < members)) {
             const auto drawn = static_cast<int>(context_->random(w, static_cast<std::uint32_t>(count_ - 1)));
             socket& other = socket_at(drawn < number_of(*m.at) ? drawn : drawn + 1);
             return take_from(m, other, takes_roots);
@@ -459,7 +474,7 @@ private:
 
     /// What another socket has for the worker.
     pick take_from(member& m, socket& other, bool takes_roots) noexcept {
-        const bool has_begun = m.at->has_begun.load_relaxed();
+        const bool left = is_left(other), has_begun = left || m.at->has_begun.load_relaxed();
         if (takes_roots) {
             const auto is_above = [](const task& t) {
                 return const_cast<task&>(t).data<task_part>().is == kind::above; // which touches no data
@@ -467,7 +482,7 @@ private:
             task* const t = has_begun ? other.roots.try_pop_back() : other.roots.pop_first_if(is_above);
             if (t != nullptr) return begin(m, *t, other);
         }
-        if (!may_cross() || !has_begun) return {nullptr, other.place};
+        if (!left && !(may_cross() && has_begun)) return {nullptr, other.place};
         task* t = other.tasks.try_pop_back();
         if (t == nullptr) t = other.behind.try_pop_front();
         if (t == nullptr) return {nullptr, other.place};

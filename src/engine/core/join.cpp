@@ -97,9 +97,8 @@ void inside_mark::ends(std::uint32_t number, bool threw) noexcept {
 }
 
 bool fork_tasks(body a, const hints& ha, body b, const hints& hb) {
-    static constexpr hints of_a_pair{.children = 2};
     group g;
-    g.hint_ = &of_a_pair;
+    g.hint_ = &engine::of_a_pair;
     worker* w = &enter_runtime();
     task* parent = w->current->running;
     auto child = [&](body c, const hints& h, bool last) -> task& {
