@@ -38,6 +38,8 @@
     entry(constrained) \
     entry(laws) \
     entry(laws_nc) \
+    entry(adws) \
+    entry(ml_adws) \
     entry(chaos)
 // clang-format on
 

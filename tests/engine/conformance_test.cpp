@@ -49,6 +49,11 @@ std::vector<std::string> every_policy() {
              "constrained:relaxed=1",
              "chaos:hold=50,blind=50,of=cab:boundary=3",
              "laws:tasks=64,tune=off",
+             "adws:steal=off",
+             "adws:hints=learned",
+             "adws:zone=reported",
+             "ml-adws:zone=reported",
+             "ml-adws:hints=learned,steal=off",
              "chaos:hold=50,blind=50,of=share",
              "chaos:hold=50,blind=50,of=steal:zone=reported",
          })

@@ -103,6 +103,9 @@ inline const std::vector<std::string> all_policies = {
     "constrained",
     "laws",
     "laws-nc",
+    "adws",
+    "adws:zone=reported",
+    "ml-adws",
 };
 
 /// Under which an idle worker gets the second half of a join while the first still runs.

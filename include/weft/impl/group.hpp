@@ -61,6 +61,7 @@ struct group {
     }
 
     bool apart_ = false; ///< a future's: its child is no one's, for the policy a root
+    bool pair_ = false;  ///< a join's, of two
 
     static constexpr std::uint32_t flag_failed = 1;    ///< some child threw; the first one has error_
     static constexpr std::uint32_t flag_cancelled = 2; ///< children not yet started are dropped

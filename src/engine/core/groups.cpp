@@ -25,6 +25,13 @@ void sleep_in_group(worker& at, void* in, void* waiter) {
         at.resume_first = static_cast<task*>(waiter);
 }
 
+/// Under requeue nobody goes on without the policy.
+void sleep_in_group_requeued(worker& at, void* in, void* waiter) {
+    auto& g = *static_cast<group*>(in);
+    if (leave_to_children(g, reinterpret_cast<impl::waiter_word>(waiter)))
+        offer(at, *static_cast<task*>(waiter), why::joined);
+}
+
 /// The caller is to wait, and is the first. Throws if it is not.
 void claim_wait(group& g) {
     if (g.flags_.fetch_or(group::flag_waiting, std::memory_order_relaxed) & group::flag_waiting)
@@ -67,7 +74,8 @@ void wait_as_worker(group& g) {
         if (w.slow) [[unlikely]]
             w.eng.waits_for(w, "the children of its group", &g);
         // Whom it waits for in a future, a graph or another runtime is no child of its own.
-        suspend(w, g.apart_ ? why::unblocked : why::joined, sleep_in_group, &g, &me);
+        suspend(w, g.apart_ ? why::unblocked : why::joined,
+                then == after_wait::requeue ? sleep_in_group_requeued : sleep_in_group, &g, &me);
         reopen(g);
         g.flags_.fetch_and(~group::flag_waiting, std::memory_order_relaxed);
     } else if (then == after_wait::requeue) {

@@ -98,7 +98,12 @@ void inside_mark::ends(std::uint32_t number, bool threw) noexcept {
 
 bool fork_tasks(body a, const hints& ha, body b, const hints& hb) {
     group g;
-    g.hint_ = &engine::of_a_pair;
+    // What both have together, as far as it is known of both.
+    hints both{.children = 2};
+    if (ha.work > 0 && hb.work > 0) both.work = ha.work + hb.work;
+    if (ha.bytes > 0 && hb.bytes > 0) both.bytes = ha.bytes + hb.bytes;
+    g.hint_ = &both;
+    g.pair_ = true;
     worker* w = &enter_runtime();
     task* parent = w->current->running;
     auto child = [&](body c, const hints& h, bool last) -> task& {

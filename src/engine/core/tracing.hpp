@@ -35,12 +35,9 @@ inline void note_placed(trace::log& log, std::uint64_t at, std::uint32_t number,
 /// What the hints say, behind the spawn that they are of.
 void note_hints(trace::log&, const hints&) noexcept;
 
-/// Of a join's group. Traces leave it out: they say that it is a join.
-inline constexpr hints of_a_pair{.children = 2};
-
-/// What the hints say that a group was made with.
+/// What the hints say that a group was made with. A join's were made by the runtime.
 inline void note_group(worker& w, const group& g) noexcept {
-    if (!w.log || !g.hint_ || g.hint_ == &of_a_pair) [[likely]]
+    if (!w.log || !g.hint_ || g.pair_) [[likely]]
         return;
     w.log->note(trace::kind::group, reinterpret_cast<std::uint64_t>(&g), 0, w.log->name(g.hint_->name));
     note_hints(*w.log, *g.hint_);
