@@ -170,8 +170,12 @@ public:
         if (!below && child.in()->owner() != &parent) return order::parent_first; // without a range
         c = p;
         c.flags = flag_known;
+        if (learned_.is_on()) {
+            const bool by_itself = g.is_divided && child.index() < most_learned_children;
+            c.place = by_itself ? learned_.below(g.place, child.hint().name, child.index()) : g.place;
+            if (below && by_itself) learned_.begin(c.place);
+        }
         if (below && options_.lazy) return order::lazy;
-        if (learned_.is_on() && !below) c.place = learned_.below(g.place, child.hint().name, child.index());
         const double share = below ? 0 : share_of_rest(g, parent, child);
         if (child.last()) return order::call; // keeps all that is left
         if (!p.crosses()) return order::child_first;
@@ -194,7 +198,8 @@ public:
         its.has_work = its.work_left > 0;
         if (learned_.is_on()) {
             its.place = part.place;
-            if (part.crosses() || part.level != leaf_) {
+            its.is_divided = part.crosses() || part.level != leaf_;
+            if (its.is_divided) {
                 its.place = learned_.below(part.place, g.hint().name, -1);
                 its.learned_left = learned_.begin(its.place);
             }
@@ -336,7 +341,7 @@ private:
         learned_work::place place;
         std::int16_t first_under, last_under; // memory groups whose `sub` it has set
         std::uint8_t descends;                // to this level; 0: it does not
-        bool is_known, crosses, is_foreign, has_work;
+        bool is_known, crosses, is_foreign, has_work, is_divided;
     };
 
     struct member_range { // closed, as thieves see it (4.3.5)
@@ -346,7 +351,8 @@ private:
     };
 
     static constexpr int nodes_per_member = 256;
-    static constexpr unsigned most_steps = 4096; // of a walk, should stale nodes make a ring
+    static constexpr int most_learned_children = 256; // of a group; the rest is known together
+    static constexpr unsigned most_steps = 4096;      // of a walk, should stale nodes make a ring
     static constexpr std::uint64_t field = 0xfffff;
 
     static std::uint64_t pack(const task_part& p) noexcept {
@@ -399,7 +405,8 @@ private:
     /// left equally if their number is known, else each gets half of it.
     double share_of_rest(group_part& its, const task& parent, task& child) noexcept {
         if (learned_.is_on()) {
-            const double took = learned_.begin(child.data<task_part>().place);
+            const bool by_itself = child.data<task_part>().place != its.place;
+            const double took = by_itself ? learned_.begin(child.data<task_part>().place) : 0;
             if (its.learned_left > 0 && took > 0) return share_after(its.learned_left, took);
         }
         const int others = std::max(parent.hint().children - child.index() - 1, 0);
@@ -512,11 +519,14 @@ private:
                 if (task* const t = mine.behind.try_pop_front()) return {t, w};
             if (const pick p = places_.own(w, last_look); p.t != nullptr) return p;
         }
-        if (task* const t = take_own(w, level)) return {t, w};
+        // What lies deeper than that may run at any time. (It is there if somebody else has waited for a
+        // group.)
+        for (int l = leaf_; l >= level; --l)
+            if (task* const t = take_own(w, l)) return {t, w};
         const bool skips = mine.yields >= places::yields_to_look && !last_look;
         if (!options_.multi_level || stalled_.load_relaxed() > 0 || mine.yields >= places::yields_to_look) {
-            for (int l = leaf_; l >= 0; --l)
-                if (task* const t = l == level ? nullptr : take_own(w, l)) return {t, w};
+            for (int l = level - 1; l >= 0; --l)
+                if (task* const t = take_own(w, l)) return {t, w};
         }
         if (const pick p = places_.own(w, last_look); p.t != nullptr) return p;
         if (skips) mine.yields = 0;
