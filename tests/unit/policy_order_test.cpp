@@ -7,6 +7,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cstddef>
 #include <deque>
 #include <memory>
 #include <string>
@@ -39,15 +40,20 @@ struct driven {
 
     /// A new task that is ready at `w`.
     task& add(worker_id w, why reason) {
-        tasks.emplace_back();
-        scheduler->ready(w, tasks.back(), reason);
-        return tasks.back();
+        task& t = tasks.emplace_back().t;
+        scheduler->ready(w, t, reason);
+        return t;
     }
 
     fake_context context;
     requirements need;
     std::unique_ptr<policy> scheduler;
     std::deque<test::task_with_bytes> tasks;
+    struct record { // a task and the policy's bytes behind it
+        task t;
+        alignas(std::max_align_t) std::byte bytes[max_task_bytes] = {};
+    };
+    std::deque<record> tasks;
 };
 
 // ---- the vectors of Chen & Guo 2017, Fig. 3.10: t0 spawns t1; t1 t2, t3; t2 t4, t5; t3 t6, t7
@@ -285,6 +291,7 @@ INSTANTIATE_TEST_SUITE_P(policies, policy_order_fairness,
                                          "share:order=lifo", "cab", "cab:boundary=2,socket=1", "static",
                                          "dynamic", "constrained"));
                                          "share:order=lifo", "laws", "laws-nc"));
+                                         "share:order=lifo", "adws", "ml-adws"));
 
 // ---- one by one
 
