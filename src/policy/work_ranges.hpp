@@ -177,9 +177,9 @@ public:
         }
         if (below && options_.lazy) return order::lazy;
         const double share = below ? 0 : share_of_rest(g, parent, child);
-        if (child.last()) return order::call; // keeps all that is left
         if (!p.crosses()) return order::child_first;
-        const double middle = divide(p.from, p.to, share, p.end);
+        // The last child of a join gets all that is left, and its parent goes on beside it.
+        const double middle = child.last() ? p.from : divide(p.from, p.to, share, p.end);
         c.from = p.to = middle;
         return of(c.level, static_cast<int>(middle)).head == w &&
                        static_cast<int>(middle) == static_cast<int>(p.from)
