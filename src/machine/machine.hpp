@@ -97,6 +97,14 @@ struct machine {
     // itself.
     std::optional<double> steal_latency_ns(int a, int b) const;
 
+    // Of the link between two ranks, one each way between two packages; nothing where they share a package,
+    // or where the machine does not say it.
+    std::optional<double> link_gbps(int a, int b) const {
+        return package_of(a) == package_of(b) ? std::nullopt : parts_.link_gbps;
+    }
+    bool has_links() const { return parts_.link_gbps.has_value(); }
+    std::int64_t message_bytes() const { return parts_.message_bytes; }
+
 private:
     static std::size_t index(int i) { return static_cast<std::size_t>(i); }
     void derive();

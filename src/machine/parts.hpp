@@ -150,7 +150,9 @@ struct machine_parts {
     std::vector<double> node_latency_ns{};     // [from the cores of][to the memory of]
     std::vector<double> node_bandwidth_gbps{}; // the same
     std::vector<double>
-        steal_latency_ns{}; // between domains; the diagonal is between two cores of one domain
+        steal_latency_ns{};            // between domains; the diagonal is between two cores of one domain
+    std::optional<double> link_gbps{}; // of each link between two packages, where these are far apart
+    std::int64_t message_bytes = 0;    // of a message between workers over such a link, beside its data
     std::vector<device> devices{};
     std::vector<disk> disks{};
     std::optional<weft::cluster> cluster_of{};

@@ -67,9 +67,15 @@ void read_toml_distances(const toml_section& root, machine_parts& parts) {
 }
 
 void read_toml_steal(const toml_section& root, machine_parts& parts) {
-    const auto s =
-        root.table("steal", {"same_domain_ns", "same_package_ns", "other_package_ns", "matrix_ns"});
+    const auto s = root.table("steal", {"same_domain_ns", "same_package_ns", "other_package_ns", "matrix_ns",
+                                        "other_package_gbps", "message_bytes"});
     if (!s) return;
+    if (s->has("other_package_gbps")) {
+        parts.link_gbps = s->number("other_package_gbps", any_gbps);
+        if (s->has("message_bytes")) parts.message_bytes = s->bytes("message_bytes");
+    } else if (s->has("message_bytes")) {
+        s->refuse("message_bytes", "without 'other_package_gbps'", "a bandwidth of the links");
+    }
     const std::size_t side = static_cast<std::size_t>(parts.cores.back().domain) + 1;
     if (s->has("matrix_ns")) {
         for (const char* key : {"same_domain_ns", "same_package_ns", "other_package_ns"}) {

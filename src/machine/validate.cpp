@@ -289,6 +289,9 @@ private:
                    not_negative(what, value);
                    symmetric(what, parts_.steal_latency_ns, domains, i, j);
                });
+        positive("link_gbps", parts_.link_gbps);
+        if (parts_.message_bytes < 0)
+            fail("message_bytes", fmt::format("{}", parts_.message_bytes), "0 or more");
     }
 
     void devices() const {

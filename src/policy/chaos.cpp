@@ -74,7 +74,9 @@ public:
     void blocked(worker_id w, task& t, why reason) override { of_->blocked(w, t, reason); }
     void goes_on(worker_id w, task& t) override { of_->goes_on(w, t); }
     void finished(worker_id w, task& t, const usage& used) override { of_->finished(w, t, used); }
-    void message(worker_id w, worker_id from, int kind, task* t) override { of_->message(w, from, kind, t); }
+    placed message(worker_id w, worker_id from, int kind, task* t) override {
+        return of_->message(w, from, kind, t);
+    }
     void iteration(worker_id w, task& t, int k) override { of_->iteration(w, t, k); }
     void graph_grew(worker_id w, const graph_view& g) override { of_->graph_grew(w, g); }
     void resized(workers active) override { of_->resized(active); }

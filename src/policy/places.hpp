@@ -97,6 +97,17 @@ public:
         return {p.behind.try_pop_front(), w};
     }
 
+    /// Of a task that has come from another worker: after what the owner has, before that for its thieves.
+    placed put_behind(worker_id w, task& t) {
+        at(w).behind.push_back(&t);
+        return {w, context_->active()};
+    }
+
+    /// How many tasks lie in the deque: for the owner exact but for thieves, for others a hint.
+    int length(worker_id w) const noexcept {
+        return static_cast<int>(mine_[static_cast<std::size_t>(w)].deque.size());
+    }
+
     struct look_result {
         task* t = nullptr;
         bool lost = false; ///< somebody else was faster: the victim is not empty for sure

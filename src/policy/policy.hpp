@@ -30,7 +30,8 @@ enum class why : std::uint8_t {
     continuation, ///< a parent whose spawn() said child_first
     joined,       ///< its group, or the frame that it waited for, is done
     moved,        ///< group_wait() said requeue
-    unblocked,    ///< the lock, future, timer or other runtime that it waited for is done
+    unblocked,    ///< the lock, future or timer that it waited for is done, or what it waited for in another
+                  ///< runtime
     released,     ///< a task of a graph: those that it waited for have ended
     granted,      ///< the gate had refused it, and there is room now
     exposed,      ///< taken out of a worker's hidden frames; w is the thief
@@ -101,7 +102,9 @@ struct policy_context {
     virtual std::uint32_t random(worker_id,
                                  std::uint32_t below) = 0; ///< uniform in [0, below), by the runtime's seed
     virtual void wake(workers) = 0; ///< state changed: sleepers of the range look again
-    virtual void post(worker_id from, worker_id to, int kind, task* = nullptr) = 0; ///< arrives as message()
+    /// By the calling worker, `from`. Arrives as message() when `to` comes by the runtime, in the order of
+    /// posting; wakes it. A task that it brings is in no place meanwhile.
+    virtual void post(worker_id from, worker_id to, int kind, task* = nullptr) = 0;
     virtual void exchange(worker_id,
                           worker_id) = 0; ///< swaps the cores under two workers; running tasks go on
     virtual void preempt(worker_id) = 0;  ///< its task comes back by ready(.., preempted)
@@ -173,8 +176,9 @@ struct policy {
     virtual void goes_on(worker_id, task&) {}
     virtual void finished(worker_id, task&, const usage&) {
     } ///< once a started or cancelled task, before its group
-    virtual void message(worker_id, worker_id from, int kind, task*) {
-        static_cast<void>(from), static_cast<void>(kind);
+    /// What `from` has posted to this worker. The task it brings, if any, may run: as for ready().
+    virtual placed message(worker_id, worker_id from, int kind, task*) {
+        return static_cast<void>(from), static_cast<void>(kind), placed{};
     }
     virtual void iteration(worker_id, task&, int) {}
     virtual void graph_grew(worker_id, const graph_view&) {

@@ -40,6 +40,11 @@
     entry(laws_nc) \
     entry(adws) \
     entry(ml_adws) \
+    entry(random_push) \
+    entry(chs) \
+    entry(cls) \
+    entry(crs) \
+    entry(tatl) \
     entry(chaos)
 // clang-format on
 

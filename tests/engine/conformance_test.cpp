@@ -54,6 +54,11 @@ std::vector<std::string> every_policy() {
              "adws:zone=reported",
              "ml-adws:zone=reported",
              "ml-adws:hints=learned,steal=off",
+             "random-push:threshold=0,in_flight=1",
+             "cls:threshold=4,interval=1",
+             "chs:arity=1",
+             "tatl:capacity=1,push=0,pop=0",
+             "chaos:hold=50,blind=50,of=crs",
              "chaos:hold=50,blind=50,of=share",
              "chaos:hold=50,blind=50,of=steal:zone=reported",
          })

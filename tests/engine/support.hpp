@@ -106,6 +106,11 @@ inline const std::vector<std::string> all_policies = {
     "adws",
     "adws:zone=reported",
     "ml-adws",
+    "random-push",
+    "chs",
+    "cls",
+    "crs",
+    "tatl",
 };
 
 /// Under which an idle worker gets the second half of a join while the first still runs.

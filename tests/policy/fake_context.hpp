@@ -43,7 +43,10 @@ public:
     }
 
     void wake(workers range) override { woken.push_back(range); }
-    void post(worker_id, worker_id to, int, task*) override { posted_to.push_back(to); }
+    void post(worker_id from, worker_id to, int kind, task* t) override {
+        posted_to.push_back(to);
+        letters.push_back({from, to, kind, t});
+    }
     void exchange(worker_id a, worker_id b) override {
         std::swap(cores[static_cast<std::size_t>(a)], cores[static_cast<std::size_t>(b)]);
     }
@@ -57,7 +60,13 @@ public:
     std::vector<std::uint32_t> bounds; ///< the `below` of every draw
     std::vector<workers> woken;
     std::vector<worker_id> posted_to;
-    int active_workers = -1; ///< all
+    struct letter {
+        worker_id from, to;
+        int kind;
+        task* t;
+    };
+    std::deque<letter> letters; ///< posted and not carried yet: for who plays the network
+    int active_workers = -1;    ///< all
     time_ns time = 0;
 
 private:

@@ -179,10 +179,10 @@ public:
         of_->finished(w, t, used);
         tasks_.erase(&t);
     }
-    void message(worker_id w, worker_id from, int kind, task* t) override {
+    placed message(worker_id w, worker_id from, int kind, task* t) override {
         const auto lock = begin(hook::message, w, {from, kind});
         if (t) see(*t);
-        of_->message(w, from, kind, t);
+        return decided(of_->message(w, from, kind, t));
     }
     void iteration(worker_id w, task& t, int k) override {
         const auto lock = begin(hook::iteration, w, {k});

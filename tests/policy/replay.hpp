@@ -76,8 +76,7 @@ private:
         case hook::goes_on: return policy_.goes_on(e.w, t(0)), values{};
         case hook::finished: return policy_.finished(e.w, t(0), e.used), values{};
         case hook::message:
-            policy_.message(e.w, argument(0), argument(1), e.tasks.empty() ? nullptr : &t(0));
-            return {};
+            return fields(policy_.message(e.w, argument(0), argument(1), e.tasks.empty() ? nullptr : &t(0)));
         case hook::iteration: return policy_.iteration(e.w, t(0), argument(0)), values{};
         case hook::resized: return policy_.resized({argument(0), argument(1)}), values{};
         case hook::tick: return policy_.tick(e.arguments[0]), values{};

@@ -1,6 +1,7 @@
 #pragma once
 
 #include "engine/core/limited_context.hpp"
+#include "engine/core/mail.hpp"
 #include "engine/core/watch.hpp"
 #include "gate/claim.hpp"
 #include "gate/core_pool.hpp"
@@ -76,6 +77,7 @@ struct arena final : core_pool, limited_context {
     time_ns now() const override;
     std::uint32_t random(worker_id, std::uint32_t below) override;
     void wake(workers) override;
+    void post(worker_id from, worker_id to, int kind, task* t) override { send(*this, from, to, kind, t); }
 
     engine& of;
     const unsigned number; ///< 0: the outermost

@@ -80,6 +80,8 @@ struct engine {
     virtual void answer(worker&, bool by_signal) noexcept = 0;
     /// Gets an exposed entry back if its thief has not taken it yet.
     virtual bool take_back(worker&, impl::frame&) noexcept = 0;
+    /// Sees to it that the letter comes into its receiver's mail, and that the receiver looks there.
+    virtual void carry(worker& sender, letter&) = 0;
     virtual time_ns now() const noexcept = 0;
     /// From any thread: some worker of the task's arena offers it to the policy.
     virtual void submit(task&, why) = 0;

@@ -9,7 +9,6 @@
 
 namespace weft::engine {
 
-void limited_context::post(worker_id, worker_id, int, task*) { std::abort(); }
 void limited_context::exchange(worker_id, worker_id) { std::abort(); }
 void limited_context::preempt(worker_id) { std::abort(); }
 std::span<task*> limited_context::mold(task&, int) { std::abort(); }
@@ -21,7 +20,6 @@ void check_needs(const requirements& n, const std::string& engine_name) {
                                                   {n.molds, "molding"},
                                                   {n.exchanges, "the exchange of cores"},
                                                   {n.snapshots, "snapshots of running tasks"},
-                                                  {n.posts, "messages between workers"},
                                                   {n.tick > 0, "a tick"}};
     for (const auto& [needed, what] : unmet)
         if (needed)

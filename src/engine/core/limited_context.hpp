@@ -10,7 +10,6 @@ namespace weft::engine {
 /// A policy_context without what no engine offers so far. A policy that would call it says so in its
 /// requirements, and check_needs() keeps it out.
 struct limited_context : policy_context {
-    [[noreturn]] void post(worker_id, worker_id, int, task*) final;
     [[noreturn]] void exchange(worker_id, worker_id) final;
     [[noreturn]] void preempt(worker_id) final;
     [[noreturn]] std::span<task*> mold(task&, int) final;

@@ -1,6 +1,8 @@
 #pragma once
 
 #include "engine/core/block_cache.hpp"
+#include "engine/core/mail.hpp"
+#include "queue/mailbox.hpp"
 #include "queue/worker_set.hpp"
 #include "task/fiber.hpp"
 #include "task/task.hpp"
@@ -75,7 +77,7 @@ struct worker {
         : id(rank)
         , eng(of)
         , local(rank)
-        , askers(workers) {}
+        , askers(workers + 1) {}
     virtual ~worker() = default;
 
     engine::arena& in() const noexcept { return *arena_now.load(std::memory_order_relaxed); }
@@ -108,8 +110,9 @@ struct worker {
     /// Set by the exposure handler while in_runtime; the way out of the runtime looks at it.
     std::atomic<bool> signalled{false};
     /// Workers that want a frame of this one. Inserted by them, erased by this worker when it answers. A
-    /// hint: the asker's slot decides.
+    /// hint: the asker's slot decides. One more than there are workers: engine::mail_mark().
     queue::worker_set<> askers;
+    queue::mailbox<engine::letter> mail; ///< from any worker; read by this one
 
     engine::worker_counters count;
     trace::log* log = nullptr; ///< if there is a trace; written in the runtime

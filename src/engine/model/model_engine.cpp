@@ -51,7 +51,8 @@ model_engine::model_engine(std::unique_ptr<policy> p, machine m, model_engine_op
     , data(on)
     , first_disk(data.capacities().size())
     , bandwidth(with_disks(data.capacities(), on))
-    , disk_bytes(on.disks().size()) {
+    , disk_bytes(on.disks().size())
+    , link_free_at(on.packages().size() * on.packages().size(), 0.0) {
     const auto count = static_cast<std::size_t>(options.workers);
     for (std::size_t i = 0; i < count; ++i) {
         crew.push_back(std::make_unique<model_worker>(static_cast<worker_id>(i), *this, count, options.seed));
@@ -88,6 +89,7 @@ model_engine::~model_engine() {
     }
     thread.join();
     finish_files();
+    for (auto& w : crew) throw_mail_away(*w);
     impl::listeners.fetch_sub(1, std::memory_order_relaxed);
     for (auto& w : crew) {
         fibers.give(w->current);

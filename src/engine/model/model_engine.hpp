@@ -56,6 +56,7 @@ struct model_engine final : engine, limited_context {
     void schedule() override;
     void announce(worker&, const placed&) override;
     void answer(worker&, bool by_signal) noexcept override;
+    void carry(worker& sender, letter&) override;
     bool take_back(worker&, impl::frame&) noexcept override;
     time_ns now() const noexcept override { return clock.load(std::memory_order_relaxed); }
     void submit(task&, why) override;
@@ -98,6 +99,7 @@ struct model_engine final : engine, limited_context {
     int core_of(worker_id w) const override { return w; }
     std::uint32_t random(worker_id w, std::uint32_t below) override { return draw(*crew[rank(w)], below); }
     void wake(workers who) override { wake_in(outermost, who); }
+    void post(worker_id from, worker_id to, int kind, task* t) override { outermost.post(from, to, kind, t); }
 
     // virtual_time.cpp
     /// The running worker goes on after `d`; others run meanwhile.
@@ -131,10 +133,13 @@ struct model_engine final : engine, limited_context {
     void refuse_askers(model_worker& victim);
     task* park(model_worker&);
     task* receive(model_worker&);
+    void collect(model_worker&);
     bool take_submitted(model_worker&);
     bool hand_out(worker& victim, model_worker& thief) noexcept;
     void count_steal(model_worker&, const worker& from, const task*);
     double way(const worker& from, const worker& to) const noexcept;
+    /// What it takes to get a task and its data over a link, in nanoseconds beside the way.
+    double carriage(const worker& from, const worker& to, const task*) const noexcept;
     bool never_sleeps() const noexcept { return options.patience >= for_ever; }
 
     // model_engine.cpp
@@ -163,6 +168,7 @@ struct model_engine final : engine, limited_context {
     std::optional<event_queue::number> arrival; ///< of the data that come first
     double bandwidths_hold_until = 0;           ///< then others take more or less of them
     std::map<double, std::uint64_t> steals_by_distance;
+    std::vector<double> link_free_at; ///< [from package][to package]: a link carries one letter at a time
     wait_register waiting;
     int working_count = 0; ///< workers that run tasks
     int open_roots = 0;

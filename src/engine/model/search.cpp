@@ -2,6 +2,8 @@
 #include "engine/core/tracing.hpp"
 #include "engine/model/model_engine.hpp"
 
+#include <algorithm>
+#include <cmath>
 #include <utility>
 
 /// How a virtual worker comes by its tasks. The steps are those of the threads engine
@@ -85,15 +87,46 @@ task* model_engine::find_work(model_worker& w) {
 }
 
 pick model_engine::look(model_worker& w, bool last, activity as) {
-    take_submitted(w);
+    collect(w);
     const arena& in = w.in();
     const pick p = next_task(w, last);
     const bool shared = p.from >= in.size();
     const bool away = !shared && p.from != w.local;
     w.debt += shared ? on.charges().lock : away ? way(w, fellow(in, p.from)) : on.charges().look;
-    if (p.t && away) count_steal(w, fellow(in, p.from), p.t);
+    if (p.t && away) {
+        w.debt += carriage(fellow(in, p.from), w, p.t);
+        count_steal(w, fellow(in, p.from), p.t);
+    }
     pay(w, as);
     return p;
+}
+
+double model_engine::carriage(const worker& from, const worker& to, const task* t) const noexcept {
+    const double bytes = static_cast<double>(on.message_bytes()) + static_cast<double>(t->hint().bytes);
+    return on.link_gbps(from.core, to.core) ? bytes / *on.link_gbps(from.core, to.core) : 0;
+}
+
+void model_engine::carry(worker& sender, letter& l) {
+    const int from = on.package_of(sender.core), to = on.package_of(l.receiver->core);
+    auto leaves = static_cast<double>(now());
+    if (const auto gbps = on.link_gbps(sender.core, l.receiver->core)) {
+        double& free_at = link_free_at[static_cast<std::size_t>(from) * on.packages().size() +
+                                       static_cast<std::size_t>(to)];
+        leaves = std::max(leaves, free_at);
+        leaves += (static_cast<double>(on.message_bytes()) + l.data_bytes()) / *gbps;
+        free_at = leaves;
+    }
+    const double arrives = leaves + way(sender, *l.receiver) / 2;
+    events.push(
+        static_cast<time_ns>(std::ceil(arrives)),
+        [](void* what) {
+            auto& come = *static_cast<letter*>(what);
+            auto& receiver = static_cast<model_worker&>(*come.receiver);
+            put_in_mail(come);
+            receiver.bed.wake();
+            if (std::exchange(receiver.awaits_team, false)) receiver.model.go_on(receiver, 0);
+        },
+        &l);
 }
 
 double model_engine::way(const worker& from, const worker& to) const noexcept {
@@ -170,6 +203,7 @@ bool model_engine::hand_out(worker& victim, model_worker& thief) noexcept {
 }
 
 void model_engine::answer(worker& victim, bool) noexcept {
+    if (is_marked(victim)) read_mail(victim);
     fiber* of = nullptr;
     while (oldest_hidden(victim, of)) {
         const auto id = victim.askers.take_one_in(0, rank(worker_count()), rank(victim.id));
@@ -208,10 +242,15 @@ task* model_engine::park(model_worker& w) {
     };
     const auto look_again = [&] {
         if (w.answer || is_called(w)) return true;
-        take_submitted(w);
+        collect(w);
         if (pick p = next_task(w, true); p.t) {
             t = p.t;
-            if (p.from != w.local && p.from < w.in().size()) count_steal(w, fellow(w.in(), p.from), t);
+            if (p.from != w.local && p.from < w.in().size()) {
+                const model_worker& victim = fellow(w.in(), p.from);
+                count_steal(w, victim, t);
+                // Who sleeps has looked everywhere in no time; what it brings from far away takes its time.
+                if (on.has_links()) w.debt += way(w, victim) + carriage(victim, w, t);
+            }
             return true;
         }
         w.count.parks.add();
@@ -231,6 +270,11 @@ task* model_engine::park(model_worker& w) {
         if (got) offer(w, *got, why::exposed);
     }
     return t;
+}
+
+void model_engine::collect(model_worker& w) {
+    take_submitted(w);
+    if (has_mail(w)) read_mail(w);
 }
 
 bool model_engine::take_submitted(model_worker& w) {
@@ -271,6 +315,10 @@ void model_engine::await_team(worker& of) {
     auto& w = static_cast<model_worker&>(of);
     turn(w, activity::search);
     while (!w.called_into.load(std::memory_order_relaxed)) {
+        if (has_mail(w)) {
+            read_mail(w);
+            continue;
+        }
         w.awaits_team = true;
         block(w); // until call()
     }

@@ -20,8 +20,10 @@ void thread_engine::set_active(int count) {
 
 void thread_engine::stand_by(thread_worker& w) {
     w.count.asleep.begin(now());
-    watching(w.in())->stand_by(
-        w.local, [&] { return is_stopping() || is_called(w) || door.has_bound_for(w.core, &w.in()); });
+    watching(w.in())->stand_by(w.local, [&] {
+        if (has_mail(w)) read_mail(w); // what comes to it is found by others: requirements::resizable
+        return is_stopping() || is_called(w) || door.has_bound_for(w.core, &w.in());
+    });
     w.count.asleep.end(now());
     if (options.pin) pin(w); // a control group that changed has moved it
 }

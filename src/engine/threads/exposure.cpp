@@ -73,7 +73,18 @@ void thread_engine::on_signal(thread_worker& w) noexcept {
                        std::memory_order_relaxed);
 }
 
+void thread_engine::carry(worker&, letter& l) {
+    auto& to = static_cast<thread_worker&>(*l.receiver);
+    put_in_mail(l);
+    // A busy one comes by at its next fork, unless its way out of the runtime overwrites this; then later.
+    to.hot->limit.store(0, std::memory_order_relaxed);
+    queue::std_sync::fence(std::memory_order_seq_cst); // pairs with arm() and the look that follows it
+    to.bed.wake();
+}
+
 void thread_engine::answer(worker& w, bool by_signal) noexcept {
+    // No hook runs in the signal handler.
+    if (is_marked(w) && w.hot->in_runtime.load(std::memory_order_relaxed)) read_mail(w);
     hand_out(w);
     // A mark by flag stays until there is something to give; who sent a signal is told.
     if (by_signal && !w.askers.empty())

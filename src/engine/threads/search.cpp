@@ -61,7 +61,7 @@ task* thread_engine::find_work(thread_worker& w) {
     // Fast: what the worker has at hand.
     pick p;
     if (is_active(w) && !is_called(w)) [[likely]] {
-        if (!w.in().inbox.empty()) take_submitted(w);
+        collect(w);
         p = next_task(w, false);
         if (p.t) {
             count_steal(w, p);
@@ -93,7 +93,7 @@ task* thread_engine::find_work(thread_worker& w) {
             continue;
         }
         for (int look = looks_before_clock(options.patience); look > 0 && !t; --look) {
-            if (!w.in().inbox.empty()) take_submitted(w);
+            collect(w);
             if (!p.t && p.ask && options.patience.count() > 0) {
                 auto& victim = fellow(w, p.from);
                 if (&victim != &w && victim.working.load(std::memory_order_relaxed) &&
@@ -202,7 +202,7 @@ task* thread_engine::park(thread_worker& w) {
     };
     const auto look = [&] {
         if (is_called(w)) return true;
-        if (!w.in().inbox.empty()) take_submitted(w);
+        collect(w);
         if (pick p = next_task(w, true); p.t) {
             t = p.t;
             count_steal(w, p);
@@ -228,6 +228,12 @@ task* thread_engine::park(thread_worker& w) {
         if (got) offer(w, *got, why::exposed);
     }
     return t;
+}
+
+void thread_engine::collect(thread_worker& w) {
+    if (!w.in().inbox.empty()) take_submitted(w);
+    if (has_mail(w)) [[unlikely]]
+        read_mail(w);
 }
 
 bool thread_engine::take_submitted(thread_worker& w) {
@@ -281,7 +287,8 @@ void thread_engine::await_team(worker& of) {
     w.count.asleep.begin(now());
     while (!called()) { // others may wake it for what it has left
         w.bed.arm();
-        queue::std_sync::fence(std::memory_order_seq_cst); // pairs with form(), and stop()
+        queue::std_sync::fence(std::memory_order_seq_cst); // pairs with form(), stop() and carry()
+        if (has_mail(w)) read_mail(w);
         if (!called()) w.bed.sleep();
         w.bed.disarm();
     }

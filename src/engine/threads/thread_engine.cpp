@@ -127,6 +127,7 @@ thread_engine::~thread_engine() {
     follows.reset();
     stop();
     for (auto& w : crew) pthread_join(w->thread, nullptr);
+    for (auto& w : crew) throw_mail_away(*w);
     finish_files();
     while (submitting.load(std::memory_order_acquire) > 0)
         queue::std_sync::yield(); // pairs with the end of submit()

@@ -44,6 +44,7 @@ struct thread_engine final : engine, limited_context {
     void schedule() override;
     void announce(worker&, const placed&) override;
     void answer(worker&, bool by_signal) noexcept override;
+    void carry(worker& sender, letter&) override;
     bool take_back(worker&, impl::frame&) noexcept override;
     time_ns now() const noexcept override;
     void submit(task&, why) override;
@@ -81,6 +82,7 @@ struct thread_engine final : engine, limited_context {
     int core_of(worker_id w) const override { return crew[static_cast<std::size_t>(w)]->core; }
     std::uint32_t random(worker_id w, std::uint32_t below) override { return draw(*crew[rank(w)], below); }
     void wake(workers who) override { wake_in(outermost, who); }
+    void post(worker_id from, worker_id to, int kind, task* t) override { outermost.post(from, to, kind, t); }
 
     // exposure.cpp
     void ask(thread_worker& asker, thread_worker& victim) noexcept;
@@ -93,6 +95,7 @@ struct thread_engine final : engine, limited_context {
     task* ask_and_wait(thread_worker&, thread_worker& victim);
     task* park(thread_worker&);
     task* receive(thread_worker&, impl::frame*);
+    void collect(thread_worker&); ///< what came from outside and by mail
     bool take_submitted(thread_worker&);
     bool is_stopping() const noexcept {
         return stopping.load(std::memory_order_acquire);

@@ -52,13 +52,13 @@ public:
     // Reported: a hidden frame could not be sent in answer to a message.
     order spawn(worker_id, task&, task&) override { return order::child_first; }
 
-    void message(worker_id w, worker_id from, int kind, task* t) override {
+    placed message(worker_id w, worker_id from, int kind, task* t) override {
         if (kind == request) {
             context_->post(w, from, reply, places_.look(w).t); // the oldest, or nothing: an answer either way
-            return;
+            return {};
         }
         stealing_remotely_[static_cast<std::size_t>(w)] = false;
-        if (t != nullptr) places_.put(w, *t, why::spawned);
+        return t != nullptr ? places_.put(w, *t, why::spawned) : placed{};
     }
 
 private:
