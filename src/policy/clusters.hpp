@@ -141,6 +141,12 @@ protected:
         return busy_[static_cast<std::size_t>(w)].is_set ? places_.look(w).t : nullptr;
     }
 
+    /// For policies in which workers need not look elsewhere: R2 of places.hpp has them do so all the same.
+    pick look_for_yielded(worker_id w) {
+        const worker_id v = places_.keeps_behind(w) ? places_.random_victim(w) : -1;
+        return v < 0 ? pick{nullptr, w} : pick{places_.look(v).t, v};
+    }
+
     /// One that has come by a message.
     placed arrived(worker_id w, task& t) {
         news_.add(w);

@@ -103,6 +103,11 @@ public:
         return {w, context_->active()};
     }
 
+    /// A task lies behind: after own() has given nothing, R2 has stopped before it.
+    bool keeps_behind(worker_id w) const noexcept {
+        return !mine_[static_cast<std::size_t>(w)].behind.empty();
+    }
+
     /// How many tasks lie in the deque: for the owner exact but for thieves, for others a hint.
     int length(worker_id w) const noexcept {
         return static_cast<int>(mine_[static_cast<std::size_t>(w)].deque.size());

@@ -49,7 +49,7 @@ public:
 
     pick next(worker_id w, bool last) override {
         if (const pick own = places_.own(w, last); own.t != nullptr) return own;
-        return last ? last_look(w) : pick{nullptr, w};
+        return last ? last_look(w) : look_for_yielded(w);
     }
 
     placed message(worker_id w, worker_id from, int, task* t) override {

@@ -57,7 +57,7 @@ public:
         if (own.t != nullptr) return own;
         if (last) return last_look(w);
         const worker_id v = victim_of(w);
-        if (v < 0) return {nullptr, w};
+        if (v < 0) return look_for_yielded(w);
         task* const t = places_.look(v).t;
         show(v);
         return {t, v};

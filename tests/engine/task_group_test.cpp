@@ -32,8 +32,10 @@ class group_everywhere : public testing::TestWithParam<test::setup> {
 protected:
     bool queues_children() const {
         const std::string& policy = GetParam().policy;
-        return policy.find("parent-first") != std::string::npos || policy.starts_with("hws") ||
-               policy == "share" || policy == "socket" || policy == "mts";
+        for (const char* const one :
+             {"share", "socket", "mts", "hws", "random-push", "chs", "cls", "crs", "tatl"})
+            if (policy.starts_with(one)) return true;
+        return policy.find("parent-first") != std::string::npos;
     }
 
     runtime rt_{GetParam().options()};

@@ -26,12 +26,19 @@
 #include "engine/graphs.hpp"
 #include "engine/resizer.hpp"
 #include "engine/team_programs.hpp"
+#include "policy/registry.hpp"
 
 namespace weft {
 namespace {
 
 using namespace test::graphs;
 using namespace test::teams;
+
+std::vector<std::string> every_policy() {
+    std::vector<std::string> names;
+    for (const policy_entry& e : policy_list()) names.emplace_back(e.name);
+    return names;
+}
 
 // ---- teams
 
@@ -122,8 +129,7 @@ TEST(teams, big_requests_do_not_wait_for_each_other) {
 
 TEST(teams, of_a_domain_stay_in_it) {
     for (const auto& engine : engines)
-        for (const std::string policy :
-             {"steal", "near", "share", "socket", "locality", "slaw", "mts", "pws", "hws", "pdf", "cpdf"}) {
+        for (const std::string& policy : every_policy()) {
             runtime rt(with(policy, 16, engine));
             std::atomic<int> wrong{0}, done{0};
             graph dag;
@@ -160,8 +166,7 @@ TEST(teams, of_every_kind_of_place_stay_in_it) {
     const std::pair<within, int> kinds[] = {
         {within::cache, 2}, {within::memory_node, 4}, {within::package, 8}, {within::machine, 16}};
     for (const auto& engine : engines)
-        for (const std::string policy :
-             {"steal", "near", "share", "socket", "locality", "slaw", "mts", "pws", "hws", "pdf", "cpdf"}) {
+        for (const std::string& policy : every_policy()) {
             SCOPED_TRACE(policy + " " + engine);
             runtime_options o = with(policy, 16, engine);
             o.machine = file;

@@ -292,6 +292,7 @@ INSTANTIATE_TEST_SUITE_P(policies, policy_order_fairness,
                                          "dynamic", "constrained"));
                                          "share:order=lifo", "laws", "laws-nc"));
                                          "share:order=lifo", "adws", "ml-adws"));
+                                         "share:order=lifo", "random-push", "chs", "cls", "crs", "tatl"));
 
 // ---- one by one
 
