@@ -10,7 +10,6 @@
 #include <cstdint>
 #include <limits>
 #include <memory>
-#include <mutex>
 
 /// Controlled parallel depth-first: subtrees that fit the shared cache run one after another, and those
 /// inside of them that fit a private cache run beside each other, each on one core.
@@ -73,7 +72,7 @@ public:
 
     placed ready(worker_id w, task& t, why reason) override {
         const placed at{context_->all().size(), context_->active()};
-        const std::lock_guard held(lock_);
+        const serial_order::guard held(lock_);
         if (mine(w).runs == &t) stops(w);
         task_part& part = of(t);
         if (!serial_order::is_placed(t)) {
@@ -96,7 +95,7 @@ public:
 
     // Always a full look, so a last one is no different.
     pick next(worker_id w, bool) override {
-        const std::lock_guard held(lock_);
+        const serial_order::guard held(lock_);
         worker_part& me = mine(w);
         stops(w);
         task* t = nullptr;
@@ -120,7 +119,7 @@ public:
     }
 
     order spawn(worker_id w, task& parent, task& child) override {
-        const std::lock_guard held(lock_);
+        const serial_order::guard held(lock_);
         task_part& own = of(parent);
         if (!serial_order::is_placed(parent)) { // nobody has offered it: a share of a moldable task
             serial_order::place(parent);
@@ -142,11 +141,11 @@ public:
     }
 
     void started(worker_id w, task& t) override {
-        const std::lock_guard held(lock_);
+        const serial_order::guard held(lock_);
         if (mine(w).runs == nullptr) runs(w, t); // handed to it by the gate
     }
     void goes_on(worker_id w, task& t) override {
-        const std::lock_guard held(lock_);
+        const serial_order::guard held(lock_);
         if (of(t).is == kind::above) takes(t);
         if (mine(w).runs == nullptr) runs(w, t);
     }

@@ -8,7 +8,6 @@
 
 #include <cstdint>
 #include <memory>
-#include <mutex>
 
 /// Parallel depth-first: of all ready tasks, whoever is free gets the one that a serial program would come to
 /// first.
@@ -41,7 +40,7 @@ public:
         } else if (reason == why::yielded || reason == why::preempted) {
             behind_.push_back(&t);
         } else {
-            const std::lock_guard held(lock_);
+            const serial_order::guard held(lock_);
             if (!serial_order::is_placed(t)) serial_order::place(t);
             ready_.push(&t);
         }
@@ -64,13 +63,13 @@ public:
     }
 
     order spawn(worker_id, task& parent, task& child) override {
-        const std::lock_guard held(lock_);
+        const serial_order::guard held(lock_);
         serial_order::place_before(child, parent);
         return order::child_first;
     }
 
     void finished(worker_id, task& t, const usage&) override {
-        const std::lock_guard held(lock_);
+        const serial_order::guard held(lock_);
         serial_order::take_out(t);
     }
 
@@ -82,7 +81,7 @@ private:
     };
 
     task* first_ready() noexcept {
-        const std::lock_guard held(lock_);
+        const serial_order::guard held(lock_);
         return ready_.pop();
     }
 

@@ -2,6 +2,8 @@
 
 #include "policy/policy.hpp"
 
+#include "queue/spin_lock.hpp"
+
 #include <cstdint>
 #include <tuple>
 
@@ -26,6 +28,18 @@ namespace weft {
 
 class serial_order {
 public:
+    /// Holds that lock from here to the end of the block.
+    class guard {
+    public:
+        explicit guard(queue::spin_lock<>& lock) noexcept : lock_(lock) { lock_.lock(); }
+        ~guard() { lock_.unlock(); }
+        guard(const guard&) = delete;
+        guard& operator=(const guard&) = delete;
+
+    private:
+        queue::spin_lock<>& lock_;
+    };
+
     struct node { ///< of the policy's bytes: all zero before it is placed
         task *before, *after;
         std::uint64_t tag; ///< 0: it has no place
