@@ -193,6 +193,7 @@ public:
         its = {};
         if (!part.is(flag_known) || groups_.workers_in_all() < 2) return;
         its.is_known = true;
+        its.opened_in = this;
         its.saved = part;
         its.work_left = usable(g.hint().work);
         its.has_work = its.work_left > 0;
@@ -221,7 +222,7 @@ public:
         auto& its = g.data<group_part>();
         auto& part = t.data<task_part>();
         if (!its.is_known) return after_wait::stay;
-        if (g.owner() != &t) { // a stranger waits: it may live longer than the owner
+        if (g.owner() != &t || its.opened_in != this) { // a stranger waits: it may live longer than the owner
             its.is_foreign = true;
             return after_wait::stay;
         }
@@ -242,10 +243,11 @@ public:
             its.node->active.store_relaxed(false);
             its.node->home->free_nodes.push_front(its.node);
         }
-        if (its.descends > 0) set_sub(its.saved.level, {its.first_under, its.last_under}, its.descends, -1);
+        if (its.descends > 0) its.opened_in->comes_up(its);
         if (its.is_foreign) return;
         auto& part = t.data<task_part>();
-        const auto flags = static_cast<std::uint8_t>((part.flags | its.saved.flags) & ~flag_returns);
+        const auto flags =
+            static_cast<std::uint8_t>(((part.flags & flag_opened) | its.saved.flags) & ~flag_returns);
         part = its.saved;
         part.flags = flags;
     }
@@ -270,8 +272,7 @@ public:
     }
 
     void blocked(worker_id, task&, why reason) override {
-        if (reason != why::unblocked || !options_.multi_level) return;
-        if (stalled_.add(1) == 0) context_->wake(context_->all()); // other levels are served, too
+        if (reason == why::unblocked) stalls();
     }
 
     void finished(worker_id, task& t, const usage& used) override {
@@ -279,6 +280,7 @@ public:
         if (learned_.is_on()) learned_.add(part.place, used.self);
         if (anchored_.load_relaxed() == &t) anchored_.store_relaxed(nullptr); // guards nothing
         if (part.is(flag_counted)) without_range_.add(-1);
+        if (part.is(flag_descended)) stalls(); // it has left a group to others, who may be kept back by it
         if (!part.is(flag_known) || !part.crosses()) return;
         if (!part.is(flag_opened)) hand_over(part);
         activate(part.node);
@@ -318,6 +320,7 @@ private:
     static constexpr std::uint8_t flag_returns = 4; // waits for a group that crosses
     static constexpr std::uint8_t flag_counted = 8; // in without_range_
     static constexpr std::uint8_t flag_invited = 16;
+    static constexpr std::uint8_t flag_descended = 32; // has a group open that went to a deeper level
 
     struct task_part { // zero: no range
         double from, to;
@@ -335,8 +338,9 @@ private:
 
     struct group_part {
         task_part saved;
-        double work_left;    // of the hint
-        double learned_left; // of what it took the last time
+        work_ranges* opened_in; // the others of its wait may be in a team, or out of it
+        double work_left;       // of the hint
+        double learned_left;    // of what it took the last time
         tree_node* node;
         learned_work::place place;
         std::int16_t first_under, last_under; // memory groups whose `sub` it has set
@@ -392,6 +396,10 @@ private:
         return invited_.compare_exchange(nobody, &t);
     }
 
+    void stalls() {
+        if (options_.multi_level && stalled_.add(1) == 0)
+            context_->wake(context_->all()); // all levels are served
+    }
     void went_on() noexcept {
         if (!options_.multi_level) return;
         // Waits for another runtime are not counted when they begin: it stays above 0.
@@ -453,6 +461,11 @@ private:
         part.to = below.last;
         part.end = static_cast<std::int16_t>(below.last);
         part.level = its.descends;
+        part.flags |= flag_descended;
+    }
+    void comes_up(const group_part& its) {
+        set_sub(its.saved.level, {its.first_under, its.last_under}, its.descends, -1);
+        if (its.is_foreign) went_on();
     }
     /// Data of unknown size fit anywhere.
     int deepest_that_holds(double bytes, int level, memory_groups::span under) const noexcept {
@@ -523,6 +536,8 @@ private:
         // group.)
         for (int l = leaf_; l >= level; --l)
             if (task* const t = take_own(w, l)) return {t, w};
+        if (level > 0) // a root: there is one at a time
+            if (task* const t = take_own(w, 0)) return {t, w};
         const bool skips = mine.yields >= places::yields_to_look && !last_look;
         if (!options_.multi_level || stalled_.load_relaxed() > 0 || mine.yields >= places::yields_to_look) {
             for (int l = level - 1; l >= 0; --l)
