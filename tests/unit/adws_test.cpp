@@ -360,6 +360,7 @@ TEST(adws, ranges_become_active_from_the_bottom_up) {
     EXPECT_LT(when(0, 1), when(0, 2));
     EXPECT_LT(when(1, 2), when(0, 2));
     EXPECT_LT(std::max(when(2, 4), when(0, 2)), when(0, 4));
+    ASSERT_FALSE(m.woken.empty());
     EXPECT_EQ(m.woken.back(), std::pair(0, 4));
     EXPECT_EQ(m.woken.size(), 7U);
 }
