@@ -114,28 +114,29 @@ public:
             at(w).behind.push_back(&t);
             return only(w);
         }
-        const int owner = static_cast<int>(part.from);
-        if (part.crosses() || part.is(flag_returns)) return mail(of(part.level, owner), t);
+        // Once it is in a queue it may run, and end: nothing is read of it after that.
+        const int owner = static_cast<int>(part.from), level = part.level;
+        if (part.crosses() || part.is(flag_returns)) return mail(of(level, owner), t);
         if (reason == why::spawned) { // PASS
-            member& to = of(part.level, owner);
+            member& to = of(level, owner);
             to.migrated.push_back(&t);
-            if (const tree_node* const top = topmost(to, part.level, owner))
+            if (const tree_node* const top = topmost(to, level, owner))
                 wake(unpack(top->range.load_relaxed()));
             return only(to.head);
         }
-        const int here = groups_.of_worker(part.level, w);
+        const int here = groups_.of_worker(level, w);
         const bool pushes = reason == why::continuation || reason == why::exposed;
-        if (part.level != leaf_ && (!pushes || of(part.level, here).head != w)) {
-            of(part.level, owner).local.push_front(&t);
-            return only(of(part.level, owner).head);
+        if (level != leaf_ && (!pushes || of(level, here).head != w)) {
+            of(level, owner).local.push_front(&t);
+            return only(of(level, owner).head);
         }
-        member& m = of(part.level, here);
-        const tree_node* const top = options_.steal ? topmost(m, part.level, here) : nullptr;
+        member& m = of(level, here);
+        const tree_node* const top = options_.steal ? topmost(m, level, here) : nullptr;
         if (reason == why::exposed && here != owner &&
             (top == nullptr || !unpack(top->range.load_relaxed()).contains(owner))) {
             // Asked for when it still might: it goes back, as the oldest.
-            of(part.level, owner).local.push_back(&t);
-            return only(of(part.level, owner).head);
+            of(level, owner).local.push_back(&t);
+            return only(of(level, owner).head);
         }
         (m.uses_migrated.load_relaxed() ? m.migrated : m.local).push_front(&t); // written by this worker
         if (top == nullptr) return only(w);
