@@ -6,6 +6,9 @@ pkg_check_modules(HWY REQUIRED IMPORTED_TARGET GLOBAL "libhwy-contrib>=1.0.3" "l
 find_package(Boost 1.74 CONFIG REQUIRED COMPONENTS headers context)
 find_package(fmt 9 REQUIRED)
 find_package(ZLIB REQUIRED)
+find_path(WEFT_METIS_INCLUDE_DIR metis.h REQUIRED)
+find_library(WEFT_METIS_FOUND metis REQUIRED)
+set(WEFT_METIS_LIBRARY metis) # by name, so that the installed package does not say where it was here
 find_path(WEFT_NLOHMANN_JSON_INCLUDE_DIR nlohmann/json.hpp REQUIRED)
 find_path(WEFT_ROBIN_MAP_INCLUDE_DIR tsl/robin_map.h REQUIRED)
 

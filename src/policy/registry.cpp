@@ -45,6 +45,7 @@
     entry(cls) \
     entry(crs) \
     entry(tatl) \
+    entry(offline) \
     entry(chaos)
 // clang-format on
 

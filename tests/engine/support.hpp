@@ -111,6 +111,7 @@ inline const std::vector<std::string> all_policies = {
     "cls",
     "crs",
     "tatl",
+    "offline",
 };
 
 /// Under which an idle worker gets the second half of a join while the first still runs.
@@ -132,6 +133,7 @@ inline const std::vector<std::string> parallel_policies = {
     "constrained",
     "laws",
     "laws-nc",
+    "offline",
 };
 // clang-format on
 

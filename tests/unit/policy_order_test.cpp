@@ -293,6 +293,7 @@ INSTANTIATE_TEST_SUITE_P(policies, policy_order_fairness,
                                          "share:order=lifo", "laws", "laws-nc"));
                                          "share:order=lifo", "adws", "ml-adws"));
                                          "share:order=lifo", "random-push", "chs", "cls", "crs", "tatl"));
+                                         "share:order=lifo", "laws", "laws-nc", "offline"));
 
 // ---- one by one
 

@@ -1,0 +1,306 @@
+#include "policy/places.hpp"
+#include "policy/registry.hpp"
+#include "policy/sharing_order.hpp"
+
+#include "queue/cell.hpp"
+#include "queue/pairing_heap.hpp"
+#include "queue/spin_lock.hpp"
+
+#include "machine/machine.hpp"
+
+#include <weft/error.hpp>
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <cstdio>
+#include <fstream>
+#include <functional>
+#include <map>
+#include <memory>
+#include <sstream>
+#include <string>
+#include <utility>
+#include <vector>
+
+/// Tasks in the order of a profile: those that share data run one after the other.
+///
+///   R. M. Yoo, C. J. Hughes, C. Kim, Y.-K. Chen, C. Kozyrakis: Locality-aware task management for
+///   unstructured parallelism. SPAA 2013; Q. Chen, M. Guo: Task Scheduling for Multi-core and Parallel
+///   Architectures. Springer 2017, 4.3.7. The order itself: sharing_order.hpp.
+///
+/// A run whose profile does not exist yet writes it: the work of each task, and the cache lines that it says
+/// to touch. Later runs know their tasks by their ids. A socket works on one group of the largest cache at a
+/// time, each of its workers on one group of the next; a worker that finds nothing there begins another, and
+/// if all are begun, it helps where tasks are left. Nothing is held back: a group whose tasks are still to
+/// come is no reason to wait.
+///
+/// Tasks that the profile does not know, roots, and tasks that have begun are stolen at random, parent-first.
+///
+/// O1. A task of the profile that has not begun is in the heap of its inner group, and any worker may take
+///     it.
+/// O2. What a socket or a worker is at is a hint only: a last look goes through all groups.
+namespace weft::policies {
+namespace {
+
+constexpr knob offline_knobs[] = {
+    {"profile", "none", "text", "a file: written if it does not exist, else followed; none: neither"},
+};
+
+constexpr std::uint64_t line_bytes = 64;
+constexpr const char* first_line = "weft profile 1";
+
+class offline_order final : public policy {
+public:
+    explicit offline_order(std::string file) : file_(std::move(file)) {}
+    offline_order(const offline_order&) = delete;
+    offline_order& operator=(const offline_order&) = delete;
+    ~offline_order() override {
+        if (records_) write();
+    }
+
+    requirements attach(const machine& m, policy_context& context) override {
+        context_ = &context;
+        places_.attach(context);
+        const int count = context.all().size();
+        members_ = std::make_unique<member[]>(static_cast<std::size_t>(count));
+        sockets_count_ = m.domains().size();
+        sockets_ = std::make_unique<queue::cell<int>[]>(sockets_count_);
+        for (std::size_t d = 0; d < sockets_count_; ++d) sockets_[d].store_relaxed(-1);
+        for (worker_id w = 0; w < count; ++w) of(w).socket = m.domain_of(context.core_of(w));
+        if (file_ != "none") {
+            if (std::ifstream in{file_})
+                follow(read(in), m);
+            else
+                records_ = std::make_unique<record[]>(most_records);
+        }
+        return {.task_bytes = sizeof(task_part),
+                .own_usage = records_ != nullptr,
+                .identity = true,
+                .demotable = true,
+                .resizable = true,
+                .uses = true};
+    }
+
+    order spawn(worker_id, task&, task&) override { return order::parent_first; }
+
+    placed ready(worker_id w, task& t, why reason) override {
+        const bool may_be_known = reason == why::spawned || reason == why::released;
+        const known* const k = may_be_known ? find(t.id()) : nullptr;
+        if (k == nullptr) return places_.put(w, t, reason);
+        t.data<task_part>().turn = k->turn;
+        group& g = groups_[static_cast<std::size_t>(k->inner)];
+        g.lock.lock();
+        g.tasks.push(&t);
+        g.count.store_relaxed(static_cast<int>(g.tasks.size()));
+        g.lock.unlock();
+        return {group_place(k->inner), context_->active()};
+    }
+
+    pick next(worker_id w, bool last_look) override {
+        if (const pick own = places_.own(w, last_look); own.t != nullptr) return own;
+        member& m = of(w);
+        if (task* const t = next_of_profile(m)) return {t, group_place(m.inner)};
+        const worker_id victim = places_.random_victim(w);
+        if (victim < 0) return {};
+        if (last_look) return places_.look_everywhere(w, victim);
+        return {places_.look(victim).t, victim};
+    }
+
+    void finished(worker_id, task& t, const usage& used) override {
+        if (records_ && t.id() != 0 && !used.cancelled && (t.in() != nullptr || t.graph() != 0))
+            keep(t, used);
+    }
+
+private:
+    struct task_part { // of the policy's bytes
+        std::int32_t turn;
+    };
+    struct goes_first {
+        bool operator()(task& a, task& b) const noexcept {
+            return a.data<task_part>().turn < b.data<task_part>().turn;
+        }
+    };
+    struct known {
+        std::uint64_t id;
+        int turn, inner;
+    };
+    struct alignas(queue::k_cache_line_bytes) group { // an inner one
+        queue::spin_lock<> lock;                      // of the tasks
+        queue::pairing_heap<task, goes_first> tasks;
+        queue::cell<int> count; // of them; written under the lock, elsewhere a hint
+        int outer = 0;          // fixed
+    };
+    struct alignas(queue::k_cache_line_bytes) member { // the worker's alone
+        int socket = 0;
+        int inner = -1;
+    };
+    struct record {
+        static constexpr std::size_t most_ranges = 4;
+        std::uint64_t id;
+        time_ns work;
+        std::array<line_range, most_ranges> lines;
+    };
+    static constexpr std::size_t most_records = 1 << 16;
+
+    member& of(worker_id w) noexcept { return members_[static_cast<std::size_t>(w)]; }
+    place_id group_place(int inner) const noexcept { return places_.root_place() + 1 + inner; }
+    int count() const noexcept { return static_cast<int>(groups_count_); }
+
+    // ---- following a profile
+
+    void follow(const std::vector<profiled_task>& tasks, const machine& m) {
+        std::vector<std::uint64_t> caches; // of rank 0, the largest first
+        for (const int c : m.caches_of(0))
+            caches.push_back(static_cast<std::uint64_t>(m.caches()[static_cast<std::size_t>(c)].bytes) /
+                             line_bytes);
+        std::ranges::sort(caches, std::greater<>());
+        if (caches.empty()) caches = {(std::uint64_t{8} << 20) / line_bytes};
+        const auto ordered = order_by_sharing(tasks, caches);
+        int turn = 0, inner = -1;
+        for (const ordered_task& o : ordered) {
+            known_.push_back({tasks[o.task].id, turn++, o.inner});
+            inner = std::max(inner, o.inner);
+        }
+        groups_count_ = static_cast<std::size_t>(inner + 1);
+        groups_ = std::make_unique<group[]>(groups_count_);
+        for (const ordered_task& o : ordered) groups_[static_cast<std::size_t>(o.inner)].outer = o.outer;
+        std::ranges::sort(known_, {}, &known::id);
+    }
+
+    const known* find(std::uint64_t id) const noexcept {
+        const auto at = std::ranges::lower_bound(known_, id, {}, &known::id);
+        return at != known_.end() && at->id == id ? &*at : nullptr;
+    }
+
+    task* pop(int inner) noexcept {
+        group& g = groups_[static_cast<std::size_t>(inner)];
+        if (g.count.load_relaxed() == 0) return nullptr;
+        g.lock.lock();
+        task* const t = g.tasks.pop();
+        g.count.store_relaxed(static_cast<int>(g.tasks.size()));
+        g.lock.unlock();
+        return t;
+    }
+
+    /// Leaves the group that it comes from in `m.inner`.
+    task* next_of_profile(member& m) noexcept {
+        if (count() == 0) return nullptr;
+        if (m.inner >= 0)
+            if (task* const t = pop(m.inner)) return t;
+        queue::cell<int>& at = sockets_[static_cast<std::size_t>(m.socket)];
+        const auto take = [&](auto&& wanted) -> task* {
+            for (int g = 0; g < count(); ++g) {
+                if (!wanted(groups_[static_cast<std::size_t>(g)].outer)) continue;
+                if (task* const t = pop(g)) {
+                    m.inner = g;
+                    at.store_relaxed(groups_[static_cast<std::size_t>(g)].outer);
+                    return t;
+                }
+            }
+            return nullptr;
+        };
+        const int mine = at.load_relaxed();
+        if (task* const t = take([&](int outer) { return outer == mine; })) return t;
+        if (task* const t = take([&](int outer) { return !is_begun(outer); })) return t;
+        return take([](int) { return true; });
+    }
+
+    bool is_begun(int outer) const noexcept { // by some socket that is still at it
+        for (std::size_t d = 0; d < sockets_count_; ++d)
+            if (sockets_[d].load_relaxed() == outer) return true;
+        return false;
+    }
+
+    // ---- the profile
+
+    void keep(const task& t, const usage& used) noexcept {
+        const std::size_t n = used_records_.add(1);
+        if (n >= most_records) return;
+        record& r = records_[n];
+        r.id = t.id();
+        r.work = used.self;
+        std::size_t ranges = 0;
+        const auto add = [&](std::uint64_t begin, std::uint64_t bytes) {
+            if (bytes > 0 && ranges < record::most_ranges)
+                r.lines[ranges++] = {begin / line_bytes, (begin + bytes - 1) / line_bytes + 1};
+        };
+        for (const data_access& use : t.uses()) add(use.datum, use.bytes);
+        const auto begin = reinterpret_cast<std::uintptr_t>(t.hint().data_begin);
+        const auto end = reinterpret_cast<std::uintptr_t>(t.hint().data_end);
+        if (begin != 0 && end > begin) add(begin, end - begin);
+    }
+
+    void write() noexcept {
+        try {
+            std::map<std::uint64_t, const record*> by_id; // a task that ran again counts once
+            for (std::size_t n = 0; n < std::min(used_records_.load_relaxed(), most_records); ++n)
+                by_id.emplace(records_[n].id, &records_[n]);
+            if (by_id.empty()) return;
+            std::ofstream out(file_);
+            out << first_line << '\n';
+            for (const auto& [id, r] : by_id) {
+                out << std::hex << id << std::dec << ' ' << r->work;
+                for (const line_range& l : r->lines)
+                    if (l.first < l.last) out << ' ' << l.first << '-' << l.last;
+                out << '\n';
+            }
+            out.close();
+            if (!out) std::fprintf(stderr, "weft: the profile '%s' cannot be written\n", file_.c_str());
+        } catch (...) { std::fprintf(stderr, "weft: the profile '%s' was not written\n", file_.c_str()); }
+    }
+
+    std::vector<profiled_task> read(std::istream& in) const {
+        std::vector<profiled_task> tasks;
+        std::string line;
+        const auto bad = [&] {
+            return error("a profile is not understood", "'" + line + "' in '" + file_ + "'",
+                         "'" + std::string(first_line) +
+                             "', then lines of an id, the work, and FIRST-LAST "
+                             "of cache lines");
+        };
+        if (!std::getline(in, line) || line != first_line) throw bad();
+        while (std::getline(in, line)) {
+            std::istringstream words(line);
+            profiled_task& t = tasks.emplace_back();
+            if (!(words >> std::hex >> t.id >> std::dec >> t.work)) throw bad();
+            line_range r;
+            char dash = 0;
+            while (words >> r.first) {
+                if (!(words >> dash >> r.last) || dash != '-') throw bad();
+                t.lines.push_back(r);
+            }
+            if (!words.eof()) throw bad();
+        }
+        return tasks;
+    }
+
+    const std::string file_;
+    policy_context* context_ = nullptr;
+    places places_;
+    std::unique_ptr<member[]> members_;
+    std::unique_ptr<queue::cell<int>[]> sockets_; // the outer group that each is at; -1: none
+    std::size_t sockets_count_ = 0;
+    std::vector<known> known_; // by id; fixed after attach()
+    std::unique_ptr<group[]> groups_;
+    std::size_t groups_count_ = 0;
+    std::unique_ptr<record[]> records_; // null: nothing is recorded
+    queue::cell<std::size_t> used_records_;
+};
+
+} // namespace
+
+extern constinit const policy_entry offline_entry{
+    .name = "offline",
+    .summary = "tasks that shared data in an earlier run, one after the other",
+    .source = "Yoo et al., SPAA 2013; Chen & Guo 2017, 4.3.7",
+    .wants = "a profile of an earlier run; data intervals of tasks, or accesses of graph tasks",
+    .helps = "many independent tasks that share data without structure, and programs that run again",
+    .knobs = offline_knobs,
+    .make = [](const knob_values& values) -> std::unique_ptr<policy> {
+        return std::make_unique<offline_order>(std::string(values.text("profile")));
+    },
+};
+
+} // namespace weft::policies
