@@ -46,6 +46,7 @@
     entry(crs) \
     entry(tatl) \
     entry(offline) \
+    entry(numalb) \
     entry(chaos)
 // clang-format on
 

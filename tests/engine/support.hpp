@@ -112,6 +112,7 @@ inline const std::vector<std::string> all_policies = {
     "crs",
     "tatl",
     "offline",
+    "numalb",
 };
 
 /// Under which an idle worker gets the second half of a join while the first still runs.

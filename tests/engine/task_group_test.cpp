@@ -33,7 +33,7 @@ protected:
     bool queues_children() const {
         const std::string& policy = GetParam().policy;
         for (const char* const one :
-             {"share", "socket", "mts", "hws", "random-push", "chs", "cls", "crs", "tatl"})
+             {"share", "socket", "mts", "hws", "random-push", "chs", "cls", "crs", "tatl", "numalb"})
             if (policy.starts_with(one)) return true;
         return policy.find("parent-first") != std::string::npos;
     }

@@ -294,6 +294,8 @@ INSTANTIATE_TEST_SUITE_P(policies, policy_order_fairness,
                                          "share:order=lifo", "adws", "ml-adws"));
                                          "share:order=lifo", "random-push", "chs", "cls", "crs", "tatl"));
                                          "share:order=lifo", "laws", "laws-nc", "offline"));
+                                         "share:order=lifo", "random-push", "chs", "cls", "crs", "tatl",
+                                         "numalb"));
 
 // ---- one by one
 
