@@ -166,9 +166,12 @@ struct fixed_loop {
              {hints_of(mid - from), hints_of(to - mid)});
     }
     void run(loop_shape shape) const {
-        if (shape.pieces > 0) return in_pieces(std::min<std::ptrdiff_t>(shape.pieces, n));
-        constexpr std::ptrdiff_t pieces_a_worker = 16;
         const auto grain = static_cast<std::ptrdiff_t>(options.grain);
+        if (shape.pieces > 0) {
+            const std::ptrdiff_t by_grain = grain > 0 ? (n - 1) / grain + 1 : 1;
+            return in_pieces(std::min(std::max<std::ptrdiff_t>(shape.pieces, by_grain), n));
+        }
+        constexpr std::ptrdiff_t pieces_a_worker = 16;
         in_halves(0, n,
                   grain > 0 ? grain : std::max<std::ptrdiff_t>(1, n / (pieces_a_worker * shape.workers)));
     }

@@ -5,8 +5,7 @@
 ///
 ///   OpenMP Application Programming Interface 5.2, 11.5.3.
 ///
-/// OpenMP's chunk is a number of iterations; here a loop is cut into so many pieces for each worker, since a
-/// policy is not told how long a loop is.
+/// OpenMP's chunk is the grain of the loop; without one, it has `pieces` of them for each worker.
 namespace weft::policies {
 namespace {
 

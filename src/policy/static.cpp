@@ -6,9 +6,9 @@
 ///   OpenMP Application Programming Interface 5.2, 11.5.3; in S. Shiina's thesis (U. Tokyo 2021, 4.4.1) what
 ///   is compared with on regular loops.
 ///
-/// OpenMP's chunk is a number of iterations; here a loop is cut into so many pieces for each worker, since a
-/// policy is not told how long a loop is. Piece i goes to worker i modulo their number and is never stolen,
-/// so a loop that runs again finds its data where it left them.
+/// OpenMP's chunk is the grain of the loop; without one, it has `pieces` of them for each worker. Piece i
+/// goes to worker i modulo their number and is never stolen, so a loop that runs again finds its data where
+/// it left them.
 namespace weft::policies {
 namespace {
 

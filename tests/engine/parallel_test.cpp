@@ -215,7 +215,9 @@ TEST_P(loops, a_grain_is_learnt) {
             }
         });
     });
-    EXPECT_GE(pieces.load(), 16);
+    const std::string& policy = GetParam().policy;
+    const bool cut_beforehand = policy.starts_with("static") || policy.starts_with("dynamic");
+    if (!cut_beforehand) { EXPECT_GE(pieces.load(), 16); }
 }
 
 // ---- reductions
