@@ -45,8 +45,9 @@ public:
     }
 
     void group_begin(worker_id, task& owner, group& g) override {
-        g.data<group_part>().of_loop = owner.data<task_part>().loop_begins;
+        if (!owner.data<task_part>().loop_begins) return;
         owner.data<task_part>().loop_begins = false;
+        g.data<group_part>().of_loop = true;
     }
 
     order spawn(worker_id, task& parent, task& child) override {
