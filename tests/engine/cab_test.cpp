@@ -177,6 +177,41 @@ TEST(cab, declared_bytes_make_a_subtree_for_each_socket) {
     for (const int count : leaves) EXPECT_EQ(count, 2);
 }
 
+/// Sixteen leaves, iterated: from the second iteration on what is below a cut stays on one
+/// socket, and every socket has something.
+TEST(cab, what_the_first_iteration_measures_cuts_the_later_ones) {
+    for (const char* alloc : {"steal", "even"}) {
+        modelled m("cab:mode=profile,cache=100000000,alloc=" + std::string(alloc), four_sockets());
+        struct tree {
+            std::vector<int>& socket_of;
+            void over(std::size_t from, std::size_t to) const {
+                if (to - from == 1) {
+                    socket_of[from] = socket_of_worker();
+                    return cost(1000);
+                }
+                const std::size_t mid = from + (to - from) / 2;
+                const auto half = [](std::size_t n) { return hints{.bytes = n * 1000}; };
+                join([=, this] { over(from, mid); }, [=, this] { over(mid, to); },
+                     {half(mid - from), half(to - mid)});
+            }
+        };
+        std::vector<int> sockets_of(16);
+        m.run([&] {
+            for (int k = 0; k < 4; ++k) {
+                iteration(k);
+                tree{sockets_of}.over(0, 16);
+                if (k == 0) continue;
+                std::array<int, sockets> quarters{};
+                for (std::size_t i = 0; i < 16; ++i) {
+                    EXPECT_EQ(sockets_of[i], sockets_of[i / 4 * 4]) << "iteration " << k << " leaf " << i;
+                    if (i % 4 == 0) ++quarters[static_cast<std::size_t>(sockets_of[i])];
+                }
+                EXPECT_EQ(quarters, (std::array<int, sockets>{1, 1, 1, 1})) << "iteration " << k;
+            }
+        });
+    }
+}
+
 /// A subtree that waits for what is kept back, on every socket.
 TEST(cab, subtrees_that_wait_for_later_ones_get_on) {
     for (const char* spec : {"cab:boundary=4", "cab:boundary=4,zone=reported"}) {
