@@ -82,7 +82,7 @@ TEST(teams, members_run_only_what_the_task_has_started_and_nobody_else_does) {
 }
 
 TEST(teams, of_all_workers_use_all_of_them) {
-    for (const std::string policy : {"steal", "near", "share", "mts", "hws", "pdf", "cpdf"}) {
+    for (const std::string policy : {"steal", "near", "share", "mts", "pdf", "cpdf"}) {
         runtime rt(with(policy, 8, "model"));
         std::mutex lock;
         std::set<int> seen;
