@@ -40,9 +40,10 @@
 ///     may take something later looks again.
 ///
 /// The book leaves open whether level l itself is global (it is not), and what a lack of work is; this is the
-/// second of its two ways, the leader counting failed attempts. A root is global whatever `l` is, and what is
-/// known of a graph's task is only that it may move between groups: a leader whose group starves hands it to
-/// its slaves. A group whose workers are not neighbours by rank is split.
+/// second of its two ways, the leader counting failed attempts. A root is global whatever `l` is. A task of a
+/// graph has no place in the hierarchy and may be waited for by teams that spin, so it is not kept back:
+/// whoever is free begins it, and it is a block if a slave does. A group whose workers are not neighbours by
+/// rank is split.
 namespace weft::policies {
 namespace {
 
@@ -90,10 +91,10 @@ public:
         } else if (yields) {
             g.yields_of_leader.add(1);
             g.behind.push_back(&t);
-        } else if (reason == why::released && t.graph() != 0 && !runs_alone(group) && wants_work(group)) {
-            t.data<task_part>().block = group + 1; // as a leader would at once
-            return keep_local(w, t, reason, group, false);
-        } else if (reason == why::spawned || reason == why::released) {
+        } else if (reason == why::released || reason == why::granted) {
+            open_.push_back(&t);
+            return {root_place(), context_->all()};
+        } else if (reason == why::spawned) {
             g.global.push_back(&t);
         } else {
             g.resumed.push_front(&t);
@@ -131,6 +132,18 @@ public:
         }
         if (child.level() >= limit_) child.data<task_part>().block = mine(w).group + 1;
         return order::parent_first;
+    }
+
+    /// What a slave begins is a block, also where it comes from the gate or is a share of a moldable task.
+    /// Who has such a share may spin until the others have come on: it counts as starving, so that its leader
+    /// keeps nothing back.
+    void started(worker_id w, task& t) override {
+        worker_part& me = mine(w);
+        if (is_leader(w, me.group)) return;
+        int& block = t.data<task_part>().block;
+        if (block > 0) return;
+        block = me.group + 1;
+        starve(me, me.group);
     }
 
 private:
@@ -205,13 +218,11 @@ private:
         }
         if (task* const t = g.resumed.try_pop_front()) return {t, from};
         const auto begins = [&] { return looks_on || runs_alone(group) || wants_work(group); };
-        while (begins()) {
-            task* const t = g.global.try_pop_back();
-            if (t == nullptr) break;
-            if (!hand_over(*t, group)) return taken(g, t, from);
-        }
+        if (begins())
+            if (task* const t = g.global.try_pop_back()) return taken(g, t, from);
         if (!looks_on || last_look) {
             if (task* const t = roots_.try_pop_front()) return {t, root_place()};
+            if (task* const t = open_.try_pop_front()) return {t, root_place()};
             if (task* const t = g.behind.try_pop_front()) return {t, from};
         }
         if (looks_on) g.yields_of_leader.store_relaxed(0);
@@ -224,11 +235,8 @@ private:
         const auto look = [&](int other) -> task* {
             group_part& o = at(other);
             if (task* const t = o.resumed.try_pop_front()) return t;
-            while (looks_on || runs_alone(group) || wants_work(group)) {
-                task* const t = o.global.try_pop_front();
-                if (t == nullptr) break;
-                if (!hand_over(*t, group)) return t;
-            }
+            if (looks_on || runs_alone(group) || wants_work(group))
+                if (task* const t = o.global.try_pop_front()) return t;
             return o.behind.try_pop_front();
         };
         const int drawn =
@@ -251,21 +259,16 @@ private:
         return {t, from};
     }
 
-    /// A task of a graph is a block whose group is open until a leader has it, and its slaves run it.
-    bool hand_over(task& t, int group) {
-        if (t.graph() == 0 || t.parent() != nullptr || runs_alone(group)) return false;
-        t.data<task_part>().block = group + 1;
-        at(group).local.push_back(&t);
-        context_->wake(who_run_local(group));
-        return true;
-    }
-
     // ---- whoever runs local tasks
 
     pick next_local(worker_id w, int group, bool last_look) {
         worker_part& me = mine(w);
         group_part& g = at(group);
-        const auto local = [&]() -> pick { return {g.local.try_pop_front(), place_of(group, local_place)}; };
+        const auto local = [&]() -> pick {
+            if (task* const t = g.local.try_pop_front()) return {t, place_of(group, local_place)};
+            task* const t = is_leader(w, group) ? nullptr : open_.try_pop_front();
+            return {t, root_place()};
+        };
         const bool only_yields = me.yields >= yields_to_look;
         if (only_yields) starve(me, group); // I3
         if (only_yields || ++me.turns % turns_to_fair == 0)
@@ -309,6 +312,7 @@ private:
     std::unique_ptr<group_part[]> groups_;
     int groups_count_ = 0;
     queue::locked_list<task> roots_;
+    queue::locked_list<task> open_; // tasks of graphs that have not begun, and what the gate gives back
 };
 
 } // namespace

@@ -712,7 +712,7 @@ TEST(teams, in_random_programs) {
         const std::uint64_t seed = test::seed + static_cast<std::uint64_t>(i);
         const std::string& policy = policies[seed % policies.size()];
         const std::string& engine = engines[seed / policies.size() % engines.size()];
-        const int workers = 1 + static_cast<int>(seed / 18 % 7);
+        const int workers = 1 + static_cast<int>(seed / (policies.size() * engines.size()) % 7);
         SCOPED_TRACE("WEFT_TEST_SEED=" + std::to_string(seed) + ", " + policy + ", " + engine + ", " +
                      std::to_string(workers) + " workers");
         runtime_options o = with(policy, workers, engine);

@@ -301,22 +301,16 @@ TEST(policy_hws, a_leader_without_slaves_runs_everything) {
     EXPECT_EQ(p->next(1, true).t, &block);
 }
 
-TEST(policy_hws, tasks_of_graphs_go_to_the_slaves_that_starve) {
-    driven p("hws", 2, 4);
-    const auto add = [&](worker_id w) -> task& {
-        task& t = p.make();
-        t.graph_ = 1;
-        p->ready(w, t, why::released);
-        return t;
-    };
-    task& first = add(0);
-    EXPECT_EQ(p->next(0, true).t, nullptr); // nobody starves
-    starve(p, 4);
-    EXPECT_EQ(p->next(4, true).t, nullptr); // it only hands it over
-    EXPECT_EQ(p->next(6, true).t, &first);
-    starve(p, 0);
-    task& second = add(2);
-    EXPECT_EQ(p->next(1, true).t, &second);
+TEST(policy_hws, tasks_of_graphs_are_begun_by_whoever_is_free) {
+    driven p("hws:l=1", 2, 4);
+    task& first = p.add(0, why::released);
+    EXPECT_EQ(p->next(6, false).t, &first);
+    p->started(6, first); // a block of its socket from now on
+    EXPECT_EQ(p->spawn(6, first, p.child_of(first)), order::lazy);
+    EXPECT_EQ(p->ready(1, first, why::unblocked).who.first, 5);
+    task& second = p.add(2, why::released);
+    EXPECT_EQ(p->next(0, false).t, &second); // global
+    EXPECT_EQ(p->spawn(0, second, p.child_of(second)), order::parent_first);
 }
 
 /// Slaves whose tasks yield to each other wait for a global task that nobody seems to need.
