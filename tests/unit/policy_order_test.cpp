@@ -40,7 +40,7 @@ struct driven {
 
     /// A new task that is ready at `w`.
     task& add(worker_id w, why reason) {
-        task& t = tasks.emplace_back().t;
+        task& t = tasks.emplace_back();
         scheduler->ready(w, t, reason);
         return t;
     }
@@ -49,11 +49,6 @@ struct driven {
     requirements need;
     std::unique_ptr<policy> scheduler;
     std::deque<test::task_with_bytes> tasks;
-    struct record { // a task and the policy's bytes behind it
-        task t;
-        alignas(std::max_align_t) std::byte bytes[max_task_bytes] = {};
-    };
-    std::deque<record> tasks;
 };
 
 // ---- the vectors of Chen & Guo 2017, Fig. 3.10: t0 spawns t1; t1 t2, t3; t2 t4, t5; t3 t6, t7
@@ -283,167 +278,178 @@ TEST_P(policy_order_fairness, spinning_by_yield_lets_the_worker_look_elsewhere) 
     FAIL() << "never came to the task that both wait for";
 }
 
-INSTANTIATE_TEST_SUITE_P(policies, policy_order_fairness,
-                         testing::Values("serial", "steal", "steal:zone=reported", "near",
-                                         "steal-parent-first", "steal-parent-first:order=fifo", "share",
-                                         "share:order=lifo", "slaw", "mts", "mts:spawn=child-first", "pws",
-                                         "hws", "hws:leader=helps", "pdf", "cpdf"));
-                                         "share:order=lifo", "cab", "cab:boundary=2,socket=1", "static",
-                                         "dynamic", "constrained"));
-                                         "share:order=lifo", "laws", "laws-nc"));
-                                         "share:order=lifo", "adws", "ml-adws"));
-                                         "share:order=lifo", "random-push", "chs", "cls", "crs", "tatl"));
-                                         "share:order=lifo", "laws", "laws-nc", "offline"));
-                                         "share:order=lifo", "random-push", "chs", "cls", "crs", "tatl",
-                                         "numalb"));
+// clang-format off
+INSTANTIATE_TEST_SUITE_P(policies, policy_order_fairness, testing::Values(
+    "serial",
+    "steal",
+    "steal:zone=reported",
+    "near",
+    "steal-parent-first",
+    "steal-parent-first:order=fifo",
+    "share",
+    "share:order=lifo",
+    "slaw",
+    "mts",
+    "mts:spawn=child-first",
+    "pws",
+    "hws",
+    "hws:leader=helps",
+    "pdf",
+    "cpdf",
+    "cab",
+    "cab:boundary=2,socket=1",
+    "static",
+    "dynamic",
+    "constrained",
+    "laws",
+    "laws-nc",
+    "adws",
+    "ml-adws",
+    "random-push",
+    "chs",
+    "cls",
+    "crs",
+    "tatl",
+    "offline",
+    "numalb"));
+// clang-format on
 
-                                         // ---- one by one
+// ---- one by one
 
-                                         TEST(policy_order, steal_starts_roots_before_it_steals) {
-                                             driven p("steal", 2);
-                                             p.add(0, why::spawned);
-                                             task& root = p.add(0, why::root);
-                                             const pick got = p->next(1, false);
-                                             EXPECT_EQ(got.t, &root);
-                                             EXPECT_EQ(got.from, 2); // the place of all
-                                         }
+TEST(policy_order, steal_starts_roots_before_it_steals) {
+    driven p("steal", 2);
+    p.add(0, why::spawned);
+    task& root = p.add(0, why::root);
+    const pick got = p->next(1, false);
+    EXPECT_EQ(got.t, &root);
+    EXPECT_EQ(got.from, 2); // the place of all
+}
 
-                                         TEST(policy_order, share_is_one_place_for_all) {
-                                             driven p("share", 3);
-                                             task t;
-                                             const placed at = p->ready(1, t, why::spawned);
-                                             EXPECT_EQ(at.who.size(), 3);
-                                             const pick got = p->next(2, false);
-                                             EXPECT_EQ(got.t, &t);
-                                             EXPECT_EQ(got.from, at.at);
-                                             p.context.active_workers = 2;
-                                             EXPECT_EQ(p->ready(1, t, why::joined).who.size(), 2);
-                                         }
+TEST(policy_order, share_is_one_place_for_all) {
+    driven p("share", 3);
+    task t;
+    const placed at = p->ready(1, t, why::spawned);
+    EXPECT_EQ(at.who.size(), 3);
+    const pick got = p->next(2, false);
+    EXPECT_EQ(got.t, &t);
+    EXPECT_EQ(got.from, at.at);
+    p.context.active_workers = 2;
+    EXPECT_EQ(p->ready(1, t, why::joined).who.size(), 2);
+}
 
-                                         TEST(policy_order,
-                                              serial_runs_on_worker_0_and_finishes_what_is_open_first) {
-                                             driven p("serial", 3);
-                                             task root[2], frame[2];
-                                             EXPECT_EQ(p->ready(2, root[0], why::root).who.size(), 1);
-                                             p->ready(0, root[1], why::root);
-                                             EXPECT_EQ(p->next(1, true).t, nullptr);
-                                             EXPECT_EQ(p->next(0, true).t, &root[0]);
-                                             // It blocks: its hidden frames come oldest first, and the
-                                             // youngest is what a serial program would run next.
-                                             p->ready(0, frame[0], why::exposed);
-                                             p->ready(0, frame[1], why::exposed);
-                                             EXPECT_EQ(p->next(0, true).t, &frame[1]);
-                                             EXPECT_EQ(p->next(0, true).t, &frame[0]);
-                                             p->ready(1, root[0],
-                                                      why::unblocked); // by a worker that does not run tasks
-                                             EXPECT_EQ(p->next(0, true).t, &root[0]);
-                                             EXPECT_EQ(p->next(0, true).t, &root[1]);
-                                             EXPECT_TRUE(p->victims(0).empty());
-                                         }
+TEST(policy_order, serial_runs_on_worker_0_and_finishes_what_is_open_first) {
+    driven p("serial", 3);
+    task root[2], frame[2];
+    EXPECT_EQ(p->ready(2, root[0], why::root).who.size(), 1);
+    p->ready(0, root[1], why::root);
+    EXPECT_EQ(p->next(1, true).t, nullptr);
+    EXPECT_EQ(p->next(0, true).t, &root[0]);
+    // It blocks: its hidden frames come oldest first, and the
+    // youngest is what a serial program would run next.
+    p->ready(0, frame[0], why::exposed);
+    p->ready(0, frame[1], why::exposed);
+    EXPECT_EQ(p->next(0, true).t, &frame[1]);
+    EXPECT_EQ(p->next(0, true).t, &frame[0]);
+    p->ready(1, root[0],
+             why::unblocked); // by a worker that does not run tasks
+    EXPECT_EQ(p->next(0, true).t, &root[0]);
+    EXPECT_EQ(p->next(0, true).t, &root[1]);
+    EXPECT_TRUE(p->victims(0).empty());
+}
 
-                                         // ---- the same seed, the same decisions
+// ---- the same seed, the same decisions
 
-                                         /// Runs a random tree on virtual workers that step in turn. Gives
-                                         /// one line a decision, and fails if a task does not start exactly
-                                         /// once.
-                                         std::string simulate(const std::string& spec, std::uint32_t seed) {
-                                             struct node {
-                                                 task record;
-                                                 std::vector<std::size_t> children;
-                                                 std::size_t spawned = 0;
-                                                 int left = 1; ///< steps
-                                                 int starts = 0;
-                                             };
-                                             constexpr int workers = 4;
-                                             constexpr std::size_t size = 300;
-                                             driven p(spec, workers, seed);
-                                             fake_context shape(1, 42); // always the same tree
-                                             std::deque<node> nodes(size);
-                                             for (std::size_t i = 1; i < size; ++i) {
-                                                 nodes[shape.random(0, static_cast<std::uint32_t>(i))]
-                                                     .children.push_back(i);
-                                                 nodes[i].left = 1 + static_cast<int>(shape.random(0, 5));
-                                             }
-                                             const auto number = [&](const task* t) {
-                                                 std::size_t i = 0;
-                                                 while (&nodes[i].record != t) ++i;
-                                                 return i;
-                                             };
+/// Runs a random tree on virtual workers that step in turn. Gives
+/// one line a decision, and fails if a task does not start exactly
+/// once.
+std::string simulate(const std::string& spec, std::uint32_t seed) {
+    struct node {
+        task record;
+        std::vector<std::size_t> children;
+        std::size_t spawned = 0;
+        int left = 1; ///< steps
+        int starts = 0;
+    };
+    constexpr int workers = 4;
+    constexpr std::size_t size = 300;
+    driven p(spec, workers, seed);
+    fake_context shape(1, 42); // always the same tree
+    std::deque<node> nodes(size);
+    for (std::size_t i = 1; i < size; ++i) {
+        nodes[shape.random(0, static_cast<std::uint32_t>(i))].children.push_back(i);
+        nodes[i].left = 1 + static_cast<int>(shape.random(0, 5));
+    }
+    const auto number = [&](const task* t) {
+        std::size_t i = 0;
+        while (&nodes[i].record != t) ++i;
+        return i;
+    };
 
-                                             std::string log;
-                                             std::vector<task*> running(workers, nullptr);
-                                             std::size_t done = 0;
-                                             p->ready(0, nodes[0].record, why::root);
-                                             for (int step = 0; step < 100000 && done < size; ++step) {
-                                                 const worker_id w = step % workers;
-                                                 task*& current = running[static_cast<std::size_t>(w)];
-                                                 if (current == nullptr) {
-                                                     const pick got = p->next(w, step % 3 == 0);
-                                                     log += std::to_string(w) + "<" +
-                                                            std::to_string(got.from) + (got.t ? "" : "-") +
-                                                            "\n";
-                                                     current = got.t;
-                                                     if (current == nullptr) continue;
-                                                 }
-                                                 node& at = nodes[number(current)];
-                                                 if (current->fresh()) {
-                                                     ++at.starts;
-                                                     current->state_ = task_state::running;
-                                                     log += "start " + std::to_string(number(current)) + "\n";
-                                                 }
-                                                 if (at.spawned < at.children.size()) {
-                                                     task& child = nodes[at.children[at.spawned++]].record;
-                                                     if (p->spawn(w, *current, child) == order::child_first) {
-                                                         p->ready(w, *current, why::continuation);
-                                                         current = &child;
-                                                     } else {
-                                                         p->ready(w, child, why::spawned);
-                                                     }
-                                                 } else if (--at.left == 0) {
-                                                     ++done;
-                                                     current = nullptr;
-                                                 }
-                                             }
-                                             EXPECT_EQ(done, size) << spec;
-                                             for (const node& n : nodes) EXPECT_EQ(n.starts, 1) << spec;
-                                             return log;
-                                         }
+    std::string log;
+    std::vector<task*> running(workers, nullptr);
+    std::size_t done = 0;
+    p->ready(0, nodes[0].record, why::root);
+    for (int step = 0; step < 100000 && done < size; ++step) {
+        const worker_id w = step % workers;
+        task*& current = running[static_cast<std::size_t>(w)];
+        if (current == nullptr) {
+            const pick got = p->next(w, step % 3 == 0);
+            log += std::to_string(w) + "<" + std::to_string(got.from) + (got.t ? "" : "-") + "\n";
+            current = got.t;
+            if (current == nullptr) continue;
+        }
+        node& at = nodes[number(current)];
+        if (current->fresh()) {
+            ++at.starts;
+            current->state_ = task_state::running;
+            log += "start " + std::to_string(number(current)) + "\n";
+        }
+        if (at.spawned < at.children.size()) {
+            task& child = nodes[at.children[at.spawned++]].record;
+            if (p->spawn(w, *current, child) == order::child_first) {
+                p->ready(w, *current, why::continuation);
+                current = &child;
+            } else {
+                p->ready(w, child, why::spawned);
+            }
+        } else if (--at.left == 0) {
+            ++done;
+            current = nullptr;
+        }
+    }
+    EXPECT_EQ(done, size) << spec;
+    for (const node& n : nodes) EXPECT_EQ(n.starts, 1) << spec;
+    return log;
+}
 
-                                         TEST(policy_order, decisions_follow_the_seed) {
-                                             for (const std::string spec :
-                                                  {"steal:zone=reported", "steal-parent-first",
-                                                   "steal-parent-first:order=fifo"}) {
-                                                 EXPECT_EQ(simulate(spec, 7), simulate(spec, 7)) << spec;
-                                                 EXPECT_NE(simulate(spec, 7), simulate(spec, 8)) << spec;
-                                             }
-                                             for (const std::string spec :
-                                                  {"share", "share:order=lifo"}) { // nothing is drawn
-                                                 EXPECT_EQ(simulate(spec, 7), simulate(spec, 8)) << spec;
-                                             }
-                                         }
+TEST(policy_order, decisions_follow_the_seed) {
+    for (const std::string spec :
+         {"steal:zone=reported", "steal-parent-first", "steal-parent-first:order=fifo"}) {
+        EXPECT_EQ(simulate(spec, 7), simulate(spec, 7)) << spec;
+        EXPECT_NE(simulate(spec, 7), simulate(spec, 8)) << spec;
+    }
+    for (const std::string spec : {"share", "share:order=lifo"}) { // nothing is drawn
+        EXPECT_EQ(simulate(spec, 7), simulate(spec, 8)) << spec;
+    }
+}
 
-                                         TEST(policy_order, the_example_goes_back_to_the_last_victim) {
-                                             fake_context context(3);
-                                             const knob_values values("last-victim",
-                                                                      policies::last_victim_entry.knobs,
-                                                                      "patience=2");
-                                             const auto p = policies::last_victim_entry.make(values);
-                                             p->attach(flat_machine(3), context);
-                                             std::deque<task> tasks(4);
-                                             for (int i = 0; i < 3; ++i)
-                                                 p->ready(2, tasks[static_cast<std::size_t>(i)],
-                                                          why::spawned);
-                                             context.draws = {1, 0};
-                                             for (std::size_t i = 0; i < 3; ++i)
-                                                 EXPECT_EQ(p->next(0, false).t,
-                                                           &tasks[i]); // one draw, worker 2
-                                             EXPECT_EQ(p->next(0, false).from, 2);
-                                             EXPECT_EQ(p->next(0, false).from, 2);
-                                             EXPECT_EQ(context.draws.size(), 1U);
-                                             EXPECT_EQ(p->next(0, false).from, 1); // out of patience
-                                             p->ready(2, tasks[3], why::spawned);
-                                             EXPECT_EQ(p->next(0, true).t, &tasks[3]);
-                                         }
+TEST(policy_order, the_example_goes_back_to_the_last_victim) {
+    fake_context context(3);
+    const knob_values values("last-victim", policies::last_victim_entry.knobs, "patience=2");
+    const auto p = policies::last_victim_entry.make(values);
+    p->attach(flat_machine(3), context);
+    std::deque<task> tasks(4);
+    for (int i = 0; i < 3; ++i) p->ready(2, tasks[static_cast<std::size_t>(i)], why::spawned);
+    context.draws = {1, 0};
+    for (std::size_t i = 0; i < 3; ++i) EXPECT_EQ(p->next(0, false).t,
+                                                  &tasks[i]); // one draw, worker 2
+    EXPECT_EQ(p->next(0, false).from, 2);
+    EXPECT_EQ(p->next(0, false).from, 2);
+    EXPECT_EQ(context.draws.size(), 1U);
+    EXPECT_EQ(p->next(0, false).from, 1); // out of patience
+    p->ready(2, tasks[3], why::spawned);
+    EXPECT_EQ(p->next(0, true).t, &tasks[3]);
+}
 
-                                         } // namespace
-                                         } // namespace weft
+} // namespace
+} // namespace weft
