@@ -41,6 +41,10 @@ protected:
     static constexpr int workers = 4;
     test::bare_engine bare_{GetParam(), test::options_of(workers)};
     engine::thread_engine& engine_{bare_.engine};
+
+    void SetUp() override {
+        if (!engine_.need.resizable) GTEST_SKIP() << "its workers are always active";
+    }
 };
 
 INSTANTIATE_TEST_SUITE_P(all, resized, testing::ValuesIn(test::parallel_policies), [](const auto& of) {

@@ -66,6 +66,7 @@ public:
     void group_end(worker_id w, task& t, group& g) override { read(w, t, g); }
     void started(worker_id w, task& t) override { read(w, t); }
     void blocked(worker_id w, task& t, why reason) override { read(w, t), mix(reason); }
+    void goes_on(worker_id w, task& t) override { read(w, t); }
     void finished(worker_id w, task& t, const usage& used) override {
         read(w, t), mix(used.self, used.wall, used.cancelled);
     }

@@ -32,8 +32,8 @@ class group_everywhere : public testing::TestWithParam<test::setup> {
 protected:
     bool queues_children() const {
         const std::string& policy = GetParam().policy;
-        for (const char* const one :
-             {"share", "socket", "mts", "hws", "random-push", "chs", "cls", "crs", "tatl", "numalb"})
+        for (const char* const one : {"share", "socket", "mts", "hws", "random-push", "chs", "cls", "crs",
+                                      "tatl", "numalb", "offline"})
             if (policy.starts_with(one)) return true;
         return policy.find("parent-first") != std::string::npos;
     }
