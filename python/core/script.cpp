@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <bit>
 #include <stdexcept>
+#include <unordered_set>
 #include <utility>
 
 namespace weft::replay {
@@ -53,7 +54,10 @@ public:
         case kind::end: return ends(about, when);
         case kind::wait: return wait(r, top);
         case kind::waited:
-            if (r.b) groups_.erase(r.b); // the address may be another group's next
+            if (r.b) {
+                groups_.erase(r.b); // the address may be another group's next
+                if (top != no_row) at_groups_.erase(top);
+            }
             return;
         case kind::suspend: return suspend(r, top, about, when);
         case kind::ready: return ready(r, top, about, when);
@@ -245,6 +249,7 @@ private:
 
     void wait(const record& r, row top) {
         if (top == no_row) return;
+        if (r.b != 0) at_groups_.insert(top);
         if (r.b == 0) {
             if (const row forked = row_of(r.n); is_fork(forked)) join(top, forked);
         } else if (const auto g = groups_.find(r.b); g != groups_.end()) {
@@ -276,7 +281,7 @@ private:
         constexpr std::uint8_t unblocked = 5, yielded = 10;
         if (t == no_row || top == no_row) return;
         if (r.what == yielded) return say(t, {.what = act::yield});
-        if (r.what != unblocked) return;
+        if (r.what != unblocked || at_groups_.contains(t)) return;
         if (const auto early = given_.find(t); early != given_.end()) {
             say(t, {.n = early->second, .what = act::await});
             given_.erase(early);
@@ -288,7 +293,7 @@ private:
 
     void ready(const record& r, row top, row t, std::int64_t when) {
         constexpr std::uint8_t unblocked = 5;
-        if (r.what != unblocked || t == no_row) return;
+        if (r.what != unblocked || t == no_row || at_groups_.contains(t)) return;
         const auto waiting = waiting_.find(t);
         if (top == no_row) { // a timer, or a thread that is no worker
             if (waiting != waiting_.end()) {
@@ -377,6 +382,8 @@ private:
     std::vector<run> runs_;                                   ///< beside script::graphs
     std::unordered_map<std::uint32_t, std::uint32_t> run_of_; ///< by the number of the first task
     std::unordered_map<row, std::vector<std::uint32_t>> started_;
+    std::unordered_set<row>
+        at_groups_; ///< in the wait of a group, also of a future's or a graph's: it says all
     std::unordered_map<row, pending> waiting_;     ///< suspended: for whom is not known yet
     std::unordered_map<row, std::uint32_t> given_; ///< signals that came before their task was suspended
     int open_roots_ = 0;
