@@ -26,6 +26,7 @@
 ///     local    one a group: slave tasks, from the oldest on, and what belongs to the group and came from
 ///              outside
 ///     deque    one a worker: of local tasks, in its group
+///     open     one for all: tasks that have no place in the hierarchy
 ///
 /// A slave that has found nothing `attempts` times in a row, or is about to sleep, starves. The leader begins
 /// a new global task, of its own or of another leader, only while more slaves starve than slave tasks wait.
@@ -38,12 +39,15 @@
 ///     has yielded `yields_to_look` times counts as starving until it gets something else.
 /// I4. A slave that begins to starve wakes its leader, and every leader is woken for a global task. So who
 ///     may take something later looks again.
+/// I5. Shares of a moldable task may spin until the others have come on, on all workers but one, and it is
+/// all
+///     the same on which. So what begins in a team while it has shares, they and all that is below them, is
+///     open: neither global nor local, and any worker of the team takes it, whether or not anybody starves.
 ///
 /// The book leaves open whether level l itself is global (it is not), and what a lack of work is; this is the
 /// second of its two ways, the leader counting failed attempts. A root is global whatever `l` is. A task of a
-/// graph has no place in the hierarchy and may be waited for by teams that spin, so it is not kept back:
-/// whoever is free begins it, and it is a block if a slave does. A group whose workers are not neighbours by
-/// rank is split.
+/// graph is open until it begins: then it is global if a leader begins it, and a block if a slave does. A
+/// group whose workers are not neighbours by rank is split.
 namespace weft::policies {
 namespace {
 
@@ -83,6 +87,7 @@ public:
     placed ready(worker_id w, task& t, why reason) override {
         const bool yields = reason == why::yielded || reason == why::preempted;
         const int block = t.data<task_part>().block;
+        if (block == open) return keep_open(w, t, reason, yields);
         if (block > 0) return keep_local(w, t, reason, block - 1, yields);
         const int group = mine(w).group;
         group_part& g = at(group);
@@ -92,8 +97,7 @@ public:
             g.yields_of_leader.add(1);
             g.behind.push_back(&t);
         } else if (reason == why::released || reason == why::granted) {
-            open_.push_back(&t);
-            return {root_place(), context_->all()};
+            return keep_open(w, t, reason, false);
         } else if (reason == why::spawned) {
             g.global.push_back(&t);
         } else {
@@ -126,7 +130,7 @@ public:
     }
 
     order spawn(worker_id w, task& parent, task& child) override {
-        if (parent.data<task_part>().block > 0) {
+        if (parent.data<task_part>().block != 0) {
             child.data<task_part>() = parent.data<task_part>();
             return order::lazy;
         }
@@ -134,24 +138,30 @@ public:
         return order::parent_first;
     }
 
-    /// What a slave begins is a block, also where it comes from the gate or is a share of a moldable task.
-    /// Who has such a share may spin until the others have come on: it counts as starving, so that its leader
-    /// keeps nothing back.
+    /// Shares begin without ready(). What a slave begins is a block, also where it comes from the gate.
     void started(worker_id w, task& t) override {
-        worker_part& me = mine(w);
-        if (is_leader(w, me.group)) return;
         int& block = t.data<task_part>().block;
-        if (block > 0) return;
-        block = me.group + 1;
-        starve(me, me.group);
+        if (block != 0) return;
+        const bool is_share = t.width() > 1;
+        if (is_share) shares_.add(1);
+        const int group = mine(w).group;
+        if (is_share || shares_.load_relaxed() > 0)
+            block = open;
+        else if (!is_leader(w, group))
+            block = group + 1;
+    }
+
+    void finished(worker_id, task& t, const usage& used) override {
+        if (t.width() > 1 && !used.cancelled) shares_.add(-1);
     }
 
 private:
     static constexpr unsigned turns_to_fair = places::turns_to_fair, yields_to_look = places::yields_to_look;
     enum place_kind : std::uint8_t { global_place, local_place };
 
+    static constexpr std::int32_t open = -1;
     struct task_part {
-        std::int32_t block; ///< group + 1 of a local task; 0: global
+        std::int32_t block; ///< group + 1 of a local task; 0: global, or not begun yet
     };
     struct alignas(queue::k_cache_line_bytes) group_part {
         queue::locked_list<task> global;  // oldest in front
@@ -194,6 +204,15 @@ private:
         }
         at(group).local.push_back(&t);
         return {place_of(group, local_place), who_run_local(group)};
+    }
+
+    placed keep_open(worker_id w, task& t, why reason, bool yields) {
+        if (yields) ++mine(w).yields;
+        if (yields || reason == why::released || reason == why::granted)
+            open_.push_back(&t);
+        else
+            open_.push_front(&t);
+        return {root_place(), context_->all()};
     }
 
     // ---- leaders
@@ -312,7 +331,8 @@ private:
     std::unique_ptr<group_part[]> groups_;
     int groups_count_ = 0;
     queue::locked_list<task> roots_;
-    queue::locked_list<task> open_; // tasks of graphs that have not begun, and what the gate gives back
+    queue::locked_list<task> open_; // also tasks of graphs that have not begun, and what the gate gives back
+    queue::cell<int> shares_;       // that have begun and not ended
 };
 
 } // namespace

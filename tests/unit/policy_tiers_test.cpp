@@ -313,6 +313,36 @@ TEST(policy_hws, tasks_of_graphs_are_begun_by_whoever_is_free) {
     EXPECT_EQ(p->spawn(0, second, p.child_of(second)), order::parent_first);
 }
 
+/// The others may spin until it goes on, so that whoever is free has to take it, leader or slave.
+TEST(policy_hws, what_goes_on_beside_shares_is_taken_by_any_worker) {
+    for (const char* const spec : {"hws:l=1", "hws:l=1,leader=helps"}) {
+        for (worker_id w = 0; w < 4; ++w) {
+            driven p(spec, 2, 2);
+            task* const shares[] = {&p.make(), &p.make(), &p.make(), &p.make()};
+            for (worker_id one = 0; one < 4; ++one) {
+                shares[one]->width_ = 4;
+                p->started(one, *shares[one]);
+            }
+            task& share = *shares[w];
+            EXPECT_EQ(p->spawn(w, share, p.child_of(share)), order::lazy); // also by a leader: nothing waits
+            task& of_graph = p.make();
+            p->started(w, of_graph);
+            for (worker_id free = 0; free < 4; ++free) {
+                for (const why reason : {why::unblocked, why::yielded, why::joined, why::exposed}) {
+                    for (task* const t : {&share, &of_graph}) {
+                        EXPECT_TRUE(p->ready(w, *t, reason).who.contains(free));
+                        EXPECT_EQ(p->next(free, true).t, t) << spec << ", " << w << " to " << free;
+                    }
+                }
+            }
+            for (task* const t : shares) p->finished(w, *t, {});
+            task& next = p.make(); // what is left of the team, or another one of these workers
+            p->started(0, next);
+            EXPECT_EQ(p->spawn(0, next, p.child_of(next)), order::parent_first);
+        }
+    }
+}
+
 /// Slaves whose tasks yield to each other wait for a global task that nobody seems to need.
 TEST(policy_hws, yielding_is_starving) {
     for (const char* const spec : {"hws:l=1", "hws:l=1,leader=helps"}) {
