@@ -36,7 +36,8 @@
 ///     slaves.
 /// I3. A leader keeps back only tasks that have not begun, and not for ever: what nobody can run because
 ///     tasks that are kept back would have to run first makes slaves starve, or makes workers yield, and who
-///     has yielded `yields_to_look` times counts as starving until it gets something else.
+///     has yielded `yields_to_look` times counts as starving until it gets something else. Not so for who is
+///     away in a team: the policy is not told, so that a team must not wait for global tasks from outside.
 /// I4. A slave that begins to starve wakes its leader, and every leader is woken for a global task. So who
 ///     may take something later looks again.
 /// I5. Shares of a moldable task may spin until the others have come on, on all workers but one, and it is
