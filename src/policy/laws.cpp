@@ -115,7 +115,7 @@ public:
 
     placed ready(worker_id w, task& t, why reason) override {
         auto& mine = t.data<task_part>();
-        if (reason == why::exposed) { // it got the bytes of the task that it comes from
+        if (reason == why::exposed && t.fresh()) { // it got the bytes of the task that it comes from
             mine.iterated = mine.counted = false;
             mine.frame = true;
         }

@@ -67,7 +67,8 @@ public:
             shared_.push_back(&t);
             return {shared_place(), context_->active()};
         }
-        worker_part& home = of(own.home);
+        const worker_id at = own.home; // in a queue it is others' already
+        worker_part& home = of(at);
         if (reason == why::yielded || reason == why::preempted) {
             ++of(w).yields;
             of(w).after_others = true;
@@ -77,7 +78,7 @@ public:
         } else {
             home.pieces.push_front(&t);
         }
-        return {own.home, {own.home, own.home + 1}};
+        return {at, {at, at + 1}};
     }
 
     pick next(worker_id w, bool last_look) override {

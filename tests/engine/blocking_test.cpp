@@ -31,7 +31,7 @@ protected:
     runtime rt_{GetParam().options()};
 };
 
-INSTANTIATE_TEST_SUITE_P(all, blocking, testing::ValuesIn(test::setups(test::all_policies, {1, 2, 4})),
+INSTANTIATE_TEST_SUITE_P(all, blocking, testing::ValuesIn(test::setups(test::all_policies, test::crews)),
                          test::setup_name{});
 
 // ---- mutex

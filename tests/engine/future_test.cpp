@@ -25,7 +25,7 @@ protected:
     runtime rt_{GetParam().options()};
 };
 
-INSTANTIATE_TEST_SUITE_P(all, futures, testing::ValuesIn(test::setups(test::all_policies, {1, 2, 4})),
+INSTANTIATE_TEST_SUITE_P(all, futures, testing::ValuesIn(test::setups(test::all_policies, test::crews)),
                          test::setup_name{});
 
 long fib(int n) {

@@ -52,7 +52,8 @@ protected:
     runtime rt_{GetParam().options()};
 };
 
-INSTANTIATE_TEST_SUITE_P(all, join_everywhere, testing::ValuesIn(test::setups(test::all_policies, {1, 2, 4})),
+INSTANTIATE_TEST_SUITE_P(all, join_everywhere,
+                         testing::ValuesIn(test::setups(test::all_policies, test::crews)),
                          test::setup_name{});
 
 TEST_P(join_everywhere, returns_a_pair) {

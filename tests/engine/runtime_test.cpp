@@ -33,7 +33,7 @@ protected:
     runtime rt_{GetParam().options()};
 };
 
-INSTANTIATE_TEST_SUITE_P(all, runtimes, testing::ValuesIn(test::setups(test::all_policies, {1, 2, 4, 8})),
+INSTANTIATE_TEST_SUITE_P(all, runtimes, testing::ValuesIn(test::setups(test::all_policies, test::crews)),
                          test::setup_name{});
 
 TEST_P(runtimes, returns_what_the_function_returns) {

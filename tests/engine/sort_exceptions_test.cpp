@@ -28,7 +28,8 @@ protected:
     std::mt19937_64 random_{test::seed};
 };
 
-INSTANTIATE_TEST_SUITE_P(all, sorts_that_fail, testing::ValuesIn(test::setups(test::all_policies, {1, 2, 4})),
+INSTANTIATE_TEST_SUITE_P(all, sorts_that_fail,
+                         testing::ValuesIn(test::setups(test::all_policies, test::crews)),
                          test::setup_name{});
 
 /// Counts its lives; moves may be promised not to throw.

@@ -138,7 +138,7 @@ inline const std::vector<std::string> parallel_policies = {
 };
 // clang-format on
 
-/// How many workers the tests of algorithms are run with.
+/// How many workers the tests are run with that go through every policy.
 inline const std::vector<int> crews = sanitized ? std::vector{2} : std::vector{1, 2, 4};
 
 inline std::vector<setup> setups(const std::vector<std::string>& policies, const std::vector<int>& workers) {

@@ -42,7 +42,8 @@ protected:
 };
 
 INSTANTIATE_TEST_SUITE_P(all, group_everywhere,
-                         testing::ValuesIn(test::setups(test::all_policies, {1, 2, 4})), test::setup_name{});
+                         testing::ValuesIn(test::setups(test::all_policies, test::crews)),
+                         test::setup_name{});
 
 // ---- run and wait
 
