@@ -102,6 +102,13 @@ public:
         for (int g = s.first; g < s.last; ++g) sum += capacity(level, g);
         return sum;
     }
+    /// The deepest level whose groups under `s` hold these bytes together, beginning with `level` itself.
+    /// Data of unknown size fit anywhere.
+    int deepest_that_holds(double bytes, int level, span s) const noexcept {
+        int to = level;
+        while (to < leaf_level() && bytes <= capacity(to, descendants(level, s, to))) ++to;
+        return to;
+    }
     /// The smallest range of ranks that has the heads of these groups.
     workers heads(int level, span s) const noexcept {
         workers range{workers_in_all(), 0};

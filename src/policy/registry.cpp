@@ -40,6 +40,8 @@
     entry(laws_nc) \
     entry(adws) \
     entry(ml_adws) \
+    entry(ml_steal) \
+    entry(sb) \
     entry(random_push) \
     entry(chs) \
     entry(cls) \

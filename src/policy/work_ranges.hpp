@@ -450,8 +450,8 @@ private:
         int to = level;
         // Over all memory groups that lie wholly in the range. One that does not is shared with a neighbour.
         if (part.crosses() && part.from == static_cast<double>(here) && whole_last > here + 1)
-            to = deepest_that_holds(bytes, level, under = {here, whole_last});
-        if (to == level) to = deepest_that_holds(bytes, level, under = {here, here + 1});
+            to = groups_.deepest_that_holds(bytes, level, under = {here, whole_last});
+        if (to == level) to = groups_.deepest_that_holds(bytes, level, under = {here, here + 1});
         if (to == level) return;
         const auto below = groups_.descendants(level, under, to);
         its.descends = static_cast<std::uint8_t>(to);
@@ -468,13 +468,6 @@ private:
         set_sub(its.saved.level, {its.first_under, its.last_under}, its.descends, -1);
         if (its.is_foreign) went_on();
     }
-    /// Data of unknown size fit anywhere.
-    int deepest_that_holds(double bytes, int level, memory_groups::span under) const noexcept {
-        int to = level;
-        while (to < leaf_ && bytes <= groups_.capacity(to, groups_.descendants(level, under, to))) ++to;
-        return to;
-    }
-
     void set_sub(int level, memory_groups::span under, int to, int change) {
         for (int i = under.first; i < under.last; ++i) of(level, i).sub[to].add(change);
         if (change < 0 && options_.multi_level) // they serve the level above again

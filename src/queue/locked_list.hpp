@@ -97,6 +97,18 @@ public:
         return unlink(element);
     }
 
+    // The same, seen from the back.
+    template <class Predicate>
+    T* pop_last_if(Predicate&& wanted) noexcept {
+        if (empty()) return nullptr;
+        const guard held(lock_);
+        T* element = static_cast<T*>(tail_.get());
+        while (element != nullptr && !wanted(std::as_const(*element))) {
+            element = static_cast<T*>(hook(element).prev.get());
+        }
+        return unlink(element);
+    }
+
 private:
     using lock_type = spin_lock<Sync>;
     using guard = std::lock_guard<lock_type>;

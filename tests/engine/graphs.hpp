@@ -35,7 +35,9 @@ inline const std::vector<std::string> policies = {"steal",
                                                   "hws",
                                                   "hws:l=1,leader=helps",
                                                   "pdf",
-                                                  "cpdf"};
+                                                  "cpdf",
+                                                  "ml-steal",
+                                                  "sb"};
 
 /// ThreadSanitizer has nothing to find in virtual time, where one thing happens after the other.
 inline const std::vector<std::string> engines =

@@ -1,4 +1,4 @@
-// Programs that say how much their tasks touch, under the policy that runs by it: some tasks are held back
+// Programs that say how much their tasks touch, under the policies that run by it: some tasks are held back
 // while others run, and whoever waits must still come to what it waits for.
 #include <weft/weft.hpp>
 
@@ -10,11 +10,13 @@
 #include <memory>
 #include <random>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "engine/modelled.hpp"
 #include "engine/recorded_runs.hpp"
 #include "engine/support.hpp"
+#include "machine/load.hpp"
 
 namespace weft {
 namespace {
@@ -22,8 +24,29 @@ namespace {
 using namespace test;
 
 constexpr std::size_t l2 = 4000, l1 = 400;
-const char* const policies_under_test[] = {"cpdf:l2=4000,l1=400", "cpdf:l2=4000,l1=1",
-                                           "chaos:hold=50,blind=50,of=cpdf:l2=4000,l1=400"};
+const char* const policies_under_test[] = {"cpdf:l2=4000,l1=400",
+                                           "cpdf:l2=4000,l1=1",
+                                           "chaos:hold=50,blind=50,of=cpdf:l2=4000,l1=400",
+                                           "ml-adws",
+                                           "ml-steal",
+                                           "ml-steal:zone=reported",
+                                           "chaos:hold=50,blind=50,of=ml-steal",
+                                           "sb",
+                                           "sb:sigma=100,mu=50",
+                                           "sb:zone=reported",
+                                           "chaos:hold=50,blind=50,of=sb"};
+
+/// Caches of 8000 bytes for two cores each, and of 1000 for one.
+const char* const caches = "pack:4 [numa] l3:1(size=8000) core:2 l2:1(size=1000) pu:1";
+machine with_caches(int domains, int cores) {
+    return parse_toml(
+        "name = 'small caches'\n[[core_class]]\nname = 'core'\nfrequency_mhz = 1000\n[regular]\n"
+        "packages = 1\ndomains_per_package = " +
+            std::to_string(domains) + "\ncores_per_domain = " + std::to_string(cores) +
+            "\n[[cache]]\nlevel = 1\nbytes = '1000 B'\nshared_by = 'core'\n"
+            "[[cache]]\nlevel = 3\nbytes = '8000 B'\nshared_by = 'domain'\n",
+        "small caches");
+}
 
 /// Halves its bytes from task to task, or says nothing of them; locks are held across yields, and siblings
 /// wait for each other's futures.
@@ -42,7 +65,7 @@ std::uint64_t sized(std::uint64_t drawn_by, std::size_t bytes, int depth) {
              join_hints{.first = hint(), .second = hint()});
         break;
     case 1: {
-        task_group g;
+        task_group g(hints{.bytes = below(3) == 0 ? 0 : bytes});
         g.run([&] { a = sized(x, half, depth - 1); }, hint());
         g.run([&] { b = sized(y, half, depth - 1); }, hint());
         g.wait();
@@ -97,9 +120,11 @@ constexpr int depth = thread_sanitized ? 4 : 6;
 
 TEST_P(sized_programs, on_threads) {
     WEFT_SEEDED;
-    for (const int workers : {1, 2, 4}) {
+    for (const int workers : {1, 2, 4, 6}) {
         runtime plain(setup{"serial", 1}.options());
-        runtime rt(setup{GetParam(), workers}.options());
+        runtime_options options = setup{GetParam(), workers}.options();
+        options.machine = caches;
+        runtime rt(options);
         for (std::uint64_t i = 0; i < 60; ++i) {
             SCOPED_TRACE(i);
             const auto program = [&] { return sized(seed + i, 8 * l2, depth); };
@@ -110,8 +135,8 @@ TEST_P(sized_programs, on_threads) {
 
 TEST_P(sized_programs, in_the_model) {
     WEFT_SEEDED;
-    for (const int cores_in_all : {1, 2, 5}) { // whose yields take time, or a loop of them takes all of it
-        const machine on = test::cores{.cores_per_domain = cores_in_all, .cost = runtime_cost::usual}.build();
+    for (const auto& [domains, cores] : {std::pair{1, 1}, {1, 2}, {2, 1}, {1, 5}, {3, 2}}) {
+        const machine on = with_caches(domains, cores);
         modelled plain("serial", on);
         for (std::uint64_t i = 0; i < 60; ++i) {
             SCOPED_TRACE(i);

@@ -106,6 +106,10 @@ inline const std::vector<std::string> all_policies = {
     "adws",
     "adws:zone=reported",
     "ml-adws",
+    "ml-steal",
+    "ml-steal:zone=reported",
+    "sb",
+    "sb:zone=reported",
     "random-push",
     "chs",
     "cls",
@@ -134,6 +138,8 @@ inline const std::vector<std::string> parallel_policies = {
     "constrained",
     "laws",
     "laws-nc",
+    "ml-steal",
+    "sb",
     "offline",
 };
 // clang-format on

@@ -122,8 +122,10 @@ TEST(locked_list, takes_the_first_wanted_from_anywhere) {
     EXPECT_EQ(elements.pop_first_if(is(0)), made[0]);
     EXPECT_EQ(elements.pop_first_if(is(5)), made[5]);
     EXPECT_EQ(elements.size(), 3u);
+    EXPECT_EQ(elements.pop_last_if([](const item& each) { return each.value < 4; }), made[2]);
+    EXPECT_EQ(elements.pop_last_if(is(7)), nullptr);
     EXPECT_EQ(elements.pop_back(), made[4]);
-    EXPECT_EQ(drained(elements), (std::vector<int>{1, 2}));
+    EXPECT_EQ(drained(elements), (std::vector<int>{1}));
 }
 
 TEST(locked_list, takes_in_a_chain_at_once) {
