@@ -166,6 +166,7 @@ TEST(policy_ml_steal, one_large_task_at_a_time_under_a_cache) {
     ASSERT_TRUE(p.takes(5, root));          // the oldest of the other cache
     task& second = p.spawn_first(5, root, whole);
     EXPECT_EQ(p->next(4, true).t, nullptr);
+    p.root_on(7); // under the same cache somebody goes on
     // What the second leaves behind is for whoever is free under its cache, and then for the other one.
     p.context.woken.clear();
     p->finished(5, second, {});
