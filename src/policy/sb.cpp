@@ -32,10 +32,10 @@
 ///
 /// Resolved where the sources are silent:
 /// - A child without bytes runs silently, with all below it, and is stolen at random by the workers under the
-///   anchor. So are the subtrees of tasks that are anchored to a cache of one worker, but by nobody.
-/// - Room that is lacking is given in two cases: where nobody under the cache runs anything, to a last look
-/// or one after many,
-///   and to a worker that sees only tasks that yield. What is kept back may be what they wait for.
+///   anchor. What is below a task that is anchored to a worker's own cache is silent, too, and not stolen.
+/// - Room that is lacking is given to a worker that sees only tasks that yield; and where nobody under the
+///   cache runs anything, to a last look, or to one after many in vain. What is kept back may be what they
+///   wait for.
 /// - A root without bytes, and tasks of graphs, are anchored to the memory.
 ///
 /// Invariants:
@@ -43,7 +43,8 @@
 ///     descendants copy them. So what a strand takes is kept with its worker.
 /// B2. A frame is a copy of a task that may be anchored. It is not: it gives back nothing at its end.
 /// B3. Who gives back room wakes those that lacked it, if there is a task anywhere that takes any; who offers
-///     such a task wakes all that may ever run it.
+///     such a task wakes all that may ever run it. (A spawn wakes nobody: the child takes over from its
+///     parent, and gives back at its end.)
 namespace weft::policies {
 namespace {
 
