@@ -1,5 +1,5 @@
 // Model check of the ask slot: an entry that was answered belongs to exactly one side, and whoever gets it
-// sees all of it.
+// sees all of it, also what its owner keeps for the asker beside it.
 #include <memory>
 
 #include "relacy_run.hpp"
@@ -21,6 +21,7 @@ struct slot_test : rl::test_suite<Derived, Threads> {
     struct state {
         slot_type slot;
         entry entries[Entries];
+        relacy_sync::var<int> given[Threads]; ///< by each thread to the asker, beside the entry
     };
     std::unique_ptr<state> all;
 
@@ -29,6 +30,11 @@ struct slot_test : rl::test_suite<Derived, Threads> {
         RL_ASSERT(all->slot.is_idle());
         for (const entry& each : all->entries) RL_ASSERT(each.ran == 1);
         all.reset();
+    }
+    /// Asker: what it has got.
+    void receive(impl::frame* f) {
+        RL_ASSERT(all->given[f->thief].get() == static_cast<int>(static_cast<entry*>(f) - all->entries) + 1);
+        run(f);
     }
     void run(impl::frame* f) {
         auto& e = *static_cast<entry*>(f);
@@ -40,20 +46,24 @@ struct slot_test : rl::test_suite<Derived, Threads> {
     void offer(int victim, int which, int looks) {
         entry& e = all->entries[which];
         e.payload.set(which + 1);
-        for (int look = 0; look < looks; ++look)
+        for (int look = 0; look < looks; ++look) {
+            if (!all->slot.is_asked(victim)) continue;
+            e.thief = victim; // here: who gives it
+            all->given[victim].set(which + 1);
             if (all->slot.answer(victim, &e)) {
                 relacy_sync::pause();
                 if (all->slot.take_back(&e)) run(&e);
                 return;
             }
+        }
         run(&e);
     }
     void look_and_give_up() {
         for (int look = 0; look < 2; ++look) {
-            if (impl::frame* const f = all->slot.take()) return run(f);
+            if (impl::frame* const f = all->slot.take()) return receive(f);
             relacy_sync::pause();
         }
-        if (impl::frame* const f = all->slot.withdraw()) run(f);
+        if (impl::frame* const f = all->slot.withdraw()) receive(f);
     }
 };
 
@@ -96,6 +106,8 @@ using order = std::memory_order;
 constexpr mutant mutants[] = {
     {"answer publishes relaxed", operation::compare_exchange, order::acq_rel, words::numbers, "::answer(",
      mistake::relax},
+    {"is_asked relaxed", operation::load, order::acquire, words::numbers, "::is_asked(", mistake::relax},
+    {"ask relaxed", operation::store, order::release, words::numbers, "::store(", mistake::relax},
     {"take relaxed", operation::compare_exchange, order::acquire, words::numbers, "::take(", mistake::relax},
     {"withdraw relaxed", operation::exchange, order::acquire, words::numbers, "::withdraw(", mistake::relax},
     {"answer in two steps", operation::compare_exchange, order::acq_rel, words::numbers, "::answer(",

@@ -3,6 +3,8 @@
 #include "engine/core/completion.hpp"
 #include "engine/core/engine.hpp"
 
+#include <cstring>
+
 namespace weft::engine {
 
 /// The oldest entry of the running chain that nobody was offered, or null. `of` is the fiber it belongs to.
@@ -16,7 +18,8 @@ inline impl::frame* oldest_hidden(const worker& w, fiber*& of) noexcept {
 }
 
 /// The handing out of one entry to one worker: all that the thief will read is written, and the owner's view
-/// changed, before the entry is in the thief's reach. undo() if it does not take it.
+/// changed, before the entry is in the thief's reach. undo() if it does not take it. The thief has read what
+/// this owner gave it before.
 class exposure {
 public:
     exposure(worker& owner, fiber& of, impl::frame& entry, worker_id thief) noexcept
@@ -28,6 +31,9 @@ public:
         entry.thief = thief;
         if (entry.run) {
             entry.of = of.running;
+            auto& copy = owner.given[static_cast<std::size_t>(thief)];
+            std::memcpy(copy.data(), of.running + 1, owner.eng.need.task_bytes);
+            entry.bytes = copy.data();
             begin_completion(entry);
             of.split = &entry;
         } else {

@@ -201,7 +201,7 @@ task& task_of_frame(worker& thief, impl::frame& f) {
     }
     const task& of = *f.of;
     task& t = make_task(&thief, thief.eng, 0, 1);
-    std::memcpy(static_cast<void*>(&t + 1), static_cast<const void*>(&of + 1), thief.eng.need.task_bytes);
+    std::memcpy(static_cast<void*>(&t + 1), f.bytes, thief.eng.need.task_bytes);
     t.frame_ = &f;
     t.number_ = f.number;
     t.parent_ = of.parent_;
@@ -242,6 +242,7 @@ void expose_all(worker& w) {
     for (fiber *x = w.oldest, *next = nullptr;; x = next) {
         while (impl::frame* f = x->split->next) {
             f->of = x->running;
+            f->bytes = x->running + 1; // read below, by this worker
             f->thief = not_returnable;
             begin_completion(*f);
             note(w, trace::kind::expose, f->number, 0, trace::nobody);

@@ -26,6 +26,8 @@ namespace weft::engine {
 ///
 /// A1 An entry is in at most one slot; who takes the word away from it owns the entry.
 /// A2 After withdraw() returned null nobody writes the slot until the next ask.
+/// A3 What a worker keeps for the asker beside the entry may be written by who has seen is_asked(): the asker
+///    is done with what that worker gave it before.
 /// Entries are aligned to 8, so the low bits tell an ask from an answer.
 template <class Sync = queue::std_sync>
 class ask_slot {
@@ -36,6 +38,11 @@ public:
     void ask(int victim, unsigned arena = 0) noexcept { store(asking(victim, arena)); }
     void ask_anybody(unsigned arena = 0) noexcept { store(asking_anybody(arena)); }
 
+    /// Victim: whether the asker still wants something of it.
+    bool is_asked(int victim, unsigned arena = 0) const noexcept {
+        const word now = word_.load(std::memory_order_acquire); // pairs with the release in store() (A3)
+        return now == asking(victim, arena) || now == asking_anybody(arena);
+    }
     /// Victim: the entry goes to the asker, unless it has stopped asking this worker. All of the entry is
     /// written before.
     bool answer(int victim, impl::frame* entry, unsigned arena = 0) noexcept {
@@ -84,9 +91,9 @@ private:
         return static_cast<word>(arena) << 32 | 2;
     }
     static constexpr bool is_entry(word w) noexcept { return w != idle && (w & 7) == 0; }
-    void store(word w) noexcept {
+    void store(word w) noexcept { // publishes that the asker has read what it was given, for is_asked() (A3)
         word_.store(w, std::memory_order_release);
-    } // publishes nothing; victims compare only
+    }
 
     typename Sync::template atomic<word> word_{idle};
 };

@@ -98,6 +98,7 @@ void thread_engine::hand_out(worker& w) noexcept {
         const auto id = w.askers.take_one_in(0, rank(worker_count()), rank(w.id));
         if (!id) return;
         thread_worker& asker = *crew[*id];
+        if (!asker.slot.is_asked(w.id, w.in().number)) continue;
         const std::uint32_t number = w.log ? number_of(*entry) : 0;
         exposure handed(w, *of, *entry, asker.id);
         note_offer(w, number, asker);
