@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <limits>
 #include <utility>
 
@@ -38,6 +39,7 @@ numa_memory::numa_memory(const machine& m)
     : on_(m)
     , sector_bytes_(std::max<std::int64_t>(line_bytes_of(m), (m.model().block_bytes + 63) / 64))
     , names_(m.model().block_bytes)
+    , set_words_(0)
     , above_(at(m.size()))
     , workers_(at(m.size()))
     , nodes_(at(node_count())) {
@@ -48,7 +50,7 @@ numa_memory::numa_memory(const machine& m)
     for (const auto& node : m.memory_nodes()) resource(node.bandwidth_gbps);
     for (int from = 0; from < node_count(); ++from)
         for (int to = 0; to < node_count(); ++to)
-            if (from != to) links_[{from, to}] = resource(m.node_bandwidth_gbps(from, to));
+            links_.push_back(from == to ? unknown : resource(m.node_bandwidth_gbps(from, to)));
     for (const cache& c : m.caches()) {
         const bool first_level = c.level == 1; // what a hit there takes is the code's own
         const bool shared =
@@ -62,7 +64,10 @@ numa_memory::numa_memory(const machine& m)
              .inclusive = c.inclusive,
              .resource = shared ? resource(c.shared_bandwidth_gbps) : unknown});
     }
+    set_words_ = (caches_.size() + 63) / 64;
+    own_.resize(at(m.size()) * set_words_);
     for (int rank = 0; rank < m.size(); ++rank) {
+        for (const int c : m.caches_of(rank)) own_[at(rank) * set_words_ + at(c / 64)] |= bit_of(c);
         above_[at(rank)].assign(m.caches_of(rank).begin(), m.caches_of(rank).end());
         if (!above_[at(rank)].empty())
             workers_[at(rank)].levels.resize(at(caches_[at(above_[at(rank)].back())].level));
@@ -76,7 +81,10 @@ numa_memory::numa_memory(const machine& m)
 }
 
 numa_memory::block& numa_memory::grown(block_id b, bool fresh) {
-    if (fresh) blocks_.emplace_back(); // names are given in order
+    if (fresh) { // names are given in order
+        blocks_.emplace_back();
+        holders_.resize(holders_.size() + set_words_);
+    }
     return blocks_[b];
 }
 
@@ -141,7 +149,7 @@ void numa_memory::access(int rank, block_id b, sectors touched, bool writes, tra
     if (!writes) return;
     invalidate_others(rank, b, touched);
     blocks_[b].dirty |= touched;
-    if (blocks_[b].copies == 0) write_back(b, rank, cost); // no cache can hold it
+    if (!is_in_a_cache(b)) write_back(b, rank, cost); // no cache can hold it
 }
 
 /// Between the core's node and the block's home.
@@ -151,7 +159,7 @@ void numa_memory::move(int rank, block_id b, sectors s, transfer& cost) {
     const auto bytes = static_cast<double>(bytes_of(s));
     cost.bytes += bytes;
     cost.use(home, bytes);
-    if (from != home) cost.use(links_.at({from, home}), bytes);
+    if (from != home) cost.use(links_[at(from * node_count() + home)], bytes);
     for (traffic* t : {&workers_[at(rank)].memory, &nodes_[at(home)]})
         (from == home ? t->local : t->remote) += static_cast<std::uint64_t>(bytes);
 }
@@ -167,18 +175,21 @@ void numa_memory::fetch(int rank, block_id b, sectors s, transfer& cost) {
 }
 
 void numa_memory::fill(int c, block_id b, sectors s, int rank, transfer& cost) {
-    one_cache& into = caches_[at(c)];
-    if (into.held.insert(b, s, [&](block_id gone) { left(c, gone, rank, cost); })) ++blocks_[b].copies;
+    if (caches_[at(c)].held.insert(b, s, [&](block_id gone) { left(c, gone, rank, cost); })) holds(b, c);
 }
 
 void numa_memory::left(int c, block_id b, int rank, transfer& cost) {
-    block& x = blocks_[b];
-    --x.copies;
+    holds_none(b, c);
     const one_cache& from = caches_[at(c)];
-    if (from.inclusive && x.copies > 0)
+    if (from.inclusive)
         for (const int below : from.below)
-            if (caches_[at(below)].held.erase(b, ~sectors{0})) --x.copies;
-    if (x.copies == 0 && x.dirty) write_back(b, rank, cost);
+            if (caches_[at(below)].held.erase(b, ~sectors{0})) holds_none(b, below);
+    if (blocks_[b].dirty && !is_in_a_cache(b)) write_back(b, rank, cost);
+}
+
+bool numa_memory::is_in_a_cache(block_id b) const noexcept {
+    const auto* const set = &holders_[b * set_words_];
+    return std::any_of(set, set + set_words_, [](std::uint64_t word) { return word != 0; });
 }
 
 /// Nobody waits for it, but it takes its part of the bandwidth.
@@ -187,19 +198,14 @@ void numa_memory::write_back(block_id b, int rank, transfer& cost) {
 }
 
 void numa_memory::invalidate_others(int rank, block_id b, sectors s) {
-    block& x = blocks_[b];
-    const auto& own = above_[at(rank)];
-    int others = x.copies - static_cast<int>(std::count_if(own.begin(), own.end(), [&](int c) {
-                     return caches_[at(c)].held.find(b) != 0;
-                 }));
-    for (int c = 0; others > 0 && c < static_cast<int>(caches_.size()); ++c) {
-        if (std::find(own.begin(), own.end(), c) != own.end()) continue;
-        const sectors there = caches_[at(c)].held.find(b);
-        if (!there) continue;
-        --others;
-        if (there & s) ++invalidations_;
-        if (caches_[at(c)].held.erase(b, s)) --x.copies;
-    }
+    for (std::size_t k = 0; k < set_words_; ++k)
+        for (auto others = holders_[b * set_words_ + k] & ~own_[at(rank) * set_words_ + k]; others;
+             others &= others - 1) {
+            const int c = static_cast<int>(64 * k) + std::countr_zero(others);
+            lru_cache& held = caches_[at(c)].held;
+            if (held.find(b) & s) ++invalidations_;
+            if (held.erase(b, s)) holds_none(b, c);
+        }
 }
 
 } // namespace weft::engine

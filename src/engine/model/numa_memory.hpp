@@ -6,8 +6,6 @@
 #include "machine/machine.hpp"
 
 #include <cstdint>
-#include <map>
-#include <utility>
 #include <vector>
 
 namespace weft::engine {
@@ -75,8 +73,7 @@ private:
 
     struct block {
         std::int16_t home = unknown;
-        std::uint16_t copies = 0; ///< caches that hold some of it
-        sectors dirty = 0;        ///< written since they came from home
+        sectors dirty = 0; ///< written since they came from home
     };
     struct one_cache {
         lru_cache held;
@@ -97,6 +94,14 @@ private:
     void fill(int cache, block_id, sectors, int rank, transfer&);
     void left(int cache, block_id, int rank, transfer&);
     void write_back(block_id, int rank, transfer&);
+    bool is_in_a_cache(block_id) const noexcept;
+    /// `cache` holds some of it, or nothing of it, from now on.
+    void holds(block_id b, int cache) noexcept { word_of(b, cache) |= bit_of(cache); }
+    void holds_none(block_id b, int cache) noexcept { word_of(b, cache) &= ~bit_of(cache); }
+    std::uint64_t& word_of(block_id b, int cache) noexcept {
+        return holders_[b * set_words_ + at(cache / 64)];
+    }
+    static std::uint64_t bit_of(int cache) noexcept { return std::uint64_t{1} << (cache % 64); }
     void invalidate_others(int rank, block_id, sectors);
     sectors sectors_of(std::size_t first, std::size_t last) const noexcept;
     std::int64_t bytes_of(sectors s) const noexcept { return count(s) * sector_bytes_; }
@@ -107,9 +112,12 @@ private:
     data_names names_;
     std::vector<block> blocks_;
     std::vector<one_cache> caches_;
+    std::size_t set_words_;               ///< of a set of caches, a bit each
+    std::vector<std::uint64_t> holders_;  ///< by block: the set of those that hold some of it
+    std::vector<std::uint64_t> own_;      ///< by rank: the set of those on the way to memory
     std::vector<std::vector<int>> above_; ///< by rank: the caches on the way to memory
     std::vector<double> capacities_;
-    std::map<std::pair<int, int>, int> links_; ///< from the cores of a node to the memory of another
+    std::vector<int> links_; ///< from the cores of a node (row) to the memory of another
     std::vector<worker_count> workers_;
     std::vector<traffic> nodes_;
     std::uint64_t invalidations_ = 0;
