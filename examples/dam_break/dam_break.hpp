@@ -161,6 +161,13 @@ public:
         return furthest;
     }
 
+    // Of the centre of the water: it falls from the first step on, long before the front moves.
+    double height() const {
+        double sum = 0;
+        for (const auto& p : position_) sum += p[D - 1];
+        return sum / static_cast<double>(position_.size());
+    }
+
 private:
     template <class Leaf>
     static void for_each_leaf(const octree<D>& tree, const node& at, const Leaf& leaf) {

@@ -135,6 +135,7 @@ struct model_settings {
     std::int64_t block_bytes = 4096; // what caches keep track of; the touched cache lines of it move
     double loads_in_flight = 10; // cache lines that a core waits for at a time, where no bandwidth is given
     double host_speed = 1;       // of the core that runs the model, in the same unit as core_class::speed
+    double work_per_cycle = 1;   // of the fastest core class, where 1 is the core that costs were measured on
 };
 
 // Square matrices are row-major; an empty one says that nothing is known.

@@ -35,13 +35,14 @@ void read_toml_charges(const toml_section& root, machine_parts& parts) {
 }
 
 void read_toml_model(const toml_section& root, machine_parts& parts) {
-    const auto s = root.table("model", {"block_bytes", "loads_in_flight", "host_speed"});
+    const auto s = root.table("model", {"block_bytes", "loads_in_flight", "host_speed", "work_per_cycle"});
     if (!s) return;
     model_settings& m = parts.model;
     if (s->has("block_bytes")) m.block_bytes = s->bytes("block_bytes");
     if (m.block_bytes > (std::int64_t{1} << 30)) s->refuse("block_bytes", "out of range", "at most 1 GiB");
     m.loads_in_flight = s->number("loads_in_flight", any_loads, m.loads_in_flight);
     m.host_speed = s->number("host_speed", any_speed, m.host_speed);
+    m.work_per_cycle = s->number("work_per_cycle", any_speed, m.work_per_cycle);
 }
 
 } // namespace weft

@@ -167,6 +167,7 @@ private:
             fail("block_bytes", fmt::format("{}", parts_.model.block_bytes), "above 0");
         positive("loads_in_flight", parts_.model.loads_in_flight);
         positive("host_speed", parts_.model.host_speed);
+        positive("work_per_cycle", parts_.model.work_per_cycle);
     }
 
     void caches() const {

@@ -11,6 +11,7 @@
 #include <weft/impl/group.hpp>
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <cstdint>
 #include <memory>
@@ -28,28 +29,28 @@
 ///
 /// C1  Only heads take from the inter-socket pools, their own or another one.
 /// C2  A socket works on one intra-socket subtree at a time: its head takes no leaf inter-socket task while
-/// one
-///     that began there is unfinished.
+///     one that began there is unfinished.
 ///
 /// Resolved where the source is silent, contradicts itself, or would hang:
 ///
 /// - Only leaf inter-socket tasks make a socket busy. Those above them take the head's time only while they
-/// run;
-///   the head takes them also while its socket is busy, since the others wait for what they spawn.
+///   run; the head takes them also while its socket is busy, since the others wait for what they spawn.
 /// - Who waited above the boundary goes on from the pool of the socket where it began, ahead of it. For who
-/// has
-///   not begun C1 holds; who has may hold a lock, so other workers of that socket take it before they sleep.
+///   has not begun C1 holds; who has may hold a lock, so other workers of that socket take it before they
+///   sleep.
 /// - A subtree of which a task waits for something else than its children (a lock, a future, a timer), or
-/// whose
-///   tasks yielded yields_to_share times on one worker, shares its socket from then on: what it waits for may
-///   be kept back otherwise. Programs of forks and joins never come to that, so C2 holds for them always.
+///   whose tasks yielded yields_to_share times on one worker, shares its socket from then on: what it waits
+///   for may be kept back otherwise. Programs of forks and joins never come to that, so C2 holds for them
+///   always.
 /// - A child of somebody else's group, the tasks of graphs and what comes of them belong to no subtree: they
-/// are
-///   stolen at random by everybody, child-first ("free" below). So is what is measured in the first
+///   are stolen at random by everybody, child-first ("free" below). So is what is measured in the first
 ///   iteration, parent-first.
-/// - The rule for general trees may give fewer subtrees than sockets. Unless subtrees=0, a subtree has at
-/// most
-///   that part of all data.
+/// - Which of the subtrees in a pool a head takes is left open, and so is where they come to lie in the next
+///   iteration. The gains of iterated programs are those of data that are still in the socket's cache, so a
+///   subtree goes to the pool of the socket which last had the one at the same place (keep).
+/// - The rule for general trees may give fewer subtrees than sockets. Unless subtrees=0, a subtree is at most
+///   that part of the tree, by how its tasks branch: measured sizes differ a little from one sweep to the
+///   next, and would cut it elsewhere each time.
 /// - Sizes that nobody knows: those of one cache for each subtree that is wanted, halved at each level.
 namespace weft::policies {
 namespace {
@@ -68,6 +69,8 @@ constexpr knob cab_knobs[] = {
     {"socket", "0", "0..100000", "workers of a socket; 0: those under one last-level cache"},
     {"alloc", "steal", "steal, even",
      "even: in the first iteration subtrees go to sockets by their position"},
+    {"keep", "on", "on, off",
+     "on: a subtree goes to the socket that last had the one at its place in the tree"},
     {"zone", "lazy", "lazy, reported",
      "reported: spawns below the boundary are shown, too (for traces and tests)"},
 };
@@ -100,7 +103,7 @@ struct settings {
     int boundary, first, degree, main;
     double bytes, cache;
     int subtrees, socket;
-    bool even, lazy;
+    bool even, keep, lazy;
 };
 
 class cab final : public policy {
@@ -120,9 +123,10 @@ public:
             for (worker_id w = at(s).crew.first; w < at(s).crew.last; ++w) of(w).socket = s;
         }
         find_cache(m);
-        if (set_.subtrees < 0) set_.subtrees = count_;
+        if (set_.subtrees < 0 || (set_.subtrees == 0 && set_.cache <= 0)) set_.subtrees = count_;
         random_ = count_ < 2 || (set_.mode == partition::fto && set_.boundary == 0);
         if (set_.mode == partition::profile) measured_ = std::make_unique<id_table>();
+        if (set_.keep && !random_) kept_ = std::make_unique<id_table>();
         return {.task_bytes = sizeof(part),
                 .lazy = random_ && set_.lazy,
                 .own_misses = set_.mode == partition::profile,
@@ -200,6 +204,7 @@ public:
         if (own.is != kind::leaf || own.self != nullptr) return;
         own.self = &t;
         own.socket = of(w).socket + 1;
+        if (kept_) kept_->insert(place_of(own), static_cast<std::uint64_t>(own.socket));
         one_socket& s = at(of(w).socket);
         // Nobody of this subtree has run yet, and if it is the only one, nobody of another one is left.
         if (s.unfinished.add(1) == 0) s.shares.store_relaxed(false);
@@ -279,7 +284,10 @@ private:
         const bool yields = reason == why::yielded || reason == why::preempted;
         if (yields) ++of(w).inter_yields;
         int home = own.socket > 0 ? own.socket - 1 : of(w).socket;
-        if (set_.even && own.is == kind::leaf && own.iterations < 2) home = socket_at(own);
+        if (set_.even && own.is == kind::leaf && own.iterations < 2)
+            home = socket_at(own);
+        else if (const auto last = kept_ && own.is == kind::leaf ? kept_->find(place_of(own)) : 0; last > 0)
+            home = static_cast<int>(last) - 1;
         one_socket& s = at(home);
         const bool fresh = t.fresh();
         if (fresh || yields)
@@ -393,6 +401,13 @@ private:
         c.width = p.width / of;
         c.iterations = p.iterations;
     }
+    /// What part of the tree it is, as a key. The same for all trees that are divided alike: sweeps, half
+    /// sweeps, and the program's first touch of its data.
+    static std::uint64_t place_of(const part& t) noexcept {
+        const std::uint64_t both = std::uint64_t{std::bit_cast<std::uint32_t>(t.from)} << 32 |
+                                   std::bit_cast<std::uint32_t>(t.width); // not 0: a part has a width
+        return both * 0x9e3779b97f4a7c15U >> 16; // the table wants the low bits to differ
+    }
     int socket_at(const part& t) const noexcept {
         return std::clamp(static_cast<int>((t.from + t.width / 2) * static_cast<float>(count_)), 0,
                           count_ - 1);
@@ -417,13 +432,15 @@ private:
         const double inherited = p.soid / branching(parent, child);
         c.soid = measured > 0 ? measured : declared > 0 ? declared : inherited;
         if (!(c.soid > 0)) c.soid = std::max(set_.cache, 1.0) * std::max(set_.subtrees, 1);
-        c.total = p.total > 0 ? p.total : c.soid;
+        // What a root spawns one by one are trees of their own, all over the same data.
+        const bool is_whole = is_root(parent) && branching(parent, child) == 1;
+        c.total = p.total > 0 && !is_whole ? p.total : c.soid;
         if (set_.subtrees == 0 && c.total <= set_.cache) {
             c.is = kind::free; // all of it fits one cache: it would be one subtree, on one socket
             return;
         }
-        const double capacity = bi_tier::capacity_for(set_.cache, c.total, set_.subtrees);
-        c.is = c.soid > capacity ? kind::inter : kind::leaf; // the parent is above the boundary
+        const bool fits = bi_tier::is_subtree(c.soid, set_.cache, c.width, set_.subtrees);
+        c.is = fits ? kind::leaf : kind::inter; // the parent is above the boundary
     }
 
     void by_level(const part& p, task& child) const noexcept {
@@ -465,7 +482,8 @@ private:
     int count_ = 0;
     std::unique_ptr<one_socket[]> sockets_;
     std::unique_ptr<worker_part[]> mine_;
-    std::unique_ptr<id_table> measured_;
+    std::unique_ptr<id_table> measured_; ///< bytes
+    std::unique_ptr<id_table> kept_; ///< by place_of(): socket + 1 where a leaf inter-socket task began last
     queue::cell<bool> has_free_;
 };
 
@@ -492,6 +510,7 @@ extern constinit const policy_entry cab_entry{
                                               .subtrees = number("subtrees"),
                                               .socket = number("socket"),
                                               .even = values.is("alloc", "even"),
+                                              .keep = values.is("keep", "on"),
                                               .lazy = values.is("zone", "lazy")});
     },
 };

@@ -64,12 +64,16 @@ constexpr knob laws_knobs[] = {
      "a task with fewer misses in a million instructions computes only; if most do, they are stolen at "
      "random"},
     {"tasks", "16384", "64..1048576", "of an iteration that are profiled"},
+    {"zone", "lazy", "lazy, reported", "reported: every spawn is shown to the policy (for traces and tests)"},
+};
+constexpr knob laws_nc_knobs[] = {
+    {"zone", "lazy", "lazy, reported", "reported: every spawn is shown to the policy (for traces and tests)"},
 };
 
 class locality_aware final : public policy {
 public:
     struct settings {
-        bool packs = true, tunes = true;
+        bool packs = true, tunes = true, lazy = true;
         double margin = 0, cache_bytes = 0, misses_per_instruction = 0;
         std::size_t profiled = 0;
     };
@@ -91,10 +95,10 @@ public:
     order spawn(worker_id, task& parent, task& child) override {
         auto& p = parent.data<task_part>();
         auto& c = child.data<task_part>();
-        if (p.is == kind::packed || (p.is == kind::unknown && !begins(parent, child))) return order::lazy;
+        if (p.is == kind::packed || (p.is == kind::unknown && !begins(parent, child))) return below(p, c);
         const phase now = p.starts ? phase::spread : phase_.load_relaxed();
-        if (now == phase::plain) return order::lazy;
-        if (now == phase::spread && p.is == kind::spread && p.data.size() <= piece_) return order::lazy;
+        if (now == phase::plain) return settings_.lazy ? order::lazy : order::child_first;
+        if (now == phase::spread && p.is == kind::spread && p.data.size() <= piece_) return below(p, c);
         c.starts = p.starts;
         c.data = allocator_.part_of(parent, p.data, child, child.in()->data<group_part>());
         const auto [home, straddles] = allocator_.home_of(c.data);
@@ -102,7 +106,7 @@ public:
         switch (now) {
         case phase::profile: {
             const int entry = profile_.insert(child.id(), p.entry - 1, straddles, bytes_of(child.hint()));
-            if (entry < 0) return order::lazy;
+            if (entry < 0) return below(p, c);
             c.entry = entry + 1;
             c.is = kind::spread;
             break;
@@ -214,7 +218,7 @@ private:
         std::int32_t entry; // of the profile + 1; 0: none
         std::int16_t socket;
         kind is;
-        bool frame;
+        bool frame;    // no task that the policy has placed
         bool starts;   // of a root that allocates its data without iterations
         bool iterated; // the root that owns the profile
         bool counted;  // a root that counts in allocating_
@@ -243,6 +247,16 @@ private:
     member& of(worker_id w) noexcept { return members_[static_cast<std::size_t>(w)]; }
     socket& socket_at(int i) noexcept { return sockets_[static_cast<std::size_t>(i)]; }
     int number_of(const socket& s) const noexcept { return static_cast<int>(&s - sockets_.get()); }
+    /// What a spawn is that the policy does not place: silent, or shown as a part of its parent.
+    order below(const task_part& p, task_part& c) const noexcept {
+        if (settings_.lazy) return order::lazy;
+        c.data = p.data;
+        c.socket = p.socket;
+        c.starts = p.starts;
+        c.is = p.is;
+        c.frame = true;
+        return order::child_first;
+    }
     bool allocates() const noexcept { return allocating_.load_relaxed() > 0; }
 
     // ---- sockets
@@ -537,6 +551,7 @@ extern constinit const policy_entry laws_entry{
     .make = [](const knob_values& values) -> std::unique_ptr<policy> {
         return std::make_unique<locality_aware>(locality_aware::settings{
             .tunes = values.flag("tune"),
+            .lazy = values.is("zone", "lazy"),
             .margin = static_cast<double>(values.integer("margin")) / 100,
             .cache_bytes = static_cast<double>(values.integer("cache")) * 1024,
             .misses_per_instruction = static_cast<double>(values.integer("cmpi")) / 1e6,
@@ -550,9 +565,10 @@ extern constinit const policy_entry laws_nc_entry{
     .source = "Chen & Guo 2017, 4.10.3: LAWS-NC",
     .wants = "weft::iteration; bytes, intervals of data or numbers of children where work is not halved",
     .helps = "as laws, where iterations differ or the data of a task are small",
-    .knobs = {},
-    .make = [](const knob_values&) -> std::unique_ptr<policy> {
-        return std::make_unique<locality_aware>(locality_aware::settings{.packs = false});
+    .knobs = laws_nc_knobs,
+    .make = [](const knob_values& values) -> std::unique_ptr<policy> {
+        return std::make_unique<locality_aware>(
+            locality_aware::settings{.packs = false, .lazy = values.is("zone", "lazy")});
     },
 };
 

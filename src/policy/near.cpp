@@ -27,19 +27,22 @@ namespace {
 
 constexpr knob near_knobs[] = {
     {"tries", "4", "1..1000", "failed looks in a row before the next wider distance is included"},
+    {"zone", "lazy", "lazy, reported", "reported: every spawn is shown to the policy (for traces and tests)"},
 };
 
 class nearest_first final : public policy {
 public:
-    explicit nearest_first(int tries) : tries_(tries) {}
+    nearest_first(int tries, bool lazy) : tries_(tries), lazy_(lazy) {}
 
     requirements attach(const machine& m, policy_context& context) override {
         context_ = &context;
         places_.attach(context);
         searches_ = std::make_unique<search[]>(static_cast<std::size_t>(places_.workers_in_all()));
         rank_by_distance(m);
-        return {.lazy = true, .resizable = true};
+        return {.lazy = lazy_, .resizable = true};
     }
+
+    order spawn(worker_id, task&, task&) override { return lazy_ ? order::lazy : order::child_first; }
 
     placed ready(worker_id w, task& t, why reason) override {
         if (reason == why::exposed) of(w).found();
@@ -139,7 +142,8 @@ private:
         }
         if (victim < 0) return {};
         const places::look_result result = places_.look(victim);
-        s.asked = result.t == nullptr && !result.lost;
+        s.asked = lazy_ && result.t == nullptr && !result.lost;
+        if (!lazy_ && result.t == nullptr && !result.lost) ++s.failures;
         return {result.t, victim, s.asked};
     }
 
@@ -156,6 +160,7 @@ private:
     }
 
     const int tries_;
+    const bool lazy_;
     policy_context* context_ = nullptr;
     places places_;
     std::unique_ptr<search[]> searches_;
@@ -173,7 +178,8 @@ extern constinit const policy_entry near_entry{
     .helps = "machines of several packages or cache domains: steals stay near while there is work near",
     .knobs = near_knobs,
     .make = [](const knob_values& values) -> std::unique_ptr<policy> {
-        return std::make_unique<nearest_first>(static_cast<int>(values.integer("tries")));
+        return std::make_unique<nearest_first>(static_cast<int>(values.integer("tries")),
+                                               values.is("zone", "lazy"));
     },
 };
 

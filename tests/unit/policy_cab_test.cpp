@@ -117,12 +117,22 @@ TEST(cab_classes, irregular_heat) {
     EXPECT_EQ(without_intra(classes_of(8192, true)), (classes{11, 20, 0, {{4, 12}, {2, 8}}}));
 }
 
+int subtrees_of(double bytes, double cache, double width, int wanted, int degree = 2) {
+    if (bi_tier::is_subtree(bytes, cache, width, wanted)) return 1;
+    int sum = 0;
+    for (int i = 0; i < degree; ++i) sum += subtrees_of(bytes / degree, cache, width / degree, wanted, degree);
+    return sum;
+}
+
 TEST(cab_classes, at_least_a_subtree_for_each_socket) {
     const double total = 1024 * 512 * 16;
-    EXPECT_EQ(bi_tier::capacity_for(6 * mega, total, 0), 6 * mega);
-    EXPECT_EQ(classes_of(1024, false, bi_tier::capacity_for(6 * mega, total, 4)).leaves, 4);
-    EXPECT_EQ(bi_tier::capacity_for(6 * mega, 100 * mega, 4), 6 * mega);
-    EXPECT_EQ(bi_tier::capacity_for(0, 100 * mega, 4), 25 * mega);
+    EXPECT_EQ(subtrees_of(total, 6 * mega, 1, 0), 2); // the literal rule
+    EXPECT_EQ(subtrees_of(total, 6 * mega, 1, 4), 4);
+    EXPECT_EQ(subtrees_of(total, 6 * mega, 1, 3), 4);
+    EXPECT_EQ(subtrees_of(total, 6 * mega, 1, 3, 3), 3); // thirds are not exact
+    EXPECT_EQ(subtrees_of(100 * mega, 6 * mega, 1, 4), 32);
+    EXPECT_EQ(subtrees_of(100 * mega, 0, 1, 4), 4); // an unknown cache
+    EXPECT_EQ(subtrees_of(4 * mega, 6 * mega, 1, 0), 1);
 }
 
 TEST(cab_classes, what_is_as_large_as_the_cache_fits) {

@@ -21,7 +21,7 @@ core_speed::core_speed(const machine& m, const scenario& what)
             "a machine to be modelled must say how fast its cores are",
             fmt::format("machine '{}', core class '{}' without frequency_mhz", m.name(), fastest.name),
             "a machine file with frequency_mhz in the [[core_class]] of the highest speed, see machines/");
-    cycle_work_ = 1e3 / fastest.frequency_mhz * fastest.speed;
+    cycle_work_ = 1e3 / fastest.frequency_mhz * fastest.speed / m.model().work_per_cycle;
 
     for (int rank = 0; rank < m.size(); ++rank) {
         std::set<time_ns> times;

@@ -19,7 +19,8 @@ public:
     /// The part of that core's time that the program has, (0, 1]. While it has none: what it will have next.
     double share(int rank, double at) const;
 
-    /// The work of so many cycles of the fastest core class.
+    /// The work that takes so many cycles where costs were measured: of the fastest core class, unless the
+    /// machine says that it does more or less in a cycle.
     double work_of_cycles(double cycles) const noexcept { return cycles * cycle_work_; }
 
 private:
