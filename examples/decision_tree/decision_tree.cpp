@@ -19,7 +19,7 @@ using examples::decision_tree;
 struct settings {
     std::string data;
     bool departure_delay = false, check = false, demo = false, print_tree = false;
-    std::size_t folds = 10;
+    std::size_t folds = 10, years = 1;
     int repetitions = 3;
     examples::tree_limits limits{.max_depth = 30, .min_leaf_rows = 20};
 };
@@ -43,7 +43,8 @@ struct input {
 input read_input(const settings& s, std::uint64_t seed) {
     try {
         input in;
-        in.flights = examples::read_flights(find_data(s.data), s.departure_delay);
+        in.flights =
+            examples::repeated(examples::read_flights(find_data(s.data), s.departure_delay), s.years);
         in.rows = examples::split_rows(in.flights, seed);
         if (in.rows.training.empty() || in.rows.test.empty())
             throw examples::usage_error("too few flights to train and test");
@@ -224,6 +225,9 @@ int main(int argc, char** argv) {
         ->check(CLI::Range(1, 1000))
         ->capture_default_str();
     options.add_flag("--departure-delay", s.departure_delay, "let the tree know how late the flight left");
+    options.add_option("--years", s.years, "the year so many times over, for data beyond the caches")
+        ->check(CLI::Range(1U, 1000U))
+        ->capture_default_str();
     options.add_option("--depth", s.limits.max_depth, "largest depth")
         ->check(CLI::Range(1, 200))
         ->capture_default_str();
@@ -242,6 +246,8 @@ int main(int argc, char** argv) {
     options.add_option("--block-rows", s.limits.block_rows, "flights counted by one task")
         ->check(CLI::Range(1U, 1U << 30))
         ->capture_default_str();
+    options.add_flag("--move-rows", s.limits.move_rows,
+                     "the rows of a node move side by side, instead of their numbers");
     options.add_flag("--check", s.check, "train a second time under serial and compare the trees");
     options.add_flag("--print-tree", s.print_tree, "print the first levels of the tree");
 

@@ -7,6 +7,7 @@
 // is the same to the bit under every scheduler and number of workers.
 #pragma once
 
+#include "rows.hpp"
 #include "table.hpp"
 
 #include "../common/cost.hpp"
@@ -30,6 +31,7 @@ struct tree_limits {
     std::uint32_t min_leaf_rows = 5;
     std::size_t task_rows = 2048;   // nodes with fewer rows, and what is below them, are one task
     std::size_t block_rows = 16384; // rows counted by one task
+    bool move_rows = false;         // else their numbers: rows.hpp
 };
 
 struct tree_node {
@@ -110,31 +112,22 @@ struct branch {
     std::unique_ptr<branch> left, right;
 };
 
-// Declares that `n` row numbers, which ascend, are read, and their entries in a column: all entries between
-// the first and the last, but where the rows lie far apart no more than a line each.
-template <class Value>
-void touch_entries(const std::vector<Value>& column, const std::uint32_t* rows, std::size_t n) {
-    std::size_t span = (rows[n - 1] - rows[0] + 1) * sizeof(Value);
-    weft::touch(rows, n * sizeof *rows, weft::access::read);
-    weft::touch(column.data() + rows[0], std::min(span, n * 64), weft::access::read);
-}
-
+template <class Rows>
 class grower {
 public:
     grower(const table& data, row_set rows, const tree_limits& limits)
         : data_(data)
         , limits_(limits)
-        , rows_{std::move(rows), {}} {
-        rows_[1].resize(rows_[0].size());
-    }
+        , rows_(data, std::move(rows)) {}
 
-    std::unique_ptr<branch> grow() { return grow(0, rows_[0].size(), 0); }
+    std::unique_ptr<branch> grow() { return grow(0, rows_.count(), 0); }
 
 private:
-    // The rows of a node of this depth are in [first, last) of buffer `depth % 2`; those of its children go
-    // to the other buffer. Nodes of one depth have ranges apart, so no two tasks write the same element.
+    using range = typename Rows::range;
+
+    // Nodes of one depth have ranges apart, so no two tasks write the same row.
     std::unique_ptr<branch> grow(std::size_t first, std::size_t last, int depth) {
-        const std::uint32_t* rows = rows_[depth % 2].data() + first;
+        const range rows = rows_.from(depth, first);
         const std::size_t n = last - first;
         class_counts all = count_classes(rows, n);
         auto result = std::make_unique<branch>();
@@ -147,25 +140,20 @@ private:
         if (!(best.score > score(all))) return result;
         result->node.attribute = static_cast<std::uint16_t>(best.attribute);
         result->node.rank = best.rank;
-        std::size_t middle = first + partition(rows, n, best, rows_[(depth + 1) % 2].data() + first);
+        std::size_t middle = first + partition(rows, n, best, rows_.from(depth + 1, first));
 
         if (n < limits_.task_rows) {
             result->left = grow(first, middle, depth + 1);
             result->right = grow(middle, last, depth + 1);
             return result;
         }
-        weft::task_group subtrees(hint(n, bytes(n)));
+        weft::task_group subtrees(hint(n, rows_.bytes(n)));
         subtrees.run([this, &result, first, middle, depth] { result->left = grow(first, middle, depth + 1); },
-                     hint(middle - first, bytes(middle - first)));
+                     hint(middle - first, rows_.bytes(middle - first)));
         subtrees.run([this, &result, middle, last, depth] { result->right = grow(middle, last, depth + 1); },
-                     hint(last - middle, bytes(last - middle)));
+                     hint(last - middle, rows_.bytes(last - middle)));
         subtrees.wait();
         return result;
-    }
-
-    // Row numbers in both buffers, the class, and a rank an attribute.
-    std::size_t bytes(std::size_t n) const {
-        return n * (2 * sizeof(std::uint32_t) + 1 + sizeof(std::uint16_t) * data_.attributes.size());
     }
 
     std::size_t blocks(std::size_t n) const { return (n + limits_.block_rows - 1) / limits_.block_rows; }
@@ -183,22 +171,22 @@ private:
         }
     }
 
-    class_counts count_classes(const std::uint32_t* rows, std::size_t n) const {
+    class_counts count_classes(const range& rows, std::size_t n) const {
         std::vector<class_counts> counts(blocks(n));
         for_blocks(n, [&](std::size_t block, std::size_t begin, std::size_t end) {
-            touch_entries(data_.positive, rows + begin, end - begin);
+            rows.touch_classes(begin, end);
             spend(end - begin, cycles_per_class);
             class_counts mine;
-            for (std::size_t i = begin; i < end; ++i) ++mine.of[data_.positive[rows[i]]];
+            for (std::size_t i = begin; i < end; ++i) ++mine.of[rows.positive(i)];
             counts[block] = mine;
         });
         return std::accumulate(counts.begin(), counts.end(), class_counts{});
     }
 
-    split find_split(const std::uint32_t* rows, std::size_t n, class_counts all) const {
+    split find_split(const range& rows, std::size_t n, class_counts all) const {
         std::vector<split> found(data_.attributes.size());
         auto one = [&](std::size_t a) {
-            found[a] = best_split(count_ranks(rows, n, data_.attributes[a]), all, a, limits_.min_leaf_rows);
+            found[a] = best_split(count_ranks(rows, n, a), all, a, limits_.min_leaf_rows);
         };
         if (n < limits_.task_rows) {
             for (std::size_t a = 0; a < found.size(); ++a) one(a);
@@ -210,16 +198,16 @@ private:
                                  [](const split& x, const split& y) { return x.score < y.score; });
     }
 
-    histogram count_ranks(const std::uint32_t* rows, std::size_t n, const attribute& a) const {
+    histogram count_ranks(const range& rows, std::size_t n, std::size_t attribute) const {
         auto count = [&](std::size_t block) {
-            histogram counts(a.levels.size());
+            histogram counts(data_.attributes[attribute].levels.size());
             std::size_t begin = block * limits_.block_rows;
             std::size_t end = std::min(n, begin + limits_.block_rows);
-            touch_entries(a.ranks, rows + begin, end - begin);
-            touch_entries(data_.positive, rows + begin, end - begin);
+            rows.touch_ranks(begin, end, attribute);
+            rows.touch_classes(begin, end);
             spend(end - begin, cycles_per_row);
             for (std::size_t i = begin; i < end; ++i) {
-                ++counts[a.ranks[rows[i]]].of[data_.positive[rows[i]]];
+                ++counts[rows.rank(i, attribute)].of[rows.positive(i)];
             }
             return counts;
         };
@@ -234,35 +222,32 @@ private:
 
     // Copies the rows to `out`, those of the left child first, both in their old order; returns how many are
     // left.
-    std::size_t partition(const std::uint32_t* rows, std::size_t n, const split& by,
-                          std::uint32_t* out) const {
-        const auto& ranks = data_.attributes[by.attribute].ranks;
-        auto goes_left = [&](std::uint32_t row) { return ranks[row] <= by.rank; };
+    std::size_t partition(const range& rows, std::size_t n, const split& by, const range& out) const {
+        auto goes_left = [&](std::size_t i) { return rows.rank(i, by.attribute) <= by.rank; };
         std::vector<std::size_t> left_before(blocks(n) + 1);
         for_blocks(n, [&](std::size_t block, std::size_t begin, std::size_t end) {
-            touch_entries(ranks, rows + begin, end - begin);
+            rows.touch_ranks(begin, end, by.attribute);
             spend(end - begin, cycles_per_question);
-            left_before[block + 1] =
-                static_cast<std::size_t>(std::count_if(rows + begin, rows + end, goes_left));
+            std::size_t lefts = 0;
+            for (std::size_t i = begin; i < end; ++i) lefts += goes_left(i);
+            left_before[block + 1] = lefts;
         });
         std::partial_sum(left_before.begin(), left_before.end(), left_before.begin());
         const std::size_t all_left = left_before.back();
         for_blocks(n, [&](std::size_t block, std::size_t begin, std::size_t end) {
-            std::size_t lefts = left_before[block + 1] - left_before[block];
-            std::uint32_t* left = out + left_before[block];
-            std::uint32_t* right = out + all_left + (begin - left_before[block]);
-            touch_entries(ranks, rows + begin, end - begin);
-            weft::touch(left, lefts * sizeof *left, weft::access::write);
-            weft::touch(right, (end - begin - lefts) * sizeof *right, weft::access::write);
+            std::size_t left = left_before[block], right = all_left + begin - left;
+            rows.touch_ranks(begin, end, by.attribute);
+            out.touch_written(left, left_before[block + 1]);
+            out.touch_written(right, right + end - begin - (left_before[block + 1] - left));
             spend(end - begin, cycles_per_move);
-            for (std::size_t i = begin; i < end; ++i) *(goes_left(rows[i]) ? left++ : right++) = rows[i];
+            for (std::size_t i = begin; i < end; ++i) out.copy(goes_left(i) ? left++ : right++, rows, i);
         });
         return all_left;
     }
 
     const table& data_;
     const tree_limits limits_;
-    row_set rows_[2];
+    Rows rows_;
 };
 
 inline std::int32_t flatten(const branch& from, decision_tree& to) {
@@ -280,7 +265,10 @@ inline std::int32_t flatten(const branch& from, decision_tree& to) {
 
 inline decision_tree grow_tree(const table& data, row_set rows, const tree_limits& limits) {
     decision_tree tree;
-    cart::flatten(*cart::grower(data, std::move(rows), limits).grow(), tree);
+    if (limits.move_rows)
+        cart::flatten(*cart::grower<moved_rows>(data, std::move(rows), limits).grow(), tree);
+    else
+        cart::flatten(*cart::grower<numbered_rows>(data, std::move(rows), limits).grow(), tree);
     return tree;
 }
 

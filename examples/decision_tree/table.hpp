@@ -24,6 +24,19 @@ struct table {
     std::size_t rows() const { return positive.size(); }
 };
 
+// The table so many times over, one behind the other.
+inline table repeated(table once, std::size_t times) {
+    const auto repeat = [times](auto& column) {
+        const std::size_t rows = column.size();
+        column.reserve(rows * times);
+        for (std::size_t i = 1; i < times; ++i)
+            column.insert(column.end(), column.begin(), column.begin() + static_cast<std::ptrdiff_t>(rows));
+    };
+    for (auto& a : once.attributes) repeat(a.ranks);
+    repeat(once.positive);
+    return once;
+}
+
 // Numbers of the rows of a table, without repetition.
 using row_set = std::vector<std::uint32_t>;
 

@@ -48,9 +48,9 @@ constexpr tier tier_of(double parent, double own, double cache) noexcept {
     return own > cache ? tier::inter : tier::leaf;
 }
 
-/// Whether a task whose parent is above the boundary is the root of a subtree: its size fits the cache, and it
-/// is so small a part of the tree (`width`, of 1) that at least `subtrees` come of it. 0 asks for none: the
-/// literal rule. An unknown cache (0) leaves the other condition.
+/// Whether a task whose parent is above the boundary is the root of a subtree: its size fits the cache, and
+/// it is so small a part of the tree (`width`, of 1) that at least `subtrees` come of it. 0 asks for none:
+/// the literal rule. An unknown cache (0) leaves the other condition.
 constexpr bool is_subtree(double size, double cache, double width, int subtrees) noexcept {
     constexpr double rounding = 1e-4; // of thirds, and the like
     return (cache <= 0 || size <= cache) && width * subtrees <= 1 + rounding;

@@ -146,6 +146,8 @@ public:
             own.width = 1;
             return free_.put(w, t, reason);
         }
+        // A frame has the bytes of its task, and may lie where an ended leaf of these bytes lay.
+        if (reason == why::exposed && t.fresh() && own.is == kind::leaf) own.is = kind::intra;
         switch (own.is) {
         case kind::inter: return put_inter(w, t, reason);
         case kind::leaf:

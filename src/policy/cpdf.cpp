@@ -10,6 +10,7 @@
 #include <cstdint>
 #include <limits>
 #include <memory>
+#include <vector>
 
 /// Controlled parallel depth-first: subtrees that fit the shared cache run one after another, and those
 /// inside of them that fit a private cache run beside each other, each on one core.
@@ -58,6 +59,7 @@ public:
     requirements attach(const machine& m, policy_context& context) override {
         context_ = &context;
         mine_ = std::make_unique<worker_part[]>(static_cast<std::size_t>(context.all().size()));
+        open_tops_.reserve(static_cast<std::size_t>(2 * context.all().size()));
         const cache* const shared = m.last_level_cache_of(0);
         if (l2_ == 0)
             l2_ = shared != nullptr && shared->bytes > 0 ? static_cast<std::size_t>(shared->bytes)
@@ -79,6 +81,8 @@ public:
             serial_order::place(t);
             classify(t, nullptr);
         }
+        // A frame has the bytes of its task, and may lie where the ended top of these bytes lay.
+        if (reason == why::exposed && t.fresh() && part.top == &t) part.top = nullptr, part.is = kind::free;
         lets_go(part);
         if (reason == why::yielded || reason == why::preempted) {
             ++mine(w).yields;
@@ -159,7 +163,7 @@ public:
         lock_.lock();
         task_part& part = of(t);
         lets_go(part);
-        if (part.top == &t && part.is_open) --taken_;
+        if (part.top == &t) closes(t);
         serial_order::take_out(t);
         if (mine(w).runs == &t) stops(w);
         wake_for_held();
@@ -171,10 +175,9 @@ private:
     enum class kind : std::uint8_t { free, above, inside };
     struct task_part {
         serial_order::node place;
-        task* top; ///< of its L2-supernode, inside of one: itself for the first
+        task* top; ///< of its L2-supernode, inside of one: itself for the first. It may have ended before
         kind is;
         bool is_small; ///< of an L1-supernode
-        bool is_open;  ///< of a top: its L2-supernode
         bool holds;    ///< of a task above: it runs, and is counted in taken_
     };
     static_assert(sizeof(task_part) <= max_task_bytes);
@@ -192,7 +195,7 @@ private:
         task_part& part = of(t);
         const std::size_t bytes = t.hint().bytes;
         const kind around = parent != nullptr ? parent->is : kind::free;
-        part.holds = part.is_open = false;
+        part.holds = false;
         part.is_small = bytes > 0 && bytes <= l1_ && bytes <= l2_;
         part.top = nullptr;
         if (around == kind::inside) {
@@ -208,8 +211,13 @@ private:
         }
     }
 
-    static bool may_run(const task_part& part) noexcept {
-        return part.is == kind::free || (part.is == kind::inside && of(*part.top).is_open);
+    bool is_open(const task* top) const noexcept {
+        return std::find(open_tops_.begin(), open_tops_.end(), top) != open_tops_.end();
+    }
+    void closes(const task& top) noexcept { taken_ -= static_cast<int>(std::erase(open_tops_, &top)); }
+
+    bool may_run(const task_part& part) const noexcept {
+        return part.is == kind::free || (part.is == kind::inside && is_open(part.top));
     }
 
     void takes(task& t) noexcept {
@@ -217,8 +225,8 @@ private:
         if (part.is == kind::above && !part.holds) {
             part.holds = true;
             ++taken_;
-        } else if (part.top == &t && !part.is_open) {
-            part.is_open = true;
+        } else if (part.top == &t && !is_open(&t) && open_tops_.size() < open_tops_.capacity()) {
+            open_tops_.push_back(&t); // where there is no room, what is below waits until nothing else runs
             ++taken_;
         }
     }
@@ -251,8 +259,9 @@ private:
     queue::pairing_heap<task, serial_order::earlier> open_, held_;
     queue::locked_list<task> roots_; // free ones that have not begun
     queue::locked_list<task> behind_;
-    int taken_ = 0;   // open L2-supernodes, and tasks above that run
-    int running_ = 0; // workers that run a task
+    std::vector<const task*> open_tops_; // of open L2-supernodes; hooks do not allocate
+    int taken_ = 0;                      // open L2-supernodes, and tasks above that run
+    int running_ = 0;                    // workers that run a task
 };
 
 } // namespace

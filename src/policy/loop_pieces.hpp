@@ -60,7 +60,9 @@ public:
     }
 
     placed ready(worker_id w, task& t, why reason) override {
-        const auto& own = t.data<task_part>();
+        auto& own = t.data<task_part>();
+        // A frame has the bytes of its task, and may lie where an ended piece of these bytes lay.
+        if (reason == why::exposed && t.fresh()) own.piece = nullptr;
         if (own.piece != &t) return places_.put(w, t, reason); // its frames, too
         if (how_ == dealt::on_demand) {
             if (!t.fresh()) return places_.put(w, t, reason);

@@ -120,7 +120,8 @@ TEST(cab_classes, irregular_heat) {
 int subtrees_of(double bytes, double cache, double width, int wanted, int degree = 2) {
     if (bi_tier::is_subtree(bytes, cache, width, wanted)) return 1;
     int sum = 0;
-    for (int i = 0; i < degree; ++i) sum += subtrees_of(bytes / degree, cache, width / degree, wanted, degree);
+    for (int i = 0; i < degree; ++i)
+        sum += subtrees_of(bytes / degree, cache, width / degree, wanted, degree);
     return sum;
 }
 
