@@ -87,6 +87,9 @@ LATENCIES = [
 
 SORTED = [("u32", "10 M uint32"), ("f64", "10 M double"), ("record", "10 M records of 24 bytes")]
 
+ALL_POLICIES = ["serial", "steal-parent-first", "share", "near", "locality", "socket", "slaw", "mts", "pws", "hws", "pdf",
+                "cpdf", "cab", "static", "dynamic", "constrained", "laws", "laws-nc", "adws", "ml-adws", "ml-steal", "sb",
+                "random-push", "chs", "cls", "crs", "tatl", "offline", "numalb"]
 POLICIES = ["steal", "near", "steal:zone=reported", "steal-parent-first", "share"]
 
 DAG_KEYS = [("objects", "lvalues"), ("data", "weft::datum"), ("after", "after()")]
@@ -114,6 +117,7 @@ def programs(n):
               Program("blocked", "blocked", rounds=3),
               Program("idle", "idle", rounds=5)]
     found += [Program("policy-" + p, "policies", (f"policy={p}",), rounds=5) for p in POLICIES]
+    found += [Program("coarse-" + p, "policies_coarse", (f"policy={p}",), rounds=3) for p in ALL_POLICIES]
     found += [Program("loop-1", "loop_launch", ("workers=1",), rounds=5),
               Program("loop-2", "loop_launch", ("workers=2",), rounds=5),
               Program("loop-long", "loop_long", rounds=5), Program("nqueens", "nqueens", rounds=7),
@@ -189,6 +193,10 @@ def rows():
               Row("CPU time of idle workers, of one core", "idle", "%", one("percent"), 1, strictly=True,
                   digits=4)]
     table += [Row(f"fork under {p}, fib(25)", "policy-" + p, "ns", one("fork"), digits=1) for p in POLICIES]
+    for p in ALL_POLICIES:
+        table += [Row(f"tasks of 20 us under {p} over steal, 2 workers", "coarse-" + p, "x", one("tasks"), 1.05, digits=3),
+                  Row(f"  fib(34), serial below 16, under {p} over steal, 2 workers", "coarse-" + p, "x", one("fib"),
+                      digits=3)]
     table += [Row("parallel_for of 10,000 trivial elements, 1 worker", "loop-1", "us", one("us")),
               Row("parallel_for of 10,000 trivial elements, 2 workers", "loop-2", "us", one("us"), 1.1),
               Row("parallel_for of 100 M elements, 1 worker over serial", "loop-long", "x", one("one")),

@@ -219,10 +219,11 @@ def test_the_table_of_the_readme(folder: Path) -> None:
     results = reproduce(read_paper(folder), folder.parents[1])
     text = table(results)
     assert text == (
+        "1 of 2 as in the paper, 2 with its sign; of the others 1 explained, 0 not.\n\n"
         "| claim | where | paper | ours | |\n|---|---|---|---|---|\n"
-        "| What of near | table 1 | -40.0 % | -50.0 % | within 1.5x |\n"
-        "| What of far |  | -10.0 % | -50.0 % | **same sign** |\n\n"
-        "- *What of near.* Not the paper's size: it is late.\n- *What of far.* Ours is a fake."
+        "| What of near | table 1 | -40.0 % | -50.0 % | within 1.5x [1] |\n"
+        "| What of far |  | -10.0 % | -50.0 % | **same sign** [2] |\n\n"
+        "1. Not the paper's size: it is late.\n2. Ours is a fake."
     )
     readme = folder / "README.md"
     readme.write_text(f"# Fakes\n\n{BEGIN}\nold\n{END}\n\nEnd.\n", encoding="utf-8")
@@ -239,7 +240,7 @@ def test_the_command(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert cli.run(["reproduce", *where]) == 0
     out = capsys.readouterr().out
     assert out.startswith("T. Ester: On fakes\n") and "far: Ours is a fake.\n" in out
-    assert out.endswith("1 of 2 as in the paper, 1 explained, 0 neither\n")
+    assert out.endswith("1 of 2 as in the paper, 2 with its sign; of the others 1 explained, 0 not\n")
     assert cli.run(["reproduce", *where, "--json", "--only", "n*"]) == 0
     (found,) = json.loads(capsys.readouterr().out)["fakes"]
     assert (found["id"], found["paper"], found["ours"], found["within_band"]) == ("near", "-40.0 %", -50, True)

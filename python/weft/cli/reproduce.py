@@ -18,7 +18,7 @@ from ..reproduce import Paper, Result, read_paper
 from ..reproduce import reproduce as reproduce_paper
 from ..reproduce.claims import FILE
 from ..reproduce.markdown import write
-from ..reproduce.reproduce import Step
+from ..reproduce.reproduce import Step, summary
 from .status import StatusLine
 from .table import console as make_console
 from .table import text_table
@@ -127,7 +127,4 @@ def _print(paper: Paper, results: list[Result], first: bool) -> None:
     for r in results:
         if r.verdict and not r.verdict.within and r.claim.explanation:
             console.print(f"{r.claim.id}: {r.claim.explanation}", soft_wrap=True)
-    well = sum(r.verdict is not None and r.verdict.within for r in results)
-    explained = sum(r.is_well for r in results) - well
-    missed = len(results) - well - explained
-    console.print(f"{well} of {len(results)} as in the paper, {explained} explained, {missed} neither")
+    console.print(summary(results), soft_wrap=True)

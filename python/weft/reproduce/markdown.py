@@ -6,26 +6,30 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from ..errors import Error, compose
-from .reproduce import Result
+from .reproduce import Result, summary
 
 BEGIN, END = "<!-- claims: begin -->", "<!-- claims: end -->"
 
 
 def table(results: Sequence[Result]) -> str:
+    """Notes that several claims have stand once, below the table."""
     rows = ["| claim | where | paper | ours | |", "|---|---|---|---|---|"]
+    numbers: dict[str, int] = {}
     for r in results:
         paper, ours, verdict = r.shown
         if not (r.verdict and r.verdict.within):
             verdict = f"**{verdict}**"
+        for note in _notes(r):
+            verdict += f" [{numbers.setdefault(note, len(numbers) + 1)}]"
         rows.append(f"| {' | '.join(_cell(text) for text in (r.claim.what, r.claim.source, paper, ours, verdict))} |")
-    notes = [f"- *{r.claim.what}.* {note}" for r in results if (note := _note(r))]
-    return "\n".join([*rows, *([""] if notes else []), *notes])
+    notes = [f"{number}. {note}" for note, number in numbers.items()]
+    return "\n".join([f"{summary(results)}.", "", *rows, *([""] if notes else []), *notes])
 
 
-def _note(r: Result) -> str:
+def _notes(r: Result) -> list[str]:
     size = f"Not the paper's size: {r.claim.scaled}" if r.claim.scaled else ""
     why = r.claim.explanation if r.verdict and not r.verdict.within else ""
-    return " ".join(_sentence(part) for part in (size, why) if part)
+    return [_sentence(part) for part in (size, why) if part]
 
 
 def _sentence(text: str) -> str:

@@ -73,6 +73,17 @@ class Result:
         return shown_figure(c.measure, c.figure), ours, verdict
 
 
+def summary(results: Sequence[Result]) -> str:
+    """How many claims are as in the paper."""
+    well = sum(r.verdict is not None and r.verdict.within for r in results)
+    signs = sum(r.verdict is not None and r.verdict.same_sign for r in results)
+    explained = sum(r.is_well for r in results) - well
+    return (
+        f"{well} of {len(results)} as in the paper, {signs} with its sign; of the others {explained} explained, "
+        f"{len(results) - well - explained} not"
+    )
+
+
 def reproduce(
     paper: Paper,
     examples: Path,
