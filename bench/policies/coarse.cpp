@@ -1,6 +1,6 @@
 // What a policy costs where tasks are long enough: two workers, times over those under `steal` in the same
-// process, by turns. A tree of forks over leaves of 20 us, and fib that is serial below a cut-off, where a leaf
-// takes some 2 us.
+// process, by turns. A tree of forks over leaves of 20 us, and fib that is serial below a cut-off, where a
+// leaf takes some 2 us.
 //   policy=share leaves=4096 n=34 cutoff=16
 #include "../common/runtimes.hpp"
 #include "../common/sample.hpp"
@@ -23,8 +23,8 @@ std::uint64_t compute(std::uint64_t x, std::uint64_t steps) {
 std::uint64_t tree(std::uint64_t first, std::uint64_t leaves) {
     if (leaves == 1) return compute(first, steps_of_20_us);
     const std::uint64_t half = leaves / 2;
-    auto [a, b] = weft::join([=] { return tree(first, half); },
-                             [=] { return tree(first + half, leaves - half); });
+    auto [a, b] =
+        weft::join([=] { return tree(first, half); }, [=] { return tree(first + half, leaves - half); });
     return a ^ b;
 }
 
@@ -67,7 +67,8 @@ int main(int argc, char** argv) {
         weft::runtime steal(bench::with_workers(2));
         s.with_both_cores([&] {
             s.add("tasks", over_steal(policy, steal, s, right, [=] { return tree(0, leaves); }));
-            s.add("fib", over_steal(policy, steal, s, bench::fib_by_iteration(n), [=] { return fib(n, cutoff); }));
+            s.add("fib",
+                  over_steal(policy, steal, s, bench::fib_by_iteration(n), [=] { return fib(n, cutoff); }));
         });
     });
 }

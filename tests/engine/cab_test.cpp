@@ -10,6 +10,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -213,6 +214,41 @@ TEST(cab, what_the_first_iteration_measures_cuts_the_later_ones) {
 }
 
 /// A subtree that waits for what is kept back, on every socket.
+/// Where the four subtrees of a tree were, in each of its sweeps.
+std::vector<std::array<int, 4>> homes_of_sweeps(const std::string& spec, std::uint64_t seed) {
+    constexpr int sweeps = 12;
+    modelled m(spec, four_sockets(), seed);
+    std::vector<std::array<int, 4>> homes(sweeps);
+    const std::function<void(int, int, std::array<int, 4>&)> divide = [&](int level, int place,
+                                                                          std::array<int, 4>& home) {
+        if (level == 3) home[static_cast<std::size_t>(place)] = socket_of_worker();
+        cost(level == deepest ? leaf_cost * 100 : 1);
+        if (level == deepest) return;
+        task_group children;
+        for (int i = 0; i < (level == 0 ? 1 : 2); ++i)
+            children.run([&, i] { divide(level + 1, level < 3 && level > 0 ? 2 * place + i : place, home); });
+        children.wait();
+    };
+    m.run([&] {
+        for (int k = 0; k < sweeps; ++k) {
+            iteration(k);
+            divide(0, 0, homes[static_cast<std::size_t>(k)]);
+        }
+    });
+    return homes;
+}
+
+TEST(cab, a_subtree_comes_to_where_the_one_at_its_place_was) {
+    bool moves_without = false;
+    for (std::uint64_t seed = 1; seed <= 5; ++seed) {
+        const auto kept = homes_of_sweeps("cab:boundary=3", seed);
+        for (const auto& homes : kept) EXPECT_EQ(homes, kept[0]) << seed;
+        const auto free = homes_of_sweeps("cab:boundary=3,keep=off", seed);
+        for (const auto& homes : free) moves_without = moves_without || homes != free[0];
+    }
+    EXPECT_TRUE(moves_without);
+}
+
 TEST(cab, subtrees_that_wait_for_later_ones_get_on) {
     for (const char* spec : {"cab:boundary=4", "cab:boundary=4,zone=reported"}) {
         modelled m(spec, four_sockets());

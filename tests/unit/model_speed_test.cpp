@@ -47,6 +47,14 @@ TEST(core_speed, cycles_are_those_of_the_fastest_class) {
     EXPECT_DOUBLE_EQ(speed.duration(2, work, work_kind::memory, 0), 1000);
 }
 
+TEST(core_speed, costs_are_cycles_of_the_core_where_they_were_measured) {
+    const machine m = parse_toml("name = 'm'\n[[core_class]]\nname = 'c'\nfrequency_mhz = 1000\n"
+                                 "[regular]\ncores_per_domain = 1\n[model]\nwork_per_cycle = 0.5\n",
+                                 "m.toml");
+    const core_speed speed(m, {});
+    EXPECT_DOUBLE_EQ(speed.duration(0, speed.work_of_cycles(1000), work_kind::general, 0), 2000);
+}
+
 TEST(core_speed, a_machine_must_say_how_fast_it_is) {
     try {
         core_speed(load_machine("core:2 pu:1"), {});
