@@ -31,9 +31,10 @@ public:
         entry.thief = thief;
         if (entry.run) {
             entry.of = of.running;
-            auto& copy = owner.given[static_cast<std::size_t>(thief)];
-            std::memcpy(copy.data(), of.running + 1, owner.eng.need.task_bytes);
-            entry.bytes = copy.data();
+            if (const std::size_t bytes = owner.eng.need.task_bytes) {
+                std::byte* const copy = owner.given.get() + static_cast<std::size_t>(thief) * bytes;
+                entry.bytes = std::memcpy(copy, of.running + 1, bytes);
+            }
             begin_completion(entry);
             of.split = &entry;
         } else {

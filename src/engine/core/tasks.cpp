@@ -201,7 +201,8 @@ task& task_of_frame(worker& thief, impl::frame& f) {
     }
     const task& of = *f.of;
     task& t = make_task(&thief, thief.eng, 0, 1);
-    std::memcpy(static_cast<void*>(&t + 1), f.bytes, thief.eng.need.task_bytes);
+    if (const std::size_t bytes = thief.eng.need.task_bytes)
+        std::memcpy(static_cast<void*>(&t + 1), f.bytes, bytes);
     t.frame_ = &f;
     t.number_ = f.number;
     t.parent_ = of.parent_;

@@ -10,11 +10,10 @@
 
 #include <weft/impl/hot.hpp>
 
-#include <array>
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
-#include <vector>
+#include <memory>
 
 namespace weft::engine {
 struct arena;
@@ -80,8 +79,7 @@ struct worker {
         : id(rank)
         , eng(of)
         , local(rank)
-        , askers(workers + 1)
-        , given(workers) {}
+        , askers(workers + 1) {}
     virtual ~worker() = default;
 
     engine::arena& in() const noexcept { return *arena_now.load(std::memory_order_relaxed); }
@@ -116,9 +114,9 @@ struct worker {
     /// Workers that want a frame of this one. Inserted by them, erased by this worker when it answers. A
     /// hint: the asker's slot decides. One more than there are workers: engine::mail_mark().
     queue::worker_set<> askers;
-    /// For each worker, what the policy kept with the task of the frame that it was given last. Written by
-    /// this one before it hands the frame over, read by the other when it has it.
-    std::vector<std::array<std::byte, max_task_bytes>> given;
+    /// For each worker, the policy's bytes of the task of the frame that it was given last; null if the
+    /// policy has none. Written by this one before it hands the frame over, read by the other when it has it.
+    std::unique_ptr<std::byte[]> given;
     queue::mailbox<engine::letter> mail; ///< from any worker; read by this one
 
     engine::worker_counters count;

@@ -67,6 +67,8 @@ model_engine::model_engine(std::unique_ptr<policy> p, machine m, model_engine_op
         trace_worker(*w);
         w->meters = need.own_usage;
         w->counts_misses = need.own_misses;
+        if (need.task_bytes > 0)
+            w->given = std::make_unique_for_overwrite<std::byte[]>(count * need.task_bytes);
         w->current = fibers.take();
         w->current->reset_chain();
     }

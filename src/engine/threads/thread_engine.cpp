@@ -58,6 +58,8 @@ thread_engine::thread_engine(std::unique_ptr<policy> p, machine m, const thread_
     for (auto& w : crew) {
         w->meters = need.own_usage;
         w->counts_misses = need.own_misses;
+        if (need.task_bytes > 0)
+            w->given = std::make_unique_for_overwrite<std::byte[]>(count * need.task_bytes);
         w->observed = w->meters || misses_from == miss_source::counters;
         trace_worker(*w);
     }
