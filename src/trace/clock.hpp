@@ -1,7 +1,11 @@
 #pragma once
 
+#include <algorithm>
 #include <chrono>
+#include <cmath>
+#include <cstddef>
 #include <cstdint>
+#include <vector>
 
 #if defined(__x86_64__)
 #    include <x86intrin.h>
@@ -43,23 +47,39 @@ private:
     const bool by_counter_;
 };
 
-/// Between two moments the system's time is on the straight line. Monotone; later ticks than the second
-/// moment's are on the same line.
+/// The system's time at any tick: on straight lines through moments. One for all who note events, so that
+/// what came before has the smaller time, also when it was stamped long before it could be seen. Monotone.
+/// What is later than the last moment is on the line before it, what is earlier than the first kept on that
+/// behind it.
 class time_line {
 public:
-    time_line(moment from, moment to) noexcept
-        : from_(from)
-        , ns_a_tick_(to.ticks > from.ticks
-                         ? static_cast<double>(to.ns - from.ns) / static_cast<double>(to.ticks - from.ticks)
-                         : 0) {}
+    explicit time_line(moment first) {
+        moments_.reserve(most); // add() does not allocate
+        moments_.push_back(first);
+    }
+
+    /// Later than all before.
+    void add(moment next) noexcept {
+        if (next.ticks <= moments_.back().ticks) return;
+        if (moments_.size() == most) moments_.erase(moments_.begin());
+        moments_.push_back(next);
+    }
+    moment last() const noexcept { return moments_.back(); }
+
     std::int64_t ns(std::uint64_t ticks) const noexcept {
-        const auto since = static_cast<std::int64_t>(ticks - from_.ticks);
-        return from_.ns + static_cast<std::int64_t>(static_cast<double>(since) * ns_a_tick_);
+        if (moments_.size() == 1) return moments_.front().ns;
+        const auto is_later = [](std::uint64_t t, const moment& m) { return t < m.ticks; };
+        const auto to = std::upper_bound(moments_.begin() + 1, moments_.end() - 1, ticks, is_later);
+        const moment &from = *(to - 1), &next = *to;
+        const double ns_a_tick =
+            static_cast<double>(next.ns - from.ns) / static_cast<double>(next.ticks - from.ticks);
+        const auto since = static_cast<std::int64_t>(ticks - from.ticks);
+        return from.ns + static_cast<std::int64_t>(std::floor(static_cast<double>(since) * ns_a_tick));
     }
 
 private:
-    moment from_;
-    double ns_a_tick_;
+    static constexpr std::size_t most = 256; // twenty milliseconds apart, usually
+    std::vector<moment> moments_;            // ascending
 };
 
 } // namespace weft::trace

@@ -95,8 +95,8 @@ recorder::recorder(const std::string& file, std::string_view header, int workers
                    const std::atomic<std::int64_t>* virtual_time)
     : virtual_time_(virtual_time)
     , file_(file, header)
-    , since_(virtual_time ? moment{} : clock_.now())
-    , epoch_(since_.ns) {
+    , line_(virtual_time ? moment{} : clock_.now())
+    , epoch_(line_.last().ns) {
     for (int w = 0; w < workers; ++w)
         logs_.push_back(std::make_unique<log>(*this, static_cast<std::uint16_t>(w)));
     logs_.push_back(std::make_unique<log>(*this, trace::outside));
@@ -146,8 +146,8 @@ void recorder::run() noexcept {
 }
 
 void recorder::drain() noexcept {
-    const moment until = virtual_time_ ? moment{} : clock_.now();
-    const time_line line(since_, until);
+    if (!virtual_time_) line_.add(clock_.now());
+    const moment until = line_.last();
     // Names first: they are known before they are noted.
     const auto write_batch = [&](std::uint16_t stream) {
         if (batch_.empty()) return;
@@ -165,7 +165,7 @@ void recorder::drain() noexcept {
         l->events_.consume([&](record r) {
             if (!virtual_time_) {
                 if (r.at > until.ticks) return false; // next time, on the next line
-                r.at = static_cast<std::uint64_t>(line.ns(r.at) - epoch_);
+                r.at = static_cast<std::uint64_t>(line_.ns(r.at) - epoch_);
             }
             batch_.push_back(r);
             if (batch_.size() == records_a_block) write_batch(l->stream_);
@@ -173,7 +173,6 @@ void recorder::drain() noexcept {
         });
         write_batch(l->stream_);
     }
-    if (!virtual_time_) since_ = until;
 }
 
 void recorder::finish() noexcept {

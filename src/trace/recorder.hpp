@@ -122,7 +122,7 @@ private:
     std::atomic<std::uint32_t> next_task_{1};
 
     // Of who drains.
-    moment since_;             ///< up to which all was written
+    time_line line_;           ///< through the moments of the drains
     const std::int64_t epoch_; ///< which the file calls 0
     std::uint32_t named_ = 0;
     std::vector<record> batch_;

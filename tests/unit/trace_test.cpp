@@ -58,12 +58,27 @@ TEST(spsc_ring, room_is_what_is_left) {
     EXPECT_EQ(r.room(3), 3U);
 }
 
-TEST(time_line, goes_through_both_moments_and_never_back) {
-    const time_line line({1'000, 500}, {4'000, 1'500});
+TEST(time_line, goes_through_all_moments_and_never_back) {
+    time_line line({1'000, 500});
+    line.add({4'000, 1'500});
     EXPECT_EQ(line.ns(1'000), 500);
     EXPECT_EQ(line.ns(4'000), 1'500);
     EXPECT_EQ(line.ns(2'500), 1'000);
-    for (std::uint64_t t = 1'000; t < 5'000; ++t) ASSERT_LE(line.ns(t), line.ns(t + 1));
+    const std::int64_t stamped_early = line.ns(3'333);
+    line.add({5'000, 3'500});
+    line.add({5'000, 9'000}); // no later than the last: no line has it
+    EXPECT_EQ(line.ns(3'333), stamped_early);
+    EXPECT_EQ(line.ns(4'500), 2'500);
+    EXPECT_EQ(line.ns(6'000), 5'500);
+    for (std::uint64_t t = 0; t < 7'000; ++t) ASSERT_LE(line.ns(t), line.ns(t + 1));
+}
+
+TEST(time_line, forgets_what_is_long_ago) {
+    time_line line({0, 0});
+    for (std::uint64_t k = 1; k <= 1'000; ++k) line.add({k * 100, static_cast<std::int64_t>(k * k)});
+    EXPECT_EQ(line.ns(100'000), 1'000'000);
+    EXPECT_EQ(line.ns(90'000), 810'000);
+    for (std::uint64_t t = 0; t < 101'000; t += 7) ASSERT_LE(line.ns(t), line.ns(t + 7));
 }
 
 TEST(event_clock, is_as_fast_as_the_systems) {
@@ -73,9 +88,10 @@ TEST(event_clock, is_as_fast_as_the_systems) {
     while (last.ns - first.ns < 20'000'000) last = clock.now();
     const std::uint64_t middle = clock.ticks();
     const std::int64_t ns = event_clock::system_ns();
-    const moment end = clock.now();
+    time_line line(first);
+    line.add(clock.now());
     // Between two readings there may be as much as a thread is kept waiting, not less.
-    EXPECT_LE(time_line(first, end).ns(middle), ns + 50'000);
+    EXPECT_LE(line.ns(middle), ns + 50'000);
 }
 
 struct numbers_for_names : testing::Test {
