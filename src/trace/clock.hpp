@@ -74,7 +74,7 @@ public:
         const double ns_a_tick =
             static_cast<double>(next.ns - from.ns) / static_cast<double>(next.ticks - from.ticks);
         const auto since = static_cast<std::int64_t>(ticks - from.ticks);
-        return from.ns + static_cast<std::int64_t>(std::floor(static_cast<double>(since) * ns_a_tick));
+        return from.ns + std::llround(static_cast<double>(since) * ns_a_tick);
     }
 
 private:
