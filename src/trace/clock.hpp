@@ -1,6 +1,5 @@
 #pragma once
 
-#include <algorithm>
 #include <chrono>
 #include <cmath>
 #include <cstddef>
@@ -68,8 +67,8 @@ public:
 
     std::int64_t ns(std::uint64_t ticks) const noexcept {
         if (moments_.size() == 1) return moments_.front().ns;
-        const auto is_later = [](std::uint64_t t, const moment& m) { return t < m.ticks; };
-        const auto to = std::upper_bound(moments_.begin() + 1, moments_.end() - 1, ticks, is_later);
+        auto to = moments_.end() - 1; // nearly always
+        while (to - 1 != moments_.begin() && ticks < (to - 1)->ticks) --to;
         const moment &from = *(to - 1), &next = *to;
         const double ns_a_tick =
             static_cast<double>(next.ns - from.ns) / static_cast<double>(next.ticks - from.ticks);
