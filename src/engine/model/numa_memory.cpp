@@ -64,7 +64,7 @@ numa_memory::numa_memory(const machine& m)
              .inclusive = c.inclusive,
              .resource = shared ? resource(c.shared_bandwidth_gbps) : unknown});
     }
-    set_words_ = (caches_.size() + 63) / 64;
+    set_words_ = std::max<std::size_t>(1, (caches_.size() + 63) / 64);
     own_.resize(at(m.size()) * set_words_);
     for (int rank = 0; rank < m.size(); ++rank) {
         for (const int c : m.caches_of(rank)) own_[at(rank) * set_words_ + at(c / 64)] |= bit_of(c);
