@@ -37,7 +37,7 @@ class iterated : public testing::TestWithParam<std::string> {};
 
 INSTANTIATE_TEST_SUITE_P(all, iterated,
                          testing::Values("laws", "laws:tasks=64", "laws:tune=off,cache=1", "laws:margin=10",
-                                         "laws-nc"),
+                                         "laws:zone=reported", "laws-nc", "laws-nc:zone=reported"),
                          [](const auto& of) {
                              std::string name = of.param;
                              for (char& c : name)
