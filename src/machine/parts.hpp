@@ -53,6 +53,12 @@ struct core {
     int memory_node = 0; // the nearest one; where several are equally near, the one allocated from by default
 };
 
+// Which block a full cache gives up.
+enum class replacement {
+    lru,   // the one that was not used for longest
+    random // any, with the same chance
+};
+
 struct cache {
     int level = 1;
     std::int64_t bytes = 0;
@@ -63,6 +69,7 @@ struct cache {
     std::optional<double> bandwidth_gbps{};        // of each core
     std::optional<double> shared_bandwidth_gbps{}; // of all cores together
     bool inclusive = false;                        // holds all that the caches above it hold
+    replacement replaces = replacement::lru; // in a model; random is near what hashed and sampled ones do
 };
 
 struct memory_node {

@@ -17,7 +17,7 @@ public:
     void read(const toml_section& root) {
         const auto sections =
             root.tables("cache", {"level", "bytes", "line_bytes", "ways", "shared_by", "class", "latency_ns",
-                                  "bandwidth_gbps", "shared_bandwidth_gbps", "inclusive"});
+                                  "bandwidth_gbps", "shared_bandwidth_gbps", "inclusive", "replacement"});
         std::vector<placed_cache> placed;
         for (const toml_section& s : sections) place_cache(s, placed);
         std::stable_sort(placed.begin(), placed.end(), [](const placed_cache& a, const placed_cache& b) {
@@ -55,6 +55,8 @@ private:
         out.bandwidth_gbps = s.maybe_number("bandwidth_gbps", any_gbps);
         out.shared_bandwidth_gbps = s.maybe_number("shared_bandwidth_gbps", any_gbps);
         out.inclusive = s.boolean("inclusive", false);
+        if (s.has("replacement") && s.one_of("replacement", {"lru", "random"}) == "random")
+            out.replaces = replacement::random;
         const int only = s.has("class") ? class_of(s, parts_.core_classes) : -1;
         const bool by_word = !s.has("shared_by") || s.is_string("shared_by");
         const bool whole_domain =

@@ -232,19 +232,21 @@ TEST(machine_toml, what_a_model_of_the_machine_counts_with) {
     const weft::machine usual = weft::parse_toml("name = 'm'\n[regular]\ncores_per_domain = 2\n", "m.toml");
     EXPECT_GT(usual.charges().spawn, 0);
     EXPECT_EQ(usual.model().block_bytes, 4096);
-    const weft::machine m = weft::parse_toml(
-        "name = 'm'\n[regular]\ncores_per_domain = 2\n"
-        "[[cache]]\nlevel = 3\nbytes = '1 MiB'\nshared_by = 'domain'\n"
-        "shared_bandwidth_gbps = 30\n"
-        "[charges]\nspawn_ns = 0\nsignal_ns = 1234.5\n"
-        "[model]\nblock_bytes = '1 KiB'\nloads_in_flight = 4\nhost_speed = 1.5\nwork_per_cycle = 0.5\n",
-        "m.toml");
+    const weft::machine m =
+        weft::parse_toml("name = 'm'\n[regular]\ncores_per_domain = 2\n"
+                         "[[cache]]\nlevel = 3\nbytes = '1 MiB'\nshared_by = 'domain'\n"
+                         "shared_bandwidth_gbps = 30\nreplacement = 'random'\n"
+                         "[charges]\nspawn_ns = 0\nsignal_ns = 1234.5\n"
+                         "[model]\nblock_bytes = '1 KiB'\nloads_in_flight = 4\nhost_speed = 1.5\n"
+                         "work_per_cycle = 0.5\n",
+                         "m.toml");
     EXPECT_EQ(m.charges().spawn, 0);
     EXPECT_EQ(m.charges().signal, 1234.5);
     EXPECT_EQ(m.charges().fork, usual.charges().fork);
     EXPECT_EQ(m.caches()[0].shared_bandwidth_gbps, 30);
     EXPECT_EQ(m.model().block_bytes, 1024);
     EXPECT_EQ(m.model().loads_in_flight, 4);
+    EXPECT_EQ(m.caches()[0].replaces, weft::replacement::random);
     EXPECT_EQ(m.model().host_speed, 1.5);
     EXPECT_EQ(usual.model().work_per_cycle, 1);
     EXPECT_EQ(m.model().work_per_cycle, 0.5);

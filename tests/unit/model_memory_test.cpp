@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <deque>
@@ -111,11 +112,11 @@ private:
     std::deque<std::pair<block_id, sectors>> held_;
 };
 
-TEST(lru_cache, does_what_a_plain_list_does) {
+TEST(modelled_cache, does_what_a_plain_list_does) {
     for (unsigned seed = 1; seed <= 20; ++seed) {
         std::mt19937_64 random(seed);
         const int capacity = seed % 4 == 0 ? 20 : 200; // less than a block, too
-        lru_cache cache(capacity);
+        modelled_cache cache(capacity, replacement::lru, 1);
         plain_cache plain(capacity);
         for (int i = 0; i < 5000; ++i) {
             const auto b = static_cast<block_id>(random() % 30);
@@ -138,6 +139,46 @@ TEST(lru_cache, does_what_a_plain_list_does) {
             ASSERT_EQ(gone, expected) << "seed " << seed;
             ASSERT_EQ(cache.size(), plain.size());
             ASSERT_LE(cache.size(), capacity);
+        }
+    }
+}
+
+// A loop over `blocks` blocks through a cache of `places`: the part of a round that it finds, after some
+// rounds.
+double found_in_a_loop(int places, int blocks, replacement rule, std::uint32_t seed) {
+    constexpr sectors whole = 1;
+    modelled_cache cache(places, rule, seed);
+    constexpr int rounds = 60, first_counted = 20;
+    int found = 0;
+    for (int round = 0; round < rounds; ++round)
+        for (int b = 0; b < blocks; ++b)
+            if (cache.use(static_cast<block_id>(b)))
+                found += round >= first_counted;
+            else
+                cache.insert(static_cast<block_id>(b), whole, [](block_id) {});
+    return found / static_cast<double>(blocks * (rounds - first_counted));
+}
+
+TEST(modelled_cache, at_random_a_loop_over_more_than_it_holds_finds_a_part) {
+    for (const double times : {1.25, 2.0, 3.0}) {
+        // Of n places, a block outlives the m misses of a round with (1 - 1/n)^m: h = exp(-(1 - h) times).
+        double expected = 0;
+        for (int i = 0; i < 1000; ++i) expected = std::exp(-(1 - expected) * times);
+        const int blocks = static_cast<int>(400 * times);
+        for (std::uint32_t seed = 1; seed <= 3; ++seed)
+            EXPECT_NEAR(found_in_a_loop(400, blocks, replacement::random, seed), expected, .02)
+                << times << " times its size, seed " << seed;
+        EXPECT_EQ(found_in_a_loop(400, blocks, replacement::lru, 1), 0);
+    }
+    EXPECT_EQ(found_in_a_loop(400, 400, replacement::random, 1), 1) << "nothing leaves while there is room";
+}
+
+TEST(modelled_cache, what_came_last_stays_while_there_is_anything_else) {
+    for (std::uint32_t seed = 1; seed <= 20; ++seed) {
+        modelled_cache cache(4, replacement::random, seed);
+        for (block_id b = 0; b < 100; ++b) {
+            cache.insert(b, 1, [](block_id) {});
+            ASSERT_EQ(cache.find(b), 1U) << "seed " << seed;
         }
     }
 }
@@ -187,7 +228,7 @@ TEST(numa_memory, a_block_comes_from_where_it_lies) {
     const auto cost = [&](int rank, std::size_t address, bool writes = false) {
         transfer t;
         data.touch(rank, at(address), k, writes, t);
-        return std::pair(t.private_ns, t.shared_ns);
+        return std::pair(t.private_ns(), t.shared_ns());
     };
     // 10 lines of 64 bytes in flight: 1024 bytes take 160 ns from near memory, 320 from the other node's.
     EXPECT_EQ(cost(0, 8 * k), std::pair(0.0, 100.0 + 160));
@@ -204,6 +245,22 @@ TEST(numa_memory, a_block_comes_from_where_it_lies) {
     EXPECT_EQ(data.of_worker(2).levels[2].misses, k / 64);
 }
 
+TEST(numa_memory, what_is_touched_together_waits_for_one_latency) {
+    const machine m = two_by_two();
+    numa_memory data(m);
+    transfer t;
+    data.touch(0, at(0), 64, false, t);
+    data.touch(0, at(100 * k), 3 * k, false, t);
+    EXPECT_EQ(std::pair(t.private_ns(), t.shared_ns()), std::pair(0.0, 100 + 10 + 3 * 160.0));
+    // With all of it in the second level, and one line that comes from memory.
+    for (std::size_t i = 200; i < 202; ++i) data.touch(0, at(i * k), k, false, t);
+    t.clear();
+    data.touch(0, at(100 * k), 2 * k, false, t);
+    EXPECT_EQ(std::pair(t.private_ns(), t.shared_ns()), std::pair(10 + 2 * 16.0, 0.0));
+    data.touch(0, at(300 * k), 64, false, t);
+    EXPECT_EQ(std::pair(t.private_ns(), t.shared_ns()), std::pair(2 * 16.0, 100.0 + 10));
+}
+
 TEST(numa_memory, a_write_takes_the_block_out_of_all_other_caches) {
     const machine m = two_by_two();
     numa_memory data(m);
@@ -216,10 +273,10 @@ TEST(numa_memory, a_write_takes_the_block_out_of_all_other_caches) {
     data.touch(0, at(k), k, false, t);
     EXPECT_TRUE(t.empty());
     data.touch(1, at(k), k, false, t);
-    EXPECT_EQ(t.shared_ns, 40.0 + 32);
+    EXPECT_EQ(t.shared_ns(), 40.0 + 32);
     t.clear();
     data.touch(3, at(k), k, false, t);
-    EXPECT_EQ(t.shared_ns, 200.0 + 320);
+    EXPECT_EQ(t.shared_ns(), 200.0 + 320);
 }
 
 TEST(numa_memory, what_was_written_goes_home_when_it_leaves_the_last_cache) {
@@ -242,7 +299,7 @@ TEST(numa_memory, only_what_is_touched_of_a_block_moves) {
     EXPECT_TRUE(t.empty());
     data.touch(0, at(0x1000 + 100), 100, false, t); // three lines of it
     EXPECT_EQ(data.of_node(0).local, 3 * 64U);
-    EXPECT_EQ(t.shared_ns, 100 + 3 * 64 * 100.0 / 640);
+    EXPECT_EQ(t.shared_ns(), 100 + 3 * 64 * 100.0 / 640);
     t.clear();
     data.touch(0, at(0x1000), 256, false, t);
     EXPECT_EQ(data.of_node(0).local, 4 * 64U) << "the first line was not there";
@@ -284,7 +341,7 @@ TEST(numa_memory, an_inclusive_cache_takes_its_blocks_away_from_those_below) {
             data.touch(1, at(i * k), k, false, t); // fills the third level
         t.clear();
         data.touch(0, at(k), k, false, t);
-        EXPECT_EQ(t.shared_ns > 0, inclusive);
+        EXPECT_EQ(t.shared_ns() > 0, inclusive);
     }
 }
 
@@ -293,7 +350,7 @@ TEST(numa_memory, what_the_machine_does_not_say_costs_nothing) {
     numa_memory data(m);
     transfer t;
     data.touch(3, at(k), 1000 * k, true, t);
-    EXPECT_EQ(t.shared_ns + t.private_ns, 0);
+    EXPECT_EQ(t.shared_ns() + t.private_ns(), 0);
 }
 
 } // namespace

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "engine/model/lru_cache.hpp"
+#include "engine/model/modelled_cache.hpp"
 
 #include <algorithm>
 #include <cstddef>

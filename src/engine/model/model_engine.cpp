@@ -48,7 +48,7 @@ model_engine::model_engine(std::unique_ptr<policy> p, machine m, model_engine_op
              std::move(another))
     , options(std::move(o))
     , speed(on, options.events)
-    , data(on)
+    , data(on, options.seed)
     , first_disk(data.capacities().size())
     , bandwidth(with_disks(data.capacities(), on))
     , disk_bytes(on.disks().size())

@@ -35,7 +35,7 @@ void transfer::use(int resource, double bytes_more) {
     uses.push_back({resource, bytes_more});
 }
 
-numa_memory::numa_memory(const machine& m)
+numa_memory::numa_memory(const machine& m, std::uint64_t seed)
     : on_(m)
     , sector_bytes_(std::max<std::int64_t>(line_bytes_of(m), (m.model().block_bytes + 63) / 64))
     , names_(m.model().block_bytes)
@@ -56,7 +56,8 @@ numa_memory::numa_memory(const machine& m)
         const bool shared =
             m.core_at(c.shared_by.first).physical_core != m.core_at(c.shared_by.last - 1).physical_core;
         caches_.push_back(
-            {.held = lru_cache(c.bytes / sector_bytes_),
+            {.held = modelled_cache(c.bytes / sector_bytes_, c.replaces,
+                                    static_cast<std::uint32_t>(seed + caches_.size())),
              .latency_ns = first_level ? 0 : c.latency_ns.value_or(0),
              .ns_a_byte = first_level ? 0 : ns_a_byte(m, c.bandwidth_gbps, c.latency_ns, c.line_bytes),
              .level = c.level,
@@ -132,7 +133,7 @@ void numa_memory::access(int rank, block_id b, sectors touched, bool writes, tra
         seen.accesses += static_cast<std::uint64_t>(count(wanted));
         if (here) {
             const auto bytes = static_cast<double>(bytes_of(here));
-            (c.shared ? cost.shared_ns : cost.private_ns) += c.latency_ns + bytes * c.ns_a_byte;
+            cost.wait(c.shared, c.latency_ns, bytes * c.ns_a_byte);
             if (c.shared) {
                 cost.bytes += bytes;
                 cost.use(c.resource, bytes);
@@ -167,8 +168,8 @@ void numa_memory::move(int rank, block_id b, sectors s, transfer& cost) {
 void numa_memory::fetch(int rank, block_id b, sectors s, transfer& cost) {
     const auto bytes = static_cast<double>(bytes_of(s));
     const auto latency = on_.node_latency_ns(on_.memory_node_of(rank), blocks_[b].home);
-    cost.shared_ns += latency.value_or(0) +
-                      bytes * ns_a_byte(on_, std::nullopt, latency, static_cast<int>(line_bytes_of(on_)));
+    cost.wait(true, latency.value_or(0),
+              bytes * ns_a_byte(on_, std::nullopt, latency, static_cast<int>(line_bytes_of(on_))));
     for (const int c : above_[at(rank)])
         if (caches_[at(c)].shared) cost.use(caches_[at(c)].resource, bytes);
     move(rank, b, s, cost);
@@ -202,7 +203,7 @@ void numa_memory::invalidate_others(int rank, block_id b, sectors s) {
         for (auto others = holders_[b * set_words_ + k] & ~own_[at(rank) * set_words_ + k]; others;
              others &= others - 1) {
             const int c = static_cast<int>(64 * k) + std::countr_zero(others);
-            lru_cache& held = caches_[at(c)].held;
+            modelled_cache& held = caches_[at(c)].held;
             if (held.find(b) & s) ++invalidations_;
             if (held.erase(b, s)) holds_none(b, c);
         }

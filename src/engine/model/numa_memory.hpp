@@ -1,10 +1,11 @@
 #pragma once
 
 #include "engine/model/data_names.hpp"
-#include "engine/model/lru_cache.hpp"
+#include "engine/model/modelled_cache.hpp"
 #include "engine/model/shared_bandwidth.hpp"
 #include "machine/machine.hpp"
 
+#include <algorithm>
 #include <cstdint>
 #include <vector>
 
@@ -12,28 +13,48 @@ namespace weft::engine {
 
 /// What the data of one stretch of user code cost its core where nobody else is in the way, and what they use
 /// that others use too.
-struct transfer {
-    double private_ns = 0; ///< waiting for caches that no other core has
-    double shared_ns = 0;  ///< waiting for shared caches and for memory
-    double bytes = 0;      ///< from shared caches and memory
-    std::vector<shared_bandwidth::use> uses{};
+class transfer {
+public:
+    /// From a cache of the core alone, or from one that others have too, or from memory. `flow_ns` is what
+    /// the data take one after the other; the latency is that of the first line.
+    void wait(bool shared, double latency_ns, double flow_ns) noexcept {
+        (shared ? shared_flow_ns_ : private_flow_ns_) += flow_ns;
+        double& longest = shared ? shared_latency_ns_ : private_latency_ns_;
+        longest = std::max(longest, latency_ns);
+    }
+    void use(int resource, double bytes);
 
-    bool empty() const noexcept { return private_ns <= 0 && shared_ns <= 0 && uses.empty(); }
-    void use(int resource, double bytes_more);
+    /// Waiting for caches that no other core has. Loads are on their way at the same time, so only the
+    /// longest latency of all is waited for.
+    double private_ns() const noexcept {
+        return private_flow_ns_ + (shared_latency_ns_ < private_latency_ns_ ? private_latency_ns_ : 0);
+    }
+    /// Waiting for shared caches and for memory.
+    double shared_ns() const noexcept {
+        return shared_flow_ns_ + (shared_latency_ns_ < private_latency_ns_ ? 0 : shared_latency_ns_);
+    }
+    bool empty() const noexcept { return private_ns() <= 0 && shared_ns() <= 0 && uses.empty(); }
     void clear() noexcept {
-        private_ns = shared_ns = bytes = 0;
+        private_flow_ns_ = shared_flow_ns_ = private_latency_ns_ = shared_latency_ns_ = bytes = 0;
         uses.clear();
     }
+
+    double bytes = 0; ///< from shared caches and memory
+    std::vector<shared_bandwidth::use> uses{};
+
+private:
+    double private_flow_ns_ = 0, shared_flow_ns_ = 0;
+    double private_latency_ns_ = 0, shared_latency_ns_ = 0;
 };
 
 /// Caches and memory of a modelled machine: what a core touches goes block by block through its caches, from
-/// the lowest level (least recently used, fully associative, filled at every level), and then to the memory
+/// the lowest level (fully associative, filled at every level), and then to the memory
 /// node that is the block's home; only the touched sectors of a block move. Writing sectors takes them out of
 /// all caches that are not above the writer's core; what was written goes back home when its block leaves the
 /// last cache.
 class numa_memory {
 public:
-    explicit numa_memory(const machine&);
+    explicit numa_memory(const machine&, std::uint64_t seed = 1);
 
     struct traffic {
         std::uint64_t local = 0,
@@ -76,7 +97,7 @@ private:
         sectors dirty = 0; ///< written since they came from home
     };
     struct one_cache {
-        lru_cache held;
+        modelled_cache held;
         double latency_ns;
         double ns_a_byte; ///< for one core
         int level;

@@ -187,7 +187,7 @@ void model_engine::await_data(model_worker& w) noexcept {
     transfer& t = w.touched;
     if (t.empty()) return;
     const double share = speed.share(core_of(w.id), static_cast<double>(now()));
-    const double private_ns = t.private_ns / share, shared_ns = t.shared_ns / share;
+    const double private_ns = t.private_ns() / share, shared_ns = t.shared_ns() / share;
     const bool limited = std::any_of(t.uses.begin(), t.uses.end(),
                                      [&](const auto& u) { return bandwidth.has_limit(u.resource); });
     if (!limited) {

@@ -1,8 +1,11 @@
 #pragma once
 
+#include "machine/parts.hpp"
+
 #include <algorithm>
 #include <bit>
 #include <cstdint>
+#include <random>
 #include <vector>
 
 namespace weft::engine {
@@ -14,12 +17,17 @@ using sectors = std::uint64_t;
 
 inline int count(sectors s) noexcept { return std::popcount(s); }
 
-/// A fully associative cache that gives up the block that was not used for longest. It may hold a part of a
-/// block. Every operation takes constant time: a table by block, and a list through the entries.
-class lru_cache {
+/// A fully associative cache, which may hold a part of a block. Which block it gives up is the one that was
+/// not used for longest, or any of them with the same chance. Every operation takes constant time: a table by
+/// block, and a list through the entries.
+class modelled_cache {
 public:
     /// The capacity is in sectors.
-    explicit lru_cache(std::int64_t capacity) : entries_(1), capacity_(capacity) {}
+    modelled_cache(std::int64_t capacity, replacement rule, std::uint32_t seed)
+        : entries_(1)
+        , capacity_(capacity)
+        , rule_(rule)
+        , random_(seed) {}
 
     /// What is there of the block.
     sectors find(block_id b) const noexcept { return b < where_.size() ? entries_[where_[b]].held : 0; }
@@ -44,11 +52,12 @@ public:
             entries_[where_[b]].held |= s, make_youngest(where_[b]);
         size_ += count(s);
         while (size_ > capacity_) {
-            const entry oldest = entries_[entries_[end].younger];
-            remove(entries_[end].younger);
-            size_ -= count(oldest.held);
-            if (oldest.block == b && fresh) return false;
-            left(oldest.block);
+            const place p = chosen();
+            const entry gone = entries_[p];
+            remove(p);
+            size_ -= count(gone.held);
+            if (gone.block == b && fresh) return false;
+            left(gone.block);
         }
         return fresh;
     }
@@ -75,6 +84,13 @@ private:
         sectors held = 0;
     };
 
+    /// Never the youngest while there are others.
+    place chosen() noexcept {
+        const place oldest = entries_[end].younger, youngest = entries_[end].older;
+        if (rule_ == replacement::lru || oldest == youngest) return oldest;
+        const auto drawn = 1 + static_cast<place>(random_() % (entries_.size() - 2));
+        return drawn < youngest ? drawn : drawn + 1;
+    }
     void link(place p) noexcept {
         const place next = entries_[end].older;
         entries_[p].younger = end;
@@ -87,30 +103,30 @@ private:
     }
     void make_youngest(place p) noexcept { unlink(p), link(p); }
     void add(block_id b, sectors s) {
-        place p = free_;
-        if (p == end) {
-            p = static_cast<place>(entries_.size());
-            entries_.emplace_back();
-        } else {
-            free_ = entries_[p].older;
-        }
-        entries_[p].block = b;
-        entries_[p].held = s;
+        const auto p = static_cast<place>(entries_.size());
+        entries_.push_back({.block = b, .held = s});
         where_[b] = p;
         link(p);
     }
+    /// The last entry takes its place.
     void remove(place p) noexcept {
         unlink(p);
         where_[entries_[p].block] = end;
-        entries_[p].older = free_;
-        free_ = p;
+        const auto last = static_cast<place>(entries_.size() - 1);
+        if (p != last) {
+            entries_[p] = entries_[last];
+            entries_[entries_[p].younger].older = entries_[entries_[p].older].younger = p;
+            where_[entries_[p].block] = p;
+        }
+        entries_.pop_back();
     }
 
     std::vector<entry> entries_; ///< the first is `end`, and holds nothing
     std::vector<place> where_;   ///< by block; `end`: not there
-    place free_ = end;           ///< entries that are not in use, through `older`
     std::int64_t capacity_;
     std::int64_t size_ = 0;
+    replacement rule_;
+    std::minstd_rand random_;
 };
 
 } // namespace weft::engine
