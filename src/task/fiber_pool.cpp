@@ -51,11 +51,7 @@ void fiber_pool::destroy(fiber* f) noexcept {
 fiber* fiber_pool::take() {
     {
         std::lock_guard guard(lock_);
-        if (fiber* f = free_) {
-            free_ = f->free_next;
-            --free_count_;
-            return f;
-        }
+        if (free_) return pop();
         ++mapped_;
         peak_ = mapped_ > peak_ ? mapped_ : peak_;
     }
@@ -69,17 +65,41 @@ fiber* fiber_pool::take() {
 }
 
 void fiber_pool::give(fiber* f) noexcept {
+    const std::lock_guard guard(lock_);
+    push(f);
+}
+
+fiber* fiber_pool::pop() noexcept {
+    fiber* const f = free_;
+    free_ = f->free_next;
+    free_count_.store(free_count_.load(std::memory_order_relaxed) - 1, std::memory_order_relaxed);
+    return f;
+}
+
+void fiber_pool::push(fiber* f) noexcept {
+    f->free_next = free_;
+    free_ = f;
+    free_count_.store(free_count_.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
+}
+
+bool fiber_pool::trim(std::size_t most) noexcept {
+    if (free_count_.load(std::memory_order_relaxed) <= keep_) return false;
+    fiber* gone = nullptr;
     {
-        std::lock_guard guard(lock_);
-        if (free_count_ < keep_) {
-            f->free_next = free_;
-            free_ = f;
-            ++free_count_;
-            return;
+        const std::lock_guard guard(lock_);
+        for (; free_count_.load(std::memory_order_relaxed) > keep_ && most > 0; --most) {
+            fiber* const f = pop();
+            --mapped_;
+            f->free_next = gone;
+            gone = f;
         }
-        --mapped_;
     }
-    destroy(f);
+    const bool any = gone;
+    while (fiber* f = gone) {
+        gone = f->free_next;
+        destroy(f);
+    }
+    return any;
 }
 
 std::size_t fiber_pool::mapped() const noexcept {

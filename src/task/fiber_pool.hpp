@@ -3,13 +3,15 @@
 #include "queue/spin_lock.hpp"
 #include "task/fiber.hpp"
 
+#include <atomic>
 #include <cstddef>
 #include <mutex>
 
 namespace weft {
 
-/// Free fibers of one runtime, shared by its workers; each worker has a small cache in front of it. Keeps up
-/// to `keep` free fibers, so that memory returns to its level after a burst; the others are unmapped.
+/// Free fibers of one runtime, shared by its workers; each worker has a small cache in front of it. After a
+/// burst memory returns to its level, `keep` free fibers, when somebody has nothing better to do: unmapping a
+/// stack stops every core that runs the process for a moment, which may cost more than the task that used it.
 class fiber_pool {
 public:
     using entry_fn = void (*)(boost::context::detail::transfer_t);
@@ -24,27 +26,30 @@ public:
 
     fiber* take();              ///< throws weft::error when no stack can be mapped
     void give(fiber*) noexcept; ///< suspended in its loop, holds no task
+    /// Unmaps free fibers beyond `keep`, `most` of them at a time. True if there were any.
+    bool trim(std::size_t most) noexcept;
     std::size_t stack_bytes() const noexcept { return stack_bytes_; }
     std::size_t mapped() const noexcept; ///< fibers alive now
     std::size_t peak() const noexcept;   ///< most fibers alive at once so far
     /// The most bytes, in whole pages, that any fiber has used of its stack so far, the runtime's own needs
-    /// included. Asks the kernel about each fiber that is alive; those unmapped were asked about then, which
-    /// makes an unmapping a third dearer (2.4 of 7 us), but only beyond `keep` fibers, and without it the
+    /// included. Asks the kernel about each fiber that is alive; those unmapped were asked about then, or the
     /// figure would miss what bursts need.
     std::size_t stack_high_water() const;
 
 private:
     fiber* make();
+    fiber* pop() noexcept;      // with lock_ held
+    void push(fiber*) noexcept; // with lock_ held
     void destroy(fiber*) noexcept;
 
     const std::size_t stack_bytes_;
     const std::size_t keep_;
     const entry_fn entry_;
     mutable queue::spin_lock<> lock_;
-    fiber* free_ = nullptr;      // guarded by lock_
-    std::size_t free_count_ = 0; // guarded by lock_
-    std::size_t mapped_ = 0;     // guarded by lock_
-    std::size_t peak_ = 0;       // guarded by lock_
+    fiber* free_ = nullptr;                  // guarded by lock_
+    std::atomic<std::size_t> free_count_{0}; // written under lock_; read without it by who may be late
+    std::size_t mapped_ = 0;                 // guarded by lock_
+    std::size_t peak_ = 0;                   // guarded by lock_
 
     // Held over system calls, and taken where fibers are mapped and unmapped only.
     mutable std::mutex register_lock_;

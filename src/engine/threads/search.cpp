@@ -2,6 +2,7 @@
 
 #include "engine/core/tracing.hpp"
 
+#include <algorithm>
 #include <chrono>
 #include <utility>
 
@@ -11,6 +12,9 @@ namespace {
 
 using clock = std::chrono::steady_clock;
 constexpr int looks_a_clock = 16; ///< looks between two readings of the clock
+constexpr auto busy_for =
+    std::chrono::milliseconds(1);        ///< after that a worker is idle even if it never sleeps
+constexpr std::size_t stacks_a_look = 8; ///< unmapped between two looks: less than 0.1 ms
 
 /// Places up to the last rank are the workers' own; a root, say, is not stolen.
 void count_steal(thread_worker& w, const pick& p) noexcept {
@@ -110,7 +114,11 @@ task* thread_engine::find_work(thread_worker& w) {
             }
             rest();
         }
-        if (!t && clock::now() - since >= options.patience && !is_called(w)) {
+        const auto looked_for = clock::now() - since;
+        if (!t && looked_for >= std::min<std::chrono::nanoseconds>(options.patience, busy_for) &&
+            fibers.trim(stacks_a_look))
+            continue;
+        if (!t && looked_for >= options.patience && !is_called(w)) {
             w.in().searching.erase(rank(w.local));
             t = park(w);
             w.in().searching.insert(rank(w.local));
