@@ -124,7 +124,9 @@ struct requirements {
     bool own_usage = false;        ///< usage::self and wall are metered
     /// usage::misses are metered: lines that a task itself, not its children, asked of what its core shares
     /// with others. By the model; by the processor's counters where they can be had; else what it declares by
-    /// weft::touch, in lines. The report and the trace say which (misses_from).
+    /// weft::touch, in lines. So are usage::instructions, where they can be told: in the model, which knows
+    /// none, the cycles of weft::cost stand for them; else by the counters or not at all. The report and the
+    /// trace say which (misses_from, instructions_from).
     bool own_misses = false;
     bool identity = false;  ///< task::id is needed across iterations
     bool demotable = false; ///< the engine may turn child_first into call when it has no stack for it

@@ -29,6 +29,21 @@ struct data_access {
     int home; ///< memory node, -1 unknown
 };
 
+/// What a task has used by itself, its children aside.
+struct task_counts {
+    std::uint64_t misses = 0; ///< lines that it asked of what its core shares with others
+    std::uint64_t instructions = 0;
+
+    task_counts& operator+=(const task_counts& more) noexcept {
+        misses += more.misses;
+        instructions += more.instructions;
+        return *this;
+    }
+    friend task_counts operator-(const task_counts& all, const task_counts& before) noexcept {
+        return {all.misses - before.misses, all.instructions - before.instructions};
+    }
+};
+
 /// How the engine runs a task when a worker gets it.
 enum class task_state : std::uint8_t {
     fresh,     ///< its body has not begun
@@ -86,9 +101,9 @@ struct alignas(std::max_align_t) task {
     hints hint_{};
     std::span<const data_access> uses_{};
     std::uint64_t graph_ = 0;
-    time_ns self_ns_ = 0;      ///< metered run time so far, requirements::own_usage
-    time_ns birth_ns_ = 0;     ///< start, for usage::wall
-    std::uint64_t misses_ = 0; ///< metered so far, requirements::own_misses
+    time_ns self_ns_ = 0;  ///< metered run time so far, requirements::own_usage
+    time_ns birth_ns_ = 0; ///< start, for usage::wall
+    task_counts counts_{}; ///< metered so far, requirements::own_misses
     std::int32_t level_ = 0;
     std::int32_t index_ = 0;
     std::int32_t root_ = 0;

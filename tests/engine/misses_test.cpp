@@ -1,5 +1,5 @@
-// usage::misses: what a task itself asked of what its core shares with others, for policies that want to
-// know.
+// usage::misses and usage::instructions: what a task itself asked of what its core shares with others, and
+// what it computed, for policies that want to know.
 #include <weft/weft.hpp>
 
 #include <gtest/gtest.h>
@@ -18,7 +18,10 @@
 namespace weft {
 namespace {
 
-using counted = std::map<std::string, std::uint64_t>; ///< by the names of tasks
+struct counted { ///< by the names of tasks
+    std::map<std::string, std::uint64_t> misses, instructions;
+    bool knows_instructions = false;
+};
 
 /// Random stealing that writes down what is said of tasks when they end.
 class counting final : public policy {
@@ -35,7 +38,10 @@ public:
     void finished(worker_id, task& t, const usage& used) override {
         const std::lock_guard guard(lock_);
         ASSERT_TRUE(used.misses);
-        into_[std::string(t.hint().name)] += *used.misses;
+        const std::string name(t.hint().name);
+        into_.misses[name] += *used.misses;
+        into_.instructions[name] += used.instructions.value_or(0);
+        into_.knows_instructions = used.instructions.has_value();
     }
 
 private:
@@ -46,7 +52,10 @@ private:
 
 constexpr std::size_t lines = 1024, line_bytes = 64;
 
-/// "first" comes to new data, "again" to the same once more, "parent" to a line of its own.
+constexpr std::uint64_t cycles = 5000;
+
+/// "first" comes to new data, "again" to the same once more, their parent to a line of its own. Each
+/// computes.
 void program() {
     static const std::vector<std::byte> data((lines + 2) * line_bytes);
     const auto begin =
@@ -54,10 +63,17 @@ void program() {
     const auto* const first = reinterpret_cast<const std::byte*>(begin);
     for (const char* name : {"first", "again"}) {
         task_group g;
-        g.run([first] { touch(first, lines * line_bytes, access::read); }, {.name = name});
+        g.run(
+            [first] {
+                touch(first, lines * line_bytes, access::read);
+                cost(cycles);
+                cost(cycles);
+            },
+            {.name = name});
         g.wait();
     }
     touch(first + lines * line_bytes, 1, access::read);
+    cost(cycles);
 }
 
 constexpr const char* a_core_with_a_cache = R"(
@@ -83,13 +99,17 @@ TEST(misses, of_the_model_are_what_the_private_caches_did_not_have) {
     {
         test::modelled model(std::make_unique<counting>(seen), parse_toml(a_core_with_a_cache, "two cores"));
         model.run([] { program(); });
-        EXPECT_NE(model.engine.describe_run({}, true).find(R"("misses_from":"model")"), std::string::npos);
+        const std::string report = model.engine.describe_run({}, true);
+        EXPECT_NE(report.find(R"("misses_from":"model","instructions_from":"declared")"), std::string::npos);
     }
     // A block of the model is larger than a line, but only what is touched of it moves.
-    EXPECT_EQ(seen["first"], lines);
+    EXPECT_EQ(seen.misses["first"], lines);
     // Whoever runs it: the same core has all of it, the other one nothing.
-    EXPECT_TRUE(seen["again"] == 0 || seen["again"] == lines) << seen["again"];
-    EXPECT_EQ(seen[""], 1U); // the root: not what its children asked for
+    EXPECT_TRUE(seen.misses["again"] == 0 || seen.misses["again"] == lines) << seen.misses["again"];
+    EXPECT_EQ(seen.misses[""], 1U); // the root: not what its children asked for
+    EXPECT_TRUE(seen.knows_instructions);
+    EXPECT_EQ(seen.instructions["first"], 2 * cycles);
+    EXPECT_EQ(seen.instructions[""], cycles);
 }
 
 TEST(misses, of_threads_are_counted_or_else_what_is_declared) {
@@ -98,21 +118,24 @@ TEST(misses, of_threads_are_counted_or_else_what_is_declared) {
         engine::thread_engine threads(std::make_unique<counting>(seen), load_machine(""),
                                       test::options_of(2));
         engine::run_root(threads, {[](void*) { program(); }, nullptr});
-        if (threads.misses_from == engine::miss_source::counters)
+        if (threads.misses_from == engine::count_source::counters)
             GTEST_SKIP() << "this machine has counters, whose figures no test can foresee";
-        EXPECT_EQ(threads.misses_from, engine::miss_source::declared);
+        EXPECT_EQ(threads.misses_from, engine::count_source::declared);
+        EXPECT_EQ(threads.instructions_from, engine::count_source::unknown);
     }
-    EXPECT_EQ(seen["first"], lines);
-    EXPECT_EQ(seen["again"], lines);
-    EXPECT_EQ(seen[""], 1U);
+    EXPECT_EQ(seen.misses["first"], lines);
+    EXPECT_EQ(seen.misses["again"], lines);
+    EXPECT_EQ(seen.misses[""], 1U);
+    EXPECT_FALSE(seen.knows_instructions);
 }
 
 TEST(misses, nobody_counts_for_a_policy_that_does_not_ask) {
     test::modelled model("steal", test::equal_cores(2));
     model.run([] { program(); });
-    EXPECT_EQ(model.engine.describe_run({}, true).find("misses_from"), std::string::npos);
-    EXPECT_EQ(test::bare_engine("steal", test::options_of(1)).engine.misses_from,
-              engine::miss_source::nobody);
+    EXPECT_EQ(model.engine.describe_run({}, true).find("_from"), std::string::npos);
+    const test::bare_engine threads("steal", test::options_of(1));
+    EXPECT_EQ(threads.engine.misses_from, engine::count_source::nobody);
+    EXPECT_EQ(threads.engine.instructions_from, engine::count_source::nobody);
 }
 
 } // namespace

@@ -39,9 +39,9 @@ struct record_options {
     bool asks_for_nothing() const noexcept { return trace.empty() && report.empty() && progress.empty(); }
 };
 
-/// What requirements::own_misses are metered by.
-enum class miss_source : std::uint8_t { nobody, model, counters, declared };
-std::string_view name_of(miss_source) noexcept; ///< as in reports and traces; empty: nobody asked for them
+/// What requirements::own_misses and the instructions beside them are metered by.
+enum class count_source : std::uint8_t { nobody, model, counters, declared, unknown };
+std::string_view name_of(count_source) noexcept; ///< as in reports and traces; empty: nobody asked for them
 
 struct measured_run { ///< in an engine's time
     time_ns began = 0, ended = 0;
@@ -171,7 +171,8 @@ struct engine {
     std::unique_ptr<progress_file> progress; ///< likewise
     at_exit finishes_files;                  ///< left by the engine's destructor, before anything of it goes
     requirements need;
-    miss_source misses_from = miss_source::nobody; ///< set before there is a file
+    count_source misses_from = count_source::nobody; ///< set before there is a file, as the next one
+    count_source instructions_from = count_source::nobody;
     fiber_pool fibers;
     std::atomic<std::int32_t> roots{0};
     std::atomic<std::uint64_t> graphs{0}; ///< runs of graphs whose tasks the policy knows

@@ -41,12 +41,13 @@ engine::engine(std::unique_ptr<policy> p, machine m, int workers, std::size_t st
     outermost.scheduler = scheduler.get();
 }
 
-std::string_view name_of(miss_source s) noexcept {
+std::string_view name_of(count_source s) noexcept {
     switch (s) {
-    case miss_source::nobody: return "";
-    case miss_source::model: return "model";
-    case miss_source::counters: return "counters";
-    case miss_source::declared: return "declared";
+    case count_source::nobody: return "";
+    case count_source::model: return "model";
+    case count_source::counters: return "counters";
+    case count_source::declared: return "declared";
+    case count_source::unknown: return "unknown";
     }
     return "";
 }
@@ -110,7 +111,7 @@ fiber& take_fiber_or_die(worker& w) noexcept {
     if (mine) {
         // What a silent child took is its parent's.
         if (w.meters) parent.running->self_ns_ += std::exchange(self.own.record.self_ns_, 0);
-        if (w.counts_misses) parent.running->misses_ += std::exchange(self.own.record.misses_, 0);
+        if (w.counts_misses) parent.running->counts_ += std::exchange(self.own.record.counts_, {});
         self.reset_chain();
         parent.running->state_ = task_state::running;
         if (w.oldest == &self) w.oldest = &parent;

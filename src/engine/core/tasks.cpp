@@ -157,7 +157,10 @@ void retire(worker& w, task& t, bool cancelled) noexcept {
         used.self = t.self_ns_;
         used.wall = w.eng.now() - t.birth_ns_;
     }
-    if (w.counts_misses) used.misses = t.misses_;
+    if (w.counts_misses) {
+        used.misses = t.counts_.misses;
+        if (w.eng.instructions_from != count_source::unknown) used.instructions = t.counts_.instructions;
+    }
     w.in().scheduler->finished(w.local, t, used);
     if (t.is_root_) [[unlikely]]
         w.eng.root_ended(w);

@@ -89,6 +89,7 @@ void engine::record_events(const std::atomic<std::int64_t>* virtual_time) {
                                    {"cores", cores},
                                    {"machine", {{"name", on.name()}, {"description", describe(on)}}},
                                    {"misses_from", name_of(misses_from)},
+                                   {"instructions_from", name_of(instructions_from)},
                                    {"resources", o.resources},
                                    {"command", command_line()},
                                    {"process", getpid()},

@@ -61,7 +61,10 @@ model_engine::model_engine(std::unique_ptr<policy> p, machine m, model_engine_op
     }
     need = scheduler->attach(on, *this);
     check_needs(need, "model");
-    if (need.own_misses) misses_from = miss_source::model;
+    if (need.own_misses) {
+        misses_from = count_source::model;
+        instructions_from = count_source::declared;
+    }
     record(options.record, &clock);
     for (auto& w : crew) {
         trace_worker(*w);
@@ -247,6 +250,7 @@ model_report model_engine::so_far() {
                    .events = steps,
                    .measured = options.measures,
                    .misses_from = name_of(misses_from),
+                   .instructions_from = name_of(instructions_from),
                    .invalidations = data.invalidations(),
                    .steals_by_distance = steals_by_distance};
     for (auto& w : crew) {

@@ -102,6 +102,7 @@ std::string model_report::to_json() const {
              {"events", events},
              {"costs", measured ? "measured" : "declared"}};
     if (!misses_from.empty()) out["misses_from"] = misses_from;
+    if (!instructions_from.empty()) out["instructions_from"] = instructions_from;
     json& time = out["worker_seconds"];
     for (std::size_t a = 0; a < activities; ++a) time[names[a]] = seconds_of(total(static_cast<activity>(a)));
     out["caches"] = engine::to_json(all_levels(workers));

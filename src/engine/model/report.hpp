@@ -33,9 +33,10 @@ struct model_report {
     std::string machine, policy;
     std::uint64_t seed = 0;
     time_ns began = 0, ended = 0;
-    std::uint64_t events = 0;       ///< steps of virtual time
-    bool measured = false;          ///< user code was timed: another run may differ
-    std::string_view misses_from{}; ///< what the policy knows of misses; empty: it did not ask
+    std::uint64_t events = 0;             ///< steps of virtual time
+    bool measured = false;                ///< user code was timed: another run may differ
+    std::string_view misses_from{};       ///< what the policy knows of misses; empty: it did not ask
+    std::string_view instructions_from{}; ///< likewise
     std::uint64_t invalidations = 0;
     std::vector<worker> workers{};
     std::vector<node> nodes{};

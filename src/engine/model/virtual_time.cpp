@@ -160,6 +160,7 @@ void model_engine::user_code_ends(worker& of) noexcept {
 void model_engine::declare_cost(worker& of, std::uint64_t cycles, work kind) noexcept {
     auto& w = static_cast<model_worker&>(of);
     const time_ns began = now();
+    if (w.counts_misses) w.current->running->counts_.instructions += cycles;
     do_work(w, speed.work_of_cycles(static_cast<double>(cycles)), kind_of(kind), activity::compute);
     if (w.meters) w.current->running->self_ns_ += now() - began;
     w.has_declared = true;
@@ -172,7 +173,7 @@ void model_engine::declare_data(worker& of, const void* first, std::size_t bytes
     const int core = core_of(w.id);
     const std::uint64_t before = data.of_worker(core).beyond_private;
     data.touch(core, first, bytes, how != access::read, w.touched);
-    if (w.counts_misses) w.current->running->misses_ += data.of_worker(core).beyond_private - before;
+    if (w.counts_misses) w.current->running->counts_.misses += data.of_worker(core).beyond_private - before;
 }
 
 void model_engine::declare_home(const void* first, std::size_t bytes, std::optional<int> node) {

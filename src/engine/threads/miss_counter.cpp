@@ -1,5 +1,7 @@
 #include "engine/threads/miss_counter.hpp"
 
+#include <cstdint>
+
 #include <linux/perf_event.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -8,34 +10,40 @@ namespace weft::engine {
 
 namespace {
 
-int open_for_this_thread() noexcept {
+/// For this thread; `leader` is -1 for the first of a group.
+int open_counter(std::uint64_t what_it_counts, int leader) noexcept {
     perf_event_attr what{};
     what.type = PERF_TYPE_HARDWARE;
     what.size = sizeof what;
-    what.config = PERF_COUNT_HW_CACHE_REFERENCES;
+    what.config = what_it_counts;
+    what.read_format = PERF_FORMAT_GROUP;
     what.exclude_kernel = 1;
     what.exclude_hv = 1;
-    return static_cast<int>(syscall(SYS_perf_event_open, &what, 0, -1, -1, PERF_FLAG_FD_CLOEXEC));
+    return static_cast<int>(syscall(SYS_perf_event_open, &what, 0, -1, leader, PERF_FLAG_FD_CLOEXEC));
 }
 
 } // namespace
 
-bool miss_counter::can_be_had() noexcept {
-    const int file = open_for_this_thread();
-    if (file >= 0) close(file);
-    return file >= 0;
+miss_counter::known miss_counter::can_be_had() noexcept {
+    const miss_counter trial;
+    return {trial.misses_ >= 0, trial.instructions_ >= 0};
 }
 
-miss_counter::miss_counter() noexcept : file_(open_for_this_thread()) {}
+miss_counter::miss_counter() noexcept
+    : misses_(open_counter(PERF_COUNT_HW_CACHE_REFERENCES, -1))
+    , instructions_(misses_ < 0 ? -1 : open_counter(PERF_COUNT_HW_INSTRUCTIONS, misses_)) {}
 
 miss_counter::~miss_counter() {
-    if (file_ >= 0) close(file_);
+    if (instructions_ >= 0) close(instructions_);
+    if (misses_ >= 0) close(misses_);
 }
 
-std::uint64_t miss_counter::read() const noexcept {
-    std::uint64_t count = 0;
-    if (file_ < 0 || ::read(file_, &count, sizeof count) != sizeof count) return 0;
-    return count;
+task_counts miss_counter::read() const noexcept {
+    struct {
+        std::uint64_t counters, misses, instructions;
+    } group{};
+    if (misses_ < 0 || ::read(misses_, &group, sizeof group) <= 0) return {};
+    return {group.misses, group.instructions};
 }
 
 } // namespace weft::engine

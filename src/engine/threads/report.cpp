@@ -35,6 +35,7 @@ std::string thread_report::to_json() const {
              {"seconds", seconds(run.elapsed())},
              {"worker_seconds", times(run.total(), all)}};
     if (!misses_from.empty()) out["misses_from"] = misses_from;
+    if (!instructions_from.empty()) out["instructions_from"] = instructions_from;
     json& each = out["workers"] = json::array();
     for (const tally::worker& w : run.workers) {
         json entry = times(w, run.elapsed());

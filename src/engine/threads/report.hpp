@@ -13,8 +13,9 @@ namespace weft::engine {
 struct thread_report {
     std::string machine, policy;
     std::uint64_t seed = 0;
-    std::string_view misses_from{}; ///< what the policy knows of misses; empty: it did not ask
-    tally run{};                    ///< the difference between its end and its beginning
+    std::string_view misses_from{};       ///< what the policy knows of misses; empty: it did not ask
+    std::string_view instructions_from{}; ///< likewise
+    tally run{};                          ///< the difference between its end and its beginning
 
     std::string to_json() const;  ///< one object; docs/reports.md names the keys
     std::string to_table() const; ///< for people, several lines

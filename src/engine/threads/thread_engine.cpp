@@ -51,16 +51,19 @@ thread_engine::thread_engine(std::unique_ptr<policy> p, machine m, const thread_
     }
     need = scheduler->attach(on, *this);
     check_needs(need, "threads");
-    if (need.own_misses)
-        misses_from = miss_counter::can_be_had() ? miss_source::counters : miss_source::declared;
-    if (misses_from == miss_source::declared) listens.emplace();
+    if (need.own_misses) {
+        const auto [misses, instructions] = miss_counter::can_be_had();
+        misses_from = misses ? count_source::counters : count_source::declared;
+        instructions_from = instructions ? count_source::counters : count_source::unknown;
+    }
+    if (misses_from == count_source::declared) listens.emplace();
     record(options.record);
     for (auto& w : crew) {
         w->meters = need.own_usage;
         w->counts_misses = need.own_misses;
         if (need.task_bytes > 0)
             w->given = std::make_unique_for_overwrite<std::byte[]>(count * need.task_bytes);
-        w->observed = w->meters || misses_from == miss_source::counters;
+        w->observed = w->meters || misses_from == count_source::counters;
         trace_worker(*w);
     }
 
@@ -174,7 +177,9 @@ void thread_engine::root_ended(worker&) noexcept {
 
 std::string thread_engine::describe_run(const tally& run, bool as_json) const {
     if (run.workers.empty()) return ""; // there was none
-    const thread_report r{on.name(), recorded.policy_spec, recorded.seed, name_of(misses_from), run};
+    const thread_report r{
+        on.name(), recorded.policy_spec, recorded.seed, name_of(misses_from), name_of(instructions_from),
+        run};
     return as_json ? r.to_json() : r.to_table();
 }
 
@@ -183,7 +188,7 @@ void thread_engine::run_thread(thread_worker& w) {
     allow_exposure_signal();
     w.exceptions = reinterpret_cast<exception_globals*>(abi::__cxa_get_globals());
     w.current = &w.native;
-    if (misses_from == miss_source::counters) w.misses.emplace();
+    if (misses_from == count_source::counters) w.counter.emplace();
 #ifdef WEFT_TSAN
     w.native.tsan_fiber = __tsan_get_current_fiber();
 #endif
@@ -198,20 +203,20 @@ void thread_engine::run_thread(thread_worker& w) {
 void thread_engine::user_code_ends(worker& of) noexcept {
     auto& w = static_cast<thread_worker&>(of);
     engine::user_code_ends(w);
-    if (w.misses) w.current->running->misses_ += w.misses->read() - w.misses_before;
+    if (w.counter) w.current->running->counts_ += w.counter->read() - w.counted_before;
 }
 
 void thread_engine::user_code_begins(worker& of) noexcept {
     auto& w = static_cast<thread_worker&>(of);
-    if (w.misses) w.misses_before = w.misses->read();
+    if (w.counter) w.counted_before = w.counter->read();
     engine::user_code_begins(w);
 }
 
 void thread_engine::declare_data(worker& w, const void* data, std::size_t bytes, access) noexcept {
-    if (misses_from != miss_source::declared || bytes == 0) return;
+    if (misses_from != count_source::declared || bytes == 0) return;
     const auto first = reinterpret_cast<std::uintptr_t>(data) / line_bytes;
     const auto last = (reinterpret_cast<std::uintptr_t>(data) + bytes - 1) / line_bytes;
-    w.current->running->misses_ += last - first + 1;
+    w.current->running->counts_.misses += last - first + 1;
 }
 
 void thread_engine::pin(const thread_worker& w) const noexcept {

@@ -25,8 +25,8 @@ struct thread_worker : worker {
     pthread_t thread{};
     fiber native; ///< control block of the thread's own stack, where it ends
     std::minstd_rand random;
-    std::optional<miss_counter> misses{}; ///< if the engine counts them; of this thread
-    std::uint64_t misses_before = 0;      ///< at the beginning of the stretch of user code
+    std::optional<miss_counter> counter{}; ///< if the engine counts misses; of this thread
+    task_counts counted_before{};          ///< at the beginning of the stretch of user code
 
     ask_slot<> slot; ///< see ask_slot
     sleeper bed;
