@@ -1,5 +1,7 @@
 #pragma once
 
+#include "policy/miss_intensity.hpp"
+
 #include "queue/cell.hpp"
 
 #include <algorithm>
@@ -99,28 +101,31 @@ public:
     /// Eq. 4.6. Where nobody counted a miss, the bytes that the program declares for a subtree are its size.
     void sum() noexcept {
         const int count = static_cast<int>(size());
-        bool counted = false;
+        somebody_missed_ = false;
         for (int n = 0; n < count; ++n) {
             at(n).bytes = static_cast<double>(at(n).misses.load_relaxed() * line_bytes);
-            counted = counted || at(n).bytes > 0;
+            somebody_missed_ = somebody_missed_ || at(n).bytes > 0;
         }
         for (int n = count - 1; n >= 0; --n) {
-            if (!counted && at(n).declared > 0) at(n).bytes = static_cast<double>(at(n).declared);
+            if (!somebody_missed_ && at(n).declared > 0) at(n).bytes = static_cast<double>(at(n).declared);
             if (const int up = parent(n); up >= 0) at(up).bytes += at(n).bytes;
         }
     }
 
-    /// Of the tasks whose instructions were counted, whether most have fewer misses for each of them.
-    bool computes_mostly(double misses_per_instruction) const noexcept {
-        std::size_t known = 0, below = 0;
+    /// 4.10.6; sum() came before. False if nobody counted instructions. Where nobody counted a miss, leaves
+    /// miss what they declare.
+    bool is_cpu_bound(double misses_per_instruction) noexcept {
+        mark_parents();
+        std::uint64_t all = 0, cpu_bound = 0;
         for (std::size_t n = 0; n < size(); ++n) {
-            const auto instructions = static_cast<double>(entries_[n].instructions.load_relaxed());
-            if (instructions <= 0) continue;
-            ++known;
-            below += static_cast<double>(entries_[n].misses.load_relaxed()) <
-                     misses_per_instruction * instructions;
+            const entry& e = entries_[n];
+            const bool declares = !somebody_missed_ && !e.has_children;
+            const std::uint64_t misses = declares ? e.declared / line_bytes : e.misses.load_relaxed();
+            const std::uint64_t own = e.instructions.load_relaxed();
+            all += own;
+            if (weft::is_cpu_bound(misses, own, misses_per_instruction)) cpu_bound += own;
         }
-        return 2 * below > known;
+        return computes_mostly(cpu_bound, all);
     }
 
     /// The initial CF roots for a cache of that size; sum() came before.
@@ -212,6 +217,7 @@ private:
         at(n).is.store_relaxed(inside ? tier::inside : at(n).chosen ? tier::root : tier::above);
     }
 
+    bool somebody_missed_ = false;
     std::size_t most_ = 0, mask_ = 0;
     std::unique_ptr<entry[]> entries_;
     std::unique_ptr<queue::cell<std::uint32_t>[]> index_; // entry + 1, open addressing; 0: free

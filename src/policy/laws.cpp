@@ -35,7 +35,8 @@
 /// A socket is a cache domain of the machine with the workers on it. An iterated program is a root that
 /// called weft::iteration, the only one at a time. A root that did not, but whose first child says where its
 /// data lie, is taken for one that touches them first: allocated likewise, but a socket that is through with
-/// its part helps others. All other tasks are stolen at random, as under `steal`.
+/// its part helps others. All other tasks are stolen at random, as under `steal`; so is, from its second
+/// iteration on, a program that the first one has shown to be CPU-bound (miss_intensity.hpp).
 ///
 /// L1. In the first iteration a task of the program is run by a worker of its socket and no other.
 /// L2. A CF subtree stays on the socket that began it, and is silent below its root.
@@ -61,7 +62,7 @@ constexpr knob laws_knobs[] = {
     {"margin", "0", "0..99", "per cent by which an iteration must be shorter to count as better"},
     {"cache", "0", "0..100000000", "KiB of a socket's shared cache; 0: what the machine says"},
     {"cmpi", "1000", "0..1000000",
-     "a task with fewer misses in a million instructions computes only; if most do, they are stolen at "
+     "a task with fewer misses in a million instructions is CPU-bound; if most are, they are stolen at "
      "random"},
     {"tasks", "16384", "64..1048576", "of an iteration that are profiled"},
     {"zone", "lazy", "lazy, reported", "reported: every spawn is shown to the policy (for traces and tests)"},
@@ -173,7 +174,7 @@ public:
         } else if (iterations_ == 1) {
             phase_.store_relaxed(phase::profile);
         } else if (iterations_ == 2) {
-            pack();
+            pack(mine);
         } else if (phase_.load_relaxed() == phase::packed) {
             if (strangers_.load_relaxed() > known_.load_relaxed()) {
                 phase_.store_relaxed(phase::spread);
@@ -196,8 +197,7 @@ public:
         if (mine.counted) count(-1);
         mine.iterated = mine.counted = false;
         if (mine.is == kind::spread && mine.entry > 0)
-            profile_.add(mine.entry - 1, used.misses.value_or(0),
-                         used.misses ? used.instructions.value_or(0) : 0);
+            profile_.add(mine.entry - 1, used.misses.value_or(0), used.instructions.value_or(0));
     }
 
 private:
@@ -208,7 +208,7 @@ private:
         packed,  ///< a CF root, and what comes to light from below it
     };
     enum class phase : std::uint8_t {
-        plain,   ///< computes mostly: by chance
+        plain,   ///< CPU-bound: by chance
         spread,  ///< allocated, not packed
         profile, ///< the first iteration
         packed
@@ -352,11 +352,12 @@ private:
         return true;
     }
 
-    void pack() noexcept {
+    void pack(task_part& owner) noexcept {
         profile_.sum();
-        if (profile_.computes_mostly(settings_.misses_per_instruction)) {
+        if (profile_.is_cpu_bound(settings_.misses_per_instruction)) {
             phase_.store_relaxed(phase::plain);
-            return;
+            owner.counted = false; // from here on every worker is everybody's victim
+            return count(-1);
         }
         profile_.partition(cache_bytes_);
         search_.begin(settings_.margin);

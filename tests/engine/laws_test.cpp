@@ -36,8 +36,11 @@ using namespace test;
 class iterated : public testing::TestWithParam<std::string> {};
 
 INSTANTIATE_TEST_SUITE_P(all, iterated,
-                         testing::Values("laws", "laws:tasks=64", "laws:tune=off,cache=1", "laws:margin=10",
-                                         "laws:zone=reported", "laws-nc", "laws-nc:zone=reported"),
+                         // Random programs only compute: with cmpi they are packed, too.
+                         testing::Values("laws", "laws:cmpi=0", "laws:cmpi=0,tasks=64",
+                                         "laws:cmpi=0,tune=off,cache=1", "laws:cmpi=0,margin=10",
+                                         "laws:zone=reported", "laws:cmpi=0,zone=reported", "laws-nc",
+                                         "laws-nc:zone=reported"),
                          [](const auto& of) {
                              std::string name = of.param;
                              for (char& c : name)
@@ -192,6 +195,56 @@ TEST_P(iterated, a_leaf_may_wait_for_one_of_another_subtree_blocked) {
         });
         EXPECT_EQ(done, 6);
     }
+}
+
+// ---- 4.10.5: what only computes
+
+struct seen {
+    int elsewhere = 0; ///< leaves of later iterations that were not on the socket of their data
+    time_ns took = 0;  ///< all iterations
+};
+
+/// Eight iterations of a tree whose leaves miss 1024 lines in the first one. Those of the first quarter, all
+/// of it the data of one socket, compute sixteen times as long as the others.
+seen leaves_under(const std::string& policy, std::uint64_t cycles) {
+    const machine on = test::cores{.packages = 4, .cores_per_domain = 4, .cost = runtime_cost::usual}.build();
+    const tree t;
+    modelled model(policy, on);
+    seen s;
+    s.took = model.run([&] {
+        for (int k = 0; k < 8; ++k) {
+            iteration(k);
+            t.divide(0, tree::leaves, [&](std::size_t leaf) {
+                const auto own = static_cast<int>(leaf / (tree::leaves / 4));
+                s.elsewhere += k > 0 && on.package_of(this_task::worker()) != own;
+                cost(own == 0 ? 16 * cycles : cycles);
+            });
+        }
+    });
+    return s;
+}
+
+constexpr int later_leaves = 7 * static_cast<int>(tree::leaves);
+
+TEST(laws_cmpi, a_program_that_computes_is_stolen_at_random_after_its_first_iteration) {
+    constexpr std::uint64_t cycles = 2'000'000; // a miss in 2000
+    const seen at_random = leaves_under("steal", cycles), packed = leaves_under("laws:cmpi=0", cycles);
+    for (const char* policy : {"laws", "laws:zone=reported"}) {
+        const seen s = leaves_under(policy, cycles);
+        std::cout << policy << ": elsewhere " << s.elsewhere << " of " << later_leaves << ", took " << s.took
+                  << ", at random " << at_random.took << ", packed " << packed.took << '\n';
+        EXPECT_GT(s.elsewhere, later_leaves / 2) << policy;               // three quarters would be chance
+        EXPECT_LT(s.took - at_random.took, at_random.took / 3) << policy; // the first iteration
+        EXPECT_LT(s.took, packed.took) << policy;
+    }
+}
+
+TEST(laws_cmpi, a_program_that_waits_for_memory_stays_with_its_data) {
+    constexpr std::uint64_t cycles = 20'000; // a miss in 20, or in 300
+    const seen s = leaves_under("laws", cycles), without = leaves_under("laws:cmpi=0", cycles);
+    EXPECT_LT(s.elsewhere, later_leaves / 4);
+    EXPECT_EQ(s.elsewhere, without.elsewhere);
+    EXPECT_EQ(s.took, without.took);
 }
 
 // ---- Table 4.5 and Fig. 4.10, their shape

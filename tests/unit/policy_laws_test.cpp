@@ -3,6 +3,7 @@
 #include "policy/cache_friendly.hpp"
 #include "policy/data_allocator.hpp"
 #include "policy/fake_context.hpp"
+#include "policy/miss_intensity.hpp"
 #include "policy/registry.hpp"
 
 #include "machine/load.hpp"
@@ -18,6 +19,7 @@
 #include <memory>
 #include <set>
 #include <string>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -233,10 +235,44 @@ TEST(policy_laws, where_nobody_counts_misses_declared_bytes_are_the_size) {
 
 TEST(policy_laws, few_misses_an_instruction_are_computing) {
     example e;
-    EXPECT_FALSE(e.profile.computes_mostly(0.5)); // nobody counted instructions
+    EXPECT_FALSE(e.profile.is_cpu_bound(0.5)); // nobody counted instructions
     for (int n = 0; n < 4; ++n) e.profile.add(n, 0, 1'000'000);
-    EXPECT_TRUE(e.profile.computes_mostly(0.001));
-    EXPECT_FALSE(e.profile.computes_mostly(0.0001));
+    EXPECT_TRUE(e.profile.is_cpu_bound(0.001));
+    EXPECT_FALSE(e.profile.is_cpu_bound(0.0001));
+    EXPECT_FALSE(e.profile.is_cpu_bound(0));
+}
+
+/// The three that divide have no misses to speak of, and no instructions either.
+TEST(policy_laws, tasks_that_only_divide_do_not_decide) {
+    example e;
+    for (const int n : {example::root, example::a, example::b}) e.profile.add(n, 0, 1'000'000);
+    EXPECT_TRUE(e.profile.is_cpu_bound(0.001));
+    for (const int n : {example::a1, example::a2, example::b1, example::b2}) e.profile.add(n, 0, 900'000);
+    EXPECT_FALSE(e.profile.is_cpu_bound(0.001));
+    EXPECT_TRUE(e.profile.is_cpu_bound(0.01));
+}
+
+TEST(policy_laws, half_of_the_instructions_are_not_most) {
+    EXPECT_FALSE(computes_mostly(0, 0));
+    EXPECT_FALSE(computes_mostly(1, 2));
+    EXPECT_FALSE(computes_mostly(1, 3));
+    EXPECT_TRUE(computes_mostly(2, 3));
+    EXPECT_TRUE(computes_mostly(1, 1));
+    EXPECT_FALSE(is_cpu_bound(1, 1000, 0.001)); // not below
+    EXPECT_TRUE(is_cpu_bound(1, 1001, 0.001));
+}
+
+TEST(policy_laws, where_nobody_counts_misses_leaves_miss_what_they_declare) {
+    for (const std::uint64_t bytes : {640U, 64'000U}) {
+        task_profile p;
+        p.attach(64);
+        p.insert(1, -1, false, 2 * bytes);
+        p.insert(2, 0, false, bytes);
+        p.insert(3, 0, false, bytes);
+        for (int n = 0; n < 3; ++n) p.add(n, 0, n == 0 ? 10 : 100'000);
+        p.sum();
+        EXPECT_EQ(p.is_cpu_bound(0.001), bytes == 640);
+    }
 }
 
 TEST(policy_laws, a_full_profile_says_so) {
@@ -337,16 +373,17 @@ protected:
         }
         return children;
     }
-    void run(worker_id w, task& t, std::uint64_t misses) {
+    void run(worker_id w, task& t, std::uint64_t misses, std::uint64_t instructions = 0) {
         scheduler->started(w, t);
         usage used;
         used.misses = misses;
+        if (instructions > 0) used.instructions = instructions;
         scheduler->finished(w, t, used);
     }
     task* next(worker_id w) { return scheduler->next(w, true).t; }
 
-    /// The first iteration of a tree of depth three, whose leaves have so many misses.
-    task& profiled(std::uint64_t misses) {
+    /// The first iteration of a tree of depth three, whose leaves have so many misses and instructions.
+    task& profiled(std::uint64_t misses, std::uint64_t instructions = 0) {
         task& r = root();
         scheduler->iteration(0, r, 0);
         for (task* half : fork(0, r)) {
@@ -355,7 +392,7 @@ protected:
                 EXPECT_NE(next(half->last_ ? 3 : 1), nullptr);
                 for (task* leaf : fork(0, *quarter)) {
                     EXPECT_NE(next(half->last_ ? 3 : 1), nullptr);
-                    run(0, *leaf, misses);
+                    run(0, *leaf, misses, instructions);
                 }
                 run(0, *quarter, 0);
             }
@@ -490,6 +527,49 @@ TEST_F(policy_laws_stealing, yields_let_the_head_take_the_next_subtree) {
         scheduler->ready(0, *t, why::yielded);
     }
     EXPECT_GE(turns, 16);
+}
+
+/// 4.10.5: "traditional work-stealing", from the second iteration to the last.
+TEST_F(policy_laws_stealing, a_cpu_bound_program_is_stolen_at_random) {
+    attach("laws:cache=64");
+    task& r = profiled(1, 2000);
+    EXPECT_EQ(scheduler->victims(3).size(), 2);
+    context.woken.clear();
+    for (int k = 1; k < 4; ++k) {
+        scheduler->iteration(0, r, k);
+        EXPECT_TRUE(fork(0, r).empty()); // silent
+        EXPECT_EQ(scheduler->victims(0).size(), 4);
+        EXPECT_EQ(scheduler->victims(3).size(), 4);
+    }
+    ASSERT_EQ(context.woken.size(), 1U); // who sleeps hears of its new victims, once
+    EXPECT_EQ(context.woken[0].size(), 4);
+    // A frame of the root lies with whoever took it, and anybody may have it.
+    record& frame = records.emplace_back();
+    std::copy(std::begin(reinterpret_cast<record*>(&r)->bytes),
+              std::end(reinterpret_cast<record*>(&r)->bytes), std::begin(frame.bytes));
+    EXPECT_EQ(scheduler->ready(3, frame.t, why::exposed).who.size(), 4);
+    EXPECT_EQ(next(0), &frame.t);
+    // The next program is measured again.
+    run(0, frame.t, 0);
+    run(0, r, 0);
+    task& another = profiled(400, 2000);
+    scheduler->iteration(0, another, 1);
+    EXPECT_EQ(fork(0, another).size(), 2U);
+    EXPECT_EQ(scheduler->victims(3).size(), 2);
+}
+
+TEST_F(policy_laws_stealing, a_memory_bound_program_is_packed) {
+    for (const auto& [spec, misses, instructions] :
+         std::vector<std::tuple<std::string, std::uint64_t, std::uint64_t>>{
+             {"laws:cache=64,tune=off", 2, 2000}, // at the threshold
+             {"laws:cache=64,tune=off,cmpi=0", 1, 2000},
+             {"laws:cache=64,tune=off", 1, 0}}) { // nobody knows its instructions
+        attach(spec);
+        task& r = profiled(misses, instructions);
+        scheduler->iteration(0, r, 1);
+        EXPECT_EQ(fork(0, r).size(), 2U) << spec;
+        EXPECT_EQ(scheduler->victims(3).size(), 2) << spec;
+    }
 }
 
 TEST_F(policy_laws_stealing, without_packing_single_tasks_cross) {
