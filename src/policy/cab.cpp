@@ -1,5 +1,6 @@
 #include "policy/bi_tier.hpp"
 #include "policy/id_table.hpp"
+#include "policy/miss_intensity.hpp"
 #include "policy/places.hpp"
 #include "policy/registry.hpp"
 #include "policy/socket_groups.hpp"
@@ -51,6 +52,8 @@
 /// - The rule for general trees may give fewer subtrees than sockets. Unless subtrees=0, a subtree is at most
 ///   that part of the tree, by how its tasks branch: measured sizes differ a little from one sweep to the
 ///   next, and would cut it elsewhere each time.
+/// - A program that the first iteration shows to be CPU-bound (miss_intensity.hpp) is stolen at random from
+///   then on (3.8.2.3); how that is decided, the source does not say.
 /// - Sizes that nobody knows: those of one cache for each subtree that is wanted, halved at each level.
 namespace weft::policies {
 namespace {
@@ -66,6 +69,9 @@ constexpr knob cab_knobs[] = {
     {"cache", "0", "0..1000000000000000", "bytes of a socket's last-level cache; 0: of the machine"},
     {"subtrees", "-1", "-1..100000",
      "gto, profile: at least so many; -1: one a socket, 0: as many as there are"},
+    {"cmpi", "1000", "0..1000000",
+     "profile: a task with fewer misses in a million instructions is CPU-bound; if most are, they are stolen "
+     "at random"},
     {"socket", "0", "0..100000", "workers of a socket; 0: those under one last-level cache"},
     {"alloc", "steal", "steal, even",
      "even: in the first iteration subtrees go to sockets by their position"},
@@ -81,15 +87,17 @@ enum class kind : std::uint8_t {
     leaf,     ///< leaf inter-socket
     intra,    ///< below a leaf
     measured, ///< of an iteration that is profiled
+    plain,    ///< of a program that its first iteration has shown to be CPU-bound: by chance
 };
 
 struct part {         ///< of a task's bytes. Never changed while the task is silent: frames are copies
-    const task* self; ///< leaf: that makes its socket busy; a copy is of somebody else
+    const task* self; ///< leaf: that makes its socket busy; plain root; a copy is of somebody else
     double soid;      ///< size of involved data; 0: unknown
     double total;     ///< that of the whole tree
     queue::cell<std::uint64_t> sum; ///< measured: of the children, relaxed: read when they have ended
-    float from, width;              ///< what part of the tree it is, in serial order
-    std::int32_t socket;            ///< + 1; 0: none yet
+    queue::cell<std::uint64_t> instructions, cpu_bound; ///< likewise; the latter: those of CPU-bound tasks
+    float from, width;                                  ///< what part of the tree it is, in serial order
+    std::int32_t socket;                                ///< + 1; 0: none yet
     std::int16_t boundary;
     kind is;
     std::uint8_t iterations; ///< marked so far
@@ -102,6 +110,7 @@ struct settings {
     partition mode;
     int boundary, first, degree, main;
     double bytes, cache;
+    double misses_per_instruction;
     int subtrees, socket;
     bool even, keep, lazy;
 };
@@ -157,6 +166,7 @@ public:
         case kind::measured:
             if (own.socket > 0) return put_in_socket(w, t, reason);
             break;
+        case kind::plain: return free_.put(w, t, reason);
         case kind::free: break;
         }
         if (!has_free_.load_relaxed()) has_free_.store_relaxed(true); // a hint: a last look goes by itself
@@ -175,7 +185,9 @@ public:
         return last_look ? look_everywhere(w, me, s) : look_once(w, me, s);
     }
 
-    workers victims(worker_id w) override { return random_ ? context_->all() : at(of(w).socket).crew; }
+    workers victims(worker_id w) override {
+        return random_ || plain_.load_relaxed() > 0 ? context_->all() : at(of(w).socket).crew;
+    }
 
     // ---- what a spawn does
 
@@ -191,6 +203,7 @@ public:
             c.is = kind::intra;
             c.socket = p.socket;
             return below();
+        case kind::plain: c.is = kind::plain; return below();
         case kind::inter:
         case kind::measured: break;
         }
@@ -221,6 +234,7 @@ public:
     void finished(worker_id, task& t, const usage& used) override {
         part& own = t.data<part>();
         if (own.is == kind::measured && !used.cancelled) return add_to_parent(t, own, used);
+        if (own.is == kind::plain && own.self == &t) return count_plain(-1);
         if (own.is != kind::leaf || own.self != &t) return;
         one_socket& s = at(own.socket - 1);
         s.unfinished.add(-1);
@@ -229,6 +243,12 @@ public:
 
     void iteration(worker_id, task& root, int) override {
         part& own = root.data<part>();
+        if (own.is == kind::plain) return;
+        if (own.iterations == 1 && is_cpu_bound(own)) {
+            own.is = kind::plain;
+            own.self = &root;
+            return count_plain(1);
+        }
         if (own.iterations < 2) ++own.iterations;
         if (const std::uint64_t sum = own.sum.load_relaxed(); sum > 0) // its children have ended
             own.total = own.soid = static_cast<double>(sum);
@@ -259,6 +279,17 @@ private:
     // Up to free_.root_place() places are of workers and of all.
     place_id pool_place(int s) const noexcept { return free_.root_place() + 1 + s; }
     place_id arrivals_place(int s) const noexcept { return free_.root_place() + 1 + count_ + s; }
+
+    /// 3.8.2.3; the children of the root that was measured have ended.
+    bool is_cpu_bound(const part& root) const noexcept {
+        return computes_mostly(root.cpu_bound.load_relaxed(), root.instructions.load_relaxed());
+    }
+
+    /// Of the roots that are plain.
+    void count_plain(int change) {
+        plain_.add(change);
+        context_->wake(context_->all()); // their victims are others now
+    }
 
     void find_cache(const machine& m) {
         if (set_.cache > 0) return;
@@ -344,10 +375,15 @@ private:
     pick look_once(worker_id w, worker_part& me, one_socket& s) {
         const auto mates = static_cast<std::uint32_t>(s.crew.size() - 1);
         const unsigned turn = me.turns;
-        if (has_free_.load_relaxed() && turn % 2 == 0) {
+        const bool plain = plain_.load_relaxed() > 0;
+        // Where a socket has no subtree, it hardly looks for one beside a program that has none.
+        const bool by_chance = plain && s.unfinished.load_relaxed() == 0
+                                   ? turn % 8 != 1
+                                   : (plain || has_free_.load_relaxed()) && turn % 2 == 0;
+        if (by_chance) {
             const worker_id v = free_.random_victim(w);
-            if (const places::look_result got = free_.look(v); got.t != nullptr) return {got.t, v};
-            return {nullptr, v};
+            const places::look_result got = free_.look(v);
+            return {got.t, v, got.t == nullptr && !got.lost && plain && set_.lazy};
         }
         if (w == s.crew.first && (turn / 2 % 2 == 0 || mates == 0)) {
             const auto drawn = static_cast<int>(context_->random(w, static_cast<std::uint32_t>(count_ - 1)));
@@ -471,8 +507,13 @@ private:
         if (below + alone == 0) alone = t.hint().bytes;
         measured_->insert(t.id(), below + alone);
         // The parent of a child of somebody else's group may have ended.
-        if (t.in() != nullptr && t.in()->owner() == t.parent())
-            t.parent()->data<part>().sum.add(below + alone);
+        if (t.in() == nullptr || t.in()->owner() != t.parent()) return;
+        part& up = t.parent()->data<part>();
+        up.sum.add(below + alone);
+        const std::uint64_t computed = used.instructions.value_or(0);
+        const bool cpu_bound = weft::is_cpu_bound(alone / line_bytes, computed, set_.misses_per_instruction);
+        up.instructions.add(own.instructions.load_relaxed() + computed);
+        up.cpu_bound.add(own.cpu_bound.load_relaxed() + (cpu_bound ? computed : 0));
     }
 
     static constexpr std::uint64_t line_bytes = 64;
@@ -487,6 +528,7 @@ private:
     std::unique_ptr<id_table> measured_; ///< bytes
     std::unique_ptr<id_table> kept_; ///< by place_of(): socket + 1 where a leaf inter-socket task began last
     queue::cell<bool> has_free_;
+    queue::cell<int> plain_; ///< roots
 };
 
 } // namespace
@@ -500,20 +542,22 @@ extern constinit const policy_entry cab_entry{
     .knobs = cab_knobs,
     .make = [](const knob_values& values) -> std::unique_ptr<policy> {
         const auto number = [&](const char* key) { return static_cast<int>(values.integer(key)); };
-        return std::make_unique<cab>(settings{.mode = values.is("mode", "fto")   ? partition::fto
-                                                      : values.is("mode", "gto") ? partition::gto
-                                                                                 : partition::profile,
-                                              .boundary = number("boundary"),
-                                              .first = number("first"),
-                                              .degree = number("degree"),
-                                              .main = number("main"),
-                                              .bytes = static_cast<double>(values.integer("bytes")),
-                                              .cache = static_cast<double>(values.integer("cache")),
-                                              .subtrees = number("subtrees"),
-                                              .socket = number("socket"),
-                                              .even = values.is("alloc", "even"),
-                                              .keep = values.is("keep", "on"),
-                                              .lazy = values.is("zone", "lazy")});
+        return std::make_unique<cab>(
+            settings{.mode = values.is("mode", "fto")   ? partition::fto
+                             : values.is("mode", "gto") ? partition::gto
+                                                        : partition::profile,
+                     .boundary = number("boundary"),
+                     .first = number("first"),
+                     .degree = number("degree"),
+                     .main = number("main"),
+                     .bytes = static_cast<double>(values.integer("bytes")),
+                     .cache = static_cast<double>(values.integer("cache")),
+                     .misses_per_instruction = static_cast<double>(values.integer("cmpi")) / 1e6,
+                     .subtrees = number("subtrees"),
+                     .socket = number("socket"),
+                     .even = values.is("alloc", "even"),
+                     .keep = values.is("keep", "on"),
+                     .lazy = values.is("zone", "lazy")});
     },
 };
 

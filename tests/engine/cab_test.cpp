@@ -213,6 +213,51 @@ TEST(cab, what_the_first_iteration_measures_cuts_the_later_ones) {
     }
 }
 
+/// 3.8.2.3: a program that computes only is stolen at random once that is known.
+TEST(cab, a_cpu_bound_program_is_stolen_at_random_from_the_second_iteration) {
+    constexpr std::size_t leaves = 64, bytes = 4096; // 64 lines of each leaf
+    const std::vector<std::byte> data(leaves * bytes);
+    const auto run = [&](const std::string& spec, std::uint64_t cycles) {
+        modelled m(spec, test::cores{.packages = sockets,
+                                     .cores_per_domain = cores_a_socket,
+                                     .cost = test::runtime_cost::usual}
+                             .build());
+        std::vector<int> last(leaves, -1);
+        int moved = 0;
+        const time_ns took = m.run([&] {
+            const std::function<void(std::size_t, std::size_t)> over = [&](std::size_t from, std::size_t to) {
+                if (to - from == 1) {
+                    touch(data.data() + from * bytes, bytes, access::read);
+                    cost(cycles);
+                    moved += last[from] >= 0 && last[from] != socket_of_worker();
+                    last[from] = socket_of_worker();
+                    return;
+                }
+                const std::size_t mid = from + (to - from) / 2;
+                join([&, from, mid] { over(from, mid); }, [&, mid, to] { over(mid, to); });
+            };
+            for (int k = 0; k < 6; ++k) {
+                iteration(k);
+                if (k < 2) std::fill(last.begin(), last.end(), -1); // the first was at random anyway
+                over(0, leaves);
+            }
+        });
+        return std::pair(moved, took);
+    };
+    constexpr int later = 4 * leaves;
+    const auto [moved_at_random, at_random] = run("steal", 100'000);
+    EXPECT_GT(moved_at_random, later / 2);
+    for (const std::string spec : {"cab:mode=profile", "cab:mode=profile,zone=reported"}) {
+        const auto [moved, took] = run(spec, 100'000); // a miss in 1500
+        EXPECT_GT(moved, later / 2) << spec;
+        EXPECT_LT(took, at_random + at_random / 4) << spec;
+        const auto [moved_with_data, with_data] = run(spec, 10'000); // one in 150
+        EXPECT_LT(moved_with_data, later / 4) << spec;
+        EXPECT_EQ(run(spec + ",cmpi=0", 10'000), std::pair(moved_with_data, with_data)) << spec;
+        EXPECT_LT(run(spec + ",cmpi=0", 100'000).first, later / 4) << spec;
+    }
+}
+
 /// A subtree that waits for what is kept back, on every socket.
 /// Where the four subtrees of a tree were, in each of its sweeps.
 std::vector<std::array<int, 4>> homes_of_sweeps(const std::string& spec, std::uint64_t seed) {

@@ -396,5 +396,56 @@ TEST_F(cab, the_second_iteration_knows_what_the_first_measured) {
     run(1);
 }
 
+/// Two leaves of 2 misses each, and a threshold of one in a thousand instructions.
+TEST_F(cab, a_cpu_bound_program_is_stolen_at_random_after_its_first_iteration) {
+    for (const std::uint64_t instructions : {2001U, 2000U, 0U}) {
+        const bool plain = instructions == 2001;
+        attach("cab:mode=profile,cache=64,subtrees=0");
+        task& main = root();
+        scheduler->iteration(0, main, 0);
+        task& top = offer(0, main);
+        scheduler->next(0, true);
+        scheduler->started(0, top);
+        top.state_ = task_state::running;
+        for (int i = 0; i < 2; ++i) {
+            task& leaf = offer(0, top);
+            EXPECT_EQ(scheduler->next(1, true).t, &leaf);
+            scheduler->started(0, leaf);
+            usage used;
+            used.misses = 2;
+            if (instructions > 0) used.instructions = instructions;
+            scheduler->finished(0, leaf, used);
+        }
+        usage divided;
+        divided.misses = 0;
+        if (instructions > 0) divided.instructions = 10;
+        scheduler->finished(0, top, divided);
+        EXPECT_EQ(scheduler->victims(3).size(), 2);
+
+        for (int k = 1; k < 3; ++k) {
+            scheduler->iteration(0, main, k);
+            task& child = child_of(main);
+            EXPECT_EQ(scheduler->spawn(0, main, child), plain ? order::lazy : order::parent_first);
+            EXPECT_EQ(scheduler->victims(3).size(), plain ? 4 : 2);
+        }
+        if (!plain) continue;
+        int asked = 0;
+        for (int look = 0; look < 8; ++look) {
+            const pick p = scheduler->next(3, false);
+            asked += p.ask && p.from != 3;
+        }
+        EXPECT_EQ(asked, 7);
+        record& frame = tasks.emplace_back(); // of the root
+        std::memcpy(static_cast<void*>(frame.bytes), static_cast<void*>(&main + 1), need.task_bytes);
+        scheduler->ready(3, frame.t, why::exposed);
+        EXPECT_EQ(scheduler->next(1, true).t, &frame.t);
+        scheduler->started(1, frame.t);
+        finish(1, frame.t);
+        EXPECT_EQ(scheduler->victims(3).size(), 4);
+        finish(0, main);
+        EXPECT_EQ(scheduler->victims(3).size(), 2);
+    }
+}
+
 } // namespace
 } // namespace weft
