@@ -35,8 +35,10 @@
 /// A socket is a cache domain of the machine with the workers on it. An iterated program is a root that
 /// called weft::iteration, the only one at a time. A root that did not, but whose first child says where its
 /// data lie, is taken for one that touches them first: allocated likewise, but a socket that is through with
-/// its part helps others. All other tasks are stolen at random, as under `steal`; so is, from its second
-/// iteration on, a program that the first one has shown to be CPU-bound (miss_intensity.hpp).
+/// its part helps others. Where the program's size is given (`bytes`), a root that is not iterated is packed
+/// instead, by the sizes of Eq. 3.5 (4.6 refers to 3.4.2.1), without profile and tuning. All other tasks are
+/// stolen at random, as under `steal`; so is, from its second iteration on, a program that the first one has
+/// shown to be CPU-bound (miss_intensity.hpp).
 ///
 /// L1. In the first iteration a task of the program is run by a worker of its socket and no other.
 /// L2. A CF subtree stays on the socket that began it, and is silent below its root.
@@ -64,6 +66,8 @@ constexpr knob laws_knobs[] = {
     {"cmpi", "1000", "0..1000000",
      "a task with fewer misses in a million instructions is CPU-bound; if most are, they are stolen at "
      "random"},
+    {"bytes", "0", "0..1000000000000000",
+     "all data of a program without iterations, which is then packed, too; 0: it is not"},
     {"tasks", "16384", "64..1048576", "of an iteration that are profiled"},
     {"zone", "lazy", "lazy, reported", "reported: every spawn is shown to the policy (for traces and tests)"},
 };
@@ -75,7 +79,7 @@ class locality_aware final : public policy {
 public:
     struct settings {
         bool packs = true, tunes = true, lazy = true;
-        double margin = 0, cache_bytes = 0, misses_per_instruction = 0;
+        double margin = 0, cache_bytes = 0, misses_per_instruction = 0, input_bytes = 0;
         std::size_t profiled = 0;
     };
     explicit locality_aware(const settings& s) : settings_(s) {}
@@ -97,7 +101,7 @@ public:
         auto& p = parent.data<task_part>();
         auto& c = child.data<task_part>();
         if (p.is == kind::packed || (p.is == kind::unknown && !begins(parent, child))) return below(p, c);
-        const phase now = p.starts ? phase::spread : phase_.load_relaxed();
+        const phase now = !p.starts ? phase_.load_relaxed() : packs_by_size() ? phase::sized : phase::spread;
         if (now == phase::plain) return settings_.lazy ? order::lazy : order::child_first;
         if (now == phase::spread && p.is == kind::spread && p.data.size() <= piece_) return below(p, c);
         c.starts = p.starts;
@@ -112,6 +116,7 @@ public:
             c.is = kind::spread;
             break;
         }
+        case phase::sized: c.is = !straddles && fits(c.data) ? kind::packed : kind::above; break;
         case phase::packed: c.is = is_root_of_subtree(child, straddles) ? kind::packed : kind::above; break;
         default: c.is = kind::spread;
         }
@@ -210,6 +215,7 @@ private:
     enum class phase : std::uint8_t {
         plain,   ///< CPU-bound: by chance
         spread,  ///< allocated, not packed
+        sized,   ///< packed without iterations: of a root that `starts` only
         profile, ///< the first iteration
         packed
     };
@@ -219,7 +225,7 @@ private:
         std::int16_t socket;
         kind is;
         bool frame;    // no task that the policy has placed
-        bool starts;   // of a root that allocates its data without iterations
+        bool starts;   // of a root whose data are allocated without iterations
         bool iterated; // the root that owns the profile
         bool counted;  // a root that counts in allocating_
     };
@@ -305,12 +311,19 @@ private:
                    : 0;
     }
 
-    /// A root that tells where its data lie, and is not iterated so far: perhaps it is what touches them
-    /// first.
+    /// Eq. 3.5, for roots without iterations: S_input is known, and what a task involves is its part of it.
+    bool packs_by_size() const noexcept { return settings_.input_bytes > 0; }
+    bool fits(interval data) const noexcept {
+        constexpr double rounding = 1e-9; // of thirds, and the like
+        return data.size() * settings_.input_bytes <= cache_bytes_ * (1 + rounding);
+    }
+
+    /// A root that is not iterated so far, and tells where its data lie: perhaps it is what touches them
+    /// first. Or somebody has said how large they are.
     bool begins(task& parent, const task& child) noexcept {
         const bool is_root = parent.parent() == nullptr && parent.graph() == 0 && parent.id() != 0;
-        if (!is_root || child.hint().data_begin == nullptr || count_ == 1 || owned_.load_relaxed())
-            return false;
+        const bool spreads = count_ > 1 && child.hint().data_begin != nullptr;
+        if (!is_root || !(spreads || packs_by_size()) || owned_.load_relaxed()) return false;
         auto& mine = parent.data<task_part>();
         mine.data = {0, 1};
         mine.is = kind::above;
@@ -422,7 +435,9 @@ private:
     }
 
     /// May tasks be taken one by one by other sockets, once these have begun with their own part?
-    bool may_cross() const noexcept { return crosses_.load_relaxed() || !owned_.load_relaxed(); }
+    bool may_cross() const noexcept {
+        return owned_.load_relaxed() ? crosses_.load_relaxed() : !packs_by_size();
+    }
 
     void wake_head(const socket& s) { context_->wake({s.who.first, s.who.first + 1}); }
 
@@ -556,6 +571,7 @@ extern constinit const policy_entry laws_entry{
             .margin = static_cast<double>(values.integer("margin")) / 100,
             .cache_bytes = static_cast<double>(values.integer("cache")) * 1024,
             .misses_per_instruction = static_cast<double>(values.integer("cmpi")) / 1e6,
+            .input_bytes = static_cast<double>(values.integer("bytes")),
             .profiled = static_cast<std::size_t>(values.integer("tasks"))});
     },
 };

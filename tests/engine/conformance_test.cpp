@@ -50,6 +50,7 @@ std::vector<std::string> every_policy() {
              "constrained:relaxed=1",
              "chaos:hold=50,blind=50,of=cab:boundary=3",
              "laws:cmpi=0",
+             "laws:bytes=1000000,cache=64",
              "laws:tasks=64,tune=off,cmpi=0",
              "adws:steal=off",
              "adws:hints=learned",

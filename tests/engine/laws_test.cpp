@@ -197,6 +197,48 @@ TEST_P(iterated, a_leaf_may_wait_for_one_of_another_subtree_blocked) {
     }
 }
 
+// ---- Eq. 3.5: a program without iterations, of a size that somebody gives
+
+/// Eight of its 64 leaves fit the cache.
+TEST(laws_sized, what_fits_the_cache_is_on_one_socket) {
+    const machine on = test::cores{.packages = 4, .cores_per_domain = 4, .cost = runtime_cost::usual}.build();
+    const tree t;
+    for (const char* spec : {"laws:bytes=4194304,cache=512", "laws:bytes=4194304,cache=512,zone=reported"}) {
+        modelled model(spec, on);
+        for (int run = 0; run < 3; ++run) {
+            std::vector<int> socket(tree::leaves), used(4);
+            model.run([&] {
+                t.divide(0, tree::leaves,
+                         [&](std::size_t leaf) { socket[leaf] = on.package_of(this_task::worker()); });
+            });
+            for (std::size_t leaf = 0; leaf < tree::leaves; ++leaf) {
+                EXPECT_EQ(socket[leaf], socket[leaf / 8 * 8]) << spec << ' ' << leaf;
+                ++used[static_cast<std::size_t>(socket[leaf])];
+            }
+            for (const int leaves : used) EXPECT_GE(leaves, 8) << spec; // of 16 a head may have taken half
+        }
+    }
+}
+
+TEST(laws_sized, gets_what_plain_code_gets) {
+    WEFT_SEEDED;
+    for (const char* spec : {"laws:bytes=1000000,cache=64", "laws:bytes=1000000,cache=64,zone=reported"}) {
+        const machine on =
+            test::cores{.packages = 3, .cores_per_domain = 2, .cost = runtime_cost::usual}.build();
+        modelled model(make_policy(spec), on, seed, 1000), plain(make_policy("serial"), on, seed, 1000);
+        engine::thread_engine threads(make_policy(spec), sixteen_cores, {.workers = 6, .seed = seed});
+        for (std::uint64_t program = seed; program < seed + (sanitized ? 3 : 20); ++program) {
+            std::uint64_t right = 0, in_model = 0, on_threads = 0;
+            plain.run([&] { right = play(program); });
+            model.run([&] { in_model = play(program); });
+            auto root = [&] { on_threads = play(program); };
+            engine::run_root(threads, {[](void* f) { (*static_cast<decltype(root)*>(f))(); }, &root});
+            ASSERT_EQ(in_model, right) << spec << ", program " << program;
+            ASSERT_EQ(on_threads, right) << spec << ", program " << program;
+        }
+    }
+}
+
 // ---- 4.10.5: what only computes
 
 struct seen {

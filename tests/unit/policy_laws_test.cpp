@@ -478,6 +478,48 @@ TEST_F(policy_laws_stealing, heads_take_subtrees_one_after_the_other) {
     EXPECT_EQ(next(2), nullptr);
 }
 
+/// Eq. 3.5: 262144 bytes, halved twice, are as much as the cache holds.
+TEST_F(policy_laws_stealing, without_iterations_a_given_size_is_packed) {
+    attach("laws:cache=64,bytes=262144");
+    task& r = root();
+    const auto half = fork(0, r); // above
+    ASSERT_EQ(half.size(), 2U);
+    EXPECT_EQ(scheduler->victims(0).size(), 2);
+    EXPECT_EQ(next(1), nullptr);
+    EXPECT_EQ(next(0), half[0]);
+    const auto quarter = fork(0, *half[0]);
+    ASSERT_EQ(quarter.size(), 2U);
+    EXPECT_EQ(next(1), nullptr); // no head
+    EXPECT_EQ(next(0), quarter[0]);
+    EXPECT_TRUE(fork(0, *quarter[0]).empty()); // silent below
+    EXPECT_EQ(next(2), half[1]);
+    run(0, *quarter[0], 0);
+    EXPECT_EQ(next(0), quarter[1]);
+    run(0, r, 0);
+    EXPECT_EQ(scheduler->victims(0).size(), 4);
+    attach("laws:cache=64,bytes=262145");
+    task& larger = root();
+    const auto above = fork(0, *fork(0, larger)[0]);
+    ASSERT_EQ(above.size(), 2U);
+    EXPECT_EQ(fork(0, *above[0]).size(), 2U);
+}
+
+TEST_F(policy_laws_stealing, iterations_are_packed_by_what_they_miss_whatever_size_is_given) {
+    attach("laws:cache=64,tune=off,bytes=100000000");
+    task& r = root();
+    EXPECT_EQ(fork(0, r).size(), 2U);
+    scheduler->iteration(0, r, 0);
+    EXPECT_EQ(scheduler->victims(0).size(), 2);
+    run(0, r, 0);
+    EXPECT_EQ(scheduler->victims(0).size(), 4);
+    task& measured = profiled(400);
+    scheduler->iteration(0, measured, 1);
+    const auto half = fork(0, measured);
+    const auto quarter = fork(0, *half[0]);
+    ASSERT_EQ(quarter.size(), 2U);
+    EXPECT_TRUE(fork(0, *quarter[0]).empty());
+}
+
 TEST_F(policy_laws_stealing, a_socket_that_has_not_begun_takes_no_subtree) {
     attach("laws:cache=64,tune=off");
     task& r = profiled(400);
