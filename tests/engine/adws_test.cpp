@@ -257,5 +257,92 @@ TEST(ml_adws, what_fits_all_caches_together_is_cut_at_once) {
     EXPECT_EQ(map_of("adws:steal=off", figure_5_2(), {.bytes = 64 * 1024}, 6), expected);
 }
 
+/// Two workers under a cache for half of the data, as in the thesis' Fig. 5.1.
+machine figure_5_1() {
+    return parse_toml("name = 'Fig. 5.1'\n"
+                      "[[core_class]]\nname = 'core'\nfrequency_mhz = 1000\n"
+                      "[regular]\npackages = 1\ndomains_per_package = 1\ncores_per_domain = 2\n"
+                      "[[cache]]\nlevel = 1\nbytes = '1 KiB'\nshared_by = 'core'\n"
+                      "[[cache]]\nlevel = 3\nbytes = '32 KiB'\nshared_by = 'domain'\n",
+                      "Fig. 5.1");
+}
+
+struct leaf_run {
+    int leaf, worker;
+    time_ns began;
+};
+constexpr std::uint64_t long_leaf = 10'000'000; // beside which the runtime's own work is nothing
+
+/// Both children of the root have half of the data, and two groups, one after another, with a leaf for each
+/// quarter. In the order in which leaves began.
+std::vector<leaf_run> two_passes_over_halves(const std::string& policy) {
+    constexpr std::size_t all = 64 * 1024;
+    modelled m(policy, figure_5_1());
+    std::vector<leaf_run> runs;
+    const auto half = [&](int first_leaf) {
+        for (int pass = 0; pass < 2; ++pass) {
+            task_group g(hints{.work = 2, .bytes = all / 2});
+            for (int i = 0; i < 2; ++i)
+                g.run(
+                    [&, leaf = first_leaf + 2 * pass + i] {
+                        runs.push_back({leaf, this_worker(), m.engine.now()});
+                        cost(long_leaf);
+                    },
+                    hints{.work = 1});
+            g.wait();
+        }
+    };
+    m.run([&] {
+        task_group g(hints{.work = 2, .bytes = all});
+        for (int i = 0; i < 2; ++i) g.run([&, i] { half(4 * i); }, hints{.work = 1});
+        g.wait();
+    });
+    return runs;
+}
+
+/// The i-th leaf and its neighbour in time run together.
+bool are_pairs(const std::vector<leaf_run>& runs) {
+    for (std::size_t i = 1; i < runs.size(); i += 2)
+        if (runs[i].began - runs[i - 1].began > static_cast<time_ns>(long_leaf) / 10) return false;
+    return true;
+}
+
+int quarter_of(int leaf) { return leaf / 4 * 2 + leaf % 2; }
+
+/// Of leaves that each use one quarter of the data, under a cache that holds two: how many do not find it.
+int misses_of(const std::vector<leaf_run>& runs) {
+    std::vector<int> held; // the latest last
+    int misses = 0;
+    for (const leaf_run& r : runs) {
+        const bool hit = std::erase(held, quarter_of(r.leaf)) > 0;
+        misses += !hit;
+        if (held.size() == 2) held.erase(held.begin());
+        held.push_back(quarter_of(r.leaf));
+    }
+    return misses;
+}
+
+TEST(ml_adws, the_second_pass_over_a_half_finds_it_in_the_cache) {
+    const auto runs = two_passes_over_halves("ml-adws:steal=off");
+    ASSERT_EQ(runs.size(), 8U);
+    for (std::size_t i = 0; i < 8; ++i) {
+        EXPECT_EQ(runs[i].leaf / 2, static_cast<int>(i) / 2) << i; // two at a time, in serial order
+        EXPECT_EQ(runs[i].worker, runs[i].leaf % 2 == 0 ? 1 : 0) << i;
+    }
+    EXPECT_TRUE(are_pairs(runs));
+    EXPECT_EQ(misses_of(runs), 4);
+}
+
+TEST(ml_adws, on_one_level_both_halves_are_in_use_at_a_time) {
+    const auto runs = two_passes_over_halves("adws:steal=off");
+    ASSERT_EQ(runs.size(), 8U);
+    for (std::size_t i = 0; i < 8; ++i) {
+        EXPECT_EQ(runs[i].worker, runs[i].leaf < 4 ? 1 : 0) << i;
+        EXPECT_EQ(runs[i].leaf % 4, static_cast<int>(i) / 2) << i;
+    }
+    EXPECT_TRUE(are_pairs(runs));
+    EXPECT_EQ(misses_of(runs), 8);
+}
+
 } // namespace
 } // namespace weft

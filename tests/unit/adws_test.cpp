@@ -1,7 +1,10 @@
 // adws without an engine: what it divides, whom it lets steal, and the theorems of the thesis that it is from
 // (S. Shiina, 2021, appendix A) on random programs.
 #include "policy/fake_context.hpp"
+#include "policy/memory_groups.hpp"
 #include "policy/registry.hpp"
+
+#include "machine/load.hpp"
 
 #include <gtest/gtest.h>
 
@@ -163,6 +166,84 @@ TEST(adws, one_root_at_a_time_has_the_range_of_all) {
     p->finished(0, first, {});
     p->next(0, true);
     EXPECT_EQ(p->ready(1, p.make(), why::root).who.size(), 1);
+}
+
+// ---- memory groups
+
+/// Cores under equal caches, each with one of its own.
+machine with_caches(int shared, const std::string& shared_bytes, int cores_each, const std::string& own) {
+    return parse_toml("name = 'caches'\n[[core_class]]\nname = 'core'\nfrequency_mhz = 1000\n"
+                      "[regular]\npackages = " +
+                          std::to_string(shared) +
+                          "\ndomains_per_package = 1\ncores_per_domain = " + std::to_string(cores_each) +
+                          "\n[[cache]]\nlevel = 1\nshared_by = 'core'\nbytes = '" + own +
+                          "'\n[[cache]]\nlevel = 3\nshared_by = 'domain'\nbytes = '" + shared_bytes + "'\n",
+                      "caches");
+}
+
+/// The thesis' Fig. 5.2: the level at which a worker begins is that of the topmost group it is the head of.
+TEST(ml_adws, levels_at_which_workers_begin) {
+    const fake_context context(16);
+    memory_groups groups;
+    groups.attach(with_caches(4, "8 KiB", 4, "1 KiB"), context, true);
+    ASSERT_EQ(groups.levels(), 3);
+    for (worker_id w = 0; w < 16; ++w) {
+        int level = 0;
+        while (groups.head(level, groups.of_worker(level, w)) != w) ++level;
+        EXPECT_EQ(level, w == 0 ? 0 : w % 4 == 0 ? 1 : 2) << w;
+    }
+    EXPECT_EQ(groups.of_worker(0, 4), 0);
+    EXPECT_EQ(groups.of_worker(1, 4), 1);
+    EXPECT_EQ(groups.of_worker(2, 4), 4);
+}
+
+/// The roots of two levels go to those who begin there, and to nobody else: of a root group that fits no
+/// cache to the heads of the caches, the uppermost first.
+TEST(ml_adws, tasks_of_a_level_go_to_its_heads) {
+    fake_context context(16);
+    const std::unique_ptr<policy> p = make_policy("ml-adws:steal=off");
+    p->attach(with_caches(4, "8 KiB", 4, "1 KiB"), context);
+    std::deque<record> records;
+    task& root = records.emplace_back().t;
+    EXPECT_EQ(p->ready(7, root, why::root).who.first, 0);
+    for (worker_id w = 15; w > 0; --w) EXPECT_EQ(p->next(w, true).t, nullptr) << w;
+    ASSERT_EQ(p->next(0, false).t, &root);
+    p->started(0, root);
+    root.state_ = task_state::running;
+    open_group g(root, 4);
+    g.all.bytes = 64 << 10;
+    p->group_begin(0, root, g.g);
+    std::vector<task*> children;
+    for (int i = 0; i < 4; ++i) {
+        task& t = *children.emplace_back(&records.emplace_back().t);
+        t.parent_ = &root;
+        t.group_ = &g.g;
+        t.index_ = i;
+        t.hint_.work = 1;
+        EXPECT_EQ(p->spawn(0, root, t), i < 3 ? order::parent_first : order::child_first) << i;
+        if (i < 3) { EXPECT_EQ(p->ready(0, t, why::spawned).who.first, 12 - 4 * i) << i; }
+    }
+    for (worker_id w = 15; w > 0; --w)
+        EXPECT_EQ(p->next(w, true).t, w % 4 == 0 ? children[static_cast<std::size_t>(3 - w / 4)] : nullptr)
+            << w;
+}
+
+/// Table 5.1: two caches of 38.5 MB over 28 cores each.
+TEST(ml_adws, the_level_that_holds_a_group) {
+    const fake_context context(56);
+    memory_groups groups;
+    groups.attach(with_caches(2, "38500 KiB", 28, "1 MiB"), context, true);
+    constexpr double mb = 1000 * 1024;
+    const auto at_root = [&](double size) { return groups.deepest_that_holds(size * mb, 0, {0, 1}); };
+    EXPECT_EQ(at_root(50), 2);
+    EXPECT_EQ(at_root(77), 2); // as much as both hold
+    EXPECT_EQ(at_root(80), 1);
+    EXPECT_EQ(groups.descendants(0, {0, 1}, 2).last, 56);
+    EXPECT_EQ(groups.descendants(0, {0, 1}, 1).last, 2);
+    EXPECT_EQ(groups.deepest_that_holds(38 * mb, 1, {0, 1}), 2);
+    EXPECT_EQ(groups.deepest_that_holds(40 * mb, 1, {0, 1}), 1);
+    EXPECT_EQ(groups.descendants(1, {0, 1}, 2).first, 0);
+    EXPECT_EQ(groups.descendants(1, {0, 1}, 2).last, 28);
 }
 
 // ---- programs
