@@ -34,23 +34,10 @@ constexpr int boundary_level(std::uint64_t degree, std::uint64_t sockets, std::u
     return for_sockets > for_cache ? for_sockets : for_cache;
 }
 
-enum class tier : std::uint8_t {
-    inter, ///< above the boundary
-    leaf,  ///< at it: the root of an intra-socket subtree
-    intra, ///< below it
-};
-
-/// 3.4.2.3, by the size of involved data of the parent and of the task itself; the size of a root's parent is
-/// infinite. What is as large as the cache fits it, as in Eq. 3.2. A size above its parent's is noise: the
-/// parent was below the boundary, so the task is.
-constexpr tier tier_of(double parent, double own, double cache) noexcept {
-    if (!(parent > cache)) return tier::intra;
-    return own > cache ? tier::inter : tier::leaf;
-}
-
-/// Whether a task whose parent is above the boundary is the root of a subtree: its size fits the cache, and
-/// it is so small a part of the tree (`width`, of 1) that at least `subtrees` come of it. 0 asks for none:
-/// the literal rule. An unknown cache (0) leaves the other condition.
+/// 3.4.2.3: whether a task whose parent is above the boundary is a leaf inter-socket task, the root of a
+/// subtree: its size fits the cache, also if it is as large (as in Eq. 3.2), and it is so small a part of the
+/// tree (`width`, of 1) that at least `subtrees` come of it. 0 asks for none: the literal rule. An unknown
+/// cache (0) leaves the other condition.
 constexpr bool is_subtree(double size, double cache, double width, int subtrees) noexcept {
     constexpr double rounding = 1e-4; // of thirds, and the like
     return (cache <= 0 || size <= cache) && width * subtrees <= 1 + rounding;

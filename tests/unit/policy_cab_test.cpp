@@ -24,7 +24,6 @@ namespace weft {
 namespace {
 
 using bi_tier::boundary_level;
-using bi_tier::tier;
 using test::fake_context;
 
 constexpr std::uint64_t mega = 1 << 20;
@@ -64,58 +63,7 @@ TEST(cab_boundary, strange_values) {
     EXPECT_EQ(boundary_level(2, 4, ~std::uint64_t{0}, 1), 65);
 }
 
-// ---- Eq. 3.5 and the classes of 3.4.2.3
-
-struct classes {
-    int inter = 0, leaves = 0, intra = 0;
-    std::map<double, int> by_megabytes; ///< leaves
-    bool operator==(const classes&) const = default;
-};
-
-/// Heat by halves, or irregular: one half in quarters, of which one again so.
-void classify(classes& into, double parent, double rows, bool irregular, bool in_quarters, double capacity,
-              bool below = false) {
-    constexpr double row = 512 * 16;
-    const double bytes = rows * row;
-    const tier is = below ? tier::intra : bi_tier::tier_of(parent, bytes, capacity);
-    if (is == tier::inter) ++into.inter;
-    if (is == tier::intra) ++into.intra;
-    if (is == tier::leaf) {
-        ++into.leaves;
-        ++into.by_megabytes[bytes / static_cast<double>(mega)];
-    }
-    if (rows <= 8) return;
-    below = is != tier::inter;
-    if (!irregular) {
-        for (int i = 0; i < 2; ++i) classify(into, bytes, rows / 2, false, false, capacity, below);
-    } else if (!in_quarters) {
-        classify(into, bytes, rows / 2, true, true, capacity, below);
-        classify(into, bytes, rows / 2, true, false, capacity, below);
-    } else {
-        for (int i = 0; i < 4; ++i) classify(into, bytes, rows / 4, true, i == 2, capacity, below);
-    }
-}
-
-classes classes_of(double rows, bool irregular = false, double capacity = 6 * mega) {
-    classes c;
-    classify(c, 1e300, rows, irregular, false, capacity);
-    return c;
-}
-
-TEST(cab_classes, heat) {
-    EXPECT_EQ(classes_of(512), (classes{0, 1, 126, {{4, 1}}}));
-    EXPECT_EQ(classes_of(1024), (classes{1, 2, 252, {{4, 2}}}));
-    EXPECT_EQ(classes_of(2048), (classes{3, 4, 504, {{4, 4}}}));
-    EXPECT_EQ(classes_of(4096), (classes{7, 8, 1008, {{4, 8}}}));
-    EXPECT_EQ(classes_of(8192), (classes{15, 16, 2016, {{4, 16}}}));
-}
-
-TEST(cab_classes, irregular_heat) {
-    const auto without_intra = [](classes c) { return c.intra = 0, c; };
-    EXPECT_EQ(without_intra(classes_of(2048, true)), (classes{3, 6, 0, {{2, 4}, {4, 2}}}));
-    EXPECT_EQ(without_intra(classes_of(4096, true)), (classes{5, 10, 0, {{4, 6}, {2, 4}}}));
-    EXPECT_EQ(without_intra(classes_of(8192, true)), (classes{11, 20, 0, {{4, 12}, {2, 8}}}));
-}
+// ---- Eq. 3.5
 
 int subtrees_of(double bytes, double cache, double width, int wanted, int degree = 2) {
     if (bi_tier::is_subtree(bytes, cache, width, wanted)) return 1;
@@ -125,7 +73,7 @@ int subtrees_of(double bytes, double cache, double width, int wanted, int degree
     return sum;
 }
 
-TEST(cab_classes, at_least_a_subtree_for_each_socket) {
+TEST(cab_subtrees, at_least_a_subtree_for_each_socket) {
     const double total = 1024 * 512 * 16;
     EXPECT_EQ(subtrees_of(total, 6 * mega, 1, 0), 2); // the literal rule
     EXPECT_EQ(subtrees_of(total, 6 * mega, 1, 4), 4);
@@ -134,12 +82,6 @@ TEST(cab_classes, at_least_a_subtree_for_each_socket) {
     EXPECT_EQ(subtrees_of(100 * mega, 6 * mega, 1, 4), 32);
     EXPECT_EQ(subtrees_of(100 * mega, 0, 1, 4), 4); // an unknown cache
     EXPECT_EQ(subtrees_of(4 * mega, 6 * mega, 1, 0), 1);
-}
-
-TEST(cab_classes, what_is_as_large_as_the_cache_fits) {
-    EXPECT_EQ(bi_tier::tier_of(12, 6, 6), tier::leaf);
-    EXPECT_EQ(bi_tier::tier_of(6, 3, 6), tier::intra);
-    EXPECT_EQ(bi_tier::tier_of(6, 7, 6), tier::intra); // noise
 }
 
 TEST(cab_table, keeps_what_was_measured) {
@@ -445,6 +387,93 @@ TEST_F(cab, a_cpu_bound_program_is_stolen_at_random_after_its_first_iteration) {
         finish(0, main);
         EXPECT_EQ(scheduler->victims(3).size(), 2);
     }
+}
+
+// ---- the classes of 3.4.2.3, as spawns show them: what is above the boundary and at it is spawned
+// parent-first, what is below child-first
+
+struct classes {
+    int inter = 0, leaves = 0, intra = 0;
+    std::map<double, int> by_megabytes; ///< leaves
+    bool operator==(const classes&) const = default;
+};
+
+class cab_classes : public cab {
+protected:
+    enum class division : std::uint8_t {
+        halves,
+        irregular,   ///< one half in quarters, the other one irregular
+        in_quarters, ///< of which the third is in quarters, and the others are irregular
+    };
+
+    /// Heat of so many rows, and all below it. Worker 0 runs everything.
+    order heat(task& parent, double rows, division how, classes& into) {
+        constexpr double row = 512 * 16;
+        task& t = child_of(parent, static_cast<std::size_t>(rows * row));
+        const order spawned = scheduler->spawn(0, parent, t);
+        scheduler->started(0, t);
+        t.state_ = task_state::running;
+        order below = order::child_first;
+        const auto child = [&](double part, division as) { below = heat(t, rows / part, as, into); };
+        if (rows > 8) {
+            switch (how) {
+            case division::halves:
+                for (int i = 0; i < 2; ++i) child(2, division::halves);
+                break;
+            case division::irregular:
+                child(2, division::in_quarters);
+                child(2, division::irregular);
+                break;
+            case division::in_quarters:
+                for (int i = 0; i < 4; ++i) child(4, i == 2 ? division::in_quarters : division::irregular);
+                break;
+            }
+        }
+        if (spawned == order::child_first) {
+            ++into.intra;
+        } else if (below == order::child_first) {
+            ++into.leaves;
+            ++into.by_megabytes[rows * row / static_cast<double>(mega)];
+        } else {
+            ++into.inter;
+        }
+        return spawned;
+    }
+    classes of(double rows, division how = division::halves) {
+        attach("cab:mode=gto,cache=" + std::to_string(6 * mega) + ",subtrees=0,zone=reported");
+        classes c;
+        heat(root(), rows, how, c);
+        return c;
+    }
+};
+
+TEST_F(cab_classes, of_heat) {
+    EXPECT_EQ(of(1024), (classes{1, 2, 252, {{4, 2}}}));
+    EXPECT_EQ(of(2048), (classes{3, 4, 504, {{4, 4}}}));
+    EXPECT_EQ(of(4096), (classes{7, 8, 1008, {{4, 8}}}));
+    EXPECT_EQ(of(8192), (classes{15, 16, 2016, {{4, 16}}}));
+}
+
+TEST_F(cab_classes, of_a_program_that_fits_one_cache_there_are_none) {
+    EXPECT_EQ(of(512), (classes{0, 0, 127, {}})); // it would be one subtree, on one socket
+}
+
+TEST_F(cab_classes, of_irregular_heat) {
+    const auto without_intra = [](classes c) { return c.intra = 0, c; };
+    EXPECT_EQ(without_intra(of(2048, division::irregular)), (classes{3, 6, 0, {{2, 4}, {4, 2}}}));
+    EXPECT_EQ(without_intra(of(4096, division::irregular)), (classes{5, 10, 0, {{4, 6}, {2, 4}}}));
+    EXPECT_EQ(without_intra(of(8192, division::irregular)), (classes{11, 20, 0, {{4, 12}, {2, 8}}}));
+}
+
+TEST_F(cab_classes, what_is_as_large_as_the_cache_fits_and_below_a_subtree_no_size_counts) {
+    attach("cab:mode=gto,cache=6000,subtrees=0,zone=reported");
+    task& main = root();
+    task& top = offer(0, main, 12000);
+    start(0, top);
+    task& fits = offer(0, top, 6000);
+    start(0, fits);
+    EXPECT_EQ(scheduler->spawn(0, fits, child_of(fits, 3000)), order::child_first);
+    EXPECT_EQ(scheduler->spawn(0, fits, child_of(fits, 7000)), order::child_first); // noise
 }
 
 } // namespace
