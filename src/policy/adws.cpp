@@ -10,7 +10,7 @@ namespace {
 constexpr knob adws_knobs[] = {
     {"steal", "on", "on, off", "off: the map from tasks to workers follows from the hints alone"},
     {"hints", "given", "given, learned", "learned: what a task took the last time comes before its hint"},
-    {"zone", "lazy", "lazy, reported", "reported: every spawn is shown to the policy (for traces and tests)"},
+    zone_knob(),
 };
 
 } // namespace

@@ -77,8 +77,7 @@ constexpr knob cab_knobs[] = {
      "even: in the first iteration subtrees go to sockets by their position"},
     {"keep", "on", "on, off",
      "on: a subtree goes to the socket that last had the one at its place in the tree"},
-    {"zone", "lazy", "lazy, reported",
-     "reported: spawns below the boundary are shown, too (for traces and tests)"},
+    zone_knob("reported: spawns below the boundary are shown, too (for traces and tests)"),
 };
 
 enum class kind : std::uint8_t {

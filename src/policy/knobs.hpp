@@ -23,6 +23,13 @@ struct knob {
     std::string_view help; ///< one line
 };
 
+/// The knob of each policy that lets spawns be silent (order::lazy): whether it does is
+/// values.is("zone", "lazy").
+consteval knob
+zone_knob(std::string_view help = "reported: every spawn is shown to the policy (for traces and tests)") {
+    return {.key = "zone", .standard = "lazy", .allowed = "lazy, reported", .help = help};
+}
+
 /// The values of all knobs of one policy, checked: no getter fails on what a user wrote. Asking for a key
 /// that the table does not have, or for a value as what it is not, is a mistake of the policy and asserted.
 class knob_values {

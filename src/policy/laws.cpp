@@ -69,10 +69,10 @@ constexpr knob laws_knobs[] = {
     {"bytes", "0", "0..1000000000000000",
      "all data of a program without iterations, which is then packed, too; 0: it is not"},
     {"tasks", "16384", "64..1048576", "of an iteration that are profiled"},
-    {"zone", "lazy", "lazy, reported", "reported: every spawn is shown to the policy (for traces and tests)"},
+    zone_knob(),
 };
 constexpr knob laws_nc_knobs[] = {
-    {"zone", "lazy", "lazy, reported", "reported: every spawn is shown to the policy (for traces and tests)"},
+    zone_knob(),
 };
 
 class locality_aware final : public policy {

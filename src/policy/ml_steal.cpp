@@ -45,7 +45,7 @@ namespace weft::policies {
 namespace {
 
 constexpr knob ml_steal_knobs[] = {
-    {"zone", "lazy", "lazy, reported", "reported: every spawn is shown to the policy (for traces and tests)"},
+    zone_knob(),
 };
 
 class multi_level_stealing final : public policy {

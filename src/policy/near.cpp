@@ -27,7 +27,7 @@ namespace {
 
 constexpr knob near_knobs[] = {
     {"tries", "4", "1..1000", "failed looks in a row before the next wider distance is included"},
-    {"zone", "lazy", "lazy, reported", "reported: every spawn is shown to the policy (for traces and tests)"},
+    zone_knob(),
 };
 
 class nearest_first final : public policy {

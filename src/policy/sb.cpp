@@ -51,7 +51,7 @@ namespace {
 constexpr knob sb_knobs[] = {
     {"sigma", "50", "1..100", "percent of a cache that a task may fill to be anchored there"},
     {"mu", "20", "0..100", "percent of a cache that a strand takes at most"},
-    {"zone", "lazy", "lazy, reported", "reported: every spawn is shown to the policy (for traces and tests)"},
+    zone_knob(),
 };
 
 class space_bounded final : public policy {

@@ -14,7 +14,7 @@ namespace weft::policies {
 namespace {
 
 constexpr knob steal_knobs[] = {
-    {"zone", "lazy", "lazy, reported", "reported: every spawn is shown to the policy (for traces and tests)"},
+    zone_knob(),
 };
 
 class random_stealing final : public policy {
