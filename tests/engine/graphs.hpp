@@ -4,14 +4,15 @@
 
 #include "engine/support.hpp"
 
-#include <atomic>
+#include <cerrno>
 #include <fstream>
 #include <functional>
 #include <string>
+#include <system_error>
 #include <utility>
 #include <vector>
 
-#include <unistd.h>
+#include <sys/mman.h>
 
 /// What the tests of graphs, of the gate and of teams share.
 namespace weft::test::graphs {
@@ -68,12 +69,13 @@ inline void for_each(const std::function<void(const std::string& policy, const s
         }
 }
 
-/// The name of a new file with this text.
+/// The name of a new file with this text. The file is in memory: nothing of it is left, however the process
+/// ends.
 inline std::string file_with(const std::string& text) {
-    static std::atomic<int> count{0};
-    const std::string name = testing::TempDir() + "weft-graphs-" + std::to_string(::getpid()) + "-" +
-                             std::to_string(++count) + ".toml";
-    std::ofstream(name) << text;
+    const int file = ::memfd_create("weft-graphs", MFD_CLOEXEC);
+    const std::string name = "/proc/self/fd/" + std::to_string(file);
+    if (!(std::ofstream(name) << text << std::flush))
+        throw std::system_error(errno, std::generic_category(), name);
     return name;
 }
 

@@ -157,19 +157,13 @@ TEST(teams, of_a_domain_stay_in_it) {
 
 // Each place of two memory nodes, each node of two caches, each cache of two cores.
 TEST(teams, of_every_kind_of_place_stay_in_it) {
-    std::string machine = "name = 'places in places'\n[[core_class]]\nname = 'core'\nfrequency_mhz = 1000\n";
-    for (int node = 0; node < 4; ++node)
-        machine += "[[domain]]\npackage = " + std::to_string(node / 2) +
-                   "\nmemory_node = " + std::to_string(node) + "\ncores = 2\ncount = 2\n";
-    machine += "[[memory_node]]\ncount = 4\n";
-    const std::string file = file_with(machine);
     const std::pair<within, int> kinds[] = {
         {within::cache, 2}, {within::memory_node, 4}, {within::package, 8}, {within::machine, 16}};
     for (const auto& engine : engines)
         for (const std::string& policy : every_policy()) {
             SCOPED_TRACE(policy + " " + engine);
             runtime_options o = with(policy, 16, engine);
-            o.machine = file;
+            o.machine = WEFT_SOURCE_DIR "/tests/engine/places_in_places.toml";
             runtime rt(o);
             std::atomic<int> done{0}, wrong{0};
             graph dag;
