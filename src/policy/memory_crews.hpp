@@ -37,7 +37,7 @@ public:
         const task* runs = nullptr;
         unsigned turns = 0, looks = 0;
         unsigned failures = 0; // looks in a row that gave nothing
-        unsigned yields = 0;   // since the last call that looked at everything because of them
+        unsigned yields = 0;   // since it began a task, or looked elsewhere because of them
     };
 
     /// Allocates: for policy::attach.
@@ -94,12 +94,23 @@ public:
         of(w).runs = nullptr;
         count_running(w, -1);
     }
+    /// A task that yields goes behind the others; so does one that is preempted.
+    bool goes_behind(worker_id w, why reason) noexcept {
+        const bool yields = reason == why::yielded || reason == why::preempted;
+        if (yields) ++of(w).yields;
+        return yields;
+    }
+    /// The worker sees only tasks that yield, maybe to what is kept back: one look stops before them and lets
+    /// that in, too.
+    bool sees_only_yields(worker_id w) noexcept { return of(w).yields >= places::yields_to_look; }
+
     /// The worker has looked long enough to let in what is kept back from an idle crew. A last look has, but
     /// a worker that never sleeps has none.
     bool may_help(worker_id w, bool last_look) noexcept {
         return last_look || of(w).failures >= failures_to_help;
     }
     void looked(worker_id w, const task* got) noexcept {
+        if (sees_only_yields(w) || (got != nullptr && got->fresh())) of(w).yields = 0;
         if (got != nullptr) runs(w, *got);
         of(w).failures = got != nullptr ? 0 : of(w).failures + 1;
     }

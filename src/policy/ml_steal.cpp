@@ -72,20 +72,16 @@ public:
         if (reason == why::root) part.above = static_cast<std::int16_t>(leaf_);
         if (reason == why::exposed && t.fresh()) part.is_counted = false; // a copy, that nothing copies yet
         give_back(part);
-        const bool yields = reason == why::yielded || reason == why::preempted;
-        if (yields) ++crews_.of(w).yields;
+        const bool behind = crews_.goes_behind(w, reason);
         const int level = level_of(part);
         if (level == 0 || is_free(part)) return places_.put(w, t, reason);
-        return level == leaf_ ? put_small(w, t, part, yields) : put_large(w, t, part, level, yields);
+        return level == leaf_ ? put_small(w, t, part, behind) : put_large(w, t, part, level, behind);
     }
 
     pick next(worker_id w, bool last_look) override {
         if (is_flat_) return next_at_random(w, last_look);
         crews_.stops(w);
-        memory_crews::worker_part& me = crews_.of(w);
-        const bool only_yields = me.yields >= places::yields_to_look;
-        const pick got = choose(w, me, only_yields, last_look);
-        if (only_yields || (got.t != nullptr && got.t->fresh())) me.yields = 0;
+        const pick got = choose(w, crews_.of(w), crews_.sees_only_yields(w), last_look);
         crews_.looked(w, got.t);
         return got;
     }
@@ -256,25 +252,25 @@ private:
 
     // ---- where tasks are kept
 
-    placed put_small(worker_id w, task& t, const task_part& part, bool yields) {
+    placed put_small(worker_id w, task& t, const task_part& part, bool behind) {
         const int under = part.under, group = part.group; // once it is in a list it may run, and end
         if (!crews_.has(under, group, w)) {
             at(under, group).arrivals.push_back(&t);
             return crews_.for_any_of(under, group, place_of(under, group));
         }
         memory_crews::crew& own = crews_.alone(w);
-        (yields ? own.behind : own.tasks).push_back(&t);
+        (behind ? own.behind : own.tasks).push_back(&t);
         return crews_.for_any_of(under, group, w);
     }
 
-    placed put_large(worker_id w, task& t, const task_part& part, int level, bool yields) {
+    placed put_large(worker_id w, task& t, const task_part& part, int level, bool behind) {
         const int under = part.under, group = part.group;
         const int i = crews_.has(under, group, w)
                           ? groups().of_worker(level, w)
                           : groups().descendants(under, {group, group + 1}, level).first;
         memory_crews::crew& c = crews_.at(level, i);
         large_.add(1);
-        (yields ? c.behind : c.tasks).push_back(&t);
+        (behind ? c.behind : c.tasks).push_back(&t);
         context_->wake(crews_.at(under, group).who); // I4: which of them can take it now is not known
         return {place_of(level, i), {}};
     }

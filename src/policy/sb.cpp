@@ -80,15 +80,14 @@ public:
             return places_.put(w, t, reason);
         }
         if (reason == why::exposed && t.fresh()) part.is_anchored = false; // B2
-        const bool yields = reason == why::yielded || reason == why::preempted;
-        if (yields) ++crews_.of(w).yields;
+        const bool behind = crews_.goes_behind(w, reason);
         if (part.level == 0 && part.bytes == 0) return places_.put(w, t, reason);
         const int level = part.level, i = part.group; // once it is in a list it may run, and end
         const bool here = crews_.has(level, i, w), takes_room = part.bytes > 0;
         memory_crews::crew& c = here ? crews_.alone(w) : crews_.at(level, i);
         const place_id place = here ? w : places_.root_place() + 1 + crews_.number(level, i);
         if (takes_room) kept_.add(1);
-        (yields ? c.behind : c.tasks).push_back(&t);
+        (behind ? c.behind : c.tasks).push_back(&t);
         if (!takes_room || level == leaf_) return crews_.for_any_of(level, i, place);
         context_->wake(crews_.at(level, i).who); // B3: which of them have room is not known
         return {place, {}};
@@ -97,13 +96,8 @@ public:
     pick next(worker_id w, bool last_look) override {
         if (is_flat_) return next_at_random(w, last_look);
         leaves(w);
-        memory_crews::worker_part& me = crews_.of(w);
-        const bool only_yields = me.yields >= places::yields_to_look;
-        const pick got = choose(w, me, only_yields, last_look);
-        if (only_yields || (got.t != nullptr && got.t->fresh())) me.yields = 0;
-        if (got.t != nullptr) {
-            if (got.t->data<task_part>().waits) takes(w, *got.t, room::as_it_is); // a root
-        }
+        const pick got = choose(w, crews_.of(w), crews_.sees_only_yields(w), last_look);
+        if (got.t != nullptr && got.t->data<task_part>().waits) takes(w, *got.t, room::as_it_is); // a root
         crews_.looked(w, got.t);
         return got;
     }
