@@ -12,6 +12,9 @@
 
 #include <algorithm>
 #include <array>
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -281,6 +284,83 @@ TEST(graph_policy, socket_goes_by_priority_and_children_stay_on_their_parents_no
             EXPECT_TRUE(std::ranges::is_sorted(of_node, std::greater<>()));
         }
     }
+}
+
+// ---- the policy that balances graphs
+
+/// Every sixteenth of 64 tasks takes ten times as long as the others. The first run deals them out in turn,
+/// so that all of these lie on one worker; later ones leave a worker to each of them.
+TEST(graph_policy, numalb_balances_a_graph_by_its_last_run) {
+    runtime_options o;
+    o.engine = "model";
+    o.machine = WEFT_SOURCE_DIR "/machines/opteron-8380-4x4.toml";
+    o.policy = "numalb";
+    o.seed = 1;
+    runtime rt(o);
+    std::array<int, 64> ran{};
+    std::array<worker_id, 64> worker{};
+    graph dag;
+    for (std::size_t i = 0; i < ran.size(); ++i)
+        dag.add([&, i] {
+            ++ran[i];
+            worker[i] = this_task::worker();
+            cost(i % 16 == 0 ? 100'000 : 10'000);
+        });
+    double first = 0;
+    for (int run = 0; run < 3; ++run) {
+        rt.run([&] { dag.run(); });
+        for (const int times : ran) EXPECT_EQ(times, run + 1);
+        const double seconds = rt.stats().seconds;
+        if (run == 0) {
+            first = seconds;
+            continue;
+        }
+        EXPECT_LT(seconds, 0.7 * first) << run;
+        std::set<worker_id> of_long, of_both;
+        for (std::size_t i = 0; i < ran.size(); i += 16) of_long.insert(worker[i]);
+        EXPECT_EQ(of_long.size(), 4U) << run;
+        for (std::size_t i = 0; i < ran.size(); ++i)
+            if (i % 16 != 0 && of_long.contains(worker[i])) of_both.insert(worker[i]);
+        EXPECT_TRUE(of_both.empty()) << run;
+    }
+}
+
+/// One of them is balanced at a time, and of the largest not all tasks are.
+TEST(graph_policy, numalb_runs_every_task_of_graphs_that_run_beside_each_other) {
+    WEFT_SEEDED;
+    runtime_options o = test::setup{"numalb:tasks=50", 4}.options();
+    o.machine = "pack:2 [numa] l3:1 core:2 pu:1";
+    runtime rt(o);
+    constexpr int runs = 20;
+    std::mt19937 random(static_cast<std::uint32_t>(test::seed));
+    std::array<graph, 3> graphs;
+    std::array<std::vector<std::atomic<int>>, 3> ran{std::vector<std::atomic<int>>(20),
+                                                     std::vector<std::atomic<int>>(50),
+                                                     std::vector<std::atomic<int>>(80)};
+    std::atomic<int> too_early{0};
+    for (std::size_t g = 0; g < graphs.size(); ++g) {
+        std::vector<graph_task> tasks;
+        for (std::size_t i = 0; i < ran[g].size(); ++i) {
+            const std::size_t before = i == 0 ? 0 : random() % i;
+            const auto body = [&, g, i, before] {
+                const int now = ++ran[g][i];
+                if (i > 0 && ran[g][before] != now) ++too_early;
+                join([] {}, [] {});
+            };
+            tasks.push_back(i == 0 ? graphs[g].add(body) : graphs[g].add(body, after(tasks[before])));
+        }
+    }
+    rt.run([&] {
+        const auto again = [&](std::size_t g) {
+            return [&, g] {
+                for (int run = 0; run < runs; ++run) graphs[g].run();
+            };
+        };
+        parallel_invoke(again(0), again(1), again(2));
+    });
+    EXPECT_EQ(too_early, 0);
+    for (const auto& of_graph : ran)
+        for (const auto& times : of_graph) EXPECT_EQ(times, runs);
 }
 
 } // namespace
