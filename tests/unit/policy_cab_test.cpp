@@ -197,6 +197,23 @@ TEST_F(cab, a_socket_works_on_one_subtree_at_a_time) {
     start(0, c);
 }
 
+TEST_F(cab, a_subtree_that_was_cancelled_before_it_began_ends_none) {
+    attach("cab:boundary=1");
+    task& main = root();
+    task& a = offer(0, main);
+    task& b = offer(0, main);
+    task& c = offer(0, main);
+    start(0, a);
+    usage cancelled;
+    cancelled.cancelled = true;
+    EXPECT_EQ(scheduler->next(2, true).t, &b);
+    context->woken.clear();
+    scheduler->finished(2, b, cancelled);
+    EXPECT_TRUE(context->woken.empty());
+    EXPECT_EQ(scheduler->next(0, true).t, nullptr); // `a` has not ended
+    start(2, c);
+}
+
 TEST_F(cab, a_task_above_the_boundary_is_taken_by_a_busy_socket) {
     attach("cab:boundary=2");
     task& main = root();
