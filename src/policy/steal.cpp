@@ -35,7 +35,7 @@ public:
         if (victim < 0) return {};
         if (last_look) return places_.look_everywhere(w, victim);
         const places::look_result found = places_.look(victim);
-        return {found.t, victim, found.t == nullptr && !found.lost};
+        return {found.t, victim, found.t == nullptr && !found.lost && lazy_};
     }
 
     // Inactive workers too: whatever they still hold is found.

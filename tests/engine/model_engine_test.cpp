@@ -160,6 +160,18 @@ TEST(model_engine, workers_that_never_sleep_find_work_and_let_the_program_end) {
     }
 }
 
+TEST(model_engine, what_is_dealt_to_a_worker_that_waits_for_an_answer_begins_at_once) {
+    // A little later than its neighbour a worker begins to look, and asks that one, which has begun its own
+    // piece and answers no sooner than it ends.
+    constexpr int sweeps = 10, piece = 36'000;
+    const test::cores on{.cores_per_domain = 8, .cost = test::runtime_cost::usual};
+    modelled with(make_policy("static"), on.build(), 1, engine::for_ever);
+    const time_ns took = with.run([] {
+        for (int sweep = 0; sweep < sweeps; ++sweep) parallel_for(0, 8, [](int) { cost(piece); });
+    });
+    EXPECT_LT(took, sweeps * (piece + 3'000));
+}
+
 TEST(model_engine, looking_for_work_takes_time_even_where_it_is_free) {
     modelled m(make_policy("steal"), equal_cores(4), 1, 50);
     EXPECT_EQ(m.run([] { cost(1000); }), 1000);

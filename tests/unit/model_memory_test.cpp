@@ -143,20 +143,20 @@ TEST(modelled_cache, does_what_a_plain_list_does) {
     }
 }
 
-// A loop over `blocks` blocks through a cache of `places`: the part of a round that it finds, after some
+// A loop over `of` blocks through a cache of `places`: the part of a round that it finds, after some
 // rounds.
-double found_in_a_loop(int places, int blocks, replacement rule, std::uint32_t seed) {
+double found_in_a_loop(int places, int of, replacement rule, std::uint32_t seed) {
     constexpr sectors whole = 1;
     modelled_cache cache(places, rule, seed);
     constexpr int rounds = 60, first_counted = 20;
     int found = 0;
     for (int round = 0; round < rounds; ++round)
-        for (int b = 0; b < blocks; ++b)
+        for (int b = 0; b < of; ++b)
             if (cache.use(static_cast<block_id>(b)))
                 found += round >= first_counted;
             else
                 cache.insert(static_cast<block_id>(b), whole, [](block_id) {});
-    return found / static_cast<double>(blocks * (rounds - first_counted));
+    return found / static_cast<double>(of * (rounds - first_counted));
 }
 
 TEST(modelled_cache, at_random_a_loop_over_more_than_it_holds_finds_a_part) {
@@ -164,11 +164,11 @@ TEST(modelled_cache, at_random_a_loop_over_more_than_it_holds_finds_a_part) {
         // Of n places, a block outlives the m misses of a round with (1 - 1/n)^m: h = exp(-(1 - h) times).
         double expected = 0;
         for (int i = 0; i < 1000; ++i) expected = std::exp(-(1 - expected) * times);
-        const int blocks = static_cast<int>(400 * times);
+        const int some = static_cast<int>(400 * times);
         for (std::uint32_t seed = 1; seed <= 3; ++seed)
-            EXPECT_NEAR(found_in_a_loop(400, blocks, replacement::random, seed), expected, .02)
+            EXPECT_NEAR(found_in_a_loop(400, some, replacement::random, seed), expected, .02)
                 << times << " times its size, seed " << seed;
-        EXPECT_EQ(found_in_a_loop(400, blocks, replacement::lru, 1), 0);
+        EXPECT_EQ(found_in_a_loop(400, some, replacement::lru, 1), 0);
     }
     EXPECT_EQ(found_in_a_loop(400, 400, replacement::random, 1), 1) << "nothing leaves while there is room";
 }

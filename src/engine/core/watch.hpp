@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <atomic>
 #include <cstdint>
+#include <optional>
 
 namespace weft::engine {
 
@@ -39,9 +40,10 @@ struct watch {
         return w < active_count.load(std::memory_order_relaxed); // resize() wakes whom it concerns
     }
 
-    /// Something was placed that `who` may run; `near` has placed it.
-    void announce(workers who, worker_id near) noexcept {
-        if (who.empty()) return;
+    /// Something was placed that `who` may run; `near` has placed it. The searching worker that it was left
+    /// to, if there is one: it is not to go on waiting for an answer.
+    std::optional<std::uint32_t> announce(workers who, worker_id near) noexcept {
+        if (who.empty()) return std::nullopt;
         // The place was written before; a worker that parks inserts itself before its last look, with a fence
         // on either side.
         Sync::fence(std::memory_order_seq_cst);
@@ -51,9 +53,10 @@ struct watch {
             // has stopped searching by now, it may have looked at what it owes before this was added.
             owe(*searcher, who);
             Sync::fence(std::memory_order_seq_cst); // pairs with the erasure in stop_searching()
-            if (searching.contains(*searcher)) return;
+            if (searching.contains(*searcher)) return searcher;
         }
         wake_one(who, near);
+        return std::nullopt;
     }
 
     /// A worker that has found something: what was announced while it searched, and left to it, is owed here.

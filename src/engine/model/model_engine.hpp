@@ -87,7 +87,8 @@ struct model_engine final : engine, limited_context {
     static arena_watch<model_worker> watching(arena& a) noexcept { return arena_watch<model_worker>(a); }
     void wake_in(arena&, workers) override;
     void summon(arena&, const std::vector<int>& by_cell) override;
-    void announce_in(arena& a, workers who) override { watching(a)->announce(who, 0); }
+    void announce_in(arena& a, workers who) override { announce_in(a, who, 0); }
+    void announce_in(arena&, workers who, worker_id near);
     void leave_watch(worker& w) noexcept override { watching(w.in())->leave(w.local); }
     void await_team(worker&) override;
     void call(worker&) noexcept override;

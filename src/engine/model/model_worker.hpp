@@ -36,6 +36,7 @@ struct model_worker : worker {
         nullptr;                  ///< an entry on its way to this worker, which its owner may still take back
     int answered_by = 0;          ///< whose it is
     model_worker* asks = nullptr; ///< who has not answered yet
+    bool is_told = false;         ///< something was announced that was left to it, since its last look
     event_queue::number deadline = 0;     ///< of that answer
     const char* waits_for_what = nullptr; ///< the running task is about to
     const void* waits_for_which = nullptr;

@@ -62,6 +62,7 @@ task* model_engine::find_work(model_worker& w) {
                 continue;
             }
         }
+        w.is_told = false;
         pick p = look(w, false, activity::search);
         t = p.t;
         if (!t && p.ask) t = ask(w, fellow(w.in(), p.from));
@@ -164,6 +165,7 @@ task* model_engine::ask(model_worker& w, model_worker& victim) {
 
 void model_engine::wait_for_answer(model_worker& w, model_worker& victim) {
     const auto until = static_cast<time_ns>(on.charges().exposure + on.charges().signal);
+    if (w.is_told) return;
     if (until > 0) {
         victim.askers.insert(rank(w.id));
         w.asks = &victim;
@@ -172,7 +174,7 @@ void model_engine::wait_for_answer(model_worker& w, model_worker& victim) {
         block(w);
         turn(w, activity::search);
         victim.askers.erase(rank(w.id));
-        if (!std::exchange(w.asks, nullptr)) return; // answered, or refused
+        if (!std::exchange(w.asks, nullptr)) return; // answered, refused, or told of something else
     }
     // It was interrupted.
     if (victim.working && &victim.in() == &w.in()) hand_out(victim, w);
@@ -291,7 +293,15 @@ void model_engine::announce(worker& w, const placed& p) {
     auto& self = static_cast<model_worker&>(w);
     const arena& in = w.in();
     self.debt += p.at >= in.size() ? on.charges().lock : p.at != w.local ? way(w, fellow(in, p.at)) : 0;
-    watching(w.in())->announce(p.who, p.near < 0 ? w.local : p.near);
+    announce_in(w.in(), p.who, p.near < 0 ? w.local : p.near);
+}
+
+void model_engine::announce_in(arena& a, workers who, worker_id near) {
+    const auto left_to = watching(a)->announce(who, near);
+    if (!left_to) return;
+    model_worker& searcher = fellow(a, static_cast<worker_id>(*left_to));
+    searcher.is_told = true;
+    if (searcher.asks) end_wait(searcher);
 }
 
 void model_engine::wake_in(arena& a, workers who) {

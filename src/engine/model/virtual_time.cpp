@@ -296,7 +296,7 @@ void model_engine::submit(task& t, why reason) {
         if (reason == why::root) ++open_roots;
         arena& to = *t.arena_;
         to.inbox.push(&t);
-        watching(to)->announce(to.all(), w && &w->in() == &to ? w->local : 0);
+        announce_in(to, to.all(), w && &w->in() == &to ? w->local : 0);
         return;
     }
     const std::lock_guard lock(arriving);

@@ -80,6 +80,7 @@ task* thread_engine::find_work(thread_worker& w) {
     note(w, trace::kind::search);
     w.in().searching.insert(rank(w.local));
     task* t = nullptr;
+    std::uint64_t owed = 0; // before the last look
     for (auto since = clock::now(); !t && !is_stopping();) {
         if (w.in().calls_anybody() && follow_call(w)) [[unlikely]] {
             t = std::exchange(w.share, nullptr);
@@ -102,10 +103,11 @@ task* thread_engine::find_work(thread_worker& w) {
                 auto& victim = fellow(w, p.from);
                 if (&victim != &w && victim.working.load(std::memory_order_relaxed) &&
                     victim.arena_now.load(std::memory_order_relaxed) == &w.in()) // a hint: the slot decides
-                    t = ask_and_wait(w, victim);
+                    t = ask_and_wait(w, victim, owed);
                 if (t) break;
             }
             if (is_called(w)) break;
+            owed = w.owed.load(std::memory_order_relaxed);
             p = next_task(w, false);
             if (p.t) {
                 t = p.t;
@@ -160,7 +162,7 @@ task* thread_engine::receive(thread_worker& w, impl::frame* entry) {
     return mine;
 }
 
-task* thread_engine::ask_and_wait(thread_worker& w, thread_worker& victim) {
+task* thread_engine::ask_and_wait(thread_worker& w, thread_worker& victim, std::uint64_t owed) {
     const auto refused = victim.refusals.load(std::memory_order_acquire); // pairs with the adds of the victim
     ask(w, victim);
     const auto began = clock::now();
@@ -170,7 +172,8 @@ task* thread_engine::ask_and_wait(thread_worker& w, thread_worker& victim) {
             if (impl::frame* f = w.slot.take()) return receive(w, f);
         if (w.slot.is_idle()) break; // answered, and taken back by its owner
         if (victim.refusals.load(std::memory_order_acquire) != refused || !w.in().inbox.empty() ||
-            is_called(w) || stopping.load(std::memory_order_relaxed))
+            is_called(w) || stopping.load(std::memory_order_relaxed) ||
+            w.owed.load(std::memory_order_relaxed) != owed) // a hint: it looks then
             break;
         rest();
         if (spins % looks_a_clock == looks_a_clock - 1) {

@@ -92,7 +92,8 @@ struct thread_engine final : engine, limited_context {
 
     // search.cpp
     task* find_work(thread_worker&);
-    task* ask_and_wait(thread_worker&, thread_worker& victim);
+    /// `owed`: by `w`, before its last look. If that changes, there is something to look at.
+    task* ask_and_wait(thread_worker& w, thread_worker& victim, std::uint64_t owed);
     task* park(thread_worker&);
     task* receive(thread_worker&, impl::frame*);
     void collect(thread_worker&); ///< what came from outside and by mail
