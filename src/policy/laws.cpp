@@ -498,7 +498,8 @@ private:
         }
         if (victim < 0) return {};
         const places::look_result found = places_.look(victim);
-        const bool may_ask = !allocating || near.contains(victim);
+        const bool may_ask =
+            settings_.lazy && (!allocating || near.contains(victim)); // else nothing is hidden
         return {found.t, victim, may_ask && found.t == nullptr && !found.lost};
     }
 
