@@ -89,6 +89,13 @@ enum class kind : std::uint8_t {
     plain,    ///< of a program that its first iteration has shown to be CPU-bound: by chance
 };
 
+/// What the tasks of a group have come to where they are measured. They add it here and not to their parent:
+/// a group may be somebody else's, and then its owner, who was the first to add a task, may end before them.
+struct group_part {
+    queue::cell<std::uint64_t> sum, instructions, cpu_bound; ///< as in part
+    bool owner_waits;                                        ///< so it is there at the end
+};
+
 struct part {         ///< of a task's bytes. Never changed while the task is silent: frames are copies
     const task* self; ///< leaf: that makes its socket busy; plain root; a copy is of somebody else
     double soid;      ///< size of involved data; 0: unknown
@@ -136,6 +143,7 @@ public:
         if (set_.mode == partition::profile) measured_ = std::make_unique<id_table>();
         if (set_.keep && !random_) kept_ = std::make_unique<id_table>();
         return {.task_bytes = sizeof(part),
+                .group_bytes = sizeof(group_part),
                 .lazy = random_ && set_.lazy,
                 .own_misses = set_.mode == partition::profile,
                 .identity = set_.mode == partition::profile,
@@ -232,12 +240,27 @@ public:
 
     void finished(worker_id, task& t, const usage& used) override {
         part& own = t.data<part>();
-        if (own.is == kind::measured && !used.cancelled) return add_to_parent(t, own, used);
+        if (own.is == kind::measured && !used.cancelled) return add_to_group(t, own, used);
         if (own.is == kind::plain && own.self == &t) return count_plain(-1);
         if (own.is != kind::leaf || own.self != &t) return;
         one_socket& s = at(own.socket - 1);
         s.unfinished.add(-1);
         context_->wake({s.crew.first, s.crew.first + 1}); // with a fence: it sees the count, or is woken
+    }
+
+    after_wait group_wait(worker_id, task& t, group& g) override {
+        if (set_.mode == partition::profile) g.data<group_part>().owner_waits = g.owner() == &t;
+        return after_wait::stay;
+    }
+
+    void group_end(worker_id, task& owner, group& g) override {
+        if (set_.mode != partition::profile) return;
+        const auto& its = g.data<group_part>(); // its tasks have ended
+        if (!its.owner_waits) return;
+        part& up = owner.data<part>();
+        up.sum.add(its.sum.load_relaxed());
+        up.instructions.add(its.instructions.load_relaxed());
+        up.cpu_bound.add(its.cpu_bound.load_relaxed());
     }
 
     void iteration(worker_id, task& root, int) override {
@@ -500,14 +523,13 @@ private:
     }
 
     /// Eq. 3.6. Where nothing was counted, leaves are taken to touch what they declare.
-    void add_to_parent(task& t, part& own, const usage& used) noexcept {
+    void add_to_group(task& t, part& own, const usage& used) noexcept {
         const std::uint64_t below = own.sum.load_relaxed(); // its children have ended
         std::uint64_t alone = used.misses.value_or(0) * line_bytes;
         if (below + alone == 0) alone = t.hint().bytes;
         measured_->insert(t.id(), below + alone);
-        // The parent of a child of somebody else's group may have ended.
-        if (t.in() == nullptr || t.in()->owner() != t.parent()) return;
-        part& up = t.parent()->data<part>();
+        if (t.in() == nullptr || t.parent() == nullptr) return; // of no group that begins
+        auto& up = t.in()->data<group_part>();
         up.sum.add(below + alone);
         const std::uint64_t computed = used.instructions.value_or(0);
         const bool cpu_bound = weft::is_cpu_bound(alone / line_bytes, computed, set_.misses_per_instruction);

@@ -10,6 +10,7 @@
 
 #include <gtest/gtest.h>
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
@@ -112,6 +113,10 @@ protected:
         task t{};
         alignas(std::max_align_t) std::byte bytes[max_task_bytes]{}; ///< right behind it
     };
+    struct group_record {
+        group g{};
+        alignas(std::max_align_t) std::byte bytes[64]{};
+    };
     task& root() {
         task& t = tasks.emplace_back().t;
         scheduler->ready(0, t, why::root);
@@ -125,8 +130,10 @@ protected:
         t.parent_ = &parent;
         t.level_ = parent.level_ + 1;
         t.hint_.bytes = bytes;
-        group& g = groups.emplace_back();
+        group_record& of = groups.emplace_back();
+        group& g = of.g;
         g.owner_ = &parent;
+        g.data_ = of.bytes;
         t.group_ = &g;
         t.id_ = ids++;
         return t;
@@ -144,13 +151,19 @@ protected:
         t.state_ = task_state::running;
     }
     void finish(worker_id w, task& t) { scheduler->finished(w, t, {}); }
+    /// Its parent waits for it.
+    void finish_in_group(worker_id w, task& t, const usage& used) {
+        scheduler->group_wait(w, *t.parent_, *t.group_);
+        scheduler->finished(w, t, used);
+        scheduler->group_end(w, *t.parent_, *t.group_);
+    }
 
     const machine on = load_synthetic("pack:2 [numa] l3:1 core:2 pu:1");
     std::unique_ptr<fake_context> context;
     std::unique_ptr<policy> scheduler;
     requirements need;
     std::deque<record> tasks;
-    std::deque<group> groups;
+    std::deque<group_record> groups;
     placed last;
     std::uint64_t ids = 100;
 };
@@ -344,15 +357,33 @@ TEST_F(cab, the_second_iteration_knows_what_the_first_measured) {
             EXPECT_EQ(below, k == 0 ? order::parent_first : order::lazy);
             usage used;
             used.misses = 500 * (1 + static_cast<std::uint64_t>(i)); // 32000 and 64000 bytes
-            scheduler->finished(0, half, used);
+            finish_in_group(0, half, used);
         }
         usage used;
         used.misses = 0;
-        scheduler->finished(0, top, used);
+        finish_in_group(0, top, used);
     };
     run(0);
     scheduler->iteration(0, main, 1);
     run(1);
+}
+
+/// The owner of a group is who was the first to add a task. It may end before the others, and nothing may be
+/// written to it then.
+TEST_F(cab, what_a_strangers_group_has_measured_goes_nowhere) {
+    attach("cab:mode=profile,cache=64000,subtrees=0");
+    task& main = root();
+    scheduler->iteration(0, main, 0);
+    task& adder = offer(0, main);
+    task& child = offer(0, adder);
+    usage used;
+    used.misses = 500;
+    const auto before = std::to_array(tasks[1].bytes);
+    ASSERT_EQ(&tasks[1].t, &adder);
+    scheduler->group_wait(0, main, *child.group_);
+    scheduler->finished(0, child, used);
+    scheduler->group_end(0, adder, *child.group_);
+    EXPECT_EQ(std::to_array(tasks[1].bytes), before);
 }
 
 /// Two leaves of 2 misses each, and a threshold of one in a thousand instructions.
@@ -373,12 +404,12 @@ TEST_F(cab, a_cpu_bound_program_is_stolen_at_random_after_its_first_iteration) {
             usage used;
             used.misses = 2;
             if (instructions > 0) used.instructions = instructions;
-            scheduler->finished(0, leaf, used);
+            finish_in_group(0, leaf, used);
         }
         usage divided;
         divided.misses = 0;
         if (instructions > 0) divided.instructions = 10;
-        scheduler->finished(0, top, divided);
+        finish_in_group(0, top, divided);
         EXPECT_EQ(scheduler->victims(3).size(), 2);
 
         for (int k = 1; k < 3; ++k) {
