@@ -116,11 +116,12 @@ task* thread_engine::find_work(thread_worker& w) {
             }
             rest();
         }
+        if (t) break;
         const auto looked_for = clock::now() - since;
-        if (!t && looked_for >= std::min<std::chrono::nanoseconds>(options.patience, busy_for) &&
+        if (looked_for >= std::min<std::chrono::nanoseconds>(options.patience, busy_for) &&
             fibers.trim(stacks_a_look))
             continue;
-        if (!t && looked_for >= options.patience && !is_called(w)) {
+        if (looked_for >= options.patience && !is_called(w)) {
             w.in().searching.erase(rank(w.local));
             t = park(w);
             w.in().searching.insert(rank(w.local));
