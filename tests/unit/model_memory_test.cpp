@@ -180,6 +180,12 @@ TEST(modelled_cache, what_came_last_stays_while_there_is_anything_else) {
             cache.insert(b, 1, [](block_id) {});
             ASSERT_EQ(cache.find(b), 1U) << "seed " << seed;
         }
+        const auto oldest = [&] {
+            for (block_id b = 0;; ++b)
+                if (cache.find(b)) return b;
+        }();
+        cache.insert(oldest, 2, [](block_id) {});
+        ASSERT_EQ(cache.find(oldest), 3U) << "seed " << seed;
     }
 }
 
