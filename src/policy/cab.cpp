@@ -143,7 +143,8 @@ public:
         if (set_.mode == partition::profile) measured_ = std::make_unique<id_table>();
         if (set_.keep && !random_) kept_ = std::make_unique<id_table>();
         return {.task_bytes = sizeof(part),
-                .group_bytes = sizeof(group_part),
+                .group_bytes =
+                    set_.mode == partition::profile ? std::uint16_t{sizeof(group_part)} : std::uint16_t{0},
                 .lazy = random_ && set_.lazy,
                 .own_misses = set_.mode == partition::profile,
                 .identity = set_.mode == partition::profile,

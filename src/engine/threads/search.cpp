@@ -11,10 +11,9 @@ namespace weft::engine {
 namespace {
 
 using clock = std::chrono::steady_clock;
-constexpr int looks_a_clock = 16; ///< looks between two readings of the clock
-constexpr auto busy_for =
-    std::chrono::milliseconds(1);        ///< after that a worker is idle even if it never sleeps
-constexpr std::size_t stacks_a_look = 8; ///< unmapped between two looks: less than 0.1 ms
+constexpr int looks_a_clock = 16;                ///< looks between two readings of the clock
+constexpr std::chrono::milliseconds busy_for{1}; ///< then a worker is idle even if it never sleeps
+constexpr std::size_t stacks_a_look = 8;         ///< unmapped between two looks: less than 0.1 ms
 
 /// Places up to the last rank are the workers' own; a root, say, is not stolen.
 void count_steal(thread_worker& w, const pick& p) noexcept {
