@@ -31,7 +31,8 @@ counts = {"tasks": 1, "steals": 3, "exposures": 0}
 run = {"engine": e["WEFT_ENGINE"], "machine": e["WEFT_MACHINE"], "policy": e["WEFT_POLICY"], "seconds": seconds,
        "events": 5, "costs": "declared", "worker_seconds": worker, "workers": [worker | counts],
        "caches": [{"level": n, "accesses": 10, "misses": n - 1} for n in (1, 2, 3)],
-       "memory_nodes": [{"local_bytes": 7, "remote_bytes": 4}, {"local_bytes": 5, "remote_bytes": 1}]}
+       "memory_nodes": [{"local_bytes": 7, "remote_bytes": 4, "forwarded_bytes": 6},
+                        {"local_bytes": 5, "remote_bytes": 1, "forwarded_bytes": 2}]}
 with open(e["WEFT_REPORT"].replace("%p", str(os.getpid())), "w") as file:
     json.dump({"runs": [run | {"seconds": 1000}, run], "runs_ended": 2}, file)
 """
@@ -81,6 +82,7 @@ def test_figures_and_verdicts(folder: Path) -> None:
         + claim("unbound", "{ at_least = 3 }")
         + claim("sign", '"less"', 'says = "a little less"')
         + claim("same", '"same"', 'metric = "l3_misses"')
+        + claim("forwarded", '"same"', 'metric = "forwarded_bytes"')
         + claim("speedup", "2.5", 'measure = "speedup"')
         + claim("ratio", "0.5", 'measure = "ratio"')
         + claim("alone", "20", 'measure = "speedup"\nbaseline = { policy = "fast", workers = 1 }'),
@@ -95,6 +97,7 @@ def test_figures_and_verdicts(folder: Path) -> None:
         "unbound": ("at least +3.0 %", "-50.0 %", "does not hold"),
         "sign": ("a little less", "-50.0 %", "agrees"),
         "same": ("same", "+0.0 %", "agrees"),
+        "forwarded": ("same", "+0.0 %", "agrees"),
         "speedup": ("2.50x", "2.00x", "within 1.5x"),
         "ratio": ("0.50x", "0.50x", "within 1.5x"),
         "alone": ("20.00x", "10.00x", "same sign"),

@@ -285,6 +285,64 @@ TEST(numa_memory, a_write_takes_the_block_out_of_all_other_caches) {
     EXPECT_EQ(t.shared_ns(), 200.0 + 320);
 }
 
+TEST(numa_memory, what_was_written_comes_from_the_cache_that_has_it) {
+    const machine m = two_by_two();
+    numa_memory data(m);
+    transfer t;
+    data.bind(at(k), k, 0);
+    data.touch(2, at(k), k, true, t);
+    t.clear();
+    data.touch(3, at(k), k, false, t);
+    EXPECT_EQ(t.shared_ns(), 40.0 + 32) << "under the common cache";
+    t.clear();
+    data.touch(0, at(k), k, false, t);
+    EXPECT_EQ(t.shared_ns(), 200.0 + 320) << "its home is near, but the cache is far";
+    EXPECT_EQ(data.of_node(1).forwarded, k);
+    EXPECT_EQ(data.of_worker(0).memory.forwarded, k);
+    EXPECT_EQ(data.of_node(0).local, k) << "memory was read, too";
+    EXPECT_EQ(data.of_node(1).local + data.of_node(1).remote, 0U);
+    // What was only read comes from memory.
+    t.clear();
+    data.bind(at(2 * k), k, 0);
+    data.touch(2, at(2 * k), k, false, t);
+    t.clear();
+    data.touch(0, at(2 * k), k, false, t);
+    EXPECT_EQ(t.shared_ns(), 100.0 + 160);
+    EXPECT_EQ(data.of_node(1).forwarded, k);
+}
+
+TEST(numa_memory, what_a_neighbour_has_written_and_the_common_cache_has_not_costs_a_hit_there) {
+    const machine m = two_by_two();
+    numa_memory data(m);
+    transfer t;
+    data.touch(1, at(k), k, true, t);
+    for (std::size_t i = 100; i < 140; ++i) data.touch(0, at(i * k), k, false, t); // more than that cache
+    t.clear();
+    data.touch(0, at(k), k, false, t);
+    EXPECT_EQ(t.shared_ns(), 40.0 + 32);
+    EXPECT_EQ(data.of_node(0).forwarded, k);
+}
+
+TEST(numa_memory, a_link_is_used_in_the_direction_of_the_data) {
+    const machine m = two_by_two();
+    numa_memory data(m);
+    data.bind(at(0), 100 * k, 0);
+    const auto links = [&](int rank, std::size_t block, bool writes) {
+        transfer t;
+        data.touch(rank, at(block * k), k, writes, t);
+        std::vector<int> used;
+        for (const auto& u : t.uses)
+            if (u.resource == 2 || u.resource == 3) used.push_back(u.resource); // the nodes come first
+        return used;
+    };
+    EXPECT_EQ(links(0, 1, true), std::vector<int>{}) << "from near memory";
+    EXPECT_EQ(links(2, 1, false), std::vector{3}) << "from the other node's cache";
+    EXPECT_EQ(links(2, 2, true), std::vector{3}) << "from the other node's memory";
+    std::vector<int> back;
+    for (std::size_t i = 10; i < 60 && back.size() < 2; ++i) back = links(2, i, false);
+    EXPECT_EQ(back, (std::vector{3, 2})) << "and what was written goes the other way";
+}
+
 TEST(numa_memory, what_was_written_goes_home_when_it_leaves_the_last_cache) {
     const machine m = two_by_two();
     numa_memory data(m);

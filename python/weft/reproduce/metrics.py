@@ -30,6 +30,7 @@ METRICS: Mapping[str, Callable[[Fields], float]] = {
     "l3_misses": _misses(3),
     "local_bytes": _bytes("local_bytes"),
     "remote_bytes": _bytes("remote_bytes"),
+    "forwarded_bytes": _bytes("forwarded_bytes"),
     # Of the node whose own cores get the least from it.
     "least_local_bytes": lambda run: float(min((n["local_bytes"] for n in run["memory_nodes"]), default=0)),
     "steals": lambda run: float(sum(w["steals"] for w in run["workers"])),

@@ -63,6 +63,7 @@ numa_memory::numa_memory(const machine& m, std::uint64_t seed)
              .level = c.level,
              .shared = shared,
              .inclusive = c.inclusive,
+             .node = m.memory_node_of(c.shared_by.first),
              .resource = shared ? resource(c.shared_bandwidth_gbps) : unknown});
     }
     set_words_ = std::max<std::size_t>(1, (caches_.size() + 63) / 64);
@@ -131,14 +132,7 @@ void numa_memory::access(int rank, block_id b, sectors touched, bool writes, tra
         const sectors here = c.held.use(b) & wanted;
         level_count& seen = workers_[at(rank)].levels[at(c.level) - 1];
         seen.accesses += static_cast<std::uint64_t>(count(wanted));
-        if (here) {
-            const auto bytes = static_cast<double>(bytes_of(here));
-            cost.wait(c.shared, c.latency_ns, bytes * c.ns_a_byte);
-            if (c.shared) {
-                cost.bytes += bytes;
-                cost.use(c.resource, bytes);
-            }
-        }
+        if (here) hit(c, static_cast<double>(bytes_of(here)), cost);
         wanted &= ~here;
         missed[k] = wanted;
         seen.misses += static_cast<std::uint64_t>(count(wanted));
@@ -153,26 +147,91 @@ void numa_memory::access(int rank, block_id b, sectors touched, bool writes, tra
     if (!is_in_a_cache(b)) write_back(b, rank, cost); // no cache can hold it
 }
 
-/// Between the core's node and the block's home.
-void numa_memory::move(int rank, block_id b, sectors s, transfer& cost) {
-    const int from = on_.memory_node_of(rank);
+/// Between the core and the block's home; `over` is the node that the data come from or go to.
+void numa_memory::move(int rank, block_id b, sectors s, int over, flow direction, transfer& cost) {
+    const int here = on_.memory_node_of(rank);
     const int home = blocks_[b].home;
     const auto bytes = static_cast<double>(bytes_of(s));
     cost.bytes += bytes;
     cost.use(home, bytes);
-    if (from != home) cost.use(links_[at(from * node_count() + home)], bytes);
+    if (here != over) cost.use(direction == flow::to_core ? link(here, over) : link(over, here), bytes);
     for (traffic* t : {&workers_[at(rank)].memory, &nodes_[at(home)]})
-        (from == home ? t->local : t->remote) += static_cast<std::uint64_t>(bytes);
+        (here == home ? t->local : t->remote) += static_cast<std::uint64_t>(bytes);
 }
 
 void numa_memory::fetch(int rank, block_id b, sectors s, transfer& cost) {
+    if (const sectors written = s & blocks_[b].dirty) s &= ~forward(rank, b, written, cost);
+    if (!s) return;
+    const int home = blocks_[b].home;
+    wait_for(rank, home, s, cost);
+    move(rank, b, s, home, flow::to_core, cost);
+}
+
+/// Gets what only other caches have; all of `s` is newer than in memory. What no cache has is left to memory.
+/// Beyond the core's shared caches the home is asked, reads its memory as well, and asks the cache: who gets
+/// the data waits for the farther of the two.
+sectors numa_memory::forward(int rank, block_id b, sectors s, transfer& cost) {
+    const int here = on_.memory_node_of(rank);
+    const int home = blocks_[b].home;
+    sectors got = 0;
+    for (;;) {
+        const int nearest = nearest_holder(rank, b, s & ~got);
+        if (nearest == unknown) return got;
+        const one_cache& from = caches_[at(nearest)];
+        const sectors part = from.held.find(b) & s & ~got;
+        if (const int shared = shared_above(rank, nearest); shared != unknown) {
+            hit(caches_[at(shared)], static_cast<double>(bytes_of(part)), cost);
+        } else {
+            const bool is_far = on_.node_distance(here, from.node) > on_.node_distance(here, home);
+            wait_for(rank, is_far ? from.node : home, part, cost);
+            move(rank, b, part, from.node, flow::to_core, cost);
+        }
+        for (traffic* t : {&workers_[at(rank)].memory, &nodes_[at(from.node)]})
+            t->forwarded += static_cast<std::uint64_t>(bytes_of(part));
+        got |= part;
+    }
+}
+
+/// Of the caches that have any of these sectors: under a common cache, else by the distance of their node.
+int numa_memory::nearest_holder(int rank, block_id b, sectors s) const noexcept {
+    const int here = on_.memory_node_of(rank);
+    int nearest = unknown;
+    double distance = 0;
+    for (std::size_t k = 0; k < set_words_; ++k)
+        for (auto others = holders_[b * set_words_ + k]; others; others &= others - 1) {
+            const int c = static_cast<int>(64 * k) + std::countr_zero(others);
+            if (!(caches_[at(c)].held.find(b) & s)) continue;
+            const double its =
+                shared_above(rank, c) != unknown ? 0 : on_.node_distance(here, caches_[at(c)].node);
+            if (nearest == unknown || its < distance) nearest = c, distance = its;
+        }
+    return nearest;
+}
+
+/// The lowest cache above the core that is above `cache`, too.
+int numa_memory::shared_above(int rank, int cache) const noexcept {
+    for (const int c : above_[at(rank)]) {
+        const auto& below = caches_[at(c)].below;
+        if (caches_[at(c)].shared && std::find(below.begin(), below.end(), cache) != below.end()) return c;
+    }
+    return unknown;
+}
+
+void numa_memory::hit(const one_cache& c, double bytes, transfer& cost) {
+    cost.wait(c.shared, c.latency_ns, bytes * c.ns_a_byte);
+    if (!c.shared) return;
+    cost.bytes += bytes;
+    cost.use(c.resource, bytes);
+}
+
+/// For data from beyond the core's caches, out of or beside the memory of a node.
+void numa_memory::wait_for(int rank, int node, sectors s, transfer& cost) {
     const auto bytes = static_cast<double>(bytes_of(s));
-    const auto latency = on_.node_latency_ns(on_.memory_node_of(rank), blocks_[b].home);
+    const auto latency = on_.node_latency_ns(on_.memory_node_of(rank), node);
     cost.wait(true, latency.value_or(0),
               bytes * ns_a_byte(on_, std::nullopt, latency, static_cast<int>(line_bytes_of(on_))));
     for (const int c : above_[at(rank)])
         if (caches_[at(c)].shared) cost.use(caches_[at(c)].resource, bytes);
-    move(rank, b, s, cost);
 }
 
 void numa_memory::fill(int c, block_id b, sectors s, int rank, transfer& cost) {
@@ -195,7 +254,7 @@ bool numa_memory::is_in_a_cache(block_id b) const noexcept {
 
 /// Nobody waits for it, but it takes its part of the bandwidth.
 void numa_memory::write_back(block_id b, int rank, transfer& cost) {
-    move(rank, b, std::exchange(blocks_[b].dirty, 0), cost);
+    move(rank, b, std::exchange(blocks_[b].dirty, 0), blocks_[b].home, flow::to_memory, cost);
 }
 
 void numa_memory::invalidate_others(int rank, block_id b, sectors s) {

@@ -50,15 +50,15 @@ private:
 /// Caches and memory of a modelled machine: what a core touches goes block by block through its caches, from
 /// the lowest level (fully associative, filled at every level), and then to the memory
 /// node that is the block's home; only the touched sectors of a block move. Writing sectors takes them out of
-/// all caches that are not above the writer's core; what was written goes back home when its block leaves the
-/// last cache.
+/// all caches that are not above the writer's core. What was written goes back home when its block leaves the
+/// last cache; until then others get it from the nearest cache that has it.
 class numa_memory {
 public:
     explicit numa_memory(const machine&, std::uint64_t seed = 1);
 
-    struct traffic {
-        std::uint64_t local = 0,
-                      remote = 0; ///< bytes, between cores and memory of the same and of another node
+    struct traffic {                         ///< bytes
+        std::uint64_t local = 0, remote = 0; ///< between cores and memory of the same and of another node
+        std::uint64_t forwarded = 0;         ///< from caches of the node to cores that had none of it
     };
     struct level_count {
         std::uint64_t accesses = 0,
@@ -103,6 +103,7 @@ private:
         int level;
         bool shared; ///< by several cores
         bool inclusive;
+        int node; ///< of its cores
         int resource = unknown;
         std::vector<int> below{}; ///< caches whose cores are among this one's
     };
@@ -110,8 +111,14 @@ private:
     static std::size_t at(int i) { return static_cast<std::size_t>(i); }
     void name(const void* data, std::size_t bytes, int first_home, int step);
     void access(int rank, block_id, sectors, bool writes, transfer&);
-    void move(int rank, block_id, sectors, transfer&);
+    enum class flow : bool { to_core, to_memory };
+    void move(int rank, block_id, sectors, int over, flow, transfer&);
     void fetch(int rank, block_id, sectors, transfer&);
+    sectors forward(int rank, block_id, sectors, transfer&);
+    int nearest_holder(int rank, block_id, sectors) const noexcept;
+    int shared_above(int rank, int cache) const noexcept;
+    static void hit(const one_cache&, double bytes, transfer&);
+    void wait_for(int rank, int node, sectors, transfer&);
     void fill(int cache, block_id, sectors, int rank, transfer&);
     void left(int cache, block_id, int rank, transfer&);
     void write_back(block_id, int rank, transfer&);
@@ -124,6 +131,7 @@ private:
     }
     static std::uint64_t bit_of(int cache) noexcept { return std::uint64_t{1} << (cache % 64); }
     void invalidate_others(int rank, block_id, sectors);
+    int link(int to, int from) const noexcept { return links_[at(to * node_count() + from)]; }
     sectors sectors_of(std::size_t first, std::size_t last) const noexcept;
     std::int64_t bytes_of(sectors s) const noexcept { return count(s) * sector_bytes_; }
     block& grown(block_id, bool fresh);
@@ -138,7 +146,7 @@ private:
     std::vector<std::uint64_t> own_;      ///< by rank: the set of those on the way to memory
     std::vector<std::vector<int>> above_; ///< by rank: the caches on the way to memory
     std::vector<double> capacities_;
-    std::vector<int> links_; ///< from the cores of a node (row) to the memory of another
+    std::vector<int> links_; ///< to the cores of a node (row) from another; data go the other way on another
     std::vector<worker_count> workers_;
     std::vector<traffic> nodes_;
     std::uint64_t invalidations_ = 0;

@@ -19,7 +19,17 @@ constexpr const char* names[activities] = {"compute",  "private_stall", "shared_
 double seconds_of(time_ns ns) noexcept { return static_cast<double>(ns) * 1e-9; }
 std::size_t index(activity a) noexcept { return static_cast<std::size_t>(a); }
 
-json to_json(const numa_memory::traffic& t) { return {{"local_bytes", t.local}, {"remote_bytes", t.remote}}; }
+json to_json(const numa_memory::traffic& t) {
+    return {{"local_bytes", t.local}, {"remote_bytes", t.remote}, {"forwarded_bytes", t.forwarded}};
+}
+
+void subtract(numa_memory::traffic& from, const numa_memory::traffic& t) noexcept {
+    from.local -= t.local;
+    from.remote -= t.remote;
+    from.forwarded -= t.forwarded;
+}
+
+double megabytes(std::uint64_t bytes) noexcept { return static_cast<double>(bytes) * 1e-6; }
 
 json to_json(const std::vector<numa_memory::level_count>& levels) {
     json out = json::array();
@@ -76,17 +86,13 @@ model_report model_report::since(const model_report& earlier) const {
         w.tasks -= before.tasks;
         w.steals -= before.steals;
         w.exposures -= before.exposures;
-        w.memory.memory.local -= before.memory.memory.local;
-        w.memory.memory.remote -= before.memory.memory.remote;
+        subtract(w.memory.memory, before.memory.memory);
         for (std::size_t k = 0; k < w.memory.levels.size(); ++k) {
             w.memory.levels[k].accesses -= before.memory.levels[k].accesses;
             w.memory.levels[k].misses -= before.memory.levels[k].misses;
         }
     }
-    for (std::size_t n = 0; n < d.nodes.size(); ++n) {
-        d.nodes[n].bytes.local -= earlier.nodes[n].bytes.local;
-        d.nodes[n].bytes.remote -= earlier.nodes[n].bytes.remote;
-    }
+    for (std::size_t n = 0; n < d.nodes.size(); ++n) subtract(d.nodes[n].bytes, earlier.nodes[n].bytes);
     for (std::size_t k = 0; k < d.disks.size(); ++k) d.disks[k].bytes -= earlier.disks[k].bytes;
     for (const auto& [distance, count] : earlier.steals_by_distance) d.steals_by_distance[distance] -= count;
     std::erase_if(d.steals_by_distance, [](const auto& s) { return s.second == 0; });
@@ -160,15 +166,15 @@ std::string model_report::to_table() const {
             line("L{}        {} lines, {} missed ({})", k + 1, levels[k].accesses, levels[k].misses,
                  percent(static_cast<double>(levels[k].misses), static_cast<double>(levels[k].accesses)));
     for (std::size_t n = 0; n < nodes.size(); ++n)
-        line("node {}    {:.3f} MB local, {:.3f} MB remote, {:.3f} GB/s{}", n,
-             static_cast<double>(nodes[n].bytes.local) * 1e-6,
-             static_cast<double>(nodes[n].bytes.remote) * 1e-6, used(nodes[n], seconds()),
+        line("node {}    {:.3f} MB local, {:.3f} MB remote, {:.3f} MB forwarded, {:.3f} GB/s{}", n,
+             megabytes(nodes[n].bytes.local), megabytes(nodes[n].bytes.remote),
+             megabytes(nodes[n].bytes.forwarded), used(nodes[n], seconds()),
              std::isfinite(nodes[n].bandwidth_gbps)
                  ? " of " + fmt::format("{}", nodes[n].bandwidth_gbps) + " (" +
                        percent(used(nodes[n], seconds()), nodes[n].bandwidth_gbps) + ")"
                  : std::string());
     for (const disk& d : disks)
-        line("disk {}  {:.3f} MB, {:.3f} GB/s of {} ({})", d.name, static_cast<double>(d.bytes) * 1e-6,
+        line("disk {}  {:.3f} MB, {:.3f} GB/s of {} ({})", d.name, megabytes(d.bytes),
              used(d.bytes, seconds()), d.bandwidth_gbps, percent(used(d.bytes, seconds()), d.bandwidth_gbps));
     for (const auto& [distance, count] : steals_by_distance)
         line("steals    {} at distance {:g}", count, distance);
@@ -179,9 +185,8 @@ std::string model_report::to_table() const {
         text += fmt::format("{:>6}", r);
         for (std::size_t a = 0; a < activities; ++a)
             text += fmt::format("{:>{}}", percent(seconds_of(w.spent[a]), seconds()), a == 0 ? 12 : 9);
-        line("{:>9}{:>9}{:>10.2f}{:>10.2f}", w.tasks, w.steals,
-             static_cast<double>(w.memory.memory.local) * 1e-6,
-             static_cast<double>(w.memory.memory.remote) * 1e-6);
+        line("{:>9}{:>9}{:>10.2f}{:>10.2f}", w.tasks, w.steals, megabytes(w.memory.memory.local),
+             megabytes(w.memory.memory.remote));
     }
     return text;
 }
