@@ -48,7 +48,10 @@
 ///   iteration, parent-first.
 /// - Which of the subtrees in a pool a head takes is left open, and so is where they come to lie in the next
 ///   iteration. The gains of iterated programs are those of data that are still in the socket's cache, so a
-///   subtree goes to the pool of the socket which last had the one at the same place (keep).
+///   subtree goes to the pool of the socket which last had the one at the same place (keep). Others leave it
+///   there, unless their part of the tree is not the larger one with it: to wait for a subtree costs less
+///   than to fetch its data, which would lie elsewhere ever after. Who has looked in vain vain_to_rob times,
+///   or is about to sleep, takes it.
 /// - The rule for general trees may give fewer subtrees than sockets. Unless subtrees=0, a subtree is at most
 ///   that part of the tree, by how its tasks branch: measured sizes differ a little from one sweep to the
 ///   next, and would cut it elsewhere each time.
@@ -184,13 +187,9 @@ public:
     pick next(worker_id w, bool last_look) override {
         if (random_) return next_at_random(w, last_look);
         worker_part& me = of(w);
-        one_socket& s = at(me.socket);
-        const bool fair = ++me.turns % places::turns_to_fair == 0;
-        if (fair)
-            if (const pick p = from_shared(w, me, s, last_look); p.t != nullptr) return p;
-        if (const pick p = intra_.own(w, last_look); p.t != nullptr) return p;
-        if (const pick p = from_shared(w, me, s, last_look); p.t != nullptr) return p;
-        return last_look ? look_everywhere(w, me, s) : look_once(w, me, s);
+        const pick found = next_of(w, me, last_look);
+        me.vain = found.t == nullptr ? me.vain + 1 : 0;
+        return found;
     }
 
     workers victims(worker_id w) override {
@@ -227,8 +226,8 @@ public:
         if (own.is != kind::leaf || own.self != nullptr) return;
         own.self = &t;
         own.socket = of(w).socket + 1;
-        if (kept_) kept_->insert(place_of(own), static_cast<std::uint64_t>(own.socket));
         one_socket& s = at(of(w).socket);
+        if (kept_) keep_here(own);
         // Nobody of this subtree has run yet, and if it is the only one, nobody of another one is left.
         if (s.unfinished.add(1) == 0) s.shares.store_relaxed(false);
     }
@@ -279,17 +278,20 @@ public:
 
 private:
     static constexpr unsigned yields_to_share = 16;
+    static constexpr unsigned vain_to_rob = 1024;
 
     struct alignas(queue::k_cache_line_bytes) one_socket {
         workers crew;                         // fixed; the first is the head
         queue::cell<std::int32_t> unfinished; // leaf inter-socket tasks that began here and have not ended
         queue::cell<bool> shares;             // one of them waits for something else than its children
+        queue::cell<std::int64_t> kept;       // the width of all that are kept here, in size_of()
         queue::locked_list<task> pool;        // inter-socket tasks; anybody puts in, C1
         queue::locked_list<task> arrivals;    // of the subtrees here, made ready elsewhere; taken by the crew
     };
     struct alignas(queue::k_cache_line_bytes) worker_part { // the worker's alone
         int socket = 0;                                     // fixed
         unsigned turns = 0;
+        unsigned vain = 0;         // looks since one found something
         unsigned yields = 0;       // of tasks in a subtree
         unsigned inter_yields = 0; // since the last call that left the pool alone
     };
@@ -370,6 +372,16 @@ private:
         return {p.at, s.crew};
     }
 
+    pick next_of(worker_id w, worker_part& me, bool last_look) {
+        one_socket& s = at(me.socket);
+        const bool fair = ++me.turns % places::turns_to_fair == 0;
+        if (fair)
+            if (const pick p = from_shared(w, me, s, last_look); p.t != nullptr) return p;
+        if (const pick p = intra_.own(w, last_look); p.t != nullptr) return p;
+        if (const pick p = from_shared(w, me, s, last_look); p.t != nullptr) return p;
+        return last_look ? look_everywhere(w, me, s) : look_once(w, me, s);
+    }
+
     /// What is taken before a look elsewhere, beside the own tasks of a subtree.
     pick from_shared(worker_id w, worker_part& me, one_socket& s, bool last_look) {
         if (task* const t = s.arrivals.try_pop_front()) return {t, arrivals_place(me.socket)};
@@ -388,11 +400,15 @@ private:
             [&](const task& t) { return open || const_cast<task&>(t).data<part>().is != kind::leaf; });
     }
 
-    /// A head takes from another socket's pool.
-    task* from_other_pool(one_socket& own, int other) {
+    /// A head takes from another socket's pool; `robs`: also what that one had better keep.
+    task* from_other_pool(one_socket& own, one_socket& other, bool robs) {
         const bool open = is_open(own);
-        return at(other).pool.pop_first_if(
-            [&](const task& t) { return open || const_cast<task&>(t).data<part>().is != kind::leaf; });
+        const std::int64_t more = other.kept.load_relaxed() - own.kept.load_relaxed();
+        return other.pool.pop_first_if([&](const task& t) {
+            const part& p = const_cast<task&>(t).data<part>();
+            if (p.is != kind::leaf) return true;
+            return open && (robs || !kept_ || kept_->find(place_of(p)) == 0 || 2 * size_of(p) <= more);
+        });
     }
 
     pick look_once(worker_id w, worker_part& me, one_socket& s) {
@@ -411,7 +427,7 @@ private:
         if (w == s.crew.first && (turn / 2 % 2 == 0 || mates == 0)) {
             const auto drawn = static_cast<int>(context_->random(w, static_cast<std::uint32_t>(count_ - 1)));
             const int other = drawn < me.socket ? drawn : drawn + 1;
-            return {from_other_pool(s, other), pool_place(other)};
+            return {from_other_pool(s, at(other), me.vain >= vain_to_rob), pool_place(other)};
         }
         if (mates == 0) return {};
         worker_id v = s.crew.first + static_cast<worker_id>(context_->random(w, mates));
@@ -427,7 +443,7 @@ private:
         if (w == s.crew.first) {
             for (int i = 1; i < count_; ++i) {
                 const int other = (me.socket + i) % count_;
-                if (task* const t = from_other_pool(s, other)) return {t, pool_place(other)};
+                if (task* const t = from_other_pool(s, at(other), true)) return {t, pool_place(other)};
             }
         } else if (task* const t = s.pool.pop_first_if([](const task& x) { return !x.fresh(); })) {
             return {t, pool_place(me.socket)};
@@ -468,6 +484,19 @@ private:
         const std::uint64_t both = std::uint64_t{std::bit_cast<std::uint32_t>(t.from)} << 32 |
                                    std::bit_cast<std::uint32_t>(t.width); // not 0: a part has a width
         return both * 0x9e3779b97f4a7c15U >> 16; // the table wants the low bits to differ
+    }
+    /// A subtree begins on its socket, and is at home there from now on.
+    void keep_here(const part& t) {
+        const auto was = kept_->find(place_of(t)), now = static_cast<std::uint64_t>(t.socket);
+        if (was == now) return;
+        kept_->insert(place_of(t), now);
+        if (was == 0 && kept_->find(place_of(t)) == 0) return; // there is no room for it
+        if (was > 0) at(static_cast<int>(was) - 1).kept.add(-size_of(t));
+        at(t.socket - 1).kept.add(size_of(t));
+    }
+    /// Of its part of the tree, where the whole is 2^40.
+    static std::int64_t size_of(const part& t) noexcept {
+        return static_cast<std::int64_t>(t.width * static_cast<float>(std::int64_t{1} << 40));
     }
     int socket_at(const part& t) const noexcept {
         return std::clamp(static_cast<int>((t.from + t.width / 2) * static_cast<float>(count_)), 0,

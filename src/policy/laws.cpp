@@ -49,6 +49,9 @@
 /// L5. Until a socket has begun with a task of its own in an iteration, it takes none that has data from
 ///     another: sockets get their parts one after the other, and would rob each other of them.
 /// L6. What lies at a socket without an active worker is anybody's.
+/// L7. A head leaves CF roots to their own socket while fewer of them wait than a subtree takes times as long
+///     away from its data: that socket is through with them sooner. Who has looked in vain vain_to_rob times,
+///     or is about to sleep, takes one.
 ///
 /// Where the book is silent: pools of CF roots are first in first out, and other sockets take at the opposite
 /// end; in the first iteration, whose tasks are far more, a socket takes its youngest, or it would keep the
@@ -85,6 +88,7 @@ public:
     explicit locality_aware(const settings& s) : settings_(s) {}
 
     requirements attach(const machine& m, policy_context& context) override {
+        machine_ = &m;
         context_ = &context;
         places_.attach(context);
         if (settings_.packs) profile_.attach(settings_.profiled);
@@ -144,25 +148,14 @@ public:
     pick next(worker_id w, bool last_look) override {
         member& m = of(w);
         socket& s = *m.at;
-        const bool head = w == s.who.first;
         if (m.idle) {
             m.idle = false;
             s.idle.add(-1);
         }
         leave(w, m);
-        if (const pick fair = in_turn(w, m); fair.t != nullptr) return fair;
-        if (task* const t = s.tasks.try_pop_front()) return keep(m, *t, s.place);
-        if (const pick own = places_.own(w, last_look); own.t != nullptr) return own;
-        const bool takes_roots = head && may_take_root(s);
-        if (takes_roots)
-            if (task* const t = s.roots.try_pop_front()) return begin(m, *t, s);
-        const bool waits = m.yields >= places::yields_to_look && !last_look;
-        if (waits) {
-            m.yields = 0;
-        } else if (task* const t = s.behind.try_pop_front()) {
-            return keep(m, *t, s.place);
-        }
-        return last_look ? look_everywhere(w, m, takes_roots) : look_once(w, m, takes_roots);
+        const pick found = next_of(w, m, s, last_look);
+        m.vain = found.t == nullptr ? m.vain + 1 : 0;
+        return found;
     }
 
     // While data are allocated, a frame of another socket is not to be had (L1, L2).
@@ -240,6 +233,7 @@ private:
         queue::cell<bool> has_begun;     // L5
         queue::cell<int> offered;        // tasks with data, since the iteration began
         workers who;                     // fixed, as is what follows
+        int node = 0;                    // of memory
         place_id place = 0;
     };
     struct alignas(queue::k_cache_line_bytes) member { // the worker's alone
@@ -247,6 +241,7 @@ private:
         socket* holds = nullptr; // in whose `open` its task counts
         bool idle = false;       // it counts in `idle`
         unsigned turns = 0;
+        unsigned vain = 0;   // looks since one found something
         unsigned yields = 0; // of the socket's tasks, since it last looked elsewhere
     };
 
@@ -293,6 +288,7 @@ private:
             socket& s = socket_at(i);
             s.who = found[static_cast<std::size_t>(i)];
             s.place = places_.root_place() + 1 + i;
+            s.node = m.memory_node_of(context_->core_of(s.who.first));
             for (worker_id w = s.who.first; w < s.who.last; ++w) of(w).at = &s;
             const cache* const shared = m.last_level_cache_of(context_->core_of(s.who.first));
             if (settings_.cache_bytes > 0 || shared == nullptr) continue;
@@ -479,13 +475,30 @@ private:
         return t != nullptr ? keep(m, *t, m.at->place) : pick{};
     }
 
+    pick next_of(worker_id w, member& m, socket& s, bool last_look) {
+        const bool head = w == s.who.first;
+        if (const pick fair = in_turn(w, m); fair.t != nullptr) return fair;
+        if (task* const t = s.tasks.try_pop_front()) return keep(m, *t, s.place);
+        if (const pick own = places_.own(w, last_look); own.t != nullptr) return own;
+        const bool takes_roots = head && may_take_root(s);
+        if (takes_roots)
+            if (task* const t = s.roots.try_pop_front()) return begin(m, *t, s);
+        const bool waits = m.yields >= places::yields_to_look && !last_look;
+        if (waits) {
+            m.yields = 0;
+        } else if (task* const t = s.behind.try_pop_front()) {
+            return keep(m, *t, s.place);
+        }
+        return last_look ? look_everywhere(w, m, takes_roots) : look_once(w, m, takes_roots);
+    }
+
     pick look_once(worker_id w, member& m, bool takes_roots) noexcept {
         const bool allocating = allocates();
         const int members = context_->all().size();
         if (count_ > 1 && m.turns % 2 == 0 && (allocating || context_->active().size() < members)) {
             const auto drawn = static_cast<int>(context_->random(w, static_cast<std::uint32_t>(count_ - 1)));
             socket& other = socket_at(drawn < number_of(*m.at) ? drawn : drawn + 1);
-            return take_from(m, other, takes_roots);
+            return take_from(m, other, takes_roots, false);
         }
         const workers near = m.at->who;
         worker_id victim = -1;
@@ -503,14 +516,26 @@ private:
         return {found.t, victim, may_ask && found.t == nullptr && !found.lost};
     }
 
+    /// L7.
+    bool robs(const member& m, const socket& from) const noexcept {
+        if (m.vain >= vain_to_rob) return true;
+        const int here = m.at->node, there = from.node;
+        const auto near_gbps = machine_->memory_nodes()[static_cast<std::size_t>(there)].bandwidth_gbps;
+        const auto far_gbps = machine_->node_bandwidth_gbps(here, there);
+        const double slower = near_gbps && far_gbps ? *near_gbps / *far_gbps : 1;
+        const double times_as_long = std::max(slower, machine_->node_distance(here, there) / 10);
+        return static_cast<double>(from.roots.size()) >= times_as_long;
+    }
+
     /// What another socket has for the worker.
-    pick take_from(member& m, socket& other, bool takes_roots) noexcept {
+    pick take_from(member& m, socket& other, bool takes_roots, bool last_look) noexcept {
         const bool left = is_left(other), has_begun = left || m.at->has_begun.load_relaxed();
         if (takes_roots) {
             const auto is_above = [](const task& t) {
                 return const_cast<task&>(t).data<task_part>().is == kind::above; // which touches no data
             };
-            task* const t = has_begun ? other.roots.try_pop_back() : other.roots.pop_first_if(is_above);
+            const bool takes_any = has_begun && (left || last_look || robs(m, other));
+            task* const t = takes_any ? other.roots.try_pop_back() : other.roots.pop_first_if(is_above);
             if (t != nullptr) return begin(m, *t, other);
         }
         if (!left && !(may_cross() && has_begun)) return {nullptr, other.place};
@@ -523,7 +548,7 @@ private:
     pick look_everywhere(worker_id w, member& m, bool takes_roots) noexcept {
         for (int i = 1; i < count_; ++i) {
             socket& other = socket_at((number_of(*m.at) + i) % count_);
-            if (const pick got = take_from(m, other, takes_roots); got.t != nullptr) return got;
+            if (const pick got = take_from(m, other, takes_roots, true); got.t != nullptr) return got;
         }
         const worker_id first = places_.random_victim(w);
         if (first >= 0)
@@ -533,10 +558,12 @@ private:
         return {};
     }
 
+    static constexpr unsigned vain_to_rob = 1024;
     static constexpr double unknown_cache_bytes = 8 << 20;
     static constexpr int pieces_a_worker = 8; // without packing: below such a part tasks are silent
 
     const settings settings_;
+    const machine* machine_ = nullptr;
     policy_context* context_ = nullptr;
     places places_;
     std::unique_ptr<member[]> members_;

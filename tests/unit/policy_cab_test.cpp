@@ -210,6 +210,54 @@ TEST_F(cab, a_socket_works_on_one_subtree_at_a_time) {
     start(0, c);
 }
 
+TEST_F(cab, a_subtree_is_left_to_its_socket_unless_that_has_more_than_its_part) {
+    attach("cab:boundary=1,main=4");
+    task& main = root();
+    const auto offer_at = [&](int place) -> task& {
+        task& t = child_of(main);
+        t.index_ = place;
+        EXPECT_EQ(scheduler->spawn(0, main, t), order::parent_first);
+        last = scheduler->ready(0, t, why::spawned);
+        return t;
+    };
+    const auto looks_until = [&](worker_id w, const task& t) { // by one who does not sleep
+        for (int looks = 1; looks < 10'000; ++looks)
+            if (task* const got = scheduler->next(w, false).t; got != nullptr) {
+                scheduler->started(w, *got);
+                return got == &t ? looks : -1;
+            }
+        return -1;
+    };
+    const auto run = [&](worker_id w, task& t) {
+        start(w, t);
+        finish(w, t);
+    };
+    run(0, offer_at(0));
+    run(0, offer_at(1));
+    // The other socket has none so far.
+    task& taken = offer_at(0);
+    EXPECT_LT(looks_until(2, taken), 20);
+    finish(2, taken);
+    task& own = offer_at(0);
+    EXPECT_EQ(last.who.first, 2);
+    run(2, own);
+    // One each.
+    task& left = offer_at(1);
+    EXPECT_EQ(last.who.first, 0);
+    for (int looks = 0; looks < 1000; ++looks) EXPECT_EQ(scheduler->next(2, false).t, nullptr);
+    run(0, left);
+    // Three and one, and then two each.
+    run(0, offer_at(2));
+    run(0, offer_at(3));
+    task& first = offer_at(1);
+    task& second = offer_at(2);
+    EXPECT_LT(looks_until(2, first), 20);
+    finish(2, first);
+    EXPECT_GT(looks_until(2, second), 900) << "what waits too long is taken all the same";
+    finish(2, second);
+    run(2, offer_at(3)); // and so it is by who is about to sleep: start() is a last look
+}
+
 TEST_F(cab, a_subtree_that_was_cancelled_before_it_began_ends_none) {
     attach("cab:boundary=1");
     task& main = root();

@@ -536,6 +536,33 @@ TEST_F(policy_laws_stealing, a_socket_that_has_not_begun_takes_no_subtree) {
     EXPECT_EQ(next(2), quarter[1]);
 }
 
+TEST_F(policy_laws_stealing, the_next_subtree_of_a_socket_is_left_to_it) {
+    attach("laws:cache=64,tune=off");
+    task& r = profiled(400);
+    for (const bool alone : {false, true}) {
+        scheduler->iteration(0, r, 1);
+        const auto half = fork(0, r);
+        EXPECT_EQ(next(0), half[0]);
+        EXPECT_EQ(next(2), half[1]);
+        const auto quarter = fork(0, *half[0]); // far from its data a subtree takes twice as long
+        const auto other = fork(2, *half[1]);
+        EXPECT_EQ(next(2), other[0]);
+        EXPECT_EQ(next(2), other[1]);
+        if (alone) { EXPECT_EQ(next(0), quarter[0]); }
+        int looks = 0;
+        task* got = nullptr;
+        while (got == nullptr && ++looks < 10'000) got = scheduler->next(2, false).t;
+        EXPECT_EQ(got, quarter[1]);
+        if (alone) {
+            EXPECT_GT(looks, 1000); // in the end it is taken
+        } else {
+            EXPECT_LT(looks, 20);
+        }
+        while (next(0) != nullptr) {}
+        EXPECT_EQ(next(2), nullptr);
+    }
+}
+
 TEST_F(policy_laws_stealing, a_blocked_subtree_does_not_stop_its_socket) {
     attach("laws:cache=64,tune=off");
     task& r = profiled(400);
