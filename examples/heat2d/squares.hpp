@@ -10,6 +10,7 @@
 #include "../common/cost.hpp"
 #include "../common/grid.hpp"
 #include "../common/random.hpp"
+#include "../common/vectors.hpp"
 #include "heat2d.hpp"
 
 #include <weft/weft.hpp>
@@ -23,8 +24,8 @@ namespace examples {
 
 using plate = basic_grid<float>;
 
-// Three additions, a product and the loads, four points at a time.
-inline constexpr double square_cycles_per_point = 0.63;
+// Three additions, a product and the loads, eight points at a time: three fifths of what four at a time cost.
+inline constexpr double square_cycles_per_point = 0.38;
 
 // Inner points, counted from 1.
 struct square {
@@ -112,15 +113,17 @@ private:
 };
 
 inline void heat_square(const plate& now, plate& next, const square& s) {
-    for (std::size_t i = s.row; i < s.row + s.rows; ++i) {
-        const float* above = now.row(i - 1);
-        const float* here = now.row(i);
-        const float* below = now.row(i + 1);
-        float* out = next.row(i);
-        for (std::size_t j = s.col; j < s.col + s.cols; ++j) {
-            out[j] = 0.25F * ((above[j] + below[j]) + (here[j - 1] + here[j + 1]));
+    with_wide_vectors([&]() __attribute__((always_inline)) {
+        for (std::size_t i = s.row; i < s.row + s.rows; ++i) {
+            const float* above = now.row(i - 1);
+            const float* here = now.row(i);
+            const float* below = now.row(i + 1);
+            float* out = next.row(i);
+            for (std::size_t j = s.col; j < s.col + s.cols; ++j) {
+                out[j] = 0.25F * ((above[j] + below[j]) + (here[j - 1] + here[j + 1]));
+            }
         }
-    }
+    });
 }
 
 struct heat_square_of {
