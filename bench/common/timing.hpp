@@ -40,6 +40,17 @@ inline std::int64_t cpu_ns() noexcept {
 
 inline void sleep_ms(int ms) { std::this_thread::sleep_for(std::chrono::milliseconds(ms)); }
 
+/// Until no thread of this process has run for some milliseconds, 5 seconds at most: what it did before is over,
+/// and what its idle workers do after that.
+inline void wait_until_quiet() {
+    constexpr std::int64_t a_run = 100'000;
+    for (const auto end = now_ns() + std::int64_t{5'000'000'000}; now_ns() < end;) {
+        const auto before = cpu_ns();
+        sleep_ms(5);
+        if (cpu_ns() - before < a_run) return;
+    }
+}
+
 /// Keeps the core busy, calls nothing of the runtime.
 inline void spin_ns(std::int64_t ns) noexcept {
     for (const auto end = now_ns() + ns; now_ns() < end;) {}

@@ -43,7 +43,7 @@ double over_steal(weft::runtime& policy, weft::runtime& steal, bench::sample& s,
     for (int turn = 0; turn < 10; ++turn) {
         std::uint64_t result = 0;
         weft::runtime& rt = turn % 2 == 0 ? policy : steal;
-        bench::sleep_ms(5); // the workers of the other one have gone to sleep
+        bench::wait_until_quiet(); // the workers of the other one sleep
         best[turn % 2] = std::min(best[turn % 2], bench::time_ns([&] { result = rt.run(body); }));
         s.check(result == right);
     }
