@@ -196,7 +196,8 @@ def rows():
     for p in ALL_POLICIES:
         table += [Row(f"tasks of 20 us under {p} over steal, 2 workers", "coarse-" + p, "x", one("tasks"), 1.05, digits=3),
                   Row(f"  fib(34), serial below 16, under {p} over steal, 2 workers", "coarse-" + p, "x", one("fib"),
-                      digits=3)]
+                      digits=3),
+                  Row("  a cache line from core to core meanwhile", "coarse-" + p, "ns", one("line_ns"))]
     table += [Row("parallel_for of 10,000 trivial elements, 1 worker", "loop-1", "us", one("us")),
               Row("parallel_for of 10,000 trivial elements, 2 workers", "loop-2", "us", one("us"), 1.1),
               Row("parallel_for of 100 M elements, 1 worker over serial", "loop-long", "x", one("one")),

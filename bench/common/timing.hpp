@@ -40,8 +40,8 @@ inline std::int64_t cpu_ns() noexcept {
 
 inline void sleep_ms(int ms) { std::this_thread::sleep_for(std::chrono::milliseconds(ms)); }
 
-/// Until no thread of this process has run for some milliseconds, 5 seconds at most: what it did before is over,
-/// and what its idle workers do after that.
+/// Until no thread of this process has run for some milliseconds, 5 seconds at most: what it did before is
+/// over, and what its idle workers do after that.
 inline void wait_until_quiet() {
     constexpr std::int64_t a_run = 100'000;
     for (const auto end = now_ns() + std::int64_t{5'000'000'000}; now_ns() < end;) {

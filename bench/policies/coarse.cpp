@@ -2,6 +2,7 @@
 // process, by turns. A tree of forks over leaves of 20 us, and fib that is serial below a cut-off, where a
 // leaf takes some 2 us.
 //   policy=share leaves=4096 n=34 cutoff=16
+#include "../common/both_cores.hpp"
 #include "../common/runtimes.hpp"
 #include "../common/sample.hpp"
 #include "../common/timing.hpp"
@@ -68,6 +69,7 @@ int main(int argc, char** argv) {
         weft::runtime policy(bench::with_workers(2, given.text("policy", "share")));
         weft::runtime steal(bench::with_workers(2));
         s.with_both_cores([&] {
+            s.add("line_ns", bench::both_cores().line_transfer_ns());
             s.add("tasks", over_steal(policy, steal, s, right, [=] { return tree(0, leaves); }));
             s.add("fib",
                   over_steal(policy, steal, s, bench::fib_by_iteration(n), [=] { return fib(n, cutoff); }));
