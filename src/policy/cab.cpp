@@ -485,7 +485,8 @@ private:
                                    std::bit_cast<std::uint32_t>(t.width); // not 0: a part has a width
         return both * 0x9e3779b97f4a7c15U >> 16; // the table wants the low bits to differ
     }
-    /// A subtree begins on its socket, and is at home there from now on.
+    /// A subtree begins on its socket, and is at home there from now on. Trees of the same shape that run at
+    /// the same time are taken for one, and blur what sockets seem to have.
     void keep_here(const part& t) {
         const auto was = kept_->find(place_of(t)), now = static_cast<std::uint64_t>(t.socket);
         if (was == now) return;
