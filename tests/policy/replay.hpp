@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <cstring>
 #include <deque>
+#include <memory_resource>
 #include <optional>
 #include <string>
 
@@ -153,9 +154,15 @@ private:
         return {static_cast<int>(v[0]), static_cast<int>(v[1])};
     }
 
+    /// Stand-ins lie where no task of an engine has ever lain: the bytes of a newborn may have the address of
+    /// a task that has ended, and a policy may ask whether that is the address of this one. One replay at a
+    /// time.
+    alignas(std::max_align_t) static inline std::byte room_[std::size_t{64} << 20];
+
     policy& policy_;
     const machine& machine_;
-    std::deque<stand_in> tasks_; ///< by number
+    std::pmr::monotonic_buffer_resource room_left_{room_, sizeof room_, std::pmr::null_memory_resource()};
+    std::pmr::deque<stand_in> tasks_{&room_left_}; ///< by number
     std::deque<group_stand_in> groups_;
     const event* now_ = nullptr;
     mutable std::size_t asked_ = 0; ///< of the event's questions
