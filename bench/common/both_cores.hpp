@@ -44,8 +44,7 @@ public:
     }
 
     /// Nanoseconds that a cache line takes from one of the two cores to the other, the best of a few times; 0
-    /// if there is one core only. A virtual machine is moved between cores that share a cache and cores that
-    /// do not: it may be four times as much a minute later.
+    /// if there is one core only. A virtual machine may be moved from cores that share a cache to others.
     double line_transfer_ns() const {
         if (cores_.size() < 2) return 0;
         constexpr int rounds = 20'000, times = 5;

@@ -278,7 +278,6 @@ public:
 
 private:
     static constexpr unsigned yields_to_share = 16;
-    static constexpr unsigned vain_to_rob = 1024;
 
     struct alignas(queue::k_cache_line_bytes) one_socket {
         workers crew;                         // fixed; the first is the head
@@ -427,7 +426,7 @@ private:
         if (w == s.crew.first && (turn / 2 % 2 == 0 || mates == 0)) {
             const auto drawn = static_cast<int>(context_->random(w, static_cast<std::uint32_t>(count_ - 1)));
             const int other = drawn < me.socket ? drawn : drawn + 1;
-            return {from_other_pool(s, at(other), me.vain >= vain_to_rob), pool_place(other)};
+            return {from_other_pool(s, at(other), me.vain >= places::vain_to_rob), pool_place(other)};
         }
         if (mates == 0) return {};
         worker_id v = s.crew.first + static_cast<worker_id>(context_->random(w, mates));

@@ -518,7 +518,7 @@ private:
 
     /// L7.
     bool robs(const member& m, const socket& from) const noexcept {
-        if (m.vain >= vain_to_rob) return true;
+        if (m.vain >= places::vain_to_rob) return true;
         const int here = m.at->node, there = from.node;
         const auto near_gbps = machine_->memory_nodes()[static_cast<std::size_t>(there)].bandwidth_gbps;
         const auto far_gbps = machine_->node_bandwidth_gbps(here, there);
@@ -558,7 +558,6 @@ private:
         return {};
     }
 
-    static constexpr unsigned vain_to_rob = 1024;
     static constexpr double unknown_cache_bytes = 8 << 20;
     static constexpr int pieces_a_worker = 8; // without packing: below such a part tasks are silent
 

@@ -38,6 +38,8 @@ class places {
 public:
     static constexpr unsigned turns_to_fair = 64;
     static constexpr unsigned yields_to_look = 16;
+    /// Looks in vain after which a worker takes what is kept for others, since they may not come.
+    static constexpr unsigned vain_to_rob = 1024;
 
     enum class owner_takes : bool { youngest, oldest };
 

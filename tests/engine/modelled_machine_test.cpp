@@ -206,6 +206,25 @@ TEST(modelled_machine, first_touch_decides_where_data_lie) {
               256 * 1024);
 }
 
+TEST(modelled_machine, what_caches_forward_is_told_of_each_run_by_itself) {
+    runtime rt(modelled(two_by_two, 4));
+    std::vector<char> a(4 * 1024);
+    const auto writes = [&] {
+        cost(1000);
+        touch(a.data(), a.size(), access::write);
+    };
+    for (int k = 0; k < 10; ++k) {
+        rt.run([&] { join([&] { join(writes, writes); }, [&] { join(writes, writes); }); });
+        const auto report = json::parse(rt.report(report_format::json));
+        std::size_t from_nodes = 0, to_workers = 0;
+        for (const auto& n : report["memory_nodes"]) from_nodes += n["forwarded_bytes"].get<std::size_t>();
+        for (const auto& w : report["workers"]) to_workers += w["forwarded_bytes"].get<std::size_t>();
+        EXPECT_GE(from_nodes, a.size()) << "all four wrote, on two sockets";
+        EXPECT_LE(from_nodes, 4 * a.size());
+        EXPECT_EQ(to_workers, from_nodes);
+    }
+}
+
 TEST(modelled_machine, times_of_all_workers_add_up_to_the_makespan) {
     runtime_options o = modelled(two_by_two, 4);
     o.machine = file("charged.toml", two_by_two.substr(0, two_by_two.find("[charges]")));

@@ -58,7 +58,7 @@ public:
 
     struct traffic {                         ///< bytes
         std::uint64_t local = 0, remote = 0; ///< between cores and memory of the same and of another node
-        std::uint64_t forwarded = 0;         ///< from caches of the node to cores that had none of it
+        std::uint64_t forwarded = 0;         ///< from caches: of the node, or to the worker
     };
     struct level_count {
         std::uint64_t accesses = 0,
