@@ -28,11 +28,12 @@ using test::fib;
 
 worker_id this_worker() { return impl::hot_self()->id; }
 
-/// Those beyond the active ones are out of every set.
+/// Those beyond the active ones sleep, and are out of every set. Who is out of them awake may be between two,
+/// and about to look once more.
 bool stand_by(engine::thread_engine& e, int active) {
     const auto all = static_cast<std::uint32_t>(e.worker_count()), first = static_cast<std::uint32_t>(active);
     for (const auto& w : e.crew)
-        if (w->id >= active && w->working.load()) return false;
+        if (w->id >= active && !w->count.asleep.is_open()) return false;
     return !e.searching.any_in(first, all) && !e.parked.any_in(first, all);
 }
 

@@ -17,6 +17,7 @@
 #include <thread>
 #include <vector>
 
+#include <fcntl.h>
 #include <unistd.h>
 
 #include <nlohmann/json.hpp>
@@ -489,29 +490,46 @@ TEST(modelled_machine_death, a_deadlock_ends_with_who_waits_for_what) {
         testing::ExitedWithCode(1), "deadlock at (.|\n)*'left' of level 1 below root 0 waits .* for a mutex");
 }
 
+/// Standard error goes to a file that can be read meanwhile, while this lives.
+class stderr_in_file {
+public:
+    stderr_in_file() {
+        const int to = open(path_.c_str(), O_WRONLY | O_CREAT | O_TRUNC, 0600);
+        EXPECT_GE(to, 0);
+        EXPECT_EQ(dup2(to, STDERR_FILENO), STDERR_FILENO);
+        close(to);
+    }
+    ~stderr_in_file() {
+        dup2(before_, STDERR_FILENO);
+        close(before_);
+        unlink(path_.c_str());
+    }
+    stderr_in_file(const stderr_in_file&) = delete;
+    std::string text() const { return text_of(path_); }
+
+private:
+    std::string path_ = testing::TempDir() + "modelled_" + std::to_string(getpid()) + "_stderr";
+    int before_ = dup(STDERR_FILENO);
+};
+
 TEST(modelled_machine, a_task_that_spins_is_spoken_of) {
     // The task waits for the test, the test for the notice on standard error.
     engine::model_engine_options o;
     o.stuck_seconds = 0.2;
     engine::model_engine model(make_policy("steal"), parse_toml(two_by_two, "test"), o);
     std::atomic<bool> noticed{false};
-    testing::internal::CaptureStderr();
+    const stderr_in_file notices;
     std::thread spinning([&] {
         engine::run_root(model, {[](void* until) {
                                      while (!static_cast<std::atomic<bool>*>(until)->load()) {}
                                  },
                                  &noticed});
     });
-    std::string seen;
-    for (int i = 0; i < 1000 && seen.find("stands still") == std::string::npos; ++i) {
-        std::this_thread::sleep_for(std::chrono::milliseconds(20));
-        seen += testing::internal::GetCapturedStderr();
-        testing::internal::CaptureStderr();
-    }
+    const auto seen = [&] { return notices.text().find("stands still") != std::string::npos; };
+    for (int i = 0; i < 1000 && !seen(); ++i) std::this_thread::sleep_for(std::chrono::milliseconds(20));
+    EXPECT_TRUE(seen()) << notices.text();
     noticed = true;
     spinning.join();
-    testing::internal::GetCapturedStderr();
-    EXPECT_NE(seen.find("stands still"), std::string::npos);
 }
 
 } // namespace

@@ -212,15 +212,15 @@ task* thread_engine::park(thread_worker& w) {
         }
     };
     const auto look = [&] {
-        if (is_called(w)) return true;
+        if (is_called(w) || !is_active(w)) return true; // what has come is for those that are active
         collect(w);
         if (pick p = next_task(w, true); p.t) {
             t = p.t;
             count_steal(w, p);
             return true;
         }
-        // pairs with stop()
-        if (stopping.load(std::memory_order_seq_cst) || !w.in().inbox.empty() || !is_active(w)) return true;
+        if (stopping.load(std::memory_order_seq_cst) || !w.in().inbox.empty())
+            return true; // pairs with stop()
         w.count.parks.add();
         w.count.asleep.begin(now());
         note(w, trace::kind::sleep);
