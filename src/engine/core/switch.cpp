@@ -130,6 +130,9 @@ fiber& take_fiber_or_die(worker& w) noexcept {
 void fiber_entry(boost::context::detail::transfer_t from) noexcept {
     // The first arrival: whoever switched here has made this fiber the current one.
     fiber* self = impl::hot_self()->current;
+#ifdef WEFT_TSAN
+    map_room_for_signals();
+#endif
     arrived(*self, from);
     for (;;) {
         if (self->has_child)
