@@ -3,15 +3,11 @@
 #include <algorithm>
 #include <mutex>
 #include <new>
+#include <utility>
 
 namespace weft {
 
-fiber_pool::~fiber_pool() {
-    while (fiber* f = free_) {
-        free_ = f->free_next;
-        destroy(f);
-    }
-}
+fiber_pool::~fiber_pool() { destroy_all(free_); }
 
 fiber* fiber_pool::make() {
     const stack memory = map_stack(stack_bytes_);
@@ -51,7 +47,13 @@ void fiber_pool::destroy(fiber* f) noexcept {
 fiber* fiber_pool::take() {
     {
         std::lock_guard guard(lock_);
-        if (free_) return pop();
+        if (free_) {
+            fiber* const f = pop();
+            const std::size_t left = free_count_.load(std::memory_order_relaxed);
+            fewest_ = std::min(fewest_, left);
+            unused_ = std::min(unused_, left);
+            return f;
+        }
         ++mapped_;
         peak_ = mapped_ > peak_ ? mapped_ : peak_;
     }
@@ -82,24 +84,49 @@ void fiber_pool::push(fiber* f) noexcept {
     free_count_.store(free_count_.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
 }
 
-bool fiber_pool::trim(std::size_t most) noexcept {
-    if (free_count_.load(std::memory_order_relaxed) <= keep_) return false;
+bool fiber_pool::trim(std::size_t most, clock::time_point now) noexcept {
+    if (!has_spare()) return false;
     fiber* gone = nullptr;
     {
         const std::lock_guard guard(lock_);
-        for (; free_count_.load(std::memory_order_relaxed) > keep_ && most > 0; --most) {
-            fiber* const f = pop();
-            --mapped_;
-            f->free_next = gone;
-            gone = f;
+        if (now - period_began_ >= linger) {
+            period_began_ = now;
+            unused_ = std::exchange(fewest_, free_count_.load(std::memory_order_relaxed));
         }
+        gone = spare(std::min(most, unused_));
     }
     const bool any = gone;
-    while (fiber* f = gone) {
-        gone = f->free_next;
+    destroy_all(gone);
+    return any;
+}
+
+void fiber_pool::trim() noexcept {
+    fiber* gone = nullptr;
+    {
+        const std::lock_guard guard(lock_);
+        gone = spare(mapped_);
+    }
+    destroy_all(gone);
+}
+
+fiber* fiber_pool::spare(std::size_t most) noexcept {
+    fiber* list = nullptr;
+    for (; has_spare() && most > 0; --most) {
+        fiber* const f = pop();
+        --mapped_;
+        fewest_ -= std::min<std::size_t>(fewest_, 1);
+        unused_ -= std::min<std::size_t>(unused_, 1);
+        f->free_next = list;
+        list = f;
+    }
+    return list;
+}
+
+void fiber_pool::destroy_all(fiber* list) noexcept {
+    while (fiber* f = list) {
+        list = f->free_next;
         destroy(f);
     }
-    return any;
 }
 
 std::size_t fiber_pool::mapped() const noexcept {

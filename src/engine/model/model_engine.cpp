@@ -148,7 +148,7 @@ void model_engine::run_thread() {
     }
     for (;;) {
         run_next(native); // until nothing is going to happen any more
-        fibers.trim(fibers.mapped());
+        fibers.trim();
         std::unique_lock lock(arriving);
         quiet = true;
         became_quiet.notify_all();

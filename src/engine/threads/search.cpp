@@ -116,9 +116,10 @@ task* thread_engine::find_work(thread_worker& w) {
             rest();
         }
         if (t) break;
-        const auto looked_for = clock::now() - since;
+        const auto at = clock::now();
+        const auto looked_for = at - since;
         if (looked_for >= std::min<std::chrono::nanoseconds>(options.patience, busy_for) &&
-            fibers.trim(stacks_a_look))
+            fibers.trim(stacks_a_look, at))
             continue;
         if (looked_for >= options.patience && !is_called(w)) {
             w.in().searching.erase(rank(w.local));
@@ -225,7 +226,9 @@ task* thread_engine::park(thread_worker& w) {
         w.count.asleep.begin(now());
         note(w, trace::kind::sleep);
         slept = true;
-        return false;
+        if (!fibers.has_spare()) return false;
+        w.bed.sleep_for(fiber_pool::linger); // then it looks whether they are still not needed
+        return true;
     };
     watching(w.in())->park(w.local, ask, look);
     if (slept) {

@@ -2,7 +2,9 @@
 
 #include <atomic>
 #include <cerrno>
+#include <chrono>
 #include <cstdint>
+#include <ctime>
 
 #include <linux/futex.h>
 #include <sys/syscall.h>
@@ -13,7 +15,7 @@ namespace weft::engine {
 /// Where one worker sleeps. `wake` may come before `sleep`: then sleep returns at once. Callable in a signal
 /// handler.
 ///   arm()   worker: from here on a wake() is remembered
-///   sleep() worker: until a wake() since arm()
+///   sleep() worker: until a wake() since arm(), or, with sleep_for(), for that long
 ///   wake()  anybody
 class sleeper {
 public:
@@ -23,6 +25,12 @@ public:
     void sleep() noexcept {
         while (word_.load(std::memory_order_acquire) == armed) // pairs with the exchange in wake()
             syscall(SYS_futex, &word_, FUTEX_WAIT_PRIVATE, armed, nullptr, nullptr, 0);
+    }
+    void sleep_for(std::chrono::nanoseconds at_most) noexcept {
+        const auto s = std::chrono::duration_cast<std::chrono::seconds>(at_most);
+        const timespec limit{.tv_sec = s.count(), .tv_nsec = (at_most - s).count()};
+        if (word_.load(std::memory_order_acquire) == armed) // pairs with the exchange in wake()
+            syscall(SYS_futex, &word_, FUTEX_WAIT_PRIVATE, armed, &limit, nullptr, 0);
     }
     void disarm() noexcept { word_.store(awake, std::memory_order_relaxed); }
     /// True if it was armed.
