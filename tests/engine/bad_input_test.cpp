@@ -1,5 +1,3 @@
-// ctest: timeout=120
-//
 // What cannot be honoured is an error that says what was wrong, what was given and what is allowed; what is
 // merely much is honoured.
 #include <weft/weft.hpp>

@@ -1,4 +1,3 @@
-// ctest: timeout=120
 // mutex, condition_variable, latch, barrier, semaphore, sleep and yield: they hold back the task and never
 // its worker, lose no wake-up, and serve tasks of several runtimes and plain threads alike.
 #include <weft/weft.hpp>

@@ -1,5 +1,3 @@
-// ctest: timeout=120
-//
 // What the report of a deadlock on a modelled machine says of tasks that wait at the gate.
 #include <weft/weft.hpp>
 

@@ -1,4 +1,4 @@
-// ctest: timeout=120 labels=not_tsan
+// ctest: labels=not_tsan
 //
 // The end of the process, in every way it can come: docs/processes.md has the rules. Each case is a process
 // of its own, ended by an alarm if it hangs.

@@ -3,7 +3,6 @@
 //
 // Waits are busy and bounded: a leaf that waits calls nothing of the runtime, so only a signal can get at
 // what is hidden beside it.
-// ctest: timeout=180
 #include <weft/weft.hpp>
 
 #include "api/options.hpp"

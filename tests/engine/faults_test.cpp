@@ -1,4 +1,4 @@
-// ctest: timeout=120 labels=not_tsan
+// ctest: labels=not_tsan
 //
 // What the system refuses: the n-th thread, the n-th stack. Each refusal is an error that says what would
 // help, leaves nothing behind, and does not stand in the way of the next attempt. The calls are made to fail

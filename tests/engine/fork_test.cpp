@@ -1,4 +1,4 @@
-// ctest: timeout=120 labels=not_tsan,not_asan
+// ctest: labels=not_tsan,not_asan
 //
 // fork(), from outside and from inside of tasks: docs/processes.md has the rules.
 #include <weft/weft.hpp>

@@ -1,4 +1,3 @@
-// ctest: timeout=120
 // async and future: the task runs once, its result or exception comes through the future, wherever it is
 // waited for.
 #include <weft/weft.hpp>

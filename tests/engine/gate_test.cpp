@@ -1,5 +1,4 @@
 // weft
-// ctest: timeout=120
 //
 // What tasks of graphs may need beside their data: data that they change by turns, and resources of the
 // runtime.

@@ -1,5 +1,4 @@
 // weft
-// ctest: timeout=120
 //
 // What a policy that asks for it is told of a graph: its tasks one by one, with their data, where these lie,
 // and how far each task is from the end.

@@ -1,5 +1,4 @@
 // weft
-// ctest: timeout=200
 //
 // Streams of tasks that run once and are forgotten; and graphs that check what their tasks touch.
 #include <weft/weft.hpp>

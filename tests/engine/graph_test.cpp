@@ -1,5 +1,3 @@
-// ctest: timeout=120
-//
 // Data-flow graphs: the result is that of the tasks run one after another in the order in which they were
 // added, under every policy, number of workers and engine.
 #include <weft/weft.hpp>

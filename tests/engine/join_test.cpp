@@ -1,4 +1,3 @@
-// ctest: timeout=120
 // join and parallel_invoke: what they return, in which form, what they throw, and that nothing of a closure
 // or a result is lost or destroyed twice, whoever ran it.
 #include <weft/weft.hpp>

@@ -1,5 +1,3 @@
-// ctest: timeout=120
-//
 // The policies laws and laws-nc under iterative programs: tasks stay on their sockets, what waits for each
 // other gets on, and heat on the machine of the paper is faster than under random stealing.
 #include "../../examples/heat2d/heat2d.hpp"

@@ -1,4 +1,3 @@
-// ctest: timeout=120
 // Memory: stacks are bounded by the program, not by steals, and go back after a burst; nothing is left of a
 // runtime.
 #include <weft/weft.hpp>

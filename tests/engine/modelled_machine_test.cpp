@@ -1,5 +1,3 @@
-// ctest: timeout=120
-//
 // Programs on machines that are not there: what they cost, what is reported of it, and what cannot go well.
 #include <weft/weft.hpp>
 

@@ -1,5 +1,3 @@
-// ctest: timeout=120
-//
 // Runtimes inside each other: runs of one in tasks of another, in circles, births and deaths inside of tasks.
 #include <weft/weft.hpp>
 

@@ -1,4 +1,3 @@
-// ctest: timeout=120
 // Loops and reductions: every index exactly once whatever the type, the grain and the policy; a reduction has
 // the same bits everywhere.
 #include <weft/weft.hpp>

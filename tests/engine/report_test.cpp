@@ -1,5 +1,3 @@
-// ctest: timeout=120
-//
 // What runtimes tell of their runs, during (the file of progress) and after (reports), on real threads and in
 // the model; the first part is docs/reports.md, the second docs/progress-format.md.
 #include <weft/weft.hpp>

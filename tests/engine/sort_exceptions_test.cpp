@@ -1,4 +1,3 @@
-// ctest: timeout=120
 // Sorting when something throws: no element is lost to a comparison, and nothing leaks when a move fails.
 #include <weft/weft.hpp>
 

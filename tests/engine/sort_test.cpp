@@ -1,4 +1,3 @@
-// ctest: timeout=120
 // Sorting: the elements that were there, in order, whatever their type, their pattern, the comparison and the
 // policy; equal ones too come in the same order everywhere.
 #include <weft/weft.hpp>

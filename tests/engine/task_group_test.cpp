@@ -1,4 +1,3 @@
-// ctest: timeout=120
 // task_group: children are run once and waited for, exceptions reach one wait, cancelling drops what has not
 // begun, and closures of any shape are moved in and destroyed once.
 #include <weft/weft.hpp>

@@ -1,5 +1,4 @@
 // weft
-// ctest: timeout=240
 //
 // Teams: tasks of graphs that have several workers for themselves and for what they start, and moldable
 // tasks, which are run once by each of their workers.

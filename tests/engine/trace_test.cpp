@@ -1,4 +1,3 @@
-// ctest: timeout=120
 #include <weft/graph.hpp>
 #include <weft/weft.hpp>
 

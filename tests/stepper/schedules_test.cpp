@@ -1,4 +1,3 @@
-// ctest: timeout=180
 // The whole runtime under schedules drawn by seed: random programs come out right, nobody is left asleep, and
 // the same seed is the same schedule. WEFT_TEST_SCHEDULES is the number of schedules of random programs.
 #include <weft/weft.hpp>

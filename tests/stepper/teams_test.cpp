@@ -1,4 +1,3 @@
-// ctest: timeout=180
 // Teams under schedules drawn by seed: they are called together, are in each other, end and are called again
 // at any step of workers that search, go to sleep, stand by or work for somebody else. WEFT_TEST_SCHEDULES is
 // the number of schedules of random programs.

@@ -1,4 +1,4 @@
-// ctest: timeout=120 labels=slow
+// ctest: labels=slow
 //
 // Random nested programs under every policy, compared with the same programs run as plain code.
 //
