@@ -12,6 +12,8 @@
 #include <weft/hints.hpp>
 
 #include <algorithm>
+#include <array>
+#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -52,13 +54,17 @@
 /// L7. A head leaves CF roots to their own socket while fewer of them wait than a subtree takes times as long
 ///     away from its data: that socket is through with them sooner. Who has looked in vain vain_to_rob times,
 ///     or is about to sleep, takes one.
+/// L8. A socket takes the CF root whose data are nearest to those of the last one that it took: so sweeps
+///     over the data alternate, and each begins with what the last one has left in the cache. While one of
+///     those that wait is more than a quarter of them, larger ones come first, or the socket would end with
+///     it alone. What is above comes before its like. Others take the one whose turn would come last.
 ///
-/// Where the book is silent: pools of CF roots are first in first out, and other sockets take at the opposite
-/// end; in the first iteration, whose tasks are far more, a socket takes its youngest, or it would keep the
-/// widest level pending. A task above the CF roots that has waited goes on wherever its last child ended.
-/// Spawns beyond the room of the profile are silent, and their misses are their parent's. Tasks that were not
-/// there in the first iteration are CF roots if they do not straddle; if most are like that, there is no
-/// packing any more.
+/// Where the book is silent: in the first iteration, whose tasks are far more, a socket takes its youngest,
+/// or it would keep the widest level pending. The order of CF roots is L8. Tuning begins with the second
+/// packed iteration, since the first one finds the caches as the profile left them. A task above the CF roots
+/// that has waited goes on wherever its last child ended. Spawns beyond the room of the profile are silent,
+/// and their misses are their parent's. Tasks that were not there in the first iteration are CF roots if they
+/// do not straddle; if most are like that, there is no packing any more.
 namespace weft::policies {
 namespace {
 
@@ -177,7 +183,7 @@ public:
             if (strangers_.load_relaxed() > known_.load_relaxed()) {
                 phase_.store_relaxed(phase::spread);
                 crosses_.store_relaxed(true);
-            } else if (settings_.tunes) {
+            } else if (settings_.tunes && std::exchange(settled_, true)) {
                 search_.measured(profile_, took);
             }
             strangers_.store_relaxed(0);
@@ -232,6 +238,7 @@ private:
         queue::cell<int> idle;           // workers whose last look found nothing, a hint
         queue::cell<bool> has_begun;     // L5
         queue::cell<int> offered;        // tasks with data, since the iteration began
+        queue::cell<double> last;        // the middle of the data of the CF root that was taken last
         workers who;                     // fixed, as is what follows
         int node = 0;                    // of memory
         place_id place = 0;
@@ -370,6 +377,7 @@ private:
         }
         profile_.partition(cache_bytes_);
         search_.begin(settings_.margin);
+        settled_ = false;
         phase_.store_relaxed(phase::packed);
     }
 
@@ -456,8 +464,35 @@ private:
     pick begin(member& m, task& t, const socket& from) noexcept {
         auto& mine = t.data<task_part>();
         mine.socket = static_cast<std::int16_t>(number_of(*m.at));
-        if (mine.is == kind::packed) m.at->open.add(1);
+        if (mine.is == kind::packed) {
+            m.at->open.add(1);
+            m.at->last.store_relaxed(middle(mine.data));
+        }
         return keep(m, t, from.place + count_);
+    }
+
+    static double middle(interval i) noexcept { return (i.from + i.to) / 2; }
+    static const task_part& part_of(const task& t) noexcept { return const_cast<task&>(t).data<task_part>(); }
+    /// L8: the root of `s` whose turn it is, or, for others, whose turn comes last.
+    static task* take_root(socket& s, bool next) noexcept {
+        if (s.roots.size() > most_compared) return next ? s.roots.pop_front() : s.roots.pop_back();
+        double all = 0, largest = 0;
+        s.roots.visit([&](const task& t) {
+            all += part_of(t).data.size();
+            largest = std::max(largest, part_of(t).data.size());
+        });
+        const bool by_size = largest * even_subtrees > all;
+        const double last = s.last.load_relaxed();
+        return s.roots.pop_least([&](const task& t) {
+            const task_part& part = part_of(t);
+            const double away = std::max({part.data.from - last, last - part.data.to, 0.0});
+            const double halvings = -std::round(std::log2(part.data.size()));
+            const double packed = part.is == kind::above ? 0 : 1;
+            std::array<double, 3> turn{by_size ? halvings : away, packed, by_size ? away : 0};
+            if (!next)
+                for (double& each : turn) each = -each;
+            return turn;
+        });
     }
 
     static bool may_take_root(socket& s) noexcept {
@@ -482,7 +517,9 @@ private:
         if (const pick own = places_.own(w, last_look); own.t != nullptr) return own;
         const bool takes_roots = head && may_take_root(s);
         if (takes_roots)
-            if (task* const t = s.roots.try_pop_front()) return begin(m, *t, s);
+            if (task* const t =
+                    m.turns % places::turns_to_fair == 0 ? s.roots.try_pop_front() : take_root(s, true))
+                return begin(m, *t, s);
         const bool waits = m.yields >= places::yields_to_look && !last_look;
         if (waits) {
             m.yields = 0;
@@ -535,7 +572,7 @@ private:
                 return const_cast<task&>(t).data<task_part>().is == kind::above; // which touches no data
             };
             const bool takes_any = has_begun && (left || last_look || robs(m, other));
-            task* const t = takes_any ? other.roots.try_pop_back() : other.roots.pop_first_if(is_above);
+            task* const t = takes_any ? take_root(other, false) : other.roots.pop_first_if(is_above);
             if (t != nullptr) return begin(m, *t, other);
         }
         if (!left && !(may_cross() && has_begun)) return {nullptr, other.place};
@@ -558,6 +595,8 @@ private:
         return {};
     }
 
+    static constexpr double even_subtrees = 4;         // of what waits, none is more than its part
+    static constexpr std::size_t most_compared = 1024; // a look at all takes some us
     static constexpr double unknown_cache_bytes = 8 << 20;
     static constexpr int pieces_a_worker = 8; // without packing: below such a part tasks are silent
 
@@ -578,6 +617,7 @@ private:
     queue::cell<std::size_t> strangers_, known_; // tasks of this iteration that the profile lacks, or has
     task_profile profile_;
     packing_search search_; // the owning root's worker alone, as what follows
+    bool settled_ = false;  // a packed iteration has passed
     int iterations_ = 0;
     time_ns began_ = 0;
 };

@@ -109,6 +109,36 @@ public:
         return unlink(element);
     }
 
+    // The element for which `key(const T&)` is least, the first of them, seen from the front. Time grows with
+    // the length of the list, all of it under the lock.
+    template <class Key>
+    T* pop_least(Key&& key) noexcept {
+        if (empty()) return nullptr;
+        const guard held(lock_);
+        T* least = static_cast<T*>(head_.get());
+        if (least == nullptr) return nullptr;
+        auto value = key(std::as_const(*least));
+        T* element = least;
+        while ((element = static_cast<T*>(hook(element).next.get())) != nullptr) {
+            const auto other = key(std::as_const(*element));
+            if (!(other < value)) continue;
+            value = other;
+            least = element;
+        }
+        return unlink(least);
+    }
+
+    // Calls `seen(const T&)` for each element, from front to back, under the lock.
+    template <class Visitor>
+    void visit(Visitor&& seen) noexcept {
+        if (empty()) return;
+        const guard held(lock_);
+        for (T* element = static_cast<T*>(head_.get()); element != nullptr;
+             element = static_cast<T*>(hook(element).next.get())) {
+            seen(std::as_const(*element));
+        }
+    }
+
 private:
     using lock_type = spin_lock<Sync>;
     using guard = std::lock_guard<lock_type>;

@@ -86,7 +86,7 @@ struct both_ends : list_test<both_ends, 3, 4> {
         } else if (me == 1) {
             all->list.push_front(made(2));
             take(all->list.try_pop_front());
-            take(all->list.pop_front());
+            take(all->list.pop_least([](const item& each) { return -each.payload.get(); }));
         } else {
             take(all->list.try_pop_back());
             all->list.push_back(made(3));

@@ -563,6 +563,112 @@ TEST_F(policy_laws_stealing, the_next_subtree_of_a_socket_is_left_to_it) {
     }
 }
 
+TEST_F(policy_laws_stealing, sweeps_over_the_data_alternate) {
+    attach("laws:cache=32,tune=off"); // a leaf fits, a quarter does not
+    task& r = profiled(400);
+    for (int sweep = 1; sweep < 5; ++sweep) {
+        scheduler->iteration(0, r, sweep);
+        const auto half = fork(0, r);
+        EXPECT_EQ(next(2), half[1]);
+        EXPECT_EQ(next(0), half[0]);
+        std::vector<task*> leaves;
+        for (task* quarter : fork(0, *half[0])) {
+            EXPECT_NE(next(0), nullptr); // above
+            for (task* leaf : fork(0, *quarter)) leaves.push_back(leaf);
+        }
+        if (sweep % 2 == 0) std::ranges::reverse(leaves);
+        for (task* leaf : leaves) {
+            EXPECT_EQ(next(0), leaf) << sweep;
+            run(0, *leaf, 0);
+        }
+    }
+}
+
+TEST_F(policy_laws_stealing, others_take_the_subtree_whose_turn_comes_last) {
+    attach("laws:cache=32,tune=off");
+    task& r = profiled(400);
+    for (int sweep = 1; sweep < 3; ++sweep) {
+        scheduler->iteration(0, r, sweep);
+        const auto half = fork(0, r);
+        EXPECT_EQ(next(2), half[1]);
+        EXPECT_EQ(next(0), half[0]);
+        std::vector<task*> leaves;
+        for (task* quarter : fork(0, *half[0])) {
+            EXPECT_NE(next(0), nullptr);
+            for (task* leaf : fork(0, *quarter)) leaves.push_back(leaf);
+        }
+        for (task* quarter : fork(2, *half[1])) {
+            EXPECT_NE(next(2), nullptr);
+            for (task* leaf : fork(2, *quarter)) {
+                EXPECT_NE(next(2), nullptr);
+                run(2, *leaf, 0);
+            }
+        }
+        if (sweep == 1) { // from the first one on; so the next sweep begins with the third one
+            EXPECT_EQ(next(0), leaves[0]);
+            EXPECT_EQ(next(2), leaves[3]);
+            EXPECT_EQ(next(0), leaves[1]);
+            EXPECT_EQ(next(0), leaves[2]);
+        } else {
+            EXPECT_EQ(next(2), leaves[0]);
+            EXPECT_EQ(next(0), leaves[2]);
+        }
+        while (next(0) != nullptr) {}
+    }
+}
+
+TEST_F(policy_laws_stealing, a_subtree_that_is_much_of_what_waits_comes_first) {
+    attach("laws:cache=48,tune=off"); // the first quarter does not fit, the second one does
+    task& r = root();
+    scheduler->iteration(0, r, 0);
+    for (task* half : fork(0, r)) {
+        EXPECT_EQ(next(half->last_ ? 2 : 0), half);
+        for (task* quarter : fork(0, *half)) {
+            EXPECT_NE(next(half->last_ ? 2 : 0), nullptr);
+            for (task* leaf : fork(0, *quarter)) {
+                EXPECT_NE(next(half->last_ ? 2 : 0), nullptr);
+                run(0, *leaf, quarter->last_ ? 100 : 400);
+            }
+            run(0, *quarter, 0);
+        }
+        run(0, *half, 0);
+    }
+    scheduler->iteration(0, r, 1);
+    const auto half = fork(0, r);
+    EXPECT_EQ(next(0), half[0]);
+    const auto quarter = fork(0, *half[0]);
+    EXPECT_EQ(next(0), quarter[0]); // above, so before its like
+    const auto leaf = fork(0, *quarter[0]);
+    ASSERT_EQ(leaf.size(), 2U);
+    for (task* t : {quarter[1], leaf[1], leaf[0]}) {
+        EXPECT_EQ(next(0), t); // the leaves' data are nearer to where the socket begins
+        run(0, *t, 0);
+    }
+}
+
+TEST_F(policy_laws_stealing, tuning_begins_with_the_second_packed_iteration) {
+    attach("laws:cache=64");
+    task& r = profiled(400);
+    for (const bool quarters_are_packed : {true, true, false}) {
+        scheduler->iteration(0, r, 1);
+        context.time += 1000;
+        const auto half = fork(0, r);
+        EXPECT_EQ(next(2), half[1]);
+        EXPECT_EQ(next(0), half[0]);
+        for (task* quarter : fork(0, *half[0])) {
+            EXPECT_NE(next(0), nullptr);
+            const auto leaves = fork(0, *quarter);
+            EXPECT_EQ(leaves.empty(), quarters_are_packed);
+            for (task* leaf : leaves) {
+                EXPECT_NE(next(0), nullptr);
+                run(0, *leaf, 0);
+            }
+            run(0, *quarter, 0);
+        }
+        run(0, *half[0], 0);
+    }
+}
+
 TEST_F(policy_laws_stealing, a_blocked_subtree_does_not_stop_its_socket) {
     attach("laws:cache=64,tune=off");
     task& r = profiled(400);

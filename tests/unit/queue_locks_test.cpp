@@ -1,6 +1,7 @@
 // The lock, the cell, and the list under the lock, one thread at a time.
 #include <gtest/gtest.h>
 
+#include <cstdlib>
 #include <mutex>
 #include <vector>
 
@@ -126,6 +127,22 @@ TEST(locked_list, takes_the_first_wanted_from_anywhere) {
     EXPECT_EQ(elements.pop_last_if(is(7)), nullptr);
     EXPECT_EQ(elements.pop_back(), made[4]);
     EXPECT_EQ(drained(elements), (std::vector<int>{1}));
+}
+
+TEST(locked_list, shows_all_and_takes_the_least) {
+    numbered made;
+    list elements;
+    const auto from_three = [](const item& each) { return std::abs(each.value - 3); };
+    EXPECT_EQ(elements.pop_least(from_three), nullptr);
+    elements.visit([](const item&) { ADD_FAILURE() << "there is nothing"; });
+    for (int at = 0; at < 6; ++at) elements.push_back(made[at]);
+    std::vector<int> seen;
+    elements.visit([&](const item& each) { seen.push_back(each.value); });
+    EXPECT_EQ(seen, (std::vector<int>{0, 1, 2, 3, 4, 5}));
+    std::vector<int> taken;
+    while (const item* const least = elements.pop_least(from_three)) taken.push_back(least->value);
+    EXPECT_EQ(taken, (std::vector<int>{3, 2, 4, 1, 5, 0})) << "the first of those that are alike";
+    EXPECT_TRUE(elements.empty());
 }
 
 TEST(locked_list, takes_in_a_chain_at_once) {
