@@ -485,7 +485,8 @@ private:
         const double last = s.last.load_relaxed();
         return s.roots.pop_least([&](const task& t) {
             const task_part& part = part_of(t);
-            const double away = std::max({part.data.from - last, last - part.data.to, 0.0});
+            const double gap = std::max({part.data.from - last, last - part.data.to, 0.0});
+            const double away = std::round(gap * 1e6); // those that are alike but for rounding are alike
             const double halvings = -std::round(std::log2(part.data.size()));
             const double packed = part.is == kind::above ? 0 : 1;
             std::array<double, 3> turn{by_size ? halvings : away, packed, by_size ? away : 0};
