@@ -18,7 +18,7 @@ class fiber_pool {
 public:
     using entry_fn = void (*)(boost::context::detail::transfer_t);
     using clock = std::chrono::steady_clock;
-    /// Who is free for that long, and twice that at most, is unmapped: a burst that comes again sooner finds
+    /// A fiber that is free for that long, at most twice, is unmapped: a burst that comes again sooner finds
     /// its stacks, and one that comes later maps them a few times in a second.
     static constexpr std::chrono::milliseconds linger{250};
 
