@@ -472,24 +472,26 @@ private:
     }
 
     static double middle(interval i) noexcept { return (i.from + i.to) / 2; }
-    static const task_part& part_of(const task& t) noexcept { return const_cast<task&>(t).data<task_part>(); }
+    static const task_part& record_of(const task& t) noexcept {
+        return const_cast<task&>(t).data<task_part>();
+    }
     /// L8: the root of `s` whose turn it is, or, for others, whose turn comes last.
     static task* take_root(socket& s, bool next) noexcept {
         if (s.roots.size() > most_compared) return next ? s.roots.pop_front() : s.roots.pop_back();
         double all = 0, largest = 0;
         s.roots.visit([&](const task& t) {
-            all += part_of(t).data.size();
-            largest = std::max(largest, part_of(t).data.size());
+            all += record_of(t).data.size();
+            largest = std::max(largest, record_of(t).data.size());
         });
         const bool by_size = largest * even_subtrees > all;
         const double last = s.last.load_relaxed();
         return s.roots.pop_least([&](const task& t) {
-            const task_part& part = part_of(t);
+            const task_part& part = record_of(t);
             const double gap = std::max({part.data.from - last, last - part.data.to, 0.0});
             const double away = std::round(gap * 1e6); // those that are alike but for rounding are alike
-            const double halvings = -std::round(std::log2(part.data.size()));
             const double packed = part.is == kind::above ? 0 : 1;
-            std::array<double, 3> turn{by_size ? halvings : away, packed, by_size ? away : 0};
+            std::array<double, 3> turn{away, packed, 0};
+            if (by_size) turn = {-std::round(std::log2(part.data.size())), packed, away};
             if (!next)
                 for (double& each : turn) each = -each;
             return turn;
@@ -570,8 +572,8 @@ private:
         const bool left = is_left(other), has_begun = left || m.at->has_begun.load_relaxed();
         if (takes_roots) {
             const auto is_above = [](const task& t) {
-                return const_cast<task&>(t).data<task_part>().is == kind::above; // which touches no data
-            };
+                return record_of(t).is == kind::above;
+            }; // without data
             const bool takes_any = has_begun && (left || last_look || robs(m, other));
             task* const t = takes_any ? take_root(other, false) : other.roots.pop_first_if(is_above);
             if (t != nullptr) return begin(m, *t, other);
@@ -597,7 +599,7 @@ private:
     }
 
     static constexpr double even_subtrees = 4;         // of what waits, none is more than its part
-    static constexpr std::size_t most_compared = 1024; // a look at all takes some us
+    static constexpr std::size_t most_compared = 1024; // which takes about 10 us
     static constexpr double unknown_cache_bytes = 8 << 20;
     static constexpr int pieces_a_worker = 8; // without packing: below such a part tasks are silent
 

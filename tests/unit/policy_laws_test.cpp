@@ -14,6 +14,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <deque>
+#include <functional>
 #include <iterator>
 #include <limits>
 #include <memory>
@@ -382,23 +383,33 @@ protected:
     }
     task* next(worker_id w) { return scheduler->next(w, true).t; }
 
-    /// The first iteration of a tree of depth three, whose leaves have so many misses and instructions.
-    task& profiled(std::uint64_t misses, std::uint64_t instructions = 0) {
+    /// The first iteration of a tree whose leaves have so many misses and instructions.
+    using misses_of = std::function<std::uint64_t(const task& leaf)>;
+    task& profiled(const misses_of& misses, std::uint64_t instructions = 0, int depth = 3) {
         task& r = root();
         scheduler->iteration(0, r, 0);
-        for (task* half : fork(0, r)) {
-            EXPECT_EQ(next(half->last_ ? 2 : 0), half);
-            for (task* quarter : fork(0, *half)) {
-                EXPECT_NE(next(half->last_ ? 3 : 1), nullptr);
-                for (task* leaf : fork(0, *quarter)) {
-                    EXPECT_NE(next(half->last_ ? 3 : 1), nullptr);
-                    run(0, *leaf, misses, instructions);
-                }
-                run(0, *quarter, 0);
+        const std::function<void(task&, int, worker_id)> divide = [&](task& t, int levels, worker_id near) {
+            for (task* child : fork(0, t)) {
+                const worker_id w = &t == &r ? (child->last_ ? 2 : 0) : near;
+                EXPECT_NE(next(w), nullptr);
+                if (levels > 1) divide(*child, levels - 1, w);
+                run(0, *child, levels > 1 ? 0 : misses(*child), levels > 1 ? 0 : instructions);
             }
-            run(0, *half, 0);
-        }
+        };
+        divide(r, depth, 0);
         return r;
+    }
+    task& profiled(std::uint64_t misses, std::uint64_t instructions = 0) {
+        return profiled([=](const task&) { return misses; }, instructions);
+    }
+    /// What the children of the children of `half` are, in serial order: the head has divided all above.
+    std::vector<task*> grandchildren(worker_id head, task& half) {
+        std::vector<task*> list;
+        for (task* quarter : fork(head, half)) {
+            EXPECT_NE(next(head), nullptr);
+            for (task* t : fork(head, *quarter)) list.push_back(t);
+        }
+        return list;
     }
 
     const machine on = load_synthetic("pack:2 [numa] l3:1(size=64000) core:2 pu:1");
@@ -571,11 +582,7 @@ TEST_F(policy_laws_stealing, sweeps_over_the_data_alternate) {
         const auto half = fork(0, r);
         EXPECT_EQ(next(2), half[1]);
         EXPECT_EQ(next(0), half[0]);
-        std::vector<task*> leaves;
-        for (task* quarter : fork(0, *half[0])) {
-            EXPECT_NE(next(0), nullptr); // above
-            for (task* leaf : fork(0, *quarter)) leaves.push_back(leaf);
-        }
+        std::vector<task*> leaves = grandchildren(0, *half[0]);
         if (sweep % 2 == 0) std::ranges::reverse(leaves);
         for (task* leaf : leaves) {
             EXPECT_EQ(next(0), leaf) << sweep;
@@ -592,17 +599,10 @@ TEST_F(policy_laws_stealing, others_take_the_subtree_whose_turn_comes_last) {
         const auto half = fork(0, r);
         EXPECT_EQ(next(2), half[1]);
         EXPECT_EQ(next(0), half[0]);
-        std::vector<task*> leaves;
-        for (task* quarter : fork(0, *half[0])) {
-            EXPECT_NE(next(0), nullptr);
-            for (task* leaf : fork(0, *quarter)) leaves.push_back(leaf);
-        }
-        for (task* quarter : fork(2, *half[1])) {
+        const std::vector<task*> leaves = grandchildren(0, *half[0]);
+        for (task* leaf : grandchildren(2, *half[1])) {
             EXPECT_NE(next(2), nullptr);
-            for (task* leaf : fork(2, *quarter)) {
-                EXPECT_NE(next(2), nullptr);
-                run(2, *leaf, 0);
-            }
+            run(2, *leaf, 0);
         }
         if (sweep == 1) { // from the first one on; so the next sweep begins with the third one
             EXPECT_EQ(next(0), leaves[0]);
@@ -619,20 +619,7 @@ TEST_F(policy_laws_stealing, others_take_the_subtree_whose_turn_comes_last) {
 
 TEST_F(policy_laws_stealing, a_subtree_that_is_much_of_what_waits_comes_first) {
     attach("laws:cache=48,tune=off"); // the first quarter does not fit, the second one does
-    task& r = root();
-    scheduler->iteration(0, r, 0);
-    for (task* half : fork(0, r)) {
-        EXPECT_EQ(next(half->last_ ? 2 : 0), half);
-        for (task* quarter : fork(0, *half)) {
-            EXPECT_NE(next(half->last_ ? 2 : 0), nullptr);
-            for (task* leaf : fork(0, *quarter)) {
-                EXPECT_NE(next(half->last_ ? 2 : 0), nullptr);
-                run(0, *leaf, quarter->last_ ? 100 : 400);
-            }
-            run(0, *quarter, 0);
-        }
-        run(0, *half, 0);
-    }
+    task& r = profiled([](const task& leaf) { return leaf.parent_->last_ ? 100 : 400; });
     scheduler->iteration(0, r, 1);
     const auto half = fork(0, r);
     EXPECT_EQ(next(0), half[0]);
@@ -644,6 +631,21 @@ TEST_F(policy_laws_stealing, a_subtree_that_is_much_of_what_waits_comes_first) {
         EXPECT_EQ(next(0), t); // the leaves' data are nearer to where the socket begins
         run(0, *t, 0);
     }
+}
+
+TEST_F(policy_laws_stealing, among_many_subtrees_the_nearest_comes_first_though_others_are_larger) {
+    attach("laws:cache=32,tune=off");
+    // Of each half the last eighth fits, of the others their halves only.
+    task& r = profiled([](const task& leaf) { return leaf.parent_->id_ % 4 == 3 ? 100 : 400; }, 0, 4);
+    scheduler->iteration(0, r, 1);
+    const auto half = fork(0, r);
+    EXPECT_EQ(next(0), half[0]);
+    const auto eighth = grandchildren(0, *half[0]);
+    EXPECT_EQ(next(0), eighth[0]);
+    const auto sixteenth = fork(0, *eighth[0]);
+    ASSERT_EQ(sixteenth.size(), 2U);
+    EXPECT_EQ(next(0), sixteenth[0]); // none of the other eighths is more than a quarter of what waits
+    EXPECT_TRUE(fork(0, *eighth[3]).empty());
 }
 
 TEST_F(policy_laws_stealing, tuning_begins_with_the_second_packed_iteration) {
