@@ -9,7 +9,7 @@
 
 #include "engine/threads/thread_engine.hpp"
 #include "machine/load.hpp"
-#include "policy/registry.hpp"
+#include "policy/seam/registry.hpp"
 
 #include "policy/fake_context.hpp"
 

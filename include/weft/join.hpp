@@ -40,11 +40,11 @@ template <class Result, class A, class B>
 // saves a third of a fork's instructions, only while it is small, cold code included.
 
 template <bool Plain, class F, class G>
-[[gnu::noinline, gnu::cold]] join_result<F, G> fork_rarely(frame* parent, F& f, G& g, const join_hints* h);
+[[gnu::noinline, gnu::cold]] join_result<F, G> fork_cold(frame* parent, F& f, G& g, const join_hints* h);
 
 /// The first closure has returned `a`, and the frame is to be looked at.
 template <bool Plain, class R, class A, class G>
-[[gnu::noinline, gnu::cold]] R return_slowly(frame* parent, join_frame<G>& second, A a) {
+[[gnu::noinline, gnu::cold]] R return_slow_path(frame* parent, join_frame<G>& second, A a) {
     if (second.was_run(parent)) return joined<R>(std::move(a), second.take_value());
     const inside_mark traced(second);
     return joined<R>(std::move(a), call_closure<Plain>(second.g, parent));
@@ -68,7 +68,7 @@ template <bool Plain, class F, class G>
     parent->next = nullptr;
     if constexpr (Plain) set_hot_head(parent);
     if (at_limit(&second)) [[unlikely]]
-        return return_slowly<Plain, R>(parent, second, std::move(a));
+        return return_slow_path<Plain, R>(parent, second, std::move(a));
     return joined<R>(std::move(a), call_closure<Plain>(second.g, parent));
 }
 
@@ -95,7 +95,7 @@ template <bool Plain, class F, class G>
                    {[](void* c) { (*static_cast<decltype(run_g)*>(c))(); }, &run_g}, h ? h->second : hints{});
     if (!reported) {
         const silent_scope lazily;
-        return fork_rarely<Plain>(parent, f, g, h);
+        return fork_cold<Plain>(parent, f, g, h);
     }
     if (failed_f && failed_g) count_suppressed();
     if (failed_f) std::rethrow_exception(std::move(failed_f));
@@ -108,11 +108,11 @@ template <class F, class G>
 [[gnu::noinline, gnu::cold]] join_result<F, G> fork_outside(F& f, G& g, const join_hints* h) {
     using R = join_result<F, G>;
     if constexpr (std::is_void_v<R>) {
-        auto root = [&] { fork_rarely<true>(hot_head(), f, g, h); };
+        auto root = [&] { fork_cold<true>(hot_head(), f, g, h); };
         run_in_default({[](void* c) { (*static_cast<decltype(root)*>(c))(); }, &root});
     } else {
         std::optional<R> r;
-        auto root = [&] { r.emplace(fork_rarely<true>(hot_head(), f, g, h)); };
+        auto root = [&] { r.emplace(fork_cold<true>(hot_head(), f, g, h)); };
         run_in_default({[](void* c) { (*static_cast<decltype(root)*>(c))(); }, &root});
         return std::move(*r);
     }
@@ -128,8 +128,8 @@ using handed = std::conditional_t<std::is_trivially_copyable_v<F> &&
 /// Every fork that is not on its fast path. `parent` is null in a thread that is no worker, otherwise the
 /// frame is linked. The frame of this function stays on the stack below the fork, so it is kept small.
 template <bool Plain, class F, class G>
-[[gnu::noinline, gnu::cold]] join_result<F, G> fork_slowly(frame* parent, handed<F> f, join_frame<G>& second,
-                                                           const join_hints* h) {
+[[gnu::noinline, gnu::cold]] join_result<F, G> fork_slow_path(frame* parent, handed<F> f,
+                                                              join_frame<G>& second, const join_hints* h) {
     std::remove_reference_t<G>& g = second.g;
     if (!parent) return fork_outside(f, g, h);
     switch (slow_push(parent, &second, h ? &h->second : nullptr)) {
@@ -145,7 +145,7 @@ template <bool Plain, class F, class G>
 /// operation and no fence. The comparisons come after the changes of the chain, since the exposure handler
 /// may come between any two instructions: what it finds linked it may hand out, and then the second
 /// comparison sees it; where it finds nothing it leaves its mark in `limit`, and then the first comparison
-/// sees that. src/engine/core/README.md has the budget in instructions and the argument.
+/// sees that. src/engine/run/README.md has the budget in instructions and the argument.
 template <bool Plain, class F, class G>
 [[gnu::always_inline]] inline join_result<F, G> fork(frame* parent, std::remove_reference_t<F>& f, G&& g,
                                                      const join_hints* h) {
@@ -159,12 +159,12 @@ template <bool Plain, class F, class G>
         slowly = at_limit(&second);
     }
     if (slowly) [[unlikely]]
-        return fork_slowly<Plain, F>(parent, f, second, h);
+        return fork_slow_path<Plain, F>(parent, f, second, h);
     return fork_linked<Plain>(parent, f, second);
 }
 
 template <bool Plain, class F, class G>
-join_result<F, G> fork_rarely(frame* parent, F& f, G& g, const join_hints* h) {
+join_result<F, G> fork_cold(frame* parent, F& f, G& g, const join_hints* h) {
     return fork<Plain, F&, G&>(parent, f, g, h);
 }
 

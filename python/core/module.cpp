@@ -4,7 +4,7 @@
 #include "walk.hpp"
 
 #include "machine/load.hpp"
-#include "policy/registry.hpp"
+#include "policy/seam/registry.hpp"
 
 #include <weft/error.hpp>
 

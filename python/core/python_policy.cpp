@@ -2,8 +2,8 @@
 
 #include "machine_dict.hpp"
 
-#include "policy/policy.hpp"
-#include "policy/registry.hpp"
+#include "policy/seam/policy.hpp"
+#include "policy/seam/registry.hpp"
 
 #include <weft/error.hpp>
 
@@ -60,7 +60,7 @@ private:
 constexpr const char* why_names[] = {"root",    "spawned",   "continuation", "joined",
                                      "moved",   "unblocked", "released",     "granted",
                                      "exposed", "preempted", "yielded"};
-static_assert(std::size(why_names) == static_cast<std::size_t>(why::yielded) + 1);
+static_assert(std::size(why_names) == static_cast<std::size_t>(ready_reason::yielded) + 1);
 
 /// What Python sees of something that is the engine's; null when that has gone.
 template <class T>
@@ -121,11 +121,12 @@ public:
         return r;
     }
 
-    placed ready(worker_id w, task& t, why reason) override {
+    placement ready(worker_id w, task& t, ready_reason reason) override {
         blocked_.erase(&t);
-        placed p{w, workers_};
+        placement p{w, workers_};
         if (!with_python([&] {
-                const bool is_new = reason == why::root || reason == why::released || reason == why::exposed;
+                const bool is_new = reason == ready_reason::root || reason == ready_reason::released ||
+                                    reason == ready_reason::exposed;
                 const nb::object answer = self_.attr("ready")(w, seen(t, is_new && t.fresh()),
                                                               why_names[static_cast<std::size_t>(reason)]);
                 p = as_placed(answer, w);
@@ -137,8 +138,8 @@ public:
         return p;
     }
 
-    pick next(worker_id w, bool last_look) override {
-        pick answer;
+    decision next(worker_id w, bool last_look) override {
+        decision answer;
         if (!with_python([&] { answer = as_pick(self_.attr("next")(w, last_look)); })) {
             if (fallback_.empty()) return {};
             task* const t = fallback_.front();
@@ -159,8 +160,8 @@ public:
         return answer;
     }
 
-    order spawn(worker_id w, task& parent, task& child) override {
-        order how = order::parent_first;
+    spawn_order spawn(worker_id w, task& parent, task& child) override {
+        spawn_order how = spawn_order::parent_first;
         static_cast<void>(with_python([&] {
             const auto answer = self_.attr("spawn")(w, seen(parent), seen(child, true));
             how = as_order(nb::cast<std::string>(answer));
@@ -194,12 +195,12 @@ public:
     void started(worker_id w, task& t) override {
         static_cast<void>(with_python([&] { self_.attr("started")(w, seen(t)); }));
     }
-    void blocked(worker_id w, task& t, why reason) override {
-        if (reason == why::unblocked) blocked_.insert(&t);
+    void blocked(worker_id w, task& t, ready_reason reason) override {
+        if (reason == ready_reason::unblocked) blocked_.insert(&t);
         static_cast<void>(with_python(
             [&] { self_.attr("blocked")(w, seen(t), why_names[static_cast<std::size_t>(reason)]); }));
     }
-    void goes_on(worker_id, task& t) override { blocked_.erase(&t); }
+    void resumed(worker_id, task& t) override { blocked_.erase(&t); }
     void finished(worker_id w, task& t, const usage& u) override {
         static_cast<void>(with_python([&] {
             nb::dict used;
@@ -239,7 +240,7 @@ private:
             held_.size(), w))));
         engine_->wake(workers_);
     }
-    place_id take(std::unordered_map<task*, placed>::iterator held) {
+    place_id take(std::unordered_map<task*, placement>::iterator held) {
         const place_id from = held->second.at;
         held_.erase(held);
         return from;
@@ -270,7 +271,7 @@ private:
         all.erase(found);
     }
 
-    placed as_placed(const nb::object& answer, worker_id w) const {
+    placement as_placed(const nb::object& answer, worker_id w) const {
         if (answer.is_none()) return {w, workers_};
         if (nb::isinstance<nb::int_>(answer)) return {nb::cast<int>(answer), workers_};
         return {nb::cast<int>(answer.attr("place")), as_workers(answer.attr("who")),
@@ -287,7 +288,7 @@ private:
                     .c_str());
         return {first, last};
     }
-    pick as_pick(const nb::object& answer) {
+    decision as_pick(const nb::object& answer) {
         if (answer.is_none()) return {};
         if (nb::isinstance<task_view>(answer)) {
             task* const t = nb::cast<task_view&>(answer).of;
@@ -306,11 +307,11 @@ private:
                                       .c_str());
         return {nullptr, whom, true};
     }
-    static order as_order(const std::string& word) {
-        if (word == "child_first") return order::child_first;
-        if (word == "parent_first") return order::parent_first;
-        if (word == "call") return order::call;
-        if (word == "lazy") return order::lazy;
+    static spawn_order as_order(const std::string& word) {
+        if (word == "child_first") return spawn_order::child_first;
+        if (word == "parent_first") return spawn_order::parent_first;
+        if (word == "call") return spawn_order::call;
+        if (word == "lazy") return spawn_order::lazy;
         throw nb::value_error(fmt::format("spawn() said something unknown; given: {}; allowed: child_first, "
                                           "parent_first, call, lazy",
                                           word)
@@ -324,8 +325,8 @@ private:
     workers workers_{};
     std::unordered_map<task*, nb::object> tasks_;
     std::unordered_map<group*, nb::object> groups_;
-    std::unordered_map<task*, placed> held_; ///< ready, and not given to a worker yet
-    std::deque<task*> fallback_;             ///< of those, after a failure
+    std::unordered_map<task*, placement> held_; ///< ready, and not given to a worker yet
+    std::deque<task*> fallback_;                ///< of those, after a failure
     std::vector<char> sleeps_; ///< by worker: what it asked for last was its last look, and found nothing
     std::unordered_set<task*> blocked_; ///< tasks that something may still unblock
 };

@@ -161,22 +161,22 @@ private:
         std::vector<std::size_t> waiting;
         std::int64_t now = 0;
         while (!heads.empty() || !waiting.empty()) {
-            auto goes_on = std::ranges::find_if(
+            auto resumed = std::ranges::find_if(
                 waiting, [&](std::size_t s) { return !has_to_wait(next_of(streams_[s])); });
             bool force = false;
             std::size_t s = 0;
-            if (goes_on != waiting.end()) {
-                streams_[*goes_on].now = std::max(streams_[*goes_on].now, now);
+            if (resumed != waiting.end()) {
+                streams_[*resumed].now = std::max(streams_[*resumed].now, now);
             } else if (!waiting.empty() &&
                        (heads.empty() || std::get<0>(heads.top()) >
                                              time_of_next(streams_[waiting.front()]) + longest_wait_ns)) {
-                goes_on = waiting.begin(); // its cause is lost
+                resumed = waiting.begin(); // its cause is lost
                 force = true;
                 ++out_.disorder;
             }
-            if (goes_on != waiting.end()) {
-                s = *goes_on;
-                waiting.erase(goes_on);
+            if (resumed != waiting.end()) {
+                s = *resumed;
+                waiting.erase(resumed);
             } else {
                 s = std::get<1>(heads.top());
                 heads.pop();

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "trace/record.hpp"
+#include "trace/write/record.hpp"
 
 #include <cstdint>
 #include <span>

@@ -146,17 +146,17 @@ std::chrono::nanoseconds patience_of(const runtime_options& o) {
 }
 
 /// Where the workers are, or nothing for "nowhere in particular".
-std::optional<placement> placement_of(const runtime_options& o, const machine& m, int workers) {
+std::optional<pin_order> pin_order_of(const runtime_options& o, const machine& m, int workers) {
     const auto text = given_or_variable(o.pin, "WEFT_PIN");
     const std::string given = (o.pin.empty() ? "WEFT_PIN=" : "runtime_options::pin = ") + text.value_or("");
     if (!text) // alone on a part of the cores, several programs would all sit on the same ones
-        return !m.is_modelled() && workers == m.size() ? std::optional(placement::compact) : std::nullopt;
+        return !m.is_modelled() && workers == m.size() ? std::optional(pin_order::compact) : std::nullopt;
     if (*text == "off") return std::nullopt;
     if (*text != "compact" && *text != "scatter")
         throw error("unknown way to pin workers", given, "compact, scatter, off");
     if (m.is_modelled())
         throw error("workers cannot be pinned to the cores of a described machine", given, "off");
-    return *text == "compact" ? placement::compact : placement::scatter;
+    return *text == "compact" ? pin_order::compact : pin_order::scatter;
 }
 
 std::string policy_of(const runtime_options& o) {
@@ -186,11 +186,11 @@ bool measures_costs(const runtime_options& o) {
     return *text == "measured";
 }
 
-placement placement_in_model(const runtime_options& o) {
+pin_order pin_order_in_model(const runtime_options& o) {
     const auto text = given_or_variable(o.pin, "WEFT_PIN").value_or("compact");
     if (text != "compact" && text != "scatter")
         throw error("unknown way to place virtual workers", "WEFT_PIN=" + text, "compact, scatter");
-    return text == "scatter" ? placement::scatter : placement::compact;
+    return text == "scatter" ? pin_order::scatter : pin_order::compact;
 }
 
 engine::record_options record_of(const runtime_options& o, const char* engine_name,
@@ -219,7 +219,7 @@ settings settle_model(const runtime_options& o, machine whole) {
     settings s;
     s.policy = policy_of(o);
     m.record = record_of(o, "model", s.policy);
-    s.on = m.workers < whole.size() ? restrict_to(whole, ranks_for(whole, m.workers, placement_in_model(o)))
+    s.on = m.workers < whole.size() ? restrict_to(whole, ranks_for(whole, m.workers, pin_order_in_model(o)))
                                     : std::move(whole);
     if (const auto file = given_or_variable(o.scenario, "WEFT_SCENARIO"))
         m.events = engine::load_scenario(*file, s.on);
@@ -256,11 +256,11 @@ settings settle(const runtime_options& o) {
     s.threads.stack_bytes = stack_of(o);
     s.threads.patience = patience_of(o);
     s.threads.cores = usable_cores();
-    const auto where = placement_of(o, whole, s.threads.workers);
+    const auto where = pin_order_of(o, whole, s.threads.workers);
     s.threads.pin = where.has_value();
     // The policy's machine has a rank for each worker; with more workers than cores, they start over.
     s.on = s.threads.workers < whole.size()
-               ? restrict_to(whole, ranks_for(whole, s.threads.workers, where.value_or(placement::compact)))
+               ? restrict_to(whole, ranks_for(whole, s.threads.workers, where.value_or(pin_order::compact)))
                : std::move(whole);
     s.resources = resources_of(o, s.on);
     s.policy = policy_of(o);

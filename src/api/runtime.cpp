@@ -1,10 +1,10 @@
 #include <weft/runtime.hpp>
 
 #include "api/options.hpp"
-#include "engine/core/default_engine.hpp"
 #include "engine/model/model_engine.hpp"
+#include "engine/run/default_engine.hpp"
 #include "engine/threads/thread_engine.hpp"
-#include "policy/registry.hpp"
+#include "policy/seam/registry.hpp"
 
 #include <fmt/format.h>
 

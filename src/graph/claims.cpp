@@ -49,15 +49,15 @@ void graph::state::need_resource(graph_node& n, std::string_view name, std::int6
         x.needs.push_back({std::string(name), amount});
 }
 
-void graph::state::claim_by_name(graph_node& n, const gate& door) {
-    if (n.extras && !claims(n) && !door.needs_of(hint_of(n).name).empty()) claim_of(extras[n.extras]);
+void graph::state::claim_by_name(graph_node& n, const gate& from) {
+    if (n.extras && !claims(n) && !from.needs_of(hint_of(n).name).empty()) claim_of(extras[n.extras]);
 }
 
-void graph::state::claim_by_name(const gate& door) {
+void graph::state::claim_by_name(const gate& from) {
     for (std::uint32_t t = 0; t < nodes.size(); ++t) {
         graph_node* const n = nodes.find(t);
         if (!n || claims(*n)) continue;
-        claim_by_name(*n, door);
+        claim_by_name(*n, from);
         if (claims(*n)) claiming.push_back(t);
     }
 }
@@ -103,25 +103,25 @@ void graph::state::settle_claim(std::uint32_t t, engine::arena& at, claim* above
     engine::engine& e = at.of;
     claim& c = *extras[nodes[t].extras].at_gate;
     c.above = above;
-    settle_needs(t, e.door);
+    settle_needs(t, e.gate);
     settle_among(t, at);
-    e.door.check(c, named(t));
+    e.gate.check(c, named(t));
 }
 
 /// Anew for each run: another runtime may have another file.
-void graph::state::settle_needs(std::uint32_t t, const gate& door) {
+void graph::state::settle_needs(std::uint32_t t, const gate& from) {
     graph_extras& x = extras[nodes[t].extras];
     std::vector<claim::part>& parts = x.at_gate->parts;
     parts.erase(parts.begin(), parts.begin() + std::exchange(x.named_parts, 0));
     const auto need = [&](resource* of, std::int64_t amount) {
         parts.insert(parts.begin() + x.named_parts++, {of, amount});
     };
-    const auto by_file = door.needs_of(hint_of(nodes[t]).name);
+    const auto by_file = from.needs_of(hint_of(nodes[t]).name);
     for (const auto& [name, amount] : x.needs) {
-        resource* const r = door.find(name);
+        resource* const r = from.find(name);
         if (!r)
             throw error("a task needs a resource that nobody knows", fmt::format("{}: '{}'", named(t), name),
-                        door.names());
+                        from.names());
         if (std::ranges::find(by_file, r, &class_need::of) == by_file.end()) need(r, amount);
     }
     for (const class_need& n : by_file) need(n.of, n.amount);

@@ -1,7 +1,7 @@
 #include <weft/graph.hpp>
 
-#include "engine/core/default_engine.hpp"
-#include "engine/core/flow.hpp"
+#include "engine/run/default_engine.hpp"
+#include "engine/worker/flow.hpp"
 #include "graph/graph_state.hpp"
 
 #include <fmt/format.h>
@@ -111,15 +111,15 @@ graph_task graph::commit(const addition& a) {
     const std::uint32_t t = s.nodes.size() - 1;
     if (s.options.check_accesses) s.watch_touches(n, t);
     impl::worker* const w = n.extras ? impl::hot_self() : nullptr; // else it has neither name nor claim
-    if (const engine::engine* const e = s.running ? s.home : w ? &w->eng : nullptr; e && e->door.has_needs())
-        s.claim_by_name(n, e->door);
+    if (const engine::engine* const e = s.running ? s.home : w ? &w->eng : nullptr; e && e->gate.has_needs())
+        s.claim_by_name(n, e->gate);
     if (s.claims(n)) {
         core_request& cores = s.extras[n.extras].at_gate->cores;
         if (cores.is_shared && cores.count == 0) cores.count = 1;
         if (s.running)
             s.settle_claim(t, *s.inside, s.around.get());
         else if (w) // else when it is known where the graph runs
-            s.settle_claim(t, w->in(), w->current->running->claim_);
+            s.settle_claim(t, w->arena(), w->current->running->claim_);
         if (!s.options.once || !s.running) s.claiming.push_back(t);
     }
     const bool is_forgotten = s.options.once && s.running;
@@ -182,8 +182,8 @@ void graph::start() {
         const std::lock_guard guard(s.adding);
         s.refuse_while_running("start()");
         claim* const around = me ? me->claim_ : nullptr;
-        engine::arena& in = w ? w->in() : home.outermost;
-        if (home.door.has_needs()) s.claim_by_name(home.door);
+        engine::arena& in = w ? w->arena() : home.outermost;
+        if (home.gate.has_needs()) s.claim_by_name(home.gate);
         for (const std::uint32_t t : s.claiming) s.settle_claim(t, in, around);
         s.live.emplace().apart_ = true;
         s.home = &home;

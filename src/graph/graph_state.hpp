@@ -1,6 +1,6 @@
 #pragma once
 
-#include "engine/core/engine.hpp"
+#include "engine/worker/engine.hpp"
 #include "gate/claim.hpp"
 #include "graph/data_register.hpp"
 #include "graph/data_versions.hpp"

@@ -1,7 +1,7 @@
 #pragma once
 
 #include "graph/stable_array.hpp"
-#include "policy/policy.hpp"
+#include "policy/seam/policy.hpp"
 
 #include <atomic>
 #include <cstdint>

@@ -1,6 +1,6 @@
-#include "engine/core/flow.hpp"
-#include "engine/core/tracing.hpp"
-#include "engine/core/worker.hpp"
+#include "engine/worker/flow.hpp"
+#include "engine/worker/notes.hpp"
+#include "engine/worker/worker.hpp"
 #include "graph/graph_state.hpp"
 
 #include <weft/join.hpp>
@@ -87,12 +87,12 @@ void graph::state::run_alone(std::uint32_t t) {
         engine::end_early(outcome_of(n, runs));
     // acq_rel: what the other shares have done comes before the end
     if (is_share && me.claim_->shares_left.fetch_sub(1, std::memory_order_acq_rel) != 1) return;
-    if (has_claim || is_share) engine::give_back_claim();
+    if (has_claim || is_share) engine::release_claim();
     ready_list ready = finish(n);
     if (levels) levels->ended(t);
     if (options.once) forget(t);
     // What waits for a team's task is none of the team's.
-    if (!reported && &impl::hot_self()->in() == inside) {
+    if (!reported && &impl::hot_self()->arena() == inside) {
         if (ready.count > 0) run_list(ready);
         return;
     }
@@ -125,7 +125,7 @@ void graph::state::hand_in(std::uint32_t t) {
     if (has_claim && made.arena_ != inside) settle_among(t, *made.arena_); // it outlives the team
     if (uses > 0) describe_uses(n, made);
     if (traced) made.number_ = numbers[t];
-    if (at_home && levels && &w->in() == inside && levels->has_grown()) {
+    if (at_home && levels && &w->arena() == inside && levels->has_grown()) {
         const std::lock_guard guard(adding);
         inside->scheduler->graph_grew(w->local, *levels);
         levels->told();

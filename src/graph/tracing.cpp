@@ -1,4 +1,4 @@
-#include "engine/core/tracing.hpp"
+#include "engine/worker/notes.hpp"
 
 #include "graph/graph_state.hpp"
 

@@ -56,14 +56,14 @@ int usable_cores() {
     return workers_within(std::max(cores, 1), cpu_quota());
 }
 
-std::vector<int> ranks_for(const machine& m, int workers, placement how) {
+std::vector<int> ranks_for(const machine& m, int workers, pin_order how) {
     if (workers < 1 || workers > m.size()) {
         throw error(fmt::format("machine '{}': number of workers to place", m.name()),
                     fmt::format("{}", workers), fmt::format("1 to {}", m.size()));
     }
     std::vector<int> ranks(at(m.size()));
     for (int rank = 0; rank < m.size(); ++rank) ranks[at(rank)] = rank;
-    if (how == placement::scatter) {
+    if (how == pin_order::scatter) {
         std::stable_sort(ranks.begin(), ranks.end(),
                          [&](int a, int b) { return scatter_key_of(m, a) < scatter_key_of(m, b); });
     } else {

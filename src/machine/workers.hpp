@@ -24,12 +24,12 @@ int usable_cores();
 // compact: fill one core after the other, so that few domains are used.
 // scatter: spread over packages, then domains, then cores, and use second hyperthreads last, so that each
 // worker has as much cache and bandwidth as the machine can give.
-enum class placement { compact, scatter };
+enum class pin_order { compact, scatter };
 
 // The ranks that the given number of workers take, ascending. With compact, too, a second hyperthread of a
 // core is taken only where the count exceeds the number of cores. Throws weft::error for a count outside 1 to
 // m.size().
-std::vector<int> ranks_for(const machine& m, int workers, placement how);
+std::vector<int> ranks_for(const machine& m, int workers, pin_order how);
 
 // The machine that is left with only these ranks, renumbered from 0 in the same order: what a runtime with
 // fewer workers than ranks gives to its policy. Caches, domains and packages without ranks vanish; a memory

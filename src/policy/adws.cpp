@@ -1,5 +1,5 @@
-#include "policy/registry.hpp"
-#include "policy/work_ranges.hpp"
+#include "policy/parts/work_ranges.hpp"
+#include "policy/seam/registry.hpp"
 
 /// Almost deterministic work stealing on one level: work_ranges.hpp, with the workers as members.
 ///

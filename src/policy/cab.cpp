@@ -1,9 +1,9 @@
-#include "policy/bi_tier.hpp"
-#include "policy/id_table.hpp"
-#include "policy/miss_intensity.hpp"
-#include "policy/places.hpp"
-#include "policy/registry.hpp"
-#include "policy/socket_groups.hpp"
+#include "policy/parts/bi_tier.hpp"
+#include "policy/parts/id_table.hpp"
+#include "policy/parts/miss_intensity.hpp"
+#include "policy/parts/places.hpp"
+#include "policy/parts/socket_groups.hpp"
+#include "policy/seam/registry.hpp"
 
 #include "queue/cell.hpp"
 #include "queue/locked_list.hpp"
@@ -50,7 +50,7 @@
 ///   iteration. The gains of iterated programs are those of data that are still in the socket's cache, so a
 ///   subtree goes to the pool of the socket which last had the one at the same place (keep). Others leave it
 ///   there, unless their part of the tree is not the larger one with it: to wait for a subtree costs less
-///   than to fetch its data, which would lie elsewhere ever after. Who has looked in vain vain_to_rob times,
+///   than to fetch its data, which would lie elsewhere ever after. Who has looked in vain failed_looks_before_remote_steal times,
 ///   or is about to sleep, takes it.
 /// - The rule for general trees may give fewer subtrees than sockets. Unless subtrees=0, a subtree is at most
 ///   that part of the tree, by how its tasks branch: measured sizes differ a little from one sweep to the
@@ -137,8 +137,8 @@ public:
         sockets_ = std::make_unique<one_socket[]>(groups.size());
         mine_ = std::make_unique<worker_part[]>(static_cast<std::size_t>(context.all().size()));
         for (int s = 0; s < count_; ++s) {
-            at(s).crew = groups[static_cast<std::size_t>(s)];
-            for (worker_id w = at(s).crew.first; w < at(s).crew.last; ++w) of(w).socket = s;
+            at(s).members = groups[static_cast<std::size_t>(s)];
+            for (worker_id w = at(s).members.first; w < at(s).members.last; ++w) of(w).socket = s;
         }
         find_cache(m);
         if (set_.subtrees < 0 || (set_.subtrees == 0 && set_.cache <= 0)) set_.subtrees = count_;
@@ -157,17 +157,17 @@ public:
 
     // ---- where tasks are kept
 
-    placed ready(worker_id w, task& t, why reason) override {
+    placement ready(worker_id w, task& t, ready_reason reason) override {
         part& own = t.data<part>();
         if (random_) return free_.put(w, t, reason);
-        if (reason == why::root) {
+        if (reason == ready_reason::root) {
             own.is = kind::inter;
             own.soid = own.total = set_.bytes;
             own.width = 1;
             return free_.put(w, t, reason);
         }
         // A frame has the bytes of its task, and may lie where an ended leaf of these bytes lay.
-        if (reason == why::exposed && t.fresh() && own.is == kind::leaf) own.is = kind::intra;
+        if (reason == ready_reason::exposed && t.fresh() && own.is == kind::leaf) own.is = kind::intra;
         switch (own.is) {
         case kind::inter: return put_inter(w, t, reason);
         case kind::leaf:
@@ -184,27 +184,28 @@ public:
         return free_.put(w, t, reason);
     }
 
-    pick next(worker_id w, bool last_look) override {
+    decision next(worker_id w, bool last_look) override {
         if (random_) return next_at_random(w, last_look);
         worker_part& me = of(w);
-        const pick found = next_of(w, me, last_look);
+        const decision found = next_of(w, me, last_look);
         me.vain = found.t == nullptr ? me.vain + 1 : 0;
         return found;
     }
 
     workers victims(worker_id w) override {
-        return random_ || plain_.load_relaxed() > 0 ? context_->all() : at(of(w).socket).crew;
+        return random_ || plain_.load_relaxed() > 0 ? context_->all() : at(of(w).socket).members;
     }
 
     // ---- what a spawn does
 
-    order spawn(worker_id, task& parent, task& child) override {
+    spawn_order spawn(worker_id, task& parent, task& child) override {
         if (random_) return below();
         const part& p = parent.data<part>();
         part& c = child.data<part>();
-        if (child.in() == nullptr || child.in()->owner() != &parent) return order::child_first;
+        if (child.parent_group() == nullptr || child.parent_group()->owner() != &parent)
+            return spawn_order::child_first;
         switch (p.is) {
-        case kind::free: return order::child_first;
+        case kind::free: return spawn_order::child_first;
         case kind::leaf:
         case kind::intra:
             c.is = kind::intra;
@@ -216,7 +217,7 @@ public:
         }
         find_position(parent, child);
         classify(parent, child);
-        return c.is == kind::free ? order::child_first : order::parent_first;
+        return c.is == kind::free ? spawn_order::child_first : spawn_order::parent_first;
     }
 
     void started(worker_id w, task& t) override {
@@ -232,8 +233,10 @@ public:
         if (s.unfinished.add(1) == 0) s.shares.store_relaxed(false);
     }
 
-    void blocked(worker_id, task& t, why reason) override {
-        if (random_ || reason == why::joined || reason == why::moved || reason == why::yielded) return;
+    void blocked(worker_id, task& t, ready_reason reason) override {
+        if (random_ || reason == ready_reason::joined || reason == ready_reason::moved ||
+            reason == ready_reason::yielded)
+            return;
         const part& own = t.data<part>();
         if (own.is == kind::leaf || own.is == kind::intra) share(at(own.socket - 1));
     }
@@ -245,7 +248,8 @@ public:
         if (own.is != kind::leaf || own.self != &t) return;
         one_socket& s = at(own.socket - 1);
         s.unfinished.add(-1);
-        context_->wake({s.crew.first, s.crew.first + 1}); // with a fence: it sees the count, or is woken
+        context_->wake(
+            {s.members.first, s.members.first + 1}); // with a fence: it sees the count, or is woken
     }
 
     after_wait group_wait(worker_id, task& t, group& g) override {
@@ -280,7 +284,7 @@ private:
     static constexpr unsigned yields_to_share = 16;
 
     struct alignas(queue::k_cache_line_bytes) one_socket {
-        workers crew;                         // fixed; the first is the head
+        workers members;                      // fixed; the first is the head
         queue::cell<std::int32_t> unfinished; // leaf inter-socket tasks that began here and have not ended
         queue::cell<bool> shares;             // one of them waits for something else than its children
         queue::cell<std::int64_t> kept;       // the width of all that are kept here, in size_of()
@@ -297,8 +301,8 @@ private:
 
     one_socket& at(int s) noexcept { return sockets_[static_cast<std::size_t>(s)]; }
     worker_part& of(worker_id w) noexcept { return mine_[static_cast<std::size_t>(w)]; }
-    bool is_head(worker_id w) noexcept { return at(of(w).socket).crew.first == w; }
-    order below() const noexcept { return set_.lazy ? order::lazy : order::child_first; }
+    bool is_head(worker_id w) noexcept { return at(of(w).socket).members.first == w; }
+    spawn_order below() const noexcept { return set_.lazy ? spawn_order::lazy : spawn_order::child_first; }
 
     // Up to free_.root_place() places are of workers and of all.
     place_id pool_place(int s) const noexcept { return free_.root_place() + 1 + s; }
@@ -333,12 +337,12 @@ private:
     void share(one_socket& s) {
         if (s.shares.load_relaxed()) return;
         s.shares.store_relaxed(true);
-        context_->wake({s.crew.first, s.crew.first + 1}); // with a fence: it sees the flag, or is woken
+        context_->wake({s.members.first, s.members.first + 1}); // with a fence: it sees the flag, or is woken
     }
 
-    placed put_inter(worker_id w, task& t, why reason) {
+    placement put_inter(worker_id w, task& t, ready_reason reason) {
         part& own = t.data<part>();
-        const bool yields = reason == why::yielded || reason == why::preempted;
+        const bool yields = reason == ready_reason::yielded || reason == ready_reason::preempted;
         if (yields) ++of(w).inter_yields;
         int home = own.socket > 0 ? own.socket - 1 : of(w).socket;
         if (set_.even && own.is == kind::leaf && own.iterations < 2)
@@ -353,36 +357,37 @@ private:
             s.pool.push_front(&t);
         // The other heads: the engine wakes within one range.
         for (int o = 0; o < count_; ++o)
-            if (o != home) context_->wake({at(o).crew.first, at(o).crew.first + 1});
-        const worker_id head = s.crew.first;
-        return {pool_place(home), fresh ? workers{head, head + 1} : s.crew, head};
+            if (o != home) context_->wake({at(o).members.first, at(o).members.first + 1});
+        const worker_id head = s.members.first;
+        return {pool_place(home), fresh ? workers{head, head + 1} : s.members, head};
     }
 
-    placed put_in_socket(worker_id w, task& t, why reason) {
+    placement put_in_socket(worker_id w, task& t, ready_reason reason) {
         const int home = t.data<part>().socket - 1;
         one_socket& s = at(home);
-        if ((reason == why::yielded || reason == why::preempted) && ++of(w).yields % yields_to_share == 0)
+        if ((reason == ready_reason::yielded || reason == ready_reason::preempted) &&
+            ++of(w).yields % yields_to_share == 0)
             share(s);
         if (of(w).socket != home) {
             s.arrivals.push_back(&t);
-            return {arrivals_place(home), s.crew, s.crew.first};
+            return {arrivals_place(home), s.members, s.members.first};
         }
-        const placed p = intra_.put(w, t, reason);
-        return {p.at, s.crew};
+        const placement p = intra_.put(w, t, reason);
+        return {p.at, s.members};
     }
 
-    pick next_of(worker_id w, worker_part& me, bool last_look) {
+    decision next_of(worker_id w, worker_part& me, bool last_look) {
         one_socket& s = at(me.socket);
         const bool fair = ++me.turns % places::turns_to_fair == 0;
         if (fair)
-            if (const pick p = from_shared(w, me, s, last_look); p.t != nullptr) return p;
-        if (const pick p = intra_.own(w, last_look); p.t != nullptr) return p;
-        if (const pick p = from_shared(w, me, s, last_look); p.t != nullptr) return p;
+            if (const decision p = from_shared(w, me, s, last_look); p.t != nullptr) return p;
+        if (const decision p = intra_.own(w, last_look); p.t != nullptr) return p;
+        if (const decision p = from_shared(w, me, s, last_look); p.t != nullptr) return p;
         return last_look ? look_everywhere(w, me, s) : look_once(w, me, s);
     }
 
     /// What is taken before a look elsewhere, beside the own tasks of a subtree.
-    pick from_shared(worker_id w, worker_part& me, one_socket& s, bool last_look) {
+    decision from_shared(worker_id w, worker_part& me, one_socket& s, bool last_look) {
         if (task* const t = s.arrivals.try_pop_front()) return {t, arrivals_place(me.socket)};
         if (me.inter_yields >= places::yields_to_look && !last_look)
             me.inter_yields = 0; // the head's tasks only yield to each other
@@ -410,8 +415,8 @@ private:
         });
     }
 
-    pick look_once(worker_id w, worker_part& me, one_socket& s) {
-        const auto mates = static_cast<std::uint32_t>(s.crew.size() - 1);
+    decision look_once(worker_id w, worker_part& me, one_socket& s) {
+        const auto mates = static_cast<std::uint32_t>(s.members.size() - 1);
         const unsigned turn = me.turns;
         const bool plain = plain_.load_relaxed() > 0;
         // Where a socket has no subtree, it hardly looks for one beside a program that has none.
@@ -423,23 +428,24 @@ private:
             const places::look_result got = free_.look(v);
             return {got.t, v, got.t == nullptr && !got.lost && plain && set_.lazy};
         }
-        if (w == s.crew.first && (turn / 2 % 2 == 0 || mates == 0)) {
+        if (w == s.members.first && (turn / 2 % 2 == 0 || mates == 0)) {
             const auto drawn = static_cast<int>(context_->random(w, static_cast<std::uint32_t>(count_ - 1)));
             const int other = drawn < me.socket ? drawn : drawn + 1;
-            return {from_other_pool(s, at(other), me.vain >= places::vain_to_rob), pool_place(other)};
+            return {from_other_pool(s, at(other), me.vain >= places::failed_looks_before_remote_steal),
+                    pool_place(other)};
         }
         if (mates == 0) return {};
-        worker_id v = s.crew.first + static_cast<worker_id>(context_->random(w, mates));
+        worker_id v = s.members.first + static_cast<worker_id>(context_->random(w, mates));
         if (v >= w) ++v;
         const places::look_result got = intra_.look(v);
         const bool hides = s.unfinished.load_relaxed() > 0 && set_.lazy; // else nobody here is silent
         return {got.t, v, got.t == nullptr && !got.lost && hides};
     }
 
-    pick look_everywhere(worker_id w, worker_part& me, one_socket& s) {
-        for (worker_id v = s.crew.first; v < s.crew.last; ++v)
+    decision look_everywhere(worker_id w, worker_part& me, one_socket& s) {
+        for (worker_id v = s.members.first; v < s.members.last; ++v)
             if (task* const t = v == w ? nullptr : intra_.look_hard(v)) return {t, v};
-        if (w == s.crew.first) {
+        if (w == s.members.first) {
             for (int i = 1; i < count_; ++i) {
                 const int other = (me.socket + i) % count_;
                 if (task* const t = from_other_pool(s, at(other), true)) return {t, pool_place(other)};
@@ -450,8 +456,8 @@ private:
         return free_.look_everywhere(w, w);
     }
 
-    pick next_at_random(worker_id w, bool last_look) {
-        if (const pick own = free_.own(w, last_look); own.t != nullptr) return own;
+    decision next_at_random(worker_id w, bool last_look) {
+        if (const decision own = free_.own(w, last_look); own.t != nullptr) return own;
         const worker_id victim = free_.random_victim(w);
         if (victim < 0) return {};
         if (last_look) return free_.look_everywhere(w, victim);
@@ -463,7 +469,7 @@ private:
 
     int branching(const task& parent, const task& child) const noexcept {
         if (parent.hint().children > 0) return parent.hint().children;
-        if (child.in()->hint().children > 0) return child.in()->hint().children;
+        if (child.parent_group()->hint().children > 0) return child.parent_group()->hint().children;
         return is_root(parent) ? set_.main : set_.degree;
     }
     static bool is_root(const task& t) noexcept { return t.parent() == nullptr && t.level() == 0; }
@@ -558,8 +564,8 @@ private:
         std::uint64_t alone = used.misses.value_or(0) * line_bytes;
         if (below + alone == 0) alone = t.hint().bytes;
         measured_->insert(t.id(), below + alone);
-        if (t.in() == nullptr || t.parent() == nullptr) return; // of no group that begins
-        auto& up = t.in()->data<group_part>();
+        if (t.parent_group() == nullptr || t.parent() == nullptr) return; // of no group that begins
+        auto& up = t.parent_group()->data<group_part>();
         up.sum.add(below + alone);
         const std::uint64_t computed = used.instructions.value_or(0);
         const bool cpu_bound = weft::is_cpu_bound(alone / line_bytes, computed, set_.misses_per_instruction);

@@ -1,4 +1,4 @@
-#include "policy/registry.hpp"
+#include "policy/seam/registry.hpp"
 
 #include "queue/locked_list.hpp"
 
@@ -36,7 +36,7 @@ public:
         return of_->attach(m, context);
     }
 
-    placed ready(worker_id w, task& t, why reason) override {
+    placement ready(worker_id w, task& t, ready_reason reason) override {
         linger(w);
         if (!drawn(w, hold_)) return of_->ready(w, t, reason);
         auto& list = at(w).by_reason[static_cast<std::size_t>(reason)];
@@ -47,7 +47,7 @@ public:
         return {w, context_->active()}; // a last look of anybody finds it
     }
 
-    pick next(worker_id w, bool last_look) override {
+    decision next(worker_id w, bool last_look) override {
         linger(w);
         if (last_look)
             for (worker_id v = 0; v < context_->all().last; ++v) release(w, v);
@@ -57,7 +57,7 @@ public:
         return of_->next(w, last_look);
     }
 
-    order spawn(worker_id w, task& parent, task& child) override {
+    spawn_order spawn(worker_id w, task& parent, task& child) override {
         linger(w);
         return of_->spawn(w, parent, child);
     }
@@ -71,10 +71,10 @@ public:
     void group_begin(worker_id w, task& t, group& g) override { of_->group_begin(w, t, g); }
     void group_end(worker_id w, task& t, group& g) override { of_->group_end(w, t, g); }
     void started(worker_id w, task& t) override { of_->started(w, t); }
-    void blocked(worker_id w, task& t, why reason) override { of_->blocked(w, t, reason); }
-    void goes_on(worker_id w, task& t) override { of_->goes_on(w, t); }
+    void blocked(worker_id w, task& t, ready_reason reason) override { of_->blocked(w, t, reason); }
+    void resumed(worker_id w, task& t) override { of_->resumed(w, t); }
     void finished(worker_id w, task& t, const usage& used) override { of_->finished(w, t, used); }
-    placed message(worker_id w, worker_id from, int kind, task* t) override {
+    placement message(worker_id w, worker_id from, int kind, task* t) override {
         return of_->message(w, from, kind, t);
     }
     void iteration(worker_id w, task& t, int k) override { of_->iteration(w, t, k); }
@@ -83,7 +83,7 @@ public:
     void tick(time_ns now) override { of_->tick(now); }
 
 private:
-    static constexpr std::size_t reasons = static_cast<std::size_t>(why::yielded) + 1;
+    static constexpr std::size_t reasons = static_cast<std::size_t>(ready_reason::yielded) + 1;
 
     /// What a worker holds back; anybody may offer it.
     struct alignas(queue::k_cache_line_bytes) held {
@@ -102,7 +102,7 @@ private:
     void release(worker_id w, worker_id holder) {
         for (std::size_t reason = 0; reason < reasons; ++reason)
             while (task* const t = at(holder).by_reason[reason].try_pop_front()) {
-                const placed p = of_->ready(w, *t, static_cast<why>(reason));
+                const placement p = of_->ready(w, *t, static_cast<ready_reason>(reason));
                 // Nobody announces it: that was done when it was held back.
                 if (!p.who.empty()) context_->wake(p.who);
             }

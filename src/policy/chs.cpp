@@ -1,5 +1,5 @@
-#include "policy/clusters.hpp"
-#include "policy/registry.hpp"
+#include "policy/parts/clusters.hpp"
+#include "policy/seam/registry.hpp"
 
 #include <cstddef>
 #include <cstdint>
@@ -49,17 +49,17 @@ public:
         return need;
     }
 
-    placed ready(worker_id w, task& t, why reason) override {
+    placement ready(worker_id w, task& t, ready_reason reason) override {
         end_request(w);
         return cluster_policy::ready(w, t, reason);
     }
 
     void started(worker_id w, task&) override { end_request(w); }
 
-    pick next(worker_id w, bool last) override {
+    decision next(worker_id w, bool last) override {
         end_request(w);
         node& me = of(w);
-        if (const pick own = places_.own(w, last); own.t != nullptr) {
+        if (const decision own = places_.own(w, last); own.t != nullptr) {
             me.step = 0;
             return own;
         }
@@ -110,7 +110,7 @@ private:
         asking(w).store_release(0); // pairs with the exchange below
     }
 
-    pick ask_another_cluster(worker_id w) {
+    decision ask_another_cluster(worker_id w) {
         const int c = nodes_.draw_cluster(w);
         if (c < 0 || asking(w).exchange(1) != 0) return {nullptr, w};
         of(w).asks = true;

@@ -1,5 +1,5 @@
-#include "policy/clusters.hpp"
-#include "policy/registry.hpp"
+#include "policy/parts/clusters.hpp"
+#include "policy/seam/registry.hpp"
 
 #include <cstddef>
 #include <cstdint>
@@ -42,15 +42,15 @@ public:
         return cluster_policy::attach(m, context);
     }
 
-    placed ready(worker_id w, task& t, why reason) override {
-        const placed at = cluster_policy::ready(w, t, reason);
+    placement ready(worker_id w, task& t, ready_reason reason) override {
+        const placement at = cluster_policy::ready(w, t, reason);
         tell_by_the_clock(w);
         return at;
     }
 
-    pick next(worker_id w, bool last) override { return decided(w, take(w, last)); }
+    decision next(worker_id w, bool last) override { return decided(w, take(w, last)); }
 
-    placed message(worker_id w, worker_id from, int kind, task* t) override {
+    placement message(worker_id w, worker_id from, int kind, task* t) override {
         node& me = of(w);
         if (kind == load) {
             of(from).unread.exchange(0); // before the length is read: a later one comes with its own message
@@ -62,15 +62,15 @@ public:
             return {};
         }
         me.under_way = false;
-        const placed at = t != nullptr ? arrived(w, *t) : placed{};
+        const placement at = t != nullptr ? arrived(w, *t) : placement{};
         if (news_.heard() != me.asked_at) fetch(w);
         return at;
     }
 
 private:
-    pick take(worker_id w, bool last) {
+    decision take(worker_id w, bool last) {
         node& me = of(w);
-        if (const pick own = places_.own(w, last); own.t != nullptr) {
+        if (const decision own = places_.own(w, last); own.t != nullptr) {
             me.idle = false;
             tell_by_the_clock(w);
             return own;
@@ -102,7 +102,7 @@ private:
     node& of(worker_id w) noexcept { return mine_[static_cast<std::size_t>(w)]; }
     worker_id coordinator_of(worker_id w) const noexcept { return nodes_.head(nodes_.of(w)); }
 
-    static pick got(node& me, pick p) noexcept {
+    static decision got(node& me, decision p) noexcept {
         if (p.t != nullptr) me.idle = me.far.gave_up = false;
         return p;
     }

@@ -1,6 +1,6 @@
-#include "policy/id_table.hpp"
-#include "policy/places.hpp"
-#include "policy/registry.hpp"
+#include "policy/parts/id_table.hpp"
+#include "policy/parts/places.hpp"
+#include "policy/seam/registry.hpp"
 
 #include "queue/locked_list.hpp"
 #include "queue/sync.hpp"
@@ -57,19 +57,19 @@ public:
         return {.task_bytes = sizeof(part), .identity = true, .demotable = true};
     }
 
-    placed ready(worker_id w, task& t, why reason) override {
+    placement ready(worker_id w, task& t, ready_reason reason) override {
         part& own = t.data<part>();
-        const bool stops = reason == why::continuation || reason == why::joined;
+        const bool stops = reason == ready_reason::continuation || reason == ready_reason::joined;
         if (stops && own.in != phase::none) ++own.stops;
-        const bool returns = own.home > 0 && reason == why::joined;
+        const bool returns = own.home > 0 && reason == ready_reason::joined;
         if (own.in == phase::none || (own.in == phase::traced && !returns)) return places_.put(w, t, reason);
-        if (reason == why::yielded || reason == why::preempted) {
+        if (reason == ready_reason::yielded || reason == ready_reason::preempted) {
             if (own.in == phase::relaxed) return places_.put(w, t, reason);
             ++of(w).yields;
             of(w).arrivals.push_back(&t);
             return {w, {w, w + 1}};
         }
-        worker_id to = reason == why::joined || reason == why::unblocked ? own.ran - 1 : w;
+        worker_id to = reason == ready_reason::joined || reason == ready_reason::unblocked ? own.ran - 1 : w;
         if (returns)
             to = own.home - 1;
         else if (const std::uint64_t thief = stops ? thieves_->find(key(t)) : 0; thief > 0)
@@ -85,8 +85,8 @@ public:
         return {to, stealable ? context_->active() : workers{to, to + 1}, to};
     }
 
-    pick next(worker_id w, bool last_look) override {
-        const pick p = find(w, last_look);
+    decision next(worker_id w, bool last_look) override {
+        const decision p = find(w, last_look);
         if (p.t == nullptr) return p;
         part& own = p.t->data<part>();
         // Not what was handed in, or lies at a worker that the task was sent to.
@@ -97,9 +97,9 @@ public:
         return p;
     }
 
-    order spawn(worker_id, task& parent, task& child) override {
+    spawn_order spawn(worker_id, task& parent, task& child) override {
         child.data<part>().in = parent.data<part>().in;
-        return order::child_first;
+        return spawn_order::child_first;
     }
 
     void started(worker_id w, task& t) override { t.data<part>().ran = w + 1; }
@@ -141,7 +141,7 @@ private:
         });
     }
 
-    pick find(worker_id w, bool last_look) {
+    decision find(worker_id w, bool last_look) {
         worker_part& me = of(w);
         const bool fair = ++me.turns % places::turns_to_fair == 0;
         const bool skips = me.yields >= places::yields_to_look && !last_look;
@@ -150,7 +150,7 @@ private:
             if (task* const t = me.own.try_pop_front()) return {t, w};
         if (fair && !skips && me.turns / places::turns_to_fair % 2 == 0)
             if (task* const t = me.arrivals.try_pop_front()) return {t, w};
-        if (const pick p = places_.own(w, last_look); p.t != nullptr) return p;
+        if (const decision p = places_.own(w, last_look); p.t != nullptr) return p;
         if (!skips)
             if (task* const t = own_of(me)) return {t, w};
         const worker_id victim = places_.random_victim(w);

@@ -1,5 +1,5 @@
-#include "policy/registry.hpp"
-#include "policy/serial_order.hpp"
+#include "policy/parts/serial_order.hpp"
+#include "policy/seam/registry.hpp"
 
 #include "queue/locked_list.hpp"
 #include "queue/pairing_heap.hpp"
@@ -72,8 +72,8 @@ public:
         return {.task_bytes = sizeof(task_part), .demotable = true, .resizable = true};
     }
 
-    placed ready(worker_id w, task& t, why reason) override {
-        const placed at{context_->all().size(), context_->active()};
+    placement ready(worker_id w, task& t, ready_reason reason) override {
+        const placement at{context_->all().size(), context_->active()};
         const serial_order::guard held(lock_);
         if (mine(w).runs == &t) stops(w);
         task_part& part = of(t);
@@ -82,12 +82,13 @@ public:
             classify(t, nullptr);
         }
         // A frame has the bytes of its task, and may lie where the ended top of these bytes lay.
-        if (reason == why::exposed && t.fresh() && part.top == &t) part.top = nullptr, part.is = kind::free;
+        if (reason == ready_reason::exposed && t.fresh() && part.top == &t)
+            part.top = nullptr, part.is = kind::free;
         lets_go(part);
-        if (reason == why::yielded || reason == why::preempted) {
+        if (reason == ready_reason::yielded || reason == ready_reason::preempted) {
             ++mine(w).yields;
             behind_.push_back(&t);
-        } else if (reason == why::root && part.is == kind::free) {
+        } else if (reason == ready_reason::root && part.is == kind::free) {
             roots_.push_back(&t);
         } else if (may_run(part)) {
             open_.push(&t);
@@ -98,7 +99,7 @@ public:
     }
 
     // Always a full look, so a last one is no different.
-    pick next(worker_id w, bool) override {
+    decision next(worker_id w, bool) override {
         const serial_order::guard held(lock_);
         worker_part& me = mine(w);
         stops(w);
@@ -122,7 +123,7 @@ public:
         return {t, context_->all().size()};
     }
 
-    order spawn(worker_id w, task& parent, task& child) override {
+    spawn_order spawn(worker_id w, task& parent, task& child) override {
         const serial_order::guard held(lock_);
         task_part& own = of(parent);
         if (!serial_order::is_placed(parent)) { // nobody has offered it: a share of a moldable task
@@ -133,27 +134,27 @@ public:
             serial_order::take_out(parent); // I4
             of(child) = own;
             of(child).holds = false;
-            return order::lazy;
+            return spawn_order::lazy;
         }
         serial_order::place_before(child, parent);
         classify(child, &own);
         const bool begins_turn = of(child).is == kind::above || of(child).top == &child;
-        if (begins_turn && taken_ > (own.holds ? 1 : 0)) return order::parent_first;
+        if (begins_turn && taken_ > (own.holds ? 1 : 0)) return spawn_order::parent_first;
         takes(child);
         runs(w, child);
-        return order::child_first;
+        return spawn_order::child_first;
     }
 
     void started(worker_id w, task& t) override {
         const serial_order::guard held(lock_);
         if (mine(w).runs == nullptr) runs(w, t); // handed to it by the gate
     }
-    void goes_on(worker_id w, task& t) override {
+    void resumed(worker_id w, task& t) override {
         const serial_order::guard held(lock_);
         if (of(t).is == kind::above) takes(t);
         if (mine(w).runs == nullptr) runs(w, t);
     }
-    void blocked(worker_id w, task& t, why) override {
+    void blocked(worker_id w, task& t, ready_reason) override {
         lock_.lock();
         lets_go(of(t));
         stops(w);

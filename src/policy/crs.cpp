@@ -1,5 +1,5 @@
-#include "policy/clusters.hpp"
-#include "policy/registry.hpp"
+#include "policy/parts/clusters.hpp"
+#include "policy/seam/registry.hpp"
 
 #include <cstddef>
 #include <memory>
@@ -30,24 +30,24 @@ public:
         return cluster_policy::attach(m, context);
     }
 
-    pick next(worker_id w, bool last) override { return decided(w, take(w, last)); }
+    decision next(worker_id w, bool last) override { return decided(w, take(w, last)); }
 
-    placed message(worker_id w, worker_id from, int kind, task* t) override {
+    placement message(worker_id w, worker_id from, int kind, task* t) override {
         if (kind == request) {
             context_->post(w, from, reply, spare(w)); // a task or nothing: an answer either way
             return {};
         }
         of(w).under_way = false;
-        return t != nullptr ? arrived(w, *t) : placed{};
+        return t != nullptr ? arrived(w, *t) : placement{};
     }
 
 private:
-    pick take(worker_id w, bool last) {
-        if (const pick own = places_.own(w, last); own.t != nullptr) return own;
+    decision take(worker_id w, bool last) {
+        if (const decision own = places_.own(w, last); own.t != nullptr) return own;
         thief& me = of(w);
         if (last) {
             me.far.give_up(news_.heard()); // as it was before the look
-            const pick found = last_look(w);
+            const decision found = last_look(w);
             if (found.t != nullptr) me.far.gave_up = false;
             return found;
         }

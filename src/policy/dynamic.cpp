@@ -1,5 +1,5 @@
-#include "policy/loop_pieces.hpp"
-#include "policy/registry.hpp"
+#include "policy/parts/loop_pieces.hpp"
+#include "policy/seam/registry.hpp"
 
 /// The pieces of loops lie in one queue, from which the workers take them in order: `schedule(dynamic)`.
 ///

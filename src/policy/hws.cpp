@@ -1,6 +1,6 @@
-#include "policy/places.hpp"
-#include "policy/registry.hpp"
-#include "policy/sockets.hpp"
+#include "policy/parts/places.hpp"
+#include "policy/parts/sockets.hpp"
+#include "policy/seam/registry.hpp"
 
 #include "queue/cell.hpp"
 #include "queue/locked_list.hpp"
@@ -85,35 +85,36 @@ public:
         return {.task_bytes = sizeof(task_part), .demotable = true};
     }
 
-    placed ready(worker_id w, task& t, why reason) override {
-        const bool yields = reason == why::yielded || reason == why::preempted;
+    placement ready(worker_id w, task& t, ready_reason reason) override {
+        const bool yields = reason == ready_reason::yielded || reason == ready_reason::preempted;
         const int block = t.data<task_part>().block;
         if (block == open) return keep_open(w, t, reason, yields);
         if (block > 0) return keep_local(w, t, reason, block - 1, yields);
         const int group = mine(w).group;
         group_part& g = at(group);
-        if (reason == why::root) {
+        if (reason == ready_reason::root) {
             roots_.push_back(&t);
         } else if (yields) {
             g.yields_of_leader.add(1);
             g.behind.push_back(&t);
-        } else if (reason == why::released || reason == why::granted) {
+        } else if (reason == ready_reason::released || reason == ready_reason::granted) {
             return keep_open(w, t, reason, false);
-        } else if (reason == why::spawned) {
+        } else if (reason == ready_reason::spawned) {
             g.global.push_back(&t);
         } else {
             g.resumed.push_front(&t);
         }
         for (int other = 0; other < groups_count_; ++other)
             if (other != group) context_->wake(leader_of(other)); // I4
-        return {reason == why::root ? root_place() : place_of(group, global_place), leader_of(group)};
+        return {reason == ready_reason::root ? root_place() : place_of(group, global_place),
+                leader_of(group)};
     }
 
-    pick next(worker_id w, bool last_look) override {
+    decision next(worker_id w, bool last_look) override {
         worker_part& me = mine(w);
         const int group = me.group;
         const bool leads = is_leader(w, group);
-        pick got;
+        decision got;
         if (leads) got = next_of_leader(w, group, last_look);
         if (got.t == nullptr && runs_local(w, group)) got = next_local(w, group, last_look);
         if (got.t != nullptr) {
@@ -130,13 +131,13 @@ public:
         return runs_local(w, group) ? who_run_local(group) : workers{};
     }
 
-    order spawn(worker_id w, task& parent, task& child) override {
+    spawn_order spawn(worker_id w, task& parent, task& child) override {
         if (parent.data<task_part>().block != 0) {
             child.data<task_part>() = parent.data<task_part>();
-            return order::lazy;
+            return spawn_order::lazy;
         }
         if (child.level() >= limit_) child.data<task_part>().block = mine(w).group + 1;
-        return order::parent_first;
+        return spawn_order::parent_first;
     }
 
     /// Shares begin without ready(). What a slave begins is a block, also where it comes from the gate.
@@ -196,10 +197,10 @@ private:
         return root_place() + 1 + 2 * group + kind;
     }
 
-    placed keep_local(worker_id w, task& t, why reason, int group, bool yields) {
+    placement keep_local(worker_id w, task& t, ready_reason reason, int group, bool yields) {
         if (yields) ++mine(w).yields;
-        if (mine(w).group == group && runs_local(w, group) && reason != why::spawned &&
-            reason != why::released) {
+        if (mine(w).group == group && runs_local(w, group) && reason != ready_reason::spawned &&
+            reason != ready_reason::released) {
             static_cast<void>(places_.put(w, t, reason));
             return {w, who_run_local(group)};
         }
@@ -207,9 +208,9 @@ private:
         return {place_of(group, local_place), who_run_local(group)};
     }
 
-    placed keep_open(worker_id w, task& t, why reason, bool yields) {
+    placement keep_open(worker_id w, task& t, ready_reason reason, bool yields) {
         if (yields) ++mine(w).yields;
-        if (yields || reason == why::released || reason == why::granted)
+        if (yields || reason == ready_reason::released || reason == ready_reason::granted)
             open_.push_back(&t);
         else
             open_.push_front(&t);
@@ -224,7 +225,7 @@ private:
         return g.starving.load_relaxed() > static_cast<int>(g.local.size());
     }
 
-    pick next_of_leader(worker_id w, int group, bool last_look) {
+    decision next_of_leader(worker_id w, int group, bool last_look) {
         group_part& g = at(group);
         worker_part& me = mine(w);
         const auto from = place_of(group, global_place);
@@ -250,7 +251,7 @@ private:
     }
 
     /// Of another leader: what has begun, and what has not if the group needs it.
-    pick look_at_leaders(worker_id w, int group, bool last_look, bool looks_on) {
+    decision look_at_leaders(worker_id w, int group, bool last_look, bool looks_on) {
         if (groups_count_ < 2) return {};
         const auto look = [&](int other) -> task* {
             group_part& o = at(other);
@@ -274,17 +275,17 @@ private:
     /// No slaves, so that there is nothing to wait for.
     bool runs_alone(int group) noexcept { return at(group).members.size() == 1; }
 
-    static pick taken(group_part& g, task* t, place_id from) noexcept {
+    static decision taken(group_part& g, task* t, place_id from) noexcept {
         g.yields_of_leader.store_relaxed(0);
         return {t, from};
     }
 
     // ---- whoever runs local tasks
 
-    pick next_local(worker_id w, int group, bool last_look) {
+    decision next_local(worker_id w, int group, bool last_look) {
         worker_part& me = mine(w);
         group_part& g = at(group);
-        const auto local = [&]() -> pick {
+        const auto local = [&]() -> decision {
             if (task* const t = g.local.try_pop_front()) return {t, place_of(group, local_place)};
             task* const t = is_leader(w, group) ? nullptr : open_.try_pop_front();
             return {t, root_place()};
@@ -292,9 +293,9 @@ private:
         const bool only_yields = me.yields >= yields_to_look;
         if (only_yields) starve(me, group); // I3
         if (only_yields || ++me.turns % turns_to_fair == 0)
-            if (const pick got = local(); got.t != nullptr) return got;
-        if (const pick own = places_.own(w, last_look); own.t != nullptr) return own;
-        if (const pick got = local(); got.t != nullptr) return got;
+            if (const decision got = local(); got.t != nullptr) return got;
+        if (const decision own = places_.own(w, last_look); own.t != nullptr) return own;
+        if (const decision got = local(); got.t != nullptr) return got;
         const workers others = who_run_local(group);
         if (others.size() < 2) return {};
         const auto drawn =

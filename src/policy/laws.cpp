@@ -1,7 +1,7 @@
-#include "policy/cache_friendly.hpp"
-#include "policy/data_allocator.hpp"
-#include "policy/places.hpp"
-#include "policy/registry.hpp"
+#include "policy/parts/cache_friendly.hpp"
+#include "policy/parts/data_allocator.hpp"
+#include "policy/parts/places.hpp"
+#include "policy/seam/registry.hpp"
 
 #include "queue/cell.hpp"
 #include "queue/locked_list.hpp"
@@ -52,7 +52,7 @@
 ///     another: sockets get their parts one after the other, and would rob each other of them.
 /// L6. What lies at a socket without an active worker is anybody's.
 /// L7. A head leaves CF roots to their own socket while fewer of them wait than a subtree takes times as long
-///     away from its data: that socket is through with them sooner. Who has looked in vain vain_to_rob times,
+///     away from its data: that socket is through with them sooner. Who has looked in vain failed_looks_before_remote_steal times,
 ///     or is about to sleep, takes one.
 /// L8. A socket takes the CF root whose data are nearest to those of the last one that it took: so sweeps
 ///     over the data alternate, and each begins with what the last one has left in the cache. While one of
@@ -107,15 +107,15 @@ public:
                 .resizable = true};
     }
 
-    order spawn(worker_id, task& parent, task& child) override {
+    spawn_order spawn(worker_id, task& parent, task& child) override {
         auto& p = parent.data<task_part>();
         auto& c = child.data<task_part>();
         if (p.is == kind::packed || (p.is == kind::unknown && !begins(parent, child))) return below(p, c);
         const phase now = !p.starts ? phase_.load_relaxed() : packs_by_size() ? phase::sized : phase::spread;
-        if (now == phase::plain) return settings_.lazy ? order::lazy : order::child_first;
+        if (now == phase::plain) return settings_.lazy ? spawn_order::lazy : spawn_order::child_first;
         if (now == phase::spread && p.is == kind::spread && p.data.size() <= piece_) return below(p, c);
         c.starts = p.starts;
-        c.data = allocator_.part_of(parent, p.data, child, child.in()->data<group_part>());
+        c.data = allocator_.part_of(parent, p.data, child, child.parent_group()->data<group_part>());
         const auto [home, straddles] = allocator_.home_of(c.data);
         c.socket = static_cast<std::int16_t>(home);
         switch (now) {
@@ -130,16 +130,17 @@ public:
         case phase::packed: c.is = is_root_of_subtree(child, straddles) ? kind::packed : kind::above; break;
         default: c.is = kind::spread;
         }
-        return order::parent_first;
+        return spawn_order::parent_first;
     }
 
-    placed ready(worker_id w, task& t, why reason) override {
+    placement ready(worker_id w, task& t, ready_reason reason) override {
         auto& mine = t.data<task_part>();
-        if (reason == why::exposed && t.fresh()) { // it got the bytes of the task that it comes from
+        if (reason == ready_reason::exposed && t.fresh()) { // it got the bytes of the task that it comes from
             mine.iterated = mine.counted = false;
             mine.frame = true;
         }
-        const bool unstarted = reason == why::spawned || (reason == why::granted && t.fresh() && !mine.frame);
+        const bool unstarted =
+            reason == ready_reason::spawned || (reason == ready_reason::granted && t.fresh() && !mine.frame);
         switch (mine.is) {
         case kind::unknown: break;
         case kind::above:
@@ -151,7 +152,7 @@ public:
         return places_.put(w, t, reason);
     }
 
-    pick next(worker_id w, bool last_look) override {
+    decision next(worker_id w, bool last_look) override {
         member& m = of(w);
         socket& s = *m.at;
         if (m.idle) {
@@ -159,7 +160,7 @@ public:
             s.idle.add(-1);
         }
         leave(w, m);
-        const pick found = next_of(w, m, s, last_look);
+        const decision found = next_of(w, m, s, last_look);
         m.vain = found.t == nullptr ? m.vain + 1 : 0;
         return found;
     }
@@ -256,14 +257,14 @@ private:
     socket& socket_at(int i) noexcept { return sockets_[static_cast<std::size_t>(i)]; }
     int number_of(const socket& s) const noexcept { return static_cast<int>(&s - sockets_.get()); }
     /// What a spawn is that the policy does not place: silent, or shown as a part of its parent.
-    order below(const task_part& p, task_part& c) const noexcept {
-        if (settings_.lazy) return order::lazy;
+    spawn_order below(const task_part& p, task_part& c) const noexcept {
+        if (settings_.lazy) return spawn_order::lazy;
         c.data = p.data;
         c.socket = p.socket;
         c.starts = p.starts;
         c.is = p.is;
         c.frame = true;
-        return order::child_first;
+        return spawn_order::child_first;
     }
     bool allocates() const noexcept { return allocating_.load_relaxed() > 0; }
 
@@ -389,7 +390,7 @@ private:
 
     // ---- places
 
-    placed offer_to_heads(task& t) noexcept {
+    placement offer_to_heads(task& t) noexcept {
         const auto home = static_cast<int>(t.data<task_part>().socket);
         socket& s = socket_at(home);
         const bool head_takes_it = s.idle.load_relaxed() > 0 && s.roots.empty();
@@ -402,7 +403,7 @@ private:
         return {s.place + count_, {head, head + 1}};
     }
 
-    placed offer_to_socket(worker_id w, task& t, why reason) noexcept {
+    placement offer_to_socket(worker_id w, task& t, ready_reason reason) noexcept {
         const auto& mine = t.data<task_part>(); // another worker's after the push
         socket& s = socket_at(mine.socket);
         const bool is_spread = mine.is == kind::spread;
@@ -410,7 +411,7 @@ private:
             s.offered.add(1);
         else
             s.open.add(1);
-        if (reason == why::yielded || reason == why::preempted) {
+        if (reason == ready_reason::yielded || reason == ready_reason::preempted) {
             ++of(w).yields;
             s.behind.push_back(&t);
             if ((s.yields.add(1) + 1) % places::yields_to_look == 0) wake_head(s);
@@ -452,7 +453,7 @@ private:
     }
 
     /// A worker gets `t`, which is of the socket that counts it.
-    pick keep(member& m, task& t, place_id from) noexcept {
+    decision keep(member& m, task& t, place_id from) noexcept {
         const auto& mine = t.data<task_part>();
         m.holds = mine.is == kind::packed ? &socket_at(mine.socket) : nullptr;
         if (t.data<task_part>().is != kind::above && !m.at->has_begun.load_relaxed())
@@ -461,7 +462,7 @@ private:
     }
 
     /// A head takes `t` out of the pool of `from`: a subtree is that of the socket which begins it.
-    pick begin(member& m, task& t, const socket& from) noexcept {
+    decision begin(member& m, task& t, const socket& from) noexcept {
         auto& mine = t.data<task_part>();
         mine.socket = static_cast<std::int16_t>(number_of(*m.at));
         if (mine.is == kind::packed) {
@@ -506,18 +507,18 @@ private:
     }
 
     /// So that neither a root nor what yielded waits for ever behind tasks of the socket.
-    pick in_turn(worker_id w, member& m) noexcept {
+    decision in_turn(worker_id w, member& m) noexcept {
         if (++m.turns % places::turns_to_fair != 0) return {};
         if (m.turns / places::turns_to_fair % 2 == 0) return places_.own(w, true);
         task* const t = m.at->behind.try_pop_front();
-        return t != nullptr ? keep(m, *t, m.at->place) : pick{};
+        return t != nullptr ? keep(m, *t, m.at->place) : decision{};
     }
 
-    pick next_of(worker_id w, member& m, socket& s, bool last_look) {
+    decision next_of(worker_id w, member& m, socket& s, bool last_look) {
         const bool head = w == s.who.first;
-        if (const pick fair = in_turn(w, m); fair.t != nullptr) return fair;
+        if (const decision fair = in_turn(w, m); fair.t != nullptr) return fair;
         if (task* const t = s.tasks.try_pop_front()) return keep(m, *t, s.place);
-        if (const pick own = places_.own(w, last_look); own.t != nullptr) return own;
+        if (const decision own = places_.own(w, last_look); own.t != nullptr) return own;
         const bool takes_roots = head && may_take_root(s);
         if (takes_roots)
             if (task* const t =
@@ -532,7 +533,7 @@ private:
         return last_look ? look_everywhere(w, m, takes_roots) : look_once(w, m, takes_roots);
     }
 
-    pick look_once(worker_id w, member& m, bool takes_roots) noexcept {
+    decision look_once(worker_id w, member& m, bool takes_roots) noexcept {
         const bool allocating = allocates();
         const int members = context_->all().size();
         if (count_ > 1 && m.turns % 2 == 0 && (allocating || context_->active().size() < members)) {
@@ -558,7 +559,7 @@ private:
 
     /// L7.
     bool robs(const member& m, const socket& from) const noexcept {
-        if (m.vain >= places::vain_to_rob) return true;
+        if (m.vain >= places::failed_looks_before_remote_steal) return true;
         const int here = m.at->node, there = from.node;
         const auto near_gbps = machine_->memory_nodes()[static_cast<std::size_t>(there)].bandwidth_gbps;
         const auto far_gbps = machine_->node_bandwidth_gbps(here, there);
@@ -568,7 +569,7 @@ private:
     }
 
     /// What another socket has for the worker.
-    pick take_from(member& m, socket& other, bool takes_roots, bool last_look) noexcept {
+    decision take_from(member& m, socket& other, bool takes_roots, bool last_look) noexcept {
         const bool left = is_left(other), has_begun = left || m.at->has_begun.load_relaxed();
         if (takes_roots) {
             const auto is_above = [](const task& t) {
@@ -585,14 +586,14 @@ private:
         return keep(m, *t, other.place);
     }
 
-    pick look_everywhere(worker_id w, member& m, bool takes_roots) noexcept {
+    decision look_everywhere(worker_id w, member& m, bool takes_roots) noexcept {
         for (int i = 1; i < count_; ++i) {
             socket& other = socket_at((number_of(*m.at) + i) % count_);
-            if (const pick got = take_from(m, other, takes_roots, true); got.t != nullptr) return got;
+            if (const decision got = take_from(m, other, takes_roots, true); got.t != nullptr) return got;
         }
         const worker_id first = places_.random_victim(w);
         if (first >= 0)
-            if (const pick got = places_.look_everywhere(w, first); got.t != nullptr) return got;
+            if (const decision got = places_.look_everywhere(w, first); got.t != nullptr) return got;
         m.idle = true;
         m.at->idle.add(1);
         return {};

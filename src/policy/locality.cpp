@@ -1,5 +1,5 @@
-#include "policy/node_queues.hpp"
-#include "policy/registry.hpp"
+#include "policy/parts/node_queues.hpp"
+#include "policy/seam/registry.hpp"
 
 #include <algorithm>
 #include <array>
@@ -22,15 +22,15 @@ public:
             .task_bytes = sizeof(node_queues::task_part), .demotable = true, .resizable = true, .uses = true};
     }
 
-    placed ready(worker_id w, task& t, why reason) override {
+    placement ready(worker_id w, task& t, ready_reason reason) override {
         const int home = home_of(t);
-        const bool in_front = reason != why::root && reason != why::released;
+        const bool in_front = reason != ready_reason::root && reason != ready_reason::released;
         return queues_.put(home < 0 ? queues_.of_worker(w) : home, t, reason, 0, in_front, w);
     }
 
-    pick next(worker_id w, bool last_look) override { return queues_.next(w, last_look); }
+    decision next(worker_id w, bool last_look) override { return queues_.next(w, last_look); }
 
-    order spawn(worker_id, task&, task&) override { return order::parent_first; }
+    spawn_order spawn(worker_id, task&, task&) override { return spawn_order::parent_first; }
 
 private:
     static constexpr std::size_t most_queues = 64; // beyond them, the first 64 are compared

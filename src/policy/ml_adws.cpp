@@ -1,5 +1,5 @@
-#include "policy/registry.hpp"
-#include "policy/work_ranges.hpp"
+#include "policy/parts/work_ranges.hpp"
+#include "policy/seam/registry.hpp"
 
 /// Almost deterministic work stealing on several levels: work_ranges.hpp, with the memory groups as members.
 ///

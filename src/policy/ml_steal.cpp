@@ -1,5 +1,5 @@
-#include "policy/memory_crews.hpp"
-#include "policy/registry.hpp"
+#include "policy/parts/memory_crews.hpp"
+#include "policy/seam/registry.hpp"
 
 #include "queue/spin_lock.hpp"
 
@@ -65,12 +65,13 @@ public:
                 .demotable = true};
     }
 
-    placed ready(worker_id w, task& t, why reason) override {
+    placement ready(worker_id w, task& t, ready_reason reason) override {
         if (is_flat_) return places_.put(w, t, reason);
         auto& part = t.data<task_part>();
         if (crews_.of(w).runs == &t) crews_.stops(w);
-        if (reason == why::root) part.above = static_cast<std::int16_t>(leaf_);
-        if (reason == why::exposed && t.fresh()) part.is_counted = false; // a copy, that nothing copies yet
+        if (reason == ready_reason::root) part.above = static_cast<std::int16_t>(leaf_);
+        if (reason == ready_reason::exposed && t.fresh())
+            part.is_counted = false; // a copy, that nothing copies yet
         give_back(part);
         const bool behind = crews_.goes_behind(w, reason);
         const int level = level_of(part);
@@ -78,10 +79,10 @@ public:
         return level == leaf_ ? put_small(w, t, part, behind) : put_large(w, t, part, level, behind);
     }
 
-    pick next(worker_id w, bool last_look) override {
+    decision next(worker_id w, bool last_look) override {
         if (is_flat_) return next_at_random(w, last_look);
         crews_.stops(w);
-        const pick got = choose(w, crews_.of(w), crews_.sees_only_yields(w), last_look);
+        const decision got = choose(w, crews_.of(w), crews_.sees_only_yields(w), last_look);
         crews_.looked(w, got.t);
         return got;
     }
@@ -93,23 +94,25 @@ public:
         return {};
     }
 
-    order spawn(worker_id w, task& parent, task& child) override {
+    spawn_order spawn(worker_id w, task& parent, task& child) override {
         if (is_flat_) return below();
         auto& p = parent.data<task_part>();
         auto& c = child.data<task_part>();
         if (level_of(p) == leaf_) {
             c = p;
             c.is_counted = false;
-            const bool is_own = child.in() != nullptr && child.in()->owner() == &parent;
-            if (lazy_ && !(is_own && child.in()->data<group_part>().opened_in == this)) return order::lazy;
+            const bool is_own = child.parent_group() != nullptr && child.parent_group()->owner() == &parent;
+            if (lazy_ && !(is_own && child.parent_group()->data<group_part>().opened_in == this))
+                return spawn_order::lazy;
             crews_.runs(w, child);
-            return order::child_first;
+            return spawn_order::child_first;
         }
-        if (child.in() == nullptr || child.in()->owner() != &parent) return order::parent_first; // free
-        c = p; // and the memory group goes on with the child
+        if (child.parent_group() == nullptr || child.parent_group()->owner() != &parent)
+            return spawn_order::parent_first; // free
+        c = p;                                // and the memory group goes on with the child
         p.holds = 0;
         crews_.runs(w, child);
-        return order::child_first;
+        return spawn_order::child_first;
     }
 
     void group_begin(worker_id w, task& t, group& g) override {
@@ -164,10 +167,10 @@ public:
         part.is_counted = true;
         opens(0, 0);
     }
-    void goes_on(worker_id w, task& t) override {
+    void resumed(worker_id w, task& t) override {
         if (!is_flat_) goes(w, t);
     }
-    void blocked(worker_id w, task& t, why) override { stops(w, t); }
+    void blocked(worker_id w, task& t, ready_reason) override { stops(w, t); }
     void finished(worker_id w, task& t, const usage&) override {
         stops(w, t);
         if (t.data<task_part>().is_counted) at(0, 0).open.add(-1);
@@ -202,7 +205,7 @@ private:
     int level_of(const task_part& p) const noexcept { return leaf_ - p.above; }
     bool is_free(const task_part& p) const noexcept { return p.above == 0 && p.under == 0; }
     bool is_large(const task_part& p) const noexcept { return p.above > 0 && p.above < leaf_; }
-    order below() const noexcept { return lazy_ ? order::lazy : order::child_first; }
+    spawn_order below() const noexcept { return lazy_ ? spawn_order::lazy : spawn_order::child_first; }
     place_id place_of(int level, int i) const noexcept {
         return places_.root_place() + 1 + crews_.number(level, i);
     }
@@ -252,7 +255,7 @@ private:
 
     // ---- where tasks are kept
 
-    placed put_small(worker_id w, task& t, const task_part& part, bool behind) {
+    placement put_small(worker_id w, task& t, const task_part& part, bool behind) {
         const int under = part.under, group = part.group; // once it is in a list it may run, and end
         if (!crews_.has(under, group, w)) {
             at(under, group).arrivals.push_back(&t);
@@ -263,7 +266,7 @@ private:
         return crews_.for_any_of(under, group, w);
     }
 
-    placed put_large(worker_id w, task& t, const task_part& part, int level, bool behind) {
+    placement put_large(worker_id w, task& t, const task_part& part, int level, bool behind) {
         const int under = part.under, group = part.group;
         const int i = crews_.has(under, group, w)
                           ? groups().of_worker(level, w)
@@ -277,12 +280,12 @@ private:
 
     // ---- what a worker takes
 
-    pick choose(worker_id w, memory_crews::worker_part& me, bool only_yields, bool last_look) {
+    decision choose(worker_id w, memory_crews::worker_part& me, bool only_yields, bool last_look) {
         memory_crews::crew& own = crews_.alone(w);
         if (++me.turns % places::turns_to_fair == 0) {
             if (me.turns / places::turns_to_fair % 2 == 1)
                 if (task* const t = own.behind.try_pop_front()) return {t, w};
-            if (const pick p = places_.own(w, last_look); p.t != nullptr) return p;
+            if (const decision p = places_.own(w, last_look); p.t != nullptr) return p;
         }
         if (task* const t = own.tasks.try_pop_back()) return {t, w};
         for (int l = leaf_ - 1; l > 0; --l) {
@@ -291,7 +294,7 @@ private:
             if (task* const t = take_large(w, l, here, only_yields || helps(l, w, false)))
                 return {t, place_of(l, here)};
         }
-        if (const pick p = places_.own(w, last_look); p.t != nullptr) return p;
+        if (const decision p = places_.own(w, last_look); p.t != nullptr) return p;
         if (!only_yields || last_look)
             if (task* const t = own.behind.try_pop_front()) return {t, w};
         return last_look ? look_everywhere(w, only_yields) : look_once(w, me, only_yields);
@@ -334,7 +337,7 @@ private:
         return c.behind.pop_first_if(reaches);
     }
 
-    pick look_once(worker_id w, memory_crews::worker_part& me, bool only_yields) {
+    decision look_once(worker_id w, memory_crews::worker_part& me, bool only_yields) {
         const unsigned turn = me.looks++;
         int bound = 0; // the memory group whose workers share what fits it
         for (int l = leaf_ - 1; l > 0 && bound == 0; --l)
@@ -369,7 +372,7 @@ private:
         return drawn < self ? drawn : drawn + 1;
     }
 
-    pick look_everywhere(worker_id w, bool only_yields) {
+    decision look_everywhere(worker_id w, bool only_yields) {
         for (worker_id v = 0; v < context_->all().last; ++v)
             if (task* const t = v == w ? nullptr : take_small(w, v)) return {t, v};
         for (int l = leaf_ - 1; l > 0; --l) {
@@ -383,8 +386,8 @@ private:
         return places_.look_everywhere(w, places_.random_victim(w));
     }
 
-    pick next_at_random(worker_id w, bool last_look) {
-        if (const pick own = places_.own(w, last_look); own.t != nullptr) return own;
+    decision next_at_random(worker_id w, bool last_look) {
+        if (const decision own = places_.own(w, last_look); own.t != nullptr) return own;
         const worker_id victim = places_.random_victim(w);
         if (victim < 0) return {};
         if (last_look) return places_.look_everywhere(w, victim);

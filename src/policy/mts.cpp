@@ -1,5 +1,5 @@
-#include "policy/registry.hpp"
-#include "policy/sockets.hpp"
+#include "policy/parts/sockets.hpp"
+#include "policy/seam/registry.hpp"
 
 #include "queue/cell.hpp"
 #include "queue/chain.hpp"
@@ -46,7 +46,7 @@ constexpr knob mts_knobs[] = {
 
 class shepherds final : public policy {
 public:
-    shepherds(order spawn, bool nearest) : spawn_(spawn), nearest_(nearest) {}
+    shepherds(spawn_order spawn, bool nearest) : spawn_(spawn), nearest_(nearest) {}
 
     requirements attach(const machine& m, policy_context& context) override {
         context_ = &context;
@@ -56,13 +56,13 @@ public:
         return {.demotable = true, .resizable = true};
     }
 
-    placed ready(worker_id w, task& t, why reason) override {
-        if (reason == why::root) {
+    placement ready(worker_id w, task& t, ready_reason reason) override {
+        if (reason == ready_reason::root) {
             roots_.push_back(&t);
             return {root_place(), context_->active()};
         }
         const int socket = sockets_.of(w);
-        if (reason == why::yielded || reason == why::preempted) {
+        if (reason == ready_reason::yielded || reason == ready_reason::preempted) {
             ++mine(w).yields;
             at(socket).behind.push_back(&t);
         } else {
@@ -71,15 +71,15 @@ public:
         return {place_of(socket), context_->active()};
     }
 
-    pick next(worker_id w, bool last_look) override {
+    decision next(worker_id w, bool last_look) override {
         const int socket = sockets_.of(w);
-        const pick own = take_near(w, socket, last_look);
-        const pick found = own.t != nullptr ? own : take_far(w, socket, last_look);
+        const decision own = take_near(w, socket, last_look);
+        const decision found = own.t != nullptr ? own : take_far(w, socket, last_look);
         if (found.t != nullptr || last_look) give_back(w);
         return found;
     }
 
-    order spawn(worker_id, task&, task&) override { return spawn_; }
+    spawn_order spawn(worker_id, task&, task&) override { return spawn_; }
 
     void started(worker_id w, task&) override { give_back(w); } // of the gate, without next()
 
@@ -102,26 +102,26 @@ private:
     place_id place_of(int socket) const noexcept { return root_place() + 1 + socket; }
 
     /// The queue of the socket, a root, what yielded.
-    pick take_near(worker_id w, int socket, bool last_look) noexcept {
+    decision take_near(worker_id w, int socket, bool last_look) noexcept {
         worker_part& me = mine(w);
         queue_of_socket& q = at(socket);
-        const auto root = [&]() -> pick { return {roots_.try_pop_front(), root_place()}; };
-        const auto yielded = [&]() -> pick { return {q.behind.try_pop_front(), place_of(socket)}; };
+        const auto root = [&]() -> decision { return {roots_.try_pop_front(), root_place()}; };
+        const auto yielded = [&]() -> decision { return {q.behind.try_pop_front(), place_of(socket)}; };
         if (++me.turns % turns_to_fair == 0) {
             const bool roots_first = me.turns / turns_to_fair % 2 == 1;
-            if (const pick first = roots_first ? root() : yielded(); first.t != nullptr) return first;
-            if (const pick second = roots_first ? yielded() : root(); second.t != nullptr) return second;
+            if (const decision first = roots_first ? root() : yielded(); first.t != nullptr) return first;
+            if (const decision second = roots_first ? yielded() : root(); second.t != nullptr) return second;
         }
         if (task* const t = q.tasks.try_pop_back()) return {t, place_of(socket)};
         if (me.yields >= yields_to_look && !last_look) {
             me.yields = 0;
             return {};
         }
-        if (const pick first = root(); first.t != nullptr) return first;
+        if (const decision first = root(); first.t != nullptr) return first;
         return yielded();
     }
 
-    pick take_far(worker_id w, int socket, bool last_look) {
+    decision take_far(worker_id w, int socket, bool last_look) {
         const auto& others = sockets_.others(socket);
         if (others.empty()) return {};
         if (last_look) {
@@ -176,7 +176,7 @@ private:
         me.probes = 0;
     }
 
-    const order spawn_;
+    const spawn_order spawn_;
     const bool nearest_;
     policy_context* context_ = nullptr;
     sockets sockets_;
@@ -194,8 +194,8 @@ extern constinit const policy_entry mts_entry{
     .helps = "machines of several sockets: neighbours share a cache, and far steals are few",
     .knobs = mts_knobs,
     .make = [](const knob_values& values) -> std::unique_ptr<policy> {
-        return std::make_unique<shepherds>(values.is("spawn", "parent-first") ? order::parent_first
-                                                                              : order::child_first,
+        return std::make_unique<shepherds>(values.is("spawn", "parent-first") ? spawn_order::parent_first
+                                                                              : spawn_order::child_first,
                                            values.is("probe", "nearest"));
     },
 };

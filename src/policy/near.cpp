@@ -1,5 +1,5 @@
-#include "policy/places.hpp"
-#include "policy/registry.hpp"
+#include "policy/parts/places.hpp"
+#include "policy/seam/registry.hpp"
 
 #include "queue/sync.hpp"
 
@@ -42,21 +42,23 @@ public:
         return {.lazy = lazy_, .resizable = true};
     }
 
-    order spawn(worker_id, task&, task&) override { return lazy_ ? order::lazy : order::child_first; }
+    spawn_order spawn(worker_id, task&, task&) override {
+        return lazy_ ? spawn_order::lazy : spawn_order::child_first;
+    }
 
-    placed ready(worker_id w, task& t, why reason) override {
-        if (reason == why::exposed) of(w).found();
+    placement ready(worker_id w, task& t, ready_reason reason) override {
+        if (reason == ready_reason::exposed) of(w).found();
         return places_.put(w, t, reason);
     }
 
-    pick next(worker_id w, bool last_look) override {
+    decision next(worker_id w, bool last_look) override {
         search& s = of(w);
-        if (const pick own = places_.own(w, last_look); own.t != nullptr) {
+        if (const decision own = places_.own(w, last_look); own.t != nullptr) {
             s.asked = false; // withdrawn unanswered
             if (own.from == places_.root_place()) s.found();
             return own;
         }
-        const pick found = last_look ? look_everywhere(w) : look_once(w, s);
+        const decision found = last_look ? look_everywhere(w) : look_once(w, s);
         if (found.t != nullptr) s.found();
         return found;
     }
@@ -115,7 +117,7 @@ private:
         return level;
     }
 
-    pick look_once(worker_id w, search& s) {
+    decision look_once(worker_id w, search& s) {
         const int core = context_->core_of(w);
         if (s.asked) {
             s.asked = false;
@@ -147,7 +149,7 @@ private:
         return {result.t, victim, s.asked};
     }
 
-    pick look_everywhere(worker_id w) {
+    decision look_everywhere(worker_id w) {
         const int core = context_->core_of(w);
         for (int level = 0; level <= widest_; ++level) {
             for (worker_id victim = 0; victim < places_.workers_in_all(); ++victim) {

@@ -1,6 +1,6 @@
-#include "policy/clusters.hpp"
-#include "policy/numa_balance.hpp"
-#include "policy/registry.hpp"
+#include "policy/parts/clusters.hpp"
+#include "policy/parts/numa_balance.hpp"
+#include "policy/seam/registry.hpp"
 
 #include "queue/spin_lock.hpp"
 
@@ -87,18 +87,18 @@ public:
         lock_.unlock();
     }
 
-    placed ready(worker_id w, task& t, why reason) override {
-        if (reason == why::released && is_balanced(t)) {
+    placement ready(worker_id w, task& t, ready_reason reason) override {
+        if (reason == ready_reason::released && is_balanced(t)) {
             const worker_id worker = shown_[t.graph_number()].load_relaxed();
-            placed at = places_.put_behind(worker, t);
+            placement at = places_.put_behind(worker, t);
             at.near = worker;
             return at;
         }
         return cluster_policy::ready(w, t, reason);
     }
 
-    pick next(worker_id w, bool last) override {
-        if (const pick own = places_.own(w, last); own.t != nullptr) return own;
+    decision next(worker_id w, bool last) override {
+        if (const decision own = places_.own(w, last); own.t != nullptr) return own;
         if (last) return last_look(w);
         // The deque alone: what lies behind was put there by the balance.
         const worker_id v = places_.random_victim(w);

@@ -1,6 +1,6 @@
-#include "policy/places.hpp"
-#include "policy/registry.hpp"
-#include "policy/sharing_order.hpp"
+#include "policy/parts/places.hpp"
+#include "policy/parts/sharing_order.hpp"
+#include "policy/seam/registry.hpp"
 
 #include "queue/cell.hpp"
 #include "queue/pairing_heap.hpp"
@@ -83,10 +83,10 @@ public:
                 .uses = true};
     }
 
-    order spawn(worker_id, task&, task&) override { return order::parent_first; }
+    spawn_order spawn(worker_id, task&, task&) override { return spawn_order::parent_first; }
 
-    placed ready(worker_id w, task& t, why reason) override {
-        const bool may_be_known = reason == why::spawned || reason == why::released;
+    placement ready(worker_id w, task& t, ready_reason reason) override {
+        const bool may_be_known = reason == ready_reason::spawned || reason == ready_reason::released;
         const known* const k = may_be_known ? find(t.id()) : nullptr;
         if (k == nullptr) return places_.put(w, t, reason);
         t.data<task_part>().turn = k->turn;
@@ -98,8 +98,8 @@ public:
         return {group_place(k->inner), context_->active()};
     }
 
-    pick next(worker_id w, bool last_look) override {
-        if (const pick own = places_.own(w, last_look); own.t != nullptr) return own;
+    decision next(worker_id w, bool last_look) override {
+        if (const decision own = places_.own(w, last_look); own.t != nullptr) return own;
         member& m = of(w);
         if (task* const t = next_of_profile(m)) return {t, group_place(m.inner)};
         const worker_id victim = places_.random_victim(w);
@@ -109,7 +109,7 @@ public:
     }
 
     void finished(worker_id, task& t, const usage& used) override {
-        if (records_ && t.id() != 0 && !used.cancelled && (t.in() != nullptr || t.graph() != 0))
+        if (records_ && t.id() != 0 && !used.cancelled && (t.parent_group() != nullptr || t.graph() != 0))
             keep(t, used);
     }
 

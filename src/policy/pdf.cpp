@@ -1,5 +1,5 @@
-#include "policy/registry.hpp"
-#include "policy/serial_order.hpp"
+#include "policy/parts/serial_order.hpp"
+#include "policy/seam/registry.hpp"
 
 #include "queue/locked_list.hpp"
 #include "queue/pairing_heap.hpp"
@@ -33,11 +33,11 @@ public:
         return {.task_bytes = sizeof(serial_order::node), .demotable = true, .resizable = true};
     }
 
-    placed ready(worker_id, task& t, why reason) override {
-        const placed at{context_->all().size(), context_->active()};
-        if (reason == why::root) {
+    placement ready(worker_id, task& t, ready_reason reason) override {
+        const placement at{context_->all().size(), context_->active()};
+        if (reason == ready_reason::root) {
             roots_.push_back(&t);
-        } else if (reason == why::yielded || reason == why::preempted) {
+        } else if (reason == ready_reason::yielded || reason == ready_reason::preempted) {
             behind_.push_back(&t);
         } else {
             const serial_order::guard held(lock_);
@@ -48,7 +48,7 @@ public:
     }
 
     // Always a full look, so a last one is no different.
-    pick next(worker_id w, bool) override {
+    decision next(worker_id w, bool) override {
         const place_id at = context_->all().size();
         const unsigned turn = ++turns_[static_cast<std::size_t>(w)].count;
         if (turn % turns_to_fair == 0) {
@@ -62,10 +62,10 @@ public:
         return {t, at};
     }
 
-    order spawn(worker_id, task& parent, task& child) override {
+    spawn_order spawn(worker_id, task& parent, task& child) override {
         const serial_order::guard held(lock_);
         serial_order::place_before(child, parent);
-        return order::child_first;
+        return spawn_order::child_first;
     }
 
     void finished(worker_id, task& t, const usage&) override {

@@ -1,5 +1,5 @@
-#include "policy/places.hpp"
-#include "policy/registry.hpp"
+#include "policy/parts/places.hpp"
+#include "policy/seam/registry.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -45,10 +45,10 @@ public:
         return {.lazy = true, .resizable = true};
     }
 
-    placed ready(worker_id w, task& t, why reason) override { return places_.put(w, t, reason); }
+    placement ready(worker_id w, task& t, ready_reason reason) override { return places_.put(w, t, reason); }
 
-    pick next(worker_id w, bool last_look) override {
-        if (const pick own = places_.own(w, last_look); own.t != nullptr) return own;
+    decision next(worker_id w, bool last_look) override {
+        if (const decision own = places_.own(w, last_look); own.t != nullptr) return own;
         const worker_id victim = draw(w);
         if (victim < 0) return {};
         if (last_look) return places_.look_everywhere(w, victim);

@@ -1,5 +1,5 @@
-#include "policy/clusters.hpp"
-#include "policy/registry.hpp"
+#include "policy/parts/clusters.hpp"
+#include "policy/seam/registry.hpp"
 
 #include <cstddef>
 #include <cstdint>
@@ -33,9 +33,9 @@ public:
         return cluster_policy::attach(m, context);
     }
 
-    placed ready(worker_id w, task& t, why reason) override {
-        const placed at = cluster_policy::ready(w, t, reason);
-        if (reason == why::spawned && places_.length(w) > threshold_ &&
+    placement ready(worker_id w, task& t, ready_reason reason) override {
+        const placement at = cluster_policy::ready(w, t, reason);
+        if (reason == ready_reason::spawned && places_.length(w) > threshold_ &&
             on_their_way(w).load_relaxed() < in_flight_) {
             const worker_id to = places_.random_victim(w);
             task* const oldest = to < 0 ? nullptr : places_.look(w).t;
@@ -47,12 +47,12 @@ public:
         return at;
     }
 
-    pick next(worker_id w, bool last) override {
-        if (const pick own = places_.own(w, last); own.t != nullptr) return own;
+    decision next(worker_id w, bool last) override {
+        if (const decision own = places_.own(w, last); own.t != nullptr) return own;
         return last ? last_look(w) : look_for_yielded(w);
     }
 
-    placed message(worker_id w, worker_id from, int, task* t) override {
+    placement message(worker_id w, worker_id from, int, task* t) override {
         on_their_way(from).add(-1);
         return arrived(w, *t);
     }

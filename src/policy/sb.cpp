@@ -1,5 +1,5 @@
-#include "policy/memory_crews.hpp"
-#include "policy/registry.hpp"
+#include "policy/parts/memory_crews.hpp"
+#include "policy/seam/registry.hpp"
 
 #include "queue/spin_lock.hpp"
 
@@ -70,16 +70,16 @@ public:
         return {.task_bytes = sizeof(task_part), .lazy = is_flat_ && lazy_, .demotable = true};
     }
 
-    placed ready(worker_id w, task& t, why reason) override {
+    placement ready(worker_id w, task& t, ready_reason reason) override {
         if (is_flat_) return places_.put(w, t, reason);
         auto& part = t.data<task_part>();
         if (crews_.of(w).runs == &t) leaves(w);
-        if (reason == why::root) { // in their order; next() anchors it
+        if (reason == ready_reason::root) { // in their order; next() anchors it
             part.bytes = t.hint().bytes;
             part.waits = part.bytes > 0;
             return places_.put(w, t, reason);
         }
-        if (reason == why::exposed && t.fresh()) part.is_anchored = false; // B2
+        if (reason == ready_reason::exposed && t.fresh()) part.is_anchored = false; // B2
         const bool behind = crews_.goes_behind(w, reason);
         if (part.level == 0 && part.bytes == 0) return places_.put(w, t, reason);
         const int level = part.level, i = part.group; // once it is in a list it may run, and end
@@ -93,10 +93,10 @@ public:
         return {place, {}};
     }
 
-    pick next(worker_id w, bool last_look) override {
+    decision next(worker_id w, bool last_look) override {
         if (is_flat_) return next_at_random(w, last_look);
         leaves(w);
-        const pick got = choose(w, crews_.of(w), crews_.sees_only_yields(w), last_look);
+        const decision got = choose(w, crews_.of(w), crews_.sees_only_yields(w), last_look);
         if (got.t != nullptr && got.t->data<task_part>().waits) takes(w, *got.t, room::as_it_is); // a root
         crews_.looked(w, got.t);
         return got;
@@ -109,7 +109,7 @@ public:
         return {};
     }
 
-    order spawn(worker_id w, task& parent, task& child) override {
+    spawn_order spawn(worker_id w, task& parent, task& child) override {
         if (is_flat_) return below();
         const auto& p = parent.data<task_part>();
         auto& c = child.data<task_part>();
@@ -125,19 +125,19 @@ public:
         ends_strand(w); // nobody is woken: the child takes over, and it ends
         if (!takes(w, child, room::there_is)) {
             takes(w, parent, room::anywhere);
-            return order::parent_first;
+            return spawn_order::parent_first;
         }
         moves_on(w, child);
-        return order::child_first;
+        return spawn_order::child_first;
     }
 
-    void started(worker_id w, task& t) override { goes_on(w, t); }
-    void goes_on(worker_id w, task& t) override {
+    void started(worker_id w, task& t) override { resumed(w, t); }
+    void resumed(worker_id w, task& t) override {
         if (is_flat_ || crews_.of(w).runs != nullptr) return;
         takes(w, t, room::anywhere); // handed to it by the gate, or over before it slept
         crews_.runs(w, t);
     }
-    void blocked(worker_id w, task& t, why) override { ends_turn(w, t); }
+    void blocked(worker_id w, task& t, ready_reason) override { ends_turn(w, t); }
     void finished(worker_id w, task& t, const usage&) override {
         if (is_flat_) return;
         ends_turn(w, t);
@@ -168,7 +168,7 @@ private:
     };
 
     const memory_groups& groups() const noexcept { return crews_.groups(); }
-    order below() const noexcept { return lazy_ ? order::lazy : order::child_first; }
+    spawn_order below() const noexcept { return lazy_ ? spawn_order::lazy : spawn_order::child_first; }
     queue::cell<bool>& asks_under(int level, worker_id w) noexcept {
         return asks_[static_cast<std::size_t>(crews_.number(level, groups().of_worker(level, w)))];
     }
@@ -280,7 +280,7 @@ private:
         return t;
     }
 
-    pick choose(worker_id w, memory_crews::worker_part& me, bool only_yields, bool last_look) {
+    decision choose(worker_id w, memory_crews::worker_part& me, bool only_yields, bool last_look) {
         memory_crews::crew& own = crews_.alone(w);
         const room how = only_yields                 ? room::as_it_is
                          : crews_.may_help(w, false) ? room::or_idle
@@ -288,20 +288,20 @@ private:
         if (++me.turns % places::turns_to_fair == 0) {
             if (me.turns / places::turns_to_fair % 2 == 1)
                 if (task* const t = oldest(w, own.behind, how)) return {t, w};
-            if (const pick p = places_.own(w, last_look); p.t != nullptr) return p;
+            if (const decision p = places_.own(w, last_look); p.t != nullptr) return p;
         }
-        if (const pick p = of_own_crews(w, how); p.t != nullptr) return p;
-        if (const pick p = places_.own(w, last_look); p.t != nullptr) return p;
+        if (const decision p = of_own_crews(w, how); p.t != nullptr) return p;
+        if (const decision p = places_.own(w, last_look); p.t != nullptr) return p;
         if (!only_yields || last_look)
             if (task* const t = oldest(w, own.behind, how)) return {t, w};
         if (!last_look) return look_once(w, how);
-        if (const pick p = look_everywhere(w, how); p.t != nullptr) return p;
-        if (const pick p = of_own_crews(w, room::or_idle); p.t != nullptr) return p;
+        if (const decision p = look_everywhere(w, how); p.t != nullptr) return p;
+        if (const decision p = of_own_crews(w, room::or_idle); p.t != nullptr) return p;
         if (task* const t = oldest(w, own.behind, room::or_idle)) return {t, w};
         return look_everywhere(w, room::or_idle);
     }
 
-    pick of_own_crews(worker_id w, room how) noexcept {
+    decision of_own_crews(worker_id w, room how) noexcept {
         if (task* const t = youngest(w, crews_.alone(w).tasks, how)) return {t, w};
         for (int l = leaf_ - 1; l > 0; --l) {
             const int here = groups().of_worker(l, w);
@@ -319,7 +319,7 @@ private:
         return oldest(w, c.behind, how);
     }
 
-    pick look_once(worker_id w, room how) {
+    decision look_once(worker_id w, room how) {
         const worker_id victim = places_.random_victim(w);
         if (task* const t = of_other(w, victim, how)) return {t, victim};
         const places::look_result found = places_.look(victim);
@@ -330,14 +330,14 @@ private:
         return {nullptr, victim};
     }
 
-    pick look_everywhere(worker_id w, room how) {
+    decision look_everywhere(worker_id w, room how) {
         for (worker_id v = 0; v < context_->all().last; ++v)
             if (task* const t = v == w ? nullptr : of_other(w, v, how)) return {t, v};
         return places_.look_everywhere(w, places_.random_victim(w));
     }
 
-    pick next_at_random(worker_id w, bool last_look) {
-        if (const pick own = places_.own(w, last_look); own.t != nullptr) return own;
+    decision next_at_random(worker_id w, bool last_look) {
+        if (const decision own = places_.own(w, last_look); own.t != nullptr) return own;
         const worker_id victim = places_.random_victim(w);
         if (victim < 0) return {};
         if (last_look) return places_.look_everywhere(w, victim);

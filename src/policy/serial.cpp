@@ -1,4 +1,4 @@
-#include "policy/registry.hpp"
+#include "policy/seam/registry.hpp"
 
 #include "queue/locked_list.hpp"
 
@@ -15,8 +15,9 @@ class one_at_a_time final : public policy {
 public:
     requirements attach(const machine&, policy_context&) override { return {.lazy = true}; }
 
-    placed ready(worker_id, task& t, why reason) override {
-        if (reason == why::root || reason == why::yielded || reason == why::preempted) {
+    placement ready(worker_id, task& t, ready_reason reason) override {
+        if (reason == ready_reason::root || reason == ready_reason::yielded ||
+            reason == ready_reason::preempted) {
             line_.push_back(&t);
         } else {
             line_.push_front(&t);
@@ -24,7 +25,7 @@ public:
         return {0, {0, 1}};
     }
 
-    pick next(worker_id w, bool) override { return {w == 0 ? line_.try_pop_front() : nullptr, 0}; }
+    decision next(worker_id w, bool) override { return {w == 0 ? line_.try_pop_front() : nullptr, 0}; }
 
 private:
     queue::locked_list<task> line_; // any worker may put in, worker 0 takes out at the front

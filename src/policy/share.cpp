@@ -1,4 +1,4 @@
-#include "policy/registry.hpp"
+#include "policy/seam/registry.hpp"
 
 #include "queue/cell.hpp"
 #include "queue/locked_list.hpp"
@@ -28,9 +28,10 @@ public:
         return {.demotable = true, .resizable = true};
     }
 
-    placed ready(worker_id, task& t, why reason) override {
-        const bool goes_behind = reason == why::root || reason == why::yielded || reason == why::preempted;
-        if (!youngest_first_ && reason != why::granted) {
+    placement ready(worker_id, task& t, ready_reason reason) override {
+        const bool goes_behind = reason == ready_reason::root || reason == ready_reason::yielded ||
+                                 reason == ready_reason::preempted;
+        if (!youngest_first_ && reason != ready_reason::granted) {
             pool_.push_back(&t);
         } else if (goes_behind) {
             behind_.push_back(&t);
@@ -41,7 +42,7 @@ public:
     }
 
     // Always a full look, so a last one is no different.
-    pick next(worker_id, bool) override {
+    decision next(worker_id, bool) override {
         task* t = nullptr;
         if (youngest_first_ && (turns_.add(1) + 1) % turns_to_fair == 0) t = behind_.try_pop_front();
         if (t == nullptr) t = pool_.try_pop_front();
@@ -49,7 +50,7 @@ public:
         return {t, pool_place_};
     }
 
-    order spawn(worker_id, task&, task&) override { return order::parent_first; }
+    spawn_order spawn(worker_id, task&, task&) override { return spawn_order::parent_first; }
 
 private:
     static constexpr std::uint32_t turns_to_fair = 64;

@@ -1,6 +1,6 @@
-#include "policy/places.hpp"
-#include "policy/registry.hpp"
-#include "policy/sockets.hpp"
+#include "policy/parts/places.hpp"
+#include "policy/parts/sockets.hpp"
+#include "policy/seam/registry.hpp"
 
 #include "queue/cell.hpp"
 #include "queue/sync.hpp"
@@ -56,11 +56,11 @@ public:
         return {.task_bytes = sizeof(task_part), .demotable = true, .resizable = true};
     }
 
-    placed ready(worker_id w, task& t, why reason) override { return places_.put(w, t, reason); }
+    placement ready(worker_id w, task& t, ready_reason reason) override { return places_.put(w, t, reason); }
 
-    pick next(worker_id w, bool last_look) override {
+    decision next(worker_id w, bool last_look) override {
         worker_part& me = of(w);
-        if (const pick own = places_.own(w, last_look); own.t != nullptr) {
+        if (const decision own = places_.own(w, last_look); own.t != nullptr) {
             me.failures = 0;
             return own;
         }
@@ -68,8 +68,8 @@ public:
         const worker_id near = wide || last_look ? -1 : sockets_.random_neighbour(w);
         const worker_id victim = near >= 0 ? near : places_.random_victim(w);
         if (victim < 0) return {};
-        const pick found =
-            last_look ? look_everywhere(w, victim) : pick{places_.look(victim).t, victim, false};
+        const decision found =
+            last_look ? look_everywhere(w, victim) : decision{places_.look(victim).t, victim, false};
         if (found.t == nullptr) {
             me.failures = wide ? 0 : me.failures + 1;
             return found;
@@ -79,7 +79,7 @@ public:
         return found;
     }
 
-    order spawn(worker_id w, task& parent, task& child) override {
+    spawn_order spawn(worker_id w, task& parent, task& child) override {
         worker_part& me = of(w);
         if (++me.spawns >= interval_) {
             me.parent_first = me.stolen.exchange(0) > static_cast<std::uint32_t>(interval_);
@@ -91,10 +91,10 @@ public:
         if (too_deep || (!too_many && me.parent_first)) {
             child.data<task_part>().fresh_of = w + 1;
             me.fresh.add(1);
-            return order::parent_first;
+            return spawn_order::parent_first;
         }
         child.data<task_part>().nested = nested;
-        return order::child_first;
+        return spawn_order::child_first;
     }
 
     void started(worker_id, task& t) override { no_longer_fresh(t); }
@@ -123,7 +123,7 @@ private:
     }
 
     /// The own socket first, then everybody; who moves meanwhile is looked at in the second round.
-    pick look_everywhere(worker_id w, worker_id first) {
+    decision look_everywhere(worker_id w, worker_id first) {
         const int count = places_.workers_in_all();
         const int socket = sockets_.of(w);
         for (int i = 0; i < count; ++i) {

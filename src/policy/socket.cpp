@@ -1,5 +1,5 @@
-#include "policy/node_queues.hpp"
-#include "policy/registry.hpp"
+#include "policy/parts/node_queues.hpp"
+#include "policy/seam/registry.hpp"
 
 /// A queue sorted by priority for each memory node; nested tasks stay on the node of their parent.
 ///
@@ -27,23 +27,23 @@ public:
                 .uses = true};
     }
 
-    placed ready(worker_id w, task& t, why reason) override {
-        const bool in_front = reason != why::root && reason != why::released;
+    placement ready(worker_id w, task& t, ready_reason reason) override {
+        const bool in_front = reason != ready_reason::root && reason != ready_reason::released;
         return queues_.put(home_of(w, t, reason), t, reason, t.hint().priority, in_front, w);
     }
 
-    pick next(worker_id w, bool last_look) override { return queues_.next(w, last_look); }
+    decision next(worker_id w, bool last_look) override { return queues_.next(w, last_look); }
 
-    order spawn(worker_id, task& parent, task& child) override {
+    spawn_order spawn(worker_id, task& parent, task& child) override {
         child.data<node_queues::task_part>().home = parent.data<node_queues::task_part>().home;
-        return order::parent_first;
+        return spawn_order::parent_first;
     }
 
 private:
-    int home_of(worker_id w, task& t, why reason) const noexcept {
+    int home_of(worker_id w, task& t, ready_reason reason) const noexcept {
         if (const int known = t.data<node_queues::task_part>().home; known > 0) return known - 1;
-        if (reason == why::root) return t.root() % queues_.count();
-        if (reason != why::released) return queues_.of_worker(w);
+        if (reason == ready_reason::root) return t.root() % queues_.count();
+        if (reason != ready_reason::released) return queues_.of_worker(w);
         for (const data_access& use : t.uses())
             if (const int queue = queues_.of_node(use.home); queue >= 0) return queue;
         return static_cast<int>(t.graph_number() % static_cast<unsigned>(queues_.count()));

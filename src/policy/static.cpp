@@ -1,5 +1,5 @@
-#include "policy/loop_pieces.hpp"
-#include "policy/registry.hpp"
+#include "policy/parts/loop_pieces.hpp"
+#include "policy/seam/registry.hpp"
 
 /// Loops are dealt out to the workers before they begin, and stay there: `schedule(static)`.
 ///

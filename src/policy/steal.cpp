@@ -1,5 +1,5 @@
-#include "policy/places.hpp"
-#include "policy/registry.hpp"
+#include "policy/parts/places.hpp"
+#include "policy/seam/registry.hpp"
 
 /// Child-first random work stealing.
 ///
@@ -27,10 +27,10 @@ public:
         return {.lazy = lazy_, .demotable = true, .resizable = true};
     }
 
-    placed ready(worker_id w, task& t, why reason) override { return places_.put(w, t, reason); }
+    placement ready(worker_id w, task& t, ready_reason reason) override { return places_.put(w, t, reason); }
 
-    pick next(worker_id w, bool last_look) override {
-        if (const pick own = places_.own(w, last_look); own.t != nullptr) return own;
+    decision next(worker_id w, bool last_look) override {
+        if (const decision own = places_.own(w, last_look); own.t != nullptr) return own;
         const worker_id victim = places_.random_victim(w);
         if (victim < 0) return {};
         if (last_look) return places_.look_everywhere(w, victim);
@@ -41,7 +41,9 @@ public:
     // Inactive workers too: whatever they still hold is found.
     workers victims(worker_id) override { return context_->all(); }
 
-    order spawn(worker_id, task&, task&) override { return lazy_ ? order::lazy : order::child_first; }
+    spawn_order spawn(worker_id, task&, task&) override {
+        return lazy_ ? spawn_order::lazy : spawn_order::child_first;
+    }
 
 private:
     const bool lazy_;

@@ -1,5 +1,5 @@
-#include "policy/places.hpp"
-#include "policy/registry.hpp"
+#include "policy/parts/places.hpp"
+#include "policy/seam/registry.hpp"
 
 /// Parent-first (help-first) random work stealing.
 ///
@@ -25,18 +25,18 @@ public:
         return {.demotable = true, .resizable = true};
     }
 
-    placed ready(worker_id w, task& t, why reason) override { return places_.put(w, t, reason); }
+    placement ready(worker_id w, task& t, ready_reason reason) override { return places_.put(w, t, reason); }
 
     // Nobody is asked: every spawn is reported, so no frame is hidden.
-    pick next(worker_id w, bool last_look) override {
-        if (const pick own = places_.own(w, last_look); own.t != nullptr) return own;
+    decision next(worker_id w, bool last_look) override {
+        if (const decision own = places_.own(w, last_look); own.t != nullptr) return own;
         const worker_id victim = places_.random_victim(w);
         if (victim < 0) return {};
         if (last_look) return places_.look_everywhere(w, victim);
         return {places_.look(victim).t, victim};
     }
 
-    order spawn(worker_id, task&, task&) override { return order::parent_first; }
+    spawn_order spawn(worker_id, task&, task&) override { return spawn_order::parent_first; }
 
 private:
     const places::owner_takes end_;

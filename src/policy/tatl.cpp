@@ -1,5 +1,5 @@
-#include "policy/clusters.hpp"
-#include "policy/registry.hpp"
+#include "policy/parts/clusters.hpp"
+#include "policy/seam/registry.hpp"
 
 #include <algorithm>
 #include <cstddef>
@@ -45,14 +45,14 @@ public:
         return need;
     }
 
-    placed ready(worker_id w, task& t, why reason) override {
-        const placed at = cluster_policy::ready(w, t, reason);
+    placement ready(worker_id w, task& t, ready_reason reason) override {
+        const placement at = cluster_policy::ready(w, t, reason);
         show(w);
         return at;
     }
 
-    pick next(worker_id w, bool last) override {
-        const pick own = places_.own(w, last);
+    decision next(worker_id w, bool last) override {
+        const decision own = places_.own(w, last);
         show(w);
         if (own.t != nullptr) return own;
         if (last) return last_look(w);

@@ -50,7 +50,7 @@ struct fiber {
     exception_globals exceptions{};
 
     // Of a child in the silent zone.
-    continuation parent_goes_on{};
+    continuation parent_continuation{};
     struct {
         task record{};                     ///< its record
         std::byte bytes[max_task_bytes]{}; ///< the policy's, where task::data looks for them

@@ -60,7 +60,7 @@ enum class task_state : std::uint8_t {
 struct alignas(std::max_align_t) task {
     // ---- the policy's view
     task* parent() const noexcept { return parent_; } ///< valid while the parent's group is open
-    group* in() const noexcept {
+    group* parent_group() const noexcept {
         return parent_ ? group_ : nullptr;
     } ///< null for a root and an exposed frame
     const hints& hint() const noexcept { return hint_; }

@@ -30,7 +30,7 @@ worker_id this_worker() { return impl::hot_self()->id; }
 
 /// Those beyond the active ones sleep, and are out of every set. Who is out of them awake may be between two,
 /// and about to look once more.
-bool stand_by(engine::thread_engine& e, int active) {
+bool wait_inactive(engine::thread_engine& e, int active) {
     const auto all = static_cast<std::uint32_t>(e.worker_count()), first = static_cast<std::uint32_t>(active);
     for (const auto& w : e.crew)
         if (w->id >= active && !w->count.asleep.is_open()) return false;
@@ -56,7 +56,7 @@ TEST_P(resized, only_the_active_ones_run_tasks) {
     for (const int active : {1, 3, 2, 4, 1}) {
         engine_.set_active(active);
         ASSERT_EQ(engine_.active().size(), active);
-        ASSERT_TRUE(test::await([&] { return stand_by(engine_, active); }));
+        ASSERT_TRUE(test::await([&] { return wait_inactive(engine_, active); }));
         std::atomic<int> highest{0}, sum{0};
         for (int i = 0; i < 20; ++i)
             bare_.run([&] {
@@ -99,7 +99,7 @@ TEST_P(resized, sleepers_come_back_for_work) {
     for (int i = 0; i < 50; ++i) {
         engine_.set_active(1);
         if (i % 2) {
-            ASSERT_TRUE(test::await([&] { return stand_by(engine_, 1); }));
+            ASSERT_TRUE(test::await([&] { return wait_inactive(engine_, 1); }));
         }
         std::atomic<bool> beside{false};
         bare_.run([&] {
@@ -164,8 +164,8 @@ struct told final : policy {
         n.resizable = may_change;
         return n;
     }
-    placed ready(worker_id w, task& t, why r) override { return base->ready(w, t, r); }
-    pick next(worker_id w, bool last_look) override { return base->next(w, last_look); }
+    placement ready(worker_id w, task& t, ready_reason r) override { return base->ready(w, t, r); }
+    decision next(worker_id w, bool last_look) override { return base->next(w, last_look); }
     workers victims(worker_id w) override { return base->victims(w); }
     void resized(workers active) override {
         EXPECT_EQ(context->active().size(), active.size());

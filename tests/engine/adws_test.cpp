@@ -3,7 +3,7 @@
 // of its algorithms by hand. Leaves are numbered in serial order.
 #include "engine/modelled.hpp"
 
-#include "engine/core/worker.hpp"
+#include "engine/worker/worker.hpp"
 
 #include <weft/weft.hpp>
 

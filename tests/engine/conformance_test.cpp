@@ -12,8 +12,8 @@
 #include <vector>
 
 #include "engine/recorded_runs.hpp"
-#include "policy/registry.hpp"
 #include "policy/replay.hpp"
+#include "policy/seam/registry.hpp"
 
 namespace weft {
 namespace {
@@ -85,7 +85,7 @@ protected:
     void expect_the_same(const recording& list, const machine& on, const std::string& where) {
         EXPECT_EQ(replay(list, *make_policy(GetParam()), on), std::nullopt) << where;
         EXPECT_EQ(count(list, hook::started), count(list, hook::finished)) << where;
-        EXPECT_EQ(count(list, hook::blocked), count(list, hook::goes_on)) << where;
+        EXPECT_EQ(count(list, hook::blocked), count(list, hook::resumed)) << where;
         events_ += list.size();
         offers_ += count(list, hook::ready);
         blocks_ += count(list, hook::blocked);

@@ -7,7 +7,7 @@
 
 #include "api/options.hpp"
 #include "engine/threads/thread_engine.hpp"
-#include "policy/registry.hpp"
+#include "policy/seam/registry.hpp"
 
 #include <gtest/gtest.h>
 

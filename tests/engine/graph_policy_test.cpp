@@ -49,8 +49,8 @@ struct witness final : policy {
         context_ = &context;
         return {.resizable = true, .uses = true, .levels = true};
     }
-    placed ready(worker_id, task& t, why reason) override {
-        if (reason == why::released && t.graph() != 0) {
+    placement ready(worker_id, task& t, ready_reason reason) override {
+        if (reason == ready_reason::released && t.graph() != 0) {
             const std::lock_guard guard(lock_);
             graph = t.graph();
             ready_tasks.push_back({t.graph_number(),
@@ -62,8 +62,8 @@ struct witness final : policy {
         tasks_.push_back(&t);
         return {context_->all().size(), context_->active()};
     }
-    pick next(worker_id, bool) override { return {tasks_.try_pop_front(), context_->all().size()}; }
-    order spawn(worker_id, task&, task&) override { return order::parent_first; }
+    decision next(worker_id, bool) override { return {tasks_.try_pop_front(), context_->all().size()}; }
+    spawn_order spawn(worker_id, task&, task&) override { return spawn_order::parent_first; }
     void started(worker_id, task& t) override { note(started_tasks, t); }
     void finished(worker_id, task& t, const usage&) override { note(finished_tasks, t); }
     void graph_grew(worker_id, const graph_view& view) override {

@@ -4,7 +4,7 @@
 
 #include "engine/recorded_runs.hpp"
 #include "engine/support.hpp"
-#include "policy/registry.hpp"
+#include "policy/seam/registry.hpp"
 
 #include <weft/weft.hpp>
 

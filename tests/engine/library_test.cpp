@@ -14,7 +14,7 @@
 
 #include <dlfcn.h>
 
-#include "engine/core/signal_claim.hpp"
+#include "engine/process/signal_claim.hpp"
 #include "engine/support.hpp"
 
 namespace weft {

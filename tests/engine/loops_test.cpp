@@ -19,10 +19,10 @@ using test::equal_cores;
 using test::modelled;
 
 constexpr int workers = 4;
-using placement = std::vector<int>; ///< worker of each iteration
+using worker_of_each = std::vector<int>; ///< worker of each iteration
 
-placement run_loop(modelled& m, int n, auto&& cost_of) {
-    placement at(static_cast<std::size_t>(n), -1);
+worker_of_each run_loop(modelled& m, int n, auto&& cost_of) {
+    worker_of_each at(static_cast<std::size_t>(n), -1);
     m.run([&] {
         parallel_for(0, n, [&](int i) {
             cost(cost_of(i));
@@ -38,22 +38,22 @@ TEST(loops, static_pieces_are_dealt_out) {
             three("static:pieces=3", equal_cores(workers), seed);
         const auto uneven = [](int i) { return static_cast<std::uint64_t>(100 + 1000 * (i % 3)); };
         for (int again = 0; again < 3; ++again) {
-            EXPECT_EQ(run_loop(one, 8, uneven), (placement{0, 0, 1, 1, 2, 2, 3, 3}));
-            EXPECT_EQ(run_loop(three, 12, uneven), (placement{0, 1, 2, 3, 0, 1, 2, 3, 0, 1, 2, 3}));
+            EXPECT_EQ(run_loop(one, 8, uneven), (worker_of_each{0, 0, 1, 1, 2, 2, 3, 3}));
+            EXPECT_EQ(run_loop(three, 12, uneven), (worker_of_each{0, 1, 2, 3, 0, 1, 2, 3, 0, 1, 2, 3}));
         }
-        EXPECT_EQ(run_loop(one, 2, uneven), (placement{0, 1})); // fewer iterations than workers
+        EXPECT_EQ(run_loop(one, 2, uneven), (worker_of_each{0, 1})); // fewer iterations than workers
     }
 }
 
 /// OpenMP's chunk.
 TEST(loops, pieces_are_no_longer_than_the_grain) {
     modelled m("static", equal_cores(workers));
-    placement at(20);
+    worker_of_each at(20);
     m.run([&] {
         parallel_for(0, 20, [&](int i) { at[static_cast<std::size_t>(i)] = this_task::worker(); },
                      {.grain = 2});
     });
-    EXPECT_EQ(at, (placement{0, 0, 1, 1, 2, 2, 3, 3, 0, 0, 1, 1, 2, 2, 3, 3, 0, 0, 1, 1}));
+    EXPECT_EQ(at, (worker_of_each{0, 0, 1, 1, 2, 2, 3, 3, 0, 0, 1, 1, 2, 2, 3, 3, 0, 0, 1, 1}));
 }
 
 TEST(loops, static_pieces_wait_for_their_worker) {
@@ -92,7 +92,7 @@ TEST(loops, loops_in_loops_and_other_tasks) {
 }
 
 /// Worker of each leaf of a tree whose leaves take unequally long.
-void leaves(placement& at, std::size_t from, std::size_t to) {
+void leaves(worker_of_each& at, std::size_t from, std::size_t to) {
     if (to - from == 1) {
         cost(100'000 + 37'000 * from % 200'000);
         at[from] = this_task::worker();
@@ -107,7 +107,7 @@ TEST(constrained, every_strict_iteration_is_the_same) {
     for (std::uint64_t seed = 1; seed <= 5; ++seed) {
         const test::cores on{.cores_per_domain = workers, .cost = test::runtime_cost::usual};
         modelled m(make_policy("constrained:relaxed=" + std::to_string(relaxed)), on.build(), seed);
-        std::vector<placement> of(iterations, placement(64, -1));
+        std::vector<worker_of_each> of(iterations, worker_of_each(64, -1));
         m.run([&] {
             for (int k = 0; k < iterations; ++k) {
                 iteration(k);
@@ -121,7 +121,7 @@ TEST(constrained, every_strict_iteration_is_the_same) {
 
 TEST(constrained, without_iterations_it_steals_at_random) {
     modelled m("constrained", equal_cores(workers)), steal("steal:zone=reported", equal_cores(workers));
-    placement at(64);
+    worker_of_each at(64);
     const time_ns took = m.run([&] { leaves(at, 0, 64); });
     const time_ns stolen = steal.run([&] { leaves(at, 0, 64); });
     EXPECT_NEAR(static_cast<double>(took), static_cast<double>(stolen), 400'000);

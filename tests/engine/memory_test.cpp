@@ -15,7 +15,7 @@
 #include "engine/support.hpp"
 #include "engine/threads/thread_engine.hpp"
 #include "machine/load.hpp"
-#include "policy/registry.hpp"
+#include "policy/seam/registry.hpp"
 
 namespace weft {
 namespace {

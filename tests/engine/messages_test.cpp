@@ -14,7 +14,7 @@
 #include "engine/support.hpp"
 #include "engine/threads/thread_engine.hpp"
 #include "machine/load.hpp"
-#include "policy/places.hpp"
+#include "policy/parts/places.hpp"
 
 namespace weft {
 namespace {
@@ -36,18 +36,18 @@ public:
         places_.attach(context);
         return {.posts = true};
     }
-    placed ready(worker_id w, task& t, why reason) override {
-        const placed at = places_.put(w, t, reason);
+    placement ready(worker_id w, task& t, ready_reason reason) override {
+        const placement at = places_.put(w, t, reason);
         return {at.at, {0, 1}}; // worker 0 runs everything
     }
-    pick next(worker_id w, bool last_look) override {
-        return w == 0 ? places_.own(w, last_look) : pick{nullptr, w};
+    decision next(worker_id w, bool last_look) override {
+        return w == 0 ? places_.own(w, last_look) : decision{nullptr, w};
     }
-    order spawn(worker_id, task&, task&) override { return order::call; }
+    spawn_order spawn(worker_id, task&, task&) override { return spawn_order::call; }
     void started(worker_id w, task&) override {
         for (int i = 0; i < to_send_; ++i) context_->post(w, context_->all().last - 1, i);
     }
-    placed message(worker_id w, worker_id from, int kind, task* t) override {
+    placement message(worker_id w, worker_id from, int kind, task* t) override {
         EXPECT_EQ(w, context_->all().last - 1);
         EXPECT_EQ(from, 0);
         EXPECT_EQ(t, nullptr);

@@ -32,9 +32,11 @@ public:
         need.own_misses = true;
         return need;
     }
-    placed ready(worker_id w, task& t, why reason) override { return of_->ready(w, t, reason); }
-    pick next(worker_id w, bool last_look) override { return of_->next(w, last_look); }
-    order spawn(worker_id w, task& parent, task& child) override { return of_->spawn(w, parent, child); }
+    placement ready(worker_id w, task& t, ready_reason reason) override { return of_->ready(w, t, reason); }
+    decision next(worker_id w, bool last_look) override { return of_->next(w, last_look); }
+    spawn_order spawn(worker_id w, task& parent, task& child) override {
+        return of_->spawn(w, parent, child);
+    }
     void finished(worker_id, task& t, const usage& used) override {
         const std::lock_guard guard(lock_);
         ASSERT_TRUE(used.misses);

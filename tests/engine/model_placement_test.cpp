@@ -4,7 +4,7 @@
 // machine).
 #include "../../examples/heat2d/heat2d.hpp"
 
-#include "policy/registry.hpp"
+#include "policy/seam/registry.hpp"
 #include "queue/locked_list.hpp"
 
 #include <weft/weft.hpp>
@@ -29,13 +29,15 @@ public:
             std::make_unique<queue::locked_list<task>[]>(static_cast<std::size_t>(context.all().size()));
         return {};
     }
-    placed ready(worker_id w, task& t, why reason) override {
-        const worker_id to = reason == why::spawned ? t.hint().priority : w;
+    placed ready(worker_id w, task& t, ready_reason reason) override {
+        const worker_id to = reason == ready_reason::spawned ? t.hint().priority : w;
         places_[static_cast<std::size_t>(to)].push_back(&t);
         return {to, {to, to + 1}};
     }
-    pick next(worker_id w, bool) override { return {places_[static_cast<std::size_t>(w)].pop_front(), w}; }
-    order spawn(worker_id, task&, task&) override { return order::parent_first; }
+    decision next(worker_id w, bool) override {
+        return {places_[static_cast<std::size_t>(w)].pop_front(), w};
+    }
+    spawn_order spawn(worker_id, task&, task&) override { return spawn_order::parent_first; }
 
 private:
     std::unique_ptr<queue::locked_list<task>[]> places_;

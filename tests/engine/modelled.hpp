@@ -2,7 +2,7 @@
 
 #include "engine/model/model_engine.hpp"
 #include "machine/load.hpp"
-#include "policy/registry.hpp"
+#include "policy/seam/registry.hpp"
 
 #include <cstdint>
 #include <memory>

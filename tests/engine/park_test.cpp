@@ -36,13 +36,13 @@ struct late_finder final : policy {
         context = &c;
         return base->attach(m, c);
     }
-    placed ready(worker_id w, task& t, why reason) override {
-        if (reason != why::root || !keeps.load()) return base->ready(w, t, reason);
+    placement ready(worker_id w, task& t, ready_reason reason) override {
+        if (reason != ready_reason::root || !keeps.load()) return base->ready(w, t, reason);
         finder = w;
         kept.store(&t);
         return {0, context->all()};
     }
-    pick next(worker_id w, bool last_look) override {
+    decision next(worker_id w, bool last_look) override {
         if (!last_look || !kept.load() || w != finder) return base->next(w, last_look);
         auto& slot = of.load()->crew[static_cast<std::size_t>(w)]->slot;
         if (wait_for([&] { return slot.has_answer(); }, std::chrono::milliseconds(200))) ++both;

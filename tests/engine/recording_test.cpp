@@ -11,8 +11,8 @@
 #include <optional>
 
 #include "engine/recorded_runs.hpp"
-#include "policy/registry.hpp"
 #include "policy/replay.hpp"
+#include "policy/seam/registry.hpp"
 
 namespace weft {
 namespace {
@@ -31,7 +31,7 @@ public:
                 .demotable = true,
                 .resizable = true};
     }
-    placed ready(worker_id w, task& t, why reason) override {
+    placement ready(worker_id w, task& t, ready_reason reason) override {
         read(w, t);
         if (mix(reason) % 3 == 0)
             queue_.push_front(&t);
@@ -40,7 +40,7 @@ public:
         if (seen_ % 7 == 0) context_->wake(context_->active());
         return {context_->all().last, context_->active()};
     }
-    pick next(worker_id w, bool) override {
+    decision next(worker_id w, bool) override {
         const place_id queue = context_->all().last;
         if (!queue_.empty()) {
             task* const t = queue_.front();
@@ -51,11 +51,11 @@ public:
         return {nullptr, victim, victim != w};
     }
     workers victims(worker_id) override { return context_->all(); }
-    order spawn(worker_id w, task& parent, task& child) override {
+    spawn_order spawn(worker_id w, task& parent, task& child) override {
         read(w, parent);
         child.data<std::uint64_t>() = parent.data<std::uint64_t>() + 1;
         read(w, child);
-        return static_cast<order>(seen_ % 4);
+        return static_cast<spawn_order>(seen_ % 4);
     }
     int pieces(worker_id w, task& loop) override { return read(w, loop), static_cast<int>(seen_ % 5); }
     void group_begin(worker_id w, task& t, group& g) override { read(w, t, g); }
@@ -65,8 +65,8 @@ public:
     }
     void group_end(worker_id w, task& t, group& g) override { read(w, t, g); }
     void started(worker_id w, task& t) override { read(w, t); }
-    void blocked(worker_id w, task& t, why reason) override { read(w, t), mix(reason); }
-    void goes_on(worker_id w, task& t) override { read(w, t); }
+    void blocked(worker_id w, task& t, ready_reason reason) override { read(w, t), mix(reason); }
+    void resumed(worker_id w, task& t) override { read(w, t); }
     void finished(worker_id w, task& t, const usage& used) override {
         read(w, t), mix(used.self, used.wall, used.cancelled);
     }
@@ -130,20 +130,20 @@ public:
     requirements attach(const machine&, policy_context& context) override {
         return context_ = &context, requirements{};
     }
-    placed ready(worker_id, task& t, why) override {
+    placement ready(worker_id, task& t, ready_reason) override {
         if (goes_first(t))
             queue_.push_front(&t);
         else
             queue_.push_back(&t);
         return {context_->all().last, context_->active()};
     }
-    pick next(worker_id, bool) override {
+    decision next(worker_id, bool) override {
         if (queue_.empty()) return {};
         task* const t = queue_.front();
         queue_.pop_front();
         return {t, context_->all().last};
     }
-    order spawn(worker_id, task&, task&) override { return order::parent_first; }
+    spawn_order spawn(worker_id, task&, task&) override { return spawn_order::parent_first; }
 
 private:
     bool goes_first(const task& t) const {

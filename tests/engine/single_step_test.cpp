@@ -20,7 +20,7 @@
 #include <weft/weft.hpp>
 
 #include "api/options.hpp"
-#include "engine/core/switch.hpp"
+#include "engine/run/switch.hpp"
 #include "engine/threads/thread_engine.hpp"
 
 #include <gtest/gtest.h>
@@ -195,24 +195,26 @@ class puppeteer final : public policy {
 public:
     requirements attach(const machine&, policy_context&) override { return {.lazy = true}; }
 
-    placed ready(worker_id w, task& t, why reason) override {
-        if (reason == why::exposed || reason == why::continuation) now.given.fetch_add(1); // by expose_all
-        const bool to_owner = reason == why::root || (reason == why::joined && now.waiters_to_owner);
+    placement ready(worker_id w, task& t, ready_reason reason) override {
+        if (reason == ready_reason::exposed || reason == ready_reason::continuation)
+            now.given.fetch_add(1); // by expose_all
+        const bool to_owner =
+            reason == ready_reason::root || (reason == ready_reason::joined && now.waiters_to_owner);
         const std::lock_guard held(lock_);
         places_[to_owner ? 0 : static_cast<std::size_t>(w)].push_back(&t);
         return {};
     }
 
-    pick next(worker_id w, bool) override {
+    decision next(worker_id w, bool) override {
         // The scheduler's own steps are not of interest.
         if (w == 0 && clear_trap_flag()) now.interrupted = true;
-        const pick p = look(w);
+        const decision p = look(w);
         if (w == 0 && p.t && std::exchange(now.interrupted, false)) set_trap_flag();
         return p;
     }
 
 private:
-    pick look(worker_id w) {
+    decision look(worker_id w) {
         const auto index = static_cast<std::size_t>(w);
         now.idle[index] = false;
         {

@@ -15,7 +15,7 @@
 #include <thread>
 #include <vector>
 
-#include "engine/core/cancellation.hpp"
+#include "engine/run/cancellation.hpp"
 #include "engine/support.hpp"
 
 namespace weft {

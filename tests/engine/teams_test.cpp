@@ -25,7 +25,7 @@
 #include "engine/graphs.hpp"
 #include "engine/resizer.hpp"
 #include "engine/team_programs.hpp"
-#include "policy/registry.hpp"
+#include "policy/seam/registry.hpp"
 
 namespace weft {
 namespace {
@@ -297,9 +297,9 @@ TEST(teams, keep_what_their_tasks_start_until_it_has_ended) {
             std::atomic<int> done{0};
             rt.run([&] {
                 future<void> left_behind;
-                graph goes_on;
+                graph resumed;
                 for (int i = 0; i < 10; ++i)
-                    goes_on.add([&] {
+                    resumed.add([&] {
                         t.visit();
                         cost(3000);
                         ++done;
@@ -323,7 +323,7 @@ TEST(teams, keep_what_their_tasks_start_until_it_has_ended) {
                             t.visit();
                             ++done;
                         });
-                        goes_on.start();
+                        resumed.start();
                     },
                     cores(2));
                 // What waits for the task does not wait for its team; it has other workers.
@@ -331,7 +331,7 @@ TEST(teams, keep_what_their_tasks_start_until_it_has_ended) {
                 dag.run();
                 left_behind.get();
                 outside.wait();
-                goes_on.wait();
+                resumed.wait();
             });
             EXPECT_EQ(done, 13);
             EXPECT_EQ(all.wrong, 0);
@@ -408,9 +408,9 @@ TEST(teams, that_cannot_be_had_are_refused_before_anything_runs) {
         EXPECT_FALSE(ran);
         rt.run([&] {
             graph dag;
-            const auto refused = [&](const char* why, auto body, auto... clauses) {
+            const auto refused = [&](const char* ready_reason, auto body, auto... clauses) {
                 const std::string said = message_of([&] { dag.add(body, clauses...); });
-                EXPECT_NE(said.find(why), std::string::npos) << said;
+                EXPECT_NE(said.find(ready_reason), std::string::npos) << said;
             };
             const auto shares = moldable([](int, int) {});
             refused("at most 8", [] {}, cores(9));

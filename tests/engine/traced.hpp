@@ -20,7 +20,7 @@
 
 #include <unistd.h>
 
-#include "trace/record.hpp"
+#include "trace/write/record.hpp"
 
 /// A reader of traces that believes nothing: what docs/trace-format.md promises is looked at.
 namespace weft::test {

@@ -22,14 +22,23 @@ ROOMS = {
     "src/queue": [],
     "src/sort": [],
     "src/task": ["src/machine", "src/queue"],
-    "src/policy": ["src/machine", "src/task", "src/queue"],
+    "src/policy/seam": ["src/machine", "src/task", "src/queue"],
+    "src/policy/parts": ["src/machine", "src/task", "src/queue", "src/policy/seam"],
+    "src/policy": ["src/machine", "src/task", "src/queue", "src/policy/seam", "src/policy/parts"],
     "src/gate": ["src/machine", "src/task", "src/queue"],
-    "src/trace": ["src/queue"],
+    "src/trace/write": ["src/queue"],
+    "src/engine/process": [],
 }
-ROOMS["src/engine/core"] = ["src/machine", "src/task", "src/queue", "src/policy", "src/gate", "src/trace"]
-ROOMS["src/engine/threads"] = ROOMS["src/engine/core"] + ["src/engine/core"]
-ROOMS["src/engine/model"] = ROOMS["src/engine/core"] + ["src/engine/core"]
-ROOMS["src/graph"] = ["src/machine", "src/task", "src/queue", "src/policy", "src/gate", "src/trace", "src/engine/core"]
+BELOW_ENGINE = ["src/machine", "src/task", "src/queue", "src/policy/seam", "src/gate", "src/trace/write", "src/engine/process"]
+ROOMS["src/engine/ports"] = BELOW_ENGINE
+ROOMS["src/engine/worker"] = [*BELOW_ENGINE, "src/engine/ports"]
+ROOMS["src/engine/observe"] = [*ROOMS["src/engine/worker"], "src/engine/worker"]
+ROOMS["src/engine/team"] = [*ROOMS["src/engine/worker"], "src/engine/worker"]
+ROOMS["src/engine/run"] = [*ROOMS["src/engine/worker"], "src/engine/worker", "src/engine/team"]
+ROOMS["src/engine/idle"] = [*ROOMS["src/engine/run"], "src/engine/run"]
+ROOMS["src/engine/threads"] = [*ROOMS["src/engine/idle"], "src/engine/idle", "src/engine/observe"]
+ROOMS["src/engine/model"] = ROOMS["src/engine/threads"]
+ROOMS["src/graph"] = ROOMS["src/engine/idle"]
 ROOMS["src/api"] = [room for room in ROOMS if room.startswith("src/")]
 
 # A policy runs in real and in virtual time alike: time, chance and concurrency come from its context
@@ -103,8 +112,8 @@ def self_test():
         "src/queue/deque.hpp": "#include <atomic>\n",
         "src/task/task.hpp": '#include "machine/machine.hpp"\n',
         "src/policy/steal.cpp": '#include "queue/deque.hpp"\n#include "task/task.hpp"\n#include <vector>\n',
-        "src/engine/core/run.hpp": '#include "policy/policy.hpp"\n',
-        "src/policy/policy.hpp": "",
+        "src/engine/core/run.hpp": '#include "policy/seam/policy.hpp"\n',
+        "src/policy/seam/policy.hpp": "",
         "src/engine/threads/worker.cpp": '#include "engine/core/run.hpp"\n#include <thread>\n',
         "src/engine/model/clock.hpp": '#include "../core/run.hpp"\n',
         "src/api/join.cpp": '#include "engine/threads/worker.hpp"\n#include "engine/model/clock.hpp"\n',

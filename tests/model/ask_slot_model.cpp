@@ -4,7 +4,7 @@
 
 #include "relacy_run.hpp"
 
-#include "engine/threads/ask_slot.hpp"
+#include "engine/idle/ask_slot.hpp"
 
 namespace weft::model {
 namespace {
@@ -52,7 +52,7 @@ struct slot_test : rl::test_suite<Derived, Threads> {
             all->given[victim].set(which + 1);
             if (all->slot.answer(victim, &e)) {
                 relacy_sync::pause();
-                if (all->slot.take_back(&e)) run(&e);
+                if (all->slot.reclaim(&e)) run(&e);
                 return;
             }
         }
@@ -116,7 +116,7 @@ constexpr mutant mutants[] = {
      mistake::tear},
     {"withdraw in two steps", operation::exchange, order::acquire, words::numbers, "::withdraw(",
      mistake::tear},
-    {"take_back in two steps", operation::compare_exchange, order::relaxed, words::numbers, "::take_back(",
+    {"reclaim in two steps", operation::compare_exchange, order::relaxed, words::numbers, "::reclaim(",
      mistake::tear},
 };
 

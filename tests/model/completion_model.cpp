@@ -5,7 +5,7 @@
 
 #include "relacy_run.hpp"
 
-#include "engine/core/completion.hpp"
+#include "engine/run/completion.hpp"
 
 namespace weft::model {
 namespace {

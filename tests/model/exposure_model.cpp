@@ -1,12 +1,12 @@
 // Model check of the standing asks: a thief that sleeps is never left beside hidden work. The steps are
 // copied from src/engine/threads (park of search.cpp; on_signal, signal, answer of exposure.cpp; find_work's
-// end) and leave_runtime of engine/core/switch.hpp, on the set and the slot that the engine uses. The checker
+// end) and leave_runtime of engine/run/switch.hpp, on the set and the slot that the engine uses. The checker
 // has no signals: the victim's thread looks for one between any two of its steps.
 #include <memory>
 
 #include "relacy_run.hpp"
 
-#include "engine/threads/ask_slot.hpp"
+#include "engine/idle/ask_slot.hpp"
 #include "queue/worker_set.hpp"
 
 namespace weft::model {
@@ -35,7 +35,7 @@ template <class Derived, int Thieves>
 struct standing_asks : rl::test_suite<Derived, Thieves + 1> {
     struct thief {
         slot_type slot;
-        sync::atomic<std::uint32_t> bed{0}; // 1: armed
+        sync::atomic<std::uint32_t> parker{0}; // 1: armed
         sync::atomic<std::uint32_t> has{0};
     };
     struct state {
@@ -60,7 +60,7 @@ struct standing_asks : rl::test_suite<Derived, Thieves + 1> {
     }
     void park(unsigned me) {
         thief& t = all->thieves[me];
-        t.bed.store(1, order::seq_cst);
+        t.parker.store(1, order::seq_cst);
         sync::fence(order::seq_cst);
         if (!made(asks_late)) t.slot.ask_anybody();
         if (made(inserts_late)) {
@@ -78,20 +78,20 @@ struct standing_asks : rl::test_suite<Derived, Thieves + 1> {
                 signal();
             }
         }
-        while (t.bed.load(order::acquire) == 1) sync::yield();
+        while (t.parker.load(order::acquire) == 1) sync::yield();
         RL_ASSERT(t.slot.withdraw() != nullptr);
         t.has.store(1, order::release);
     }
 
     // ---- the victim
-    void hand_out() {
+    void expose_to_askers() {
         while (all->exposed < all->linked) {
             const auto id = all->askers.take_one_in(0, Thieves, 0);
             if (!id) return;
             thief& t = all->thieves[*id];
             if (!t.slot.answer(0, &all->entries[all->exposed])) continue;
             ++all->exposed;
-            if (t.bed.load(order::relaxed) == 1) t.bed.exchange(0, order::acq_rel);
+            if (t.parker.load(order::relaxed) == 1) t.parker.exchange(0, order::acq_rel);
         }
         if (made(forgetful)) all->askers.take_one_in(0, Thieves, 0);
     }
@@ -105,7 +105,7 @@ struct standing_asks : rl::test_suite<Derived, Thieves + 1> {
             if (made(clears_late)) all->signal_out.exchange(0, order::seq_cst);
             return;
         }
-        hand_out();
+        expose_to_askers();
         const bool ordinary = all->askers.empty() || made(reopens);
         if (made(clears_late)) all->signal_out.exchange(0, order::seq_cst);
         all->limit.store(ordinary ? 1 : 0, order::relaxed);
@@ -124,7 +124,7 @@ struct standing_asks : rl::test_suite<Derived, Thieves + 1> {
             if (asked || all->marked) {
                 all->marked = false;
                 step();
-                hand_out();
+                expose_to_askers();
                 step();
                 asked = !all->askers.empty();
                 step();

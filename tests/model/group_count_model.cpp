@@ -1,11 +1,11 @@
 // Model check of the count of open children in a group, rules G1 to G3 of weft/impl/group.hpp. Leaving,
-// counting down and looking are the engine's own steps (engine/core/group_count.hpp); handing out is copied
+// counting down and looking are the engine's own steps (engine/run/group_count.hpp); handing out is copied
 // from src/engine/threads/exposure.cpp.
 #include <memory>
 
 #include "relacy_run.hpp"
 
-#include "engine/core/group_count.hpp"
+#include "engine/run/group_count.hpp"
 
 namespace weft::model {
 namespace {
@@ -30,7 +30,7 @@ struct children : rl::test_suite<children, 3> {
         sync::atomic<std::uint32_t> handed_out[2];
         sync::var<int> result[2];
         sync::var<int> saved; // the waiter's context
-        sync::atomic<std::uint32_t> goes_on{0};
+        sync::atomic<std::uint32_t> resumed{0};
         int woken = 0; // the threads of a model take turns on one real thread
     };
     std::unique_ptr<state> all;
@@ -45,7 +45,7 @@ struct children : rl::test_suite<children, 3> {
         all.reset();
     }
 
-    void hand_out(int child, int round) {
+    void expose_to_askers(int child, int round) {
         if (!made(uncounted)) all->open_.fetch_add(1, order::relaxed);
         all->handed_out[child].store(static_cast<std::uint32_t>(round) + 1, order::release);
         if (made(uncounted)) all->open_.fetch_add(1, order::relaxed);
@@ -61,7 +61,7 @@ struct children : rl::test_suite<children, 3> {
         RL_ASSERT(found == 8);
         RL_ASSERT(all->saved.get() != 0);
         all->saved.set(0);
-        all->goes_on.store(1, order::release);
+        all->resumed.store(1, order::release);
     }
     void child_done() {
         if (engine::count_child_down(*all)) wake();
@@ -76,8 +76,8 @@ struct children : rl::test_suite<children, 3> {
             wake();
         }
         if (made(early)) all->saved.set(1);
-        while (all->goes_on.load(order::acquire) == 0) sync::yield();
-        all->goes_on.store(0, order::relaxed);
+        while (all->resumed.load(order::acquire) == 0) sync::yield();
+        all->resumed.store(0, order::relaxed);
         all->woken = 0;
         engine::reopen(*all);
         all->waiter_.store(0, order::relaxed);
@@ -86,9 +86,9 @@ struct children : rl::test_suite<children, 3> {
     void thread(unsigned me) {
         for (int round = 0; round < rounds; ++round) {
             if (me == 2) {
-                hand_out(0, round);
+                expose_to_askers(0, round);
                 refuse();
-                hand_out(1, round);
+                expose_to_askers(1, round);
                 if (engine::has_open_children(*all)) sleep_in_group();
                 for (int child = 0; child < 2; ++child) {
                     RL_ASSERT(all->result[child].get() == round + 1);
@@ -120,8 +120,8 @@ constexpr mutant mutants[] = {
      mistake::tear},
     {"the look before the wait relaxed", operation::load, order::acquire, words::numbers,
      "has_open_children(", mistake::relax},
-    {"handing out counts in two steps", operation::fetch, order::relaxed, words::numbers, "::hand_out(",
-     mistake::tear},
+    {"handing out counts in two steps", operation::fetch, order::relaxed, words::numbers,
+     "::expose_to_askers(", mistake::tear},
     {unnamed, operation::fence, order::relaxed, words::all, "nowhere", mistake::omit},
     {early, operation::fence, order::relaxed, words::all, "nowhere", mistake::omit},
     {uncounted, operation::fence, order::relaxed, words::all, "nowhere", mistake::omit},

@@ -1,5 +1,5 @@
 // Model check of announcing, sleeping and standing by: no task stays beside a worker that sleeps. The steps
-// are the engine's own (engine/core/watch.hpp); the bed and the loop around them are copied from
+// are the engine's own (engine/idle/sleep_protocol.hpp); the bed and the loop around them are copied from
 // sleeper.hpp and find_work of search.cpp. A worker that has found a task does not come back, as if that task
 // never ended.
 #include <algorithm>
@@ -7,7 +7,7 @@
 
 #include "relacy_run.hpp"
 
-#include "engine/core/watch.hpp"
+#include "engine/idle/sleep_protocol.hpp"
 
 namespace weft::model {
 namespace {
@@ -44,12 +44,12 @@ private:
 };
 
 struct worker {
-    bed_type bed;
-    sync::atomic<std::uint64_t> owed{0};
+    bed_type parker;
+    sync::atomic<std::uint64_t> pending_wakes{0};
 };
 
 template <int Workers>
-struct crew_type {
+struct member_list {
     worker all[Workers];
     worker* operator[](std::uint32_t id) { return &all[id]; }
 };
@@ -57,14 +57,14 @@ struct crew_type {
 /// `From` workers are active at first, `To` in the end, if that is another number.
 template <class Derived, int Workers, int Tasks, int From = Workers, int To = From>
 struct sleeping : rl::test_suite<Derived, Workers + 1 + (From != To)> {
-    using watch_type = engine::watch<crew_type<Workers>, sync>;
+    using watch_type = engine::watch<member_list<Workers>, sync>;
     static constexpr workers everybody{0, Workers};
 
     struct state {
         queue::worker_set<sync> searching{Workers}, parked{Workers};
-        crew_type<Workers> crew;
+        member_list<Workers> members;
         sync::atomic<int> active{From};
-        watch_type watch{searching, parked, crew, active};
+        watch_type watch{searching, parked, members, active};
         sync::atomic<std::uint32_t> tasks{0}; // the policy's place
     };
     std::unique_ptr<state> all;
@@ -85,52 +85,53 @@ struct sleeping : rl::test_suite<Derived, Workers + 1 + (From != To)> {
 
     // ---- steps of the engine with one of them wrong
     std::uint32_t able() { return static_cast<std::uint32_t>(all->active.load(order::relaxed)); }
-    void owe(std::uint32_t id) {
-        auto& owed = all->crew[id]->owed;
-        std::uint64_t before = owed.load(order::relaxed);
+    void add_pending_wake(std::uint32_t id) {
+        auto& pending_wakes = all->members[id]->pending_wakes;
+        std::uint64_t before = pending_wakes.load(order::relaxed);
         while (before != engine::pack(everybody))
-            if (owed.compare_exchange_strong(before, engine::pack(everybody), order::seq_cst, order::relaxed))
+            if (pending_wakes.compare_exchange_strong(before, engine::pack(everybody), order::seq_cst,
+                                                      order::relaxed))
                 return;
     }
     void wrong_wake_one(std::uint32_t near, std::uint32_t last) {
         if (made(owes_late)) {
             const auto id = all->parked.take_one_in(0, last, near);
             if (!id) return;
-            owe(*id);
-            return all->crew[*id]->bed.wake();
+            add_pending_wake(*id);
+            return all->members[*id]->parker.wake();
         }
         while (const auto id = all->parked.find_in(0, last, near))
-            if (all->parked.erase(*id)) return all->crew[*id]->bed.wake(); // forgets
+            if (all->parked.erase(*id)) return all->members[*id]->parker.wake(); // forgets
     }
     void wrong_announce() {
         std::uint32_t last = made(knows_early) ? able() : 0;
         sync::fence(order::seq_cst);
         if (!made(knows_early)) last = able();
         if (const auto searcher = all->searching.find_in(0, last, 0)) {
-            owe(*searcher);
+            add_pending_wake(*searcher);
             sync::fence(order::seq_cst);
             if (made(trusts) || all->searching.contains(*searcher)) return;
         }
         wake_one(0, last);
     }
     bool wrong_park(unsigned me) {
-        auto& bed = all->crew[me]->bed;
+        auto& parker = all->members[me]->parker;
         bool found = made(looks_first) && next();
-        if (!made(arms_late)) bed.arm();
+        if (!made(arms_late)) parker.arm();
         all->parked.insert(me);
-        if (made(arms_late)) bed.arm();
+        if (made(arms_late)) parker.arm();
         sync::fence(order::seq_cst);
         if (!made(looks_first)) found = next();
-        if (!found && is_active(me)) bed.sleep();
-        bed.disarm();
+        if (!found && is_active(me)) parker.sleep();
+        parker.disarm();
         all->parked.erase(me);
         return found;
     }
     bool wrong_pass_on(unsigned me) {
-        auto& owed = all->crew[me]->owed;
+        auto& pending_wakes = all->members[me]->pending_wakes;
         if (made(silent)) return true;
-        if (owed.load(order::seq_cst) == 0) return false;
-        if (owed.exchange(0, order::acq_rel) != 0) wake_one(me, able());
+        if (pending_wakes.load(order::seq_cst) == 0) return false;
+        if (pending_wakes.exchange(0, order::acq_rel) != 0) wake_one(me, able());
         return true;
     }
     void wrong_stop(unsigned me) {
@@ -141,16 +142,16 @@ struct sleeping : rl::test_suite<Derived, Workers + 1 + (From != To)> {
     void wrong_stand_by(unsigned me) {
         all->searching.erase(me);
         if (!made(keeps_watch) && !wrong_pass_on(me)) wake_one(me, able());
-        auto& bed = all->crew[me]->bed;
+        auto& parker = all->members[me]->parker;
         for (;;) {
-            if (!made(stands_by_late)) bed.arm();
+            if (!made(stands_by_late)) parker.arm();
             sync::fence(order::seq_cst);
             const bool back = is_active(me) || To < From;
-            if (made(stands_by_late)) bed.arm();
+            if (made(stands_by_late)) parker.arm();
             if (back) break;
-            bed.sleep();
+            parker.sleep();
         }
-        bed.disarm();
+        parker.disarm();
     }
 
     // ---- those of the engine, or the wrong ones
@@ -175,10 +176,10 @@ struct sleeping : rl::test_suite<Derived, Workers + 1 + (From != To)> {
         all->watch.stop_searching(static_cast<worker_id>(me));
     }
     /// Where nobody comes back, it ends there.
-    void stand_by(unsigned me) {
+    void wait_inactive(unsigned me) {
         if (made(keeps_watch) || made(stands_by_late) || made(silent) || wakes_wrongly())
             return wrong_stand_by(me);
-        all->watch.stand_by(static_cast<worker_id>(me), [] { return To < From; });
+        all->watch.wait_inactive(static_cast<worker_id>(me), [] { return To < From; });
     }
 
     void find_work(unsigned me) {
@@ -186,7 +187,7 @@ struct sleeping : rl::test_suite<Derived, Workers + 1 + (From != To)> {
         bool found = false;
         while (!found) {
             if (!is_active(me)) {
-                stand_by(me);
+                wait_inactive(me);
                 if (To < From) return;
                 all->searching.insert(me);
                 continue;
@@ -252,7 +253,7 @@ constexpr mutant mutants[] = {
     {arms_late, operation::fence, order::relaxed, words::all, "nowhere", mistake::omit},
     {keeps_watch, operation::fence, order::relaxed, words::all, "nowhere", mistake::omit},
     {stands_by_late, operation::fence, order::relaxed, words::all, "nowhere", mistake::omit},
-    {"who stands by without its fence", operation::fence, order::seq_cst, words::all, "::stand_by(",
+    {"who stands by without its fence", operation::fence, order::seq_cst, words::all, "::wait_inactive(",
      mistake::omit},
     {"the number changed without a fence", operation::fence, order::seq_cst, words::all, "::resize(",
      mistake::omit},

@@ -9,8 +9,8 @@
 
 #include "relacy_run.hpp"
 
-#include "engine/core/completion.hpp"
-#include "engine/threads/ask_slot.hpp"
+#include "engine/idle/ask_slot.hpp"
+#include "engine/run/completion.hpp"
 #include "queue/worker_set.hpp"
 
 #include <weft/impl/join_frame.hpp>
@@ -137,7 +137,7 @@ struct ending : rl::test_suite<Derived, 2>, owner_side {
     }
 
     // ---- the owner
-    void hand_out() {
+    void expose_to_askers() {
         impl::frame* const entry = all->split->next;
         if (!entry || !all->askers.take_one_in(0, 1, 0)) return;
         entry->thief = 0;
@@ -153,7 +153,7 @@ struct ending : rl::test_suite<Derived, 2>, owner_side {
             all->marked = true;
             return;
         }
-        hand_out();
+        expose_to_askers();
         all->limit.store(all->askers.empty() ? 1 : 0, order::relaxed);
     }
     /// Between two instructions.
@@ -174,7 +174,7 @@ struct ending : rl::test_suite<Derived, 2>, owner_side {
             step();
             if (asked || all->marked) {
                 all->marked = false;
-                hand_out();
+                expose_to_askers();
                 asked = !all->askers.empty();
                 step();
             }
@@ -188,7 +188,7 @@ struct ending : rl::test_suite<Derived, 2>, owner_side {
     }
     impl::outcome join_exposed(impl::frame* parent, impl::frame* f) {
         if (!made(keeps_split)) all->split = parent;
-        if (all->slot.take_back(f)) {
+        if (all->slot.reclaim(f)) {
             ++all->returned;
             return impl::outcome::not_run;
         }
@@ -297,7 +297,7 @@ constexpr mutant mutants[] = {
      mistake::relax},
     {"take in two steps", operation::compare_exchange, order::acquire, words::numbers, "::take(",
      mistake::tear},
-    {"take_back in two steps", operation::compare_exchange, order::relaxed, words::numbers, "::take_back(",
+    {"reclaim in two steps", operation::compare_exchange, order::relaxed, words::numbers, "::reclaim(",
      mistake::tear},
     {"finish relaxed", operation::exchange, order::acq_rel, words::numbers, "::finish(", mistake::relax},
     {"finish in two steps", operation::exchange, order::acq_rel, words::numbers, "::finish(", mistake::tear},

@@ -1,7 +1,7 @@
 // Model check of waiting for an event: a waiter that is pushed into a wait queue goes on exactly once,
 // whether it is woken before or after it sleeps, by who pops it or by a timer, and whoever told it touches
 // neither it nor, after the unlocking, the queue again. The steps on the queue and the waiter are the
-// engine's own (engine/core/wait_list.hpp); suspending and the clock are copied from wait_queue.cpp and
+// engine's own (engine/run/wait_list.hpp); suspending and the clock are copied from wait_queue.cpp and
 // alarm_clock.cpp.
 #include <memory>
 #include <mutex>
@@ -9,7 +9,7 @@
 
 #include "relacy_run.hpp"
 
-#include "engine/core/wait_list.hpp"
+#include "engine/run/wait_list.hpp"
 #include "queue/spin_lock.hpp"
 
 namespace weft::model {

@@ -89,7 +89,7 @@ struct sleep_protocol : rl::test_suite<sleep_protocol, 3> {
         }
     }
 
-    void hand_out() {
+    void expose_to_askers() {
         all->jobs.fetch_add(1, order::release);
         relacy_sync::fence(order::seq_cst);
         if (const auto id = all->sleepers.take_one_in(0, k_workers, 0))
@@ -100,8 +100,8 @@ struct sleep_protocol : rl::test_suite<sleep_protocol, 3> {
         if (me < k_workers) {
             work(me);
         } else {
-            hand_out();
-            hand_out();
+            expose_to_askers();
+            expose_to_askers();
         }
     }
 };
@@ -117,7 +117,7 @@ constexpr mutant mutants[] = {
     {"insert relaxed", operation::fetch, order::seq_cst, words::numbers, "::insert(", mistake::relax},
     {"erase relaxed", operation::fetch, order::seq_cst, words::numbers, "::erase(", mistake::relax},
     {"the sleeper without its fence", operation::fence, order::seq_cst, words::all, "::work(", mistake::omit},
-    {"the waker without its fence", operation::fence, order::seq_cst, words::all, "::hand_out(",
+    {"the waker without its fence", operation::fence, order::seq_cst, words::all, "::expose_to_askers(",
      mistake::omit},
 };
 

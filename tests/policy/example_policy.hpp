@@ -3,8 +3,8 @@
 // The example of docs/adding-a-policy.md, which shows the lines between the markers as they are.
 
 // [example]
-#include "policy/places.hpp"
-#include "policy/registry.hpp"
+#include "policy/parts/places.hpp"
+#include "policy/seam/registry.hpp"
 
 #include "queue/sync.hpp"
 
@@ -29,10 +29,10 @@ public:
         return {.lazy = true, .resizable = true};
     }
 
-    placed ready(worker_id w, task& t, why reason) override { return places_.put(w, t, reason); }
+    placement ready(worker_id w, task& t, ready_reason reason) override { return places_.put(w, t, reason); }
 
-    pick next(worker_id w, bool last_look) override {
-        if (const pick own = places_.own(w, last_look); own.t != nullptr) return own;
+    decision next(worker_id w, bool last_look) override {
+        if (const decision own = places_.own(w, last_look); own.t != nullptr) return own;
         memory& m = memories_[static_cast<std::size_t>(w)];
         if (m.victim < 0 || m.failures >= patience_) m = {places_.random_victim(w), 0};
         if (m.victim < 0) return {}; // alone

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "policy/policy.hpp"
+#include "policy/seam/policy.hpp"
 
 #include <algorithm>
 #include <cstddef>
@@ -45,7 +45,7 @@ public:
     void wake(workers range) override { woken.push_back(range); }
     void post(worker_id from, worker_id to, int kind, task* t) override {
         posted_to.push_back(to);
-        letters.push_back({from, to, kind, t});
+        messages.push_back({from, to, kind, t});
     }
     void exchange(worker_id a, worker_id b) override {
         std::swap(cores[static_cast<std::size_t>(a)], cores[static_cast<std::size_t>(b)]);
@@ -60,13 +60,13 @@ public:
     std::vector<std::uint32_t> bounds; ///< the `below` of every draw
     std::vector<workers> woken;
     std::vector<worker_id> posted_to;
-    struct letter {
+    struct message {
         worker_id from, to;
         int kind;
         task* t;
     };
-    std::deque<letter> letters; ///< posted and not carried yet: for who plays the network
-    int active_workers = -1;    ///< all
+    std::deque<message> messages; ///< posted and not carried yet: for who plays the network
+    int active_workers = -1;      ///< all
     time_ns time = 0;
 
 private:
@@ -87,7 +87,7 @@ public:
 
     std::vector<int> run(policy& p) {
         std::vector<int> order_of_start;
-        offer(p, records_[0], why::root);
+        offer(p, records_[0], ready_reason::root);
         while (task* t = p.next(0, true).t) {
             --pending_;
             if (t->fresh()) start(*t, order_of_start);
@@ -95,13 +95,13 @@ public:
                 const auto at = static_cast<std::size_t>(number(*t));
                 if (spawned_[at] == children_[at].size()) break;
                 task& child = records_[static_cast<std::size_t>(children_[at][spawned_[at]++])];
-                if (p.spawn(0, *t, child) == order::child_first) {
+                if (p.spawn(0, *t, child) == spawn_order::child_first) {
                     t->state_ = task_state::suspended;
-                    offer(p, *t, why::continuation);
+                    offer(p, *t, ready_reason::continuation);
                     t = &child;
                     start(*t, order_of_start);
                 } else {
-                    offer(p, child, why::spawned);
+                    offer(p, child, ready_reason::spawned);
                 }
             }
         }
@@ -112,7 +112,7 @@ public:
 
 private:
     int number(const task& t) const { return t.index_; }
-    void offer(policy& p, task& t, why reason) {
+    void offer(policy& p, task& t, ready_reason reason) {
         most_pending_ = std::max(most_pending_, ++pending_);
         p.ready(0, t, reason);
     }

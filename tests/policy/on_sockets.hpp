@@ -1,7 +1,7 @@
 #pragma once
 
 #include "policy/fake_context.hpp"
-#include "policy/registry.hpp"
+#include "policy/seam/registry.hpp"
 
 #include "machine/load.hpp"
 
@@ -29,7 +29,7 @@ struct on_sockets {
         if (parent != nullptr) t.level_ = parent->level_ + 1;
         return t;
     }
-    task& add(worker_id w, why reason) {
+    task& add(worker_id w, ready_reason reason) {
         task& t = make();
         scheduler->ready(w, t, reason);
         return t;

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "policy/policy.hpp"
+#include "policy/seam/policy.hpp"
 
 #include <array>
 #include <cstddef>
@@ -40,7 +40,7 @@ enum class hook : std::uint8_t {
     group_end,
     started,
     blocked,
-    goes_on,
+    resumed,
     finished,
     message,
     iteration,
@@ -95,7 +95,7 @@ inline values fields(const requirements& n) {
             n.resizable,  n.preempts,    n.molds, n.exchanges, n.snapshots,  n.posts,    n.tick};
 }
 inline values fields(workers r) { return {r.first, r.last}; }
-inline values fields(const placed& p) { return {p.at, p.who.first, p.who.last, p.near}; }
+inline values fields(const placement& p) { return {p.at, p.who.first, p.who.last, p.near}; }
 template <class T>
     requires std::is_enum_v<T> || std::is_integral_v<T>
 values fields(T value) {
@@ -111,14 +111,14 @@ public:
         engine_ = &engine;
         return decided(need_ = of_->attach(m, *this));
     }
-    placed ready(worker_id w, task& t, why reason) override {
+    placement ready(worker_id w, task& t, ready_reason reason) override {
         const auto lock = begin(hook::ready, w, {static_cast<int>(reason)});
-        see(t, reason == why::root || (reason == why::exposed && t.fresh()));
+        see(t, reason == ready_reason::root || (reason == ready_reason::exposed && t.fresh()));
         return decided(of_->ready(w, t, reason));
     }
-    pick next(worker_id w, bool last_look) override {
+    decision next(worker_id w, bool last_look) override {
         const auto lock = begin(hook::next, w, {last_look});
-        const pick p = of_->next(w, last_look);
+        const decision p = of_->next(w, last_look);
         now_->decision = {number_of(p.t), p.from, p.ask};
         return p;
     }
@@ -126,7 +126,7 @@ public:
         const auto lock = begin(hook::victims, w);
         return decided(of_->victims(w));
     }
-    order spawn(worker_id w, task& parent, task& child) override {
+    spawn_order spawn(worker_id w, task& parent, task& child) override {
         const auto lock = begin(hook::spawn, w);
         see(parent);
         see(child, true);
@@ -162,15 +162,15 @@ public:
         see(t);
         of_->started(w, t);
     }
-    void blocked(worker_id w, task& t, why reason) override {
+    void blocked(worker_id w, task& t, ready_reason reason) override {
         const auto lock = begin(hook::blocked, w, {static_cast<int>(reason)});
         see(t);
         of_->blocked(w, t, reason);
     }
-    void goes_on(worker_id w, task& t) override {
-        const auto lock = begin(hook::goes_on, w);
+    void resumed(worker_id w, task& t) override {
+        const auto lock = begin(hook::resumed, w);
         see(t);
-        of_->goes_on(w, t);
+        of_->resumed(w, t);
     }
     void finished(worker_id w, task& t, const usage& used) override {
         const auto lock = begin(hook::finished, w);
@@ -179,7 +179,7 @@ public:
         of_->finished(w, t, used);
         tasks_.erase(&t);
     }
-    placed message(worker_id w, worker_id from, int kind, task* t) override {
+    placement message(worker_id w, worker_id from, int kind, task* t) override {
         const auto lock = begin(hook::message, w, {from, kind});
         if (t) see(*t);
         return decided(of_->message(w, from, kind, t));
@@ -253,7 +253,7 @@ private:
         task_facts& f = now_->tasks.emplace_back();
         f = {.who = tasks_[&t],
              .parent = number_of(t.parent()),
-             .in = number_of(t.in()),
+             .in = number_of(t.parent_group()),
              .id = t.id(),
              .hint = t.hint(),
              .level = t.level(),

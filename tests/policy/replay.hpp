@@ -61,9 +61,9 @@ private:
         const auto g = [&]() -> group& { return at_group(e.in->who)->record; };
         switch (e.what) {
         case hook::attach: return fields(policy_.attach(machine_, *this));
-        case hook::ready: return fields(policy_.ready(e.w, t(0), static_cast<why>(argument(0))));
+        case hook::ready: return fields(policy_.ready(e.w, t(0), static_cast<ready_reason>(argument(0))));
         case hook::next: {
-            const pick p = policy_.next(e.w, argument(0) != 0);
+            const decision p = policy_.next(e.w, argument(0) != 0);
             return {number_of(p.t), p.from, p.ask};
         }
         case hook::victims: return fields(policy_.victims(e.w));
@@ -73,8 +73,9 @@ private:
         case hook::group_wait: return fields(policy_.group_wait(e.w, t(0), g()));
         case hook::group_end: return policy_.group_end(e.w, t(0), g()), values{};
         case hook::started: return policy_.started(e.w, t(0)), values{};
-        case hook::blocked: return policy_.blocked(e.w, t(0), static_cast<why>(argument(0))), values{};
-        case hook::goes_on: return policy_.goes_on(e.w, t(0)), values{};
+        case hook::blocked:
+            return policy_.blocked(e.w, t(0), static_cast<ready_reason>(argument(0))), values{};
+        case hook::resumed: return policy_.resumed(e.w, t(0)), values{};
         case hook::finished: return policy_.finished(e.w, t(0), e.used), values{};
         case hook::message:
             return fields(policy_.message(e.w, argument(0), argument(1), e.tasks.empty() ? nullptr : &t(0)));

@@ -15,7 +15,7 @@
 
 #include "engine/recorded_runs.hpp"
 #include "machine/workers.hpp"
-#include "policy/registry.hpp"
+#include "policy/seam/registry.hpp"
 
 namespace weft {
 namespace {

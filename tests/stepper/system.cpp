@@ -87,8 +87,8 @@ void wait_for_turn(thread& t) noexcept {
     while (__atomic_load_n(&t.turn, __ATOMIC_ACQUIRE) == 0) futex(&t.turn, FUTEX_WAIT_PRIVATE, 0);
 }
 
-[[noreturn]] void give_up(const char* why) noexcept {
-    std::fprintf(stderr, "stepper: %s; seed %llu, step %llu\n", why,
+[[noreturn]] void give_up(const char* ready_reason) noexcept {
+    std::fprintf(stderr, "stepper: %s; seed %llu, step %llu\n", ready_reason,
                  static_cast<unsigned long long>(run_now->seed),
                  static_cast<unsigned long long>(run_now->so_far.steps));
     for (const auto& t : run_now->threads)

@@ -60,7 +60,7 @@ TEST(teams, of_random_programs) {
             for (int repeat = 1; repeat <= 2; ++repeat) {
                 rt.run([&] {
                     stepper::describe_by([&e = impl::hot_self()->eng] {
-                        return e.door.to_string() + engine::teams_to_string(e);
+                        return e.gate.to_string() + engine::teams_to_string(e);
                     });
                     p.run();
                 });

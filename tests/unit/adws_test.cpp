@@ -1,8 +1,8 @@
 // adws without an engine: what it divides, whom it lets steal, and the theorems of the thesis that it is from
 // (S. Shiina, 2021, appendix A) on random programs.
 #include "policy/fake_context.hpp"
-#include "policy/memory_groups.hpp"
-#include "policy/registry.hpp"
+#include "policy/parts/memory_groups.hpp"
+#include "policy/seam/registry.hpp"
 
 #include "machine/load.hpp"
 
@@ -78,21 +78,21 @@ struct driven {
 TEST(adws, the_new_task_gets_the_upper_part) {
     driven p("adws", 8);
     task& root = p.make();
-    EXPECT_EQ(p->ready(3, root, why::root).who.first, 0);
+    EXPECT_EQ(p->ready(3, root, ready_reason::root).who.first, 0);
     EXPECT_EQ(p->next(3, true).t, nullptr);
     ASSERT_EQ(p->next(0, false).t, &root);
     p.start(0, root);
     open_group g(root, 8);
     p->group_begin(0, root, g.g);
     task& first = p.child(g, 0, 3.7);
-    EXPECT_EQ(p->spawn(0, root, first), order::parent_first);
-    const placed at = p->ready(0, first, why::spawned);
+    EXPECT_EQ(p->spawn(0, root, first), spawn_order::parent_first);
+    const placement at = p->ready(0, first, ready_reason::spawned);
     EXPECT_EQ(at.at, 4);
     EXPECT_EQ(at.who.size(), 1);
     task& second = p.child(g, 1, 4.3);
-    EXPECT_EQ(p->spawn(0, root, second), order::child_first);
+    EXPECT_EQ(p->spawn(0, root, second), spawn_order::child_first);
     EXPECT_EQ(p->group_wait(0, root, g.g), after_wait::requeue);
-    EXPECT_EQ(p->ready(5, root, why::joined).at, 0);
+    EXPECT_EQ(p->ready(5, root, ready_reason::joined).at, 0);
     EXPECT_EQ(p->next(0, false).t, &root);
 }
 
@@ -100,34 +100,34 @@ TEST(adws, the_new_task_gets_the_upper_part) {
 TEST(adws, who_may_steal_what) {
     driven p("adws", 3);
     task& root = p.make();
-    p->ready(0, root, why::root);
+    p->ready(0, root, ready_reason::root);
     p->next(0, false);
     p.start(0, root);
     open_group g(root, 2);
     p->group_begin(0, root, g.g);
     task& a = p.child(g, 0, 1); // [1.5, 3]
-    ASSERT_EQ(p->spawn(0, root, a), order::parent_first);
-    EXPECT_EQ(p->ready(0, a, why::spawned).at, 1);
+    ASSERT_EQ(p->spawn(0, root, a), spawn_order::parent_first);
+    EXPECT_EQ(p->ready(0, a, ready_reason::spawned).at, 1);
     task& b = p.child(g, 1, 1); // [0, 1.5]
-    ASSERT_EQ(p->spawn(0, root, b), order::child_first);
-    p->ready(0, root, why::continuation);
+    ASSERT_EQ(p->spawn(0, root, b), spawn_order::child_first);
+    p->ready(0, root, ready_reason::continuation);
     p.start(0, b);
     open_group in_b(b, 4);
     p->group_begin(0, b, in_b.g);
     task& b0 = p.child(in_b, 0, 1); // [1.125, 1.5]: worker 1's own
-    ASSERT_EQ(p->spawn(0, b, b0), order::parent_first);
-    EXPECT_EQ(p->ready(0, b0, why::spawned).at, 1);
+    ASSERT_EQ(p->spawn(0, b, b0), spawn_order::parent_first);
+    EXPECT_EQ(p->ready(0, b0, ready_reason::spawned).at, 1);
 
     ASSERT_EQ(p->next(1, false).t, &a);
     p.start(1, a);
     open_group in_a(a, 2);
     p->group_begin(1, a, in_a.g);
     task& a0 = p.child(in_a, 0, 1); // [2.25, 3]
-    ASSERT_EQ(p->spawn(1, a, a0), order::parent_first);
-    EXPECT_EQ(p->ready(1, a0, why::spawned).at, 2);
+    ASSERT_EQ(p->spawn(1, a, a0), spawn_order::parent_first);
+    EXPECT_EQ(p->ready(1, a0, ready_reason::spawned).at, 2);
     task& a1 = p.child(in_a, 1, 1); // [1.5, 2.25]
-    ASSERT_EQ(p->spawn(1, a, a1), order::child_first);
-    p->ready(1, a, why::continuation);
+    ASSERT_EQ(p->spawn(1, a, a1), spawn_order::child_first);
+    p->ready(1, a, ready_reason::continuation);
 
     ASSERT_EQ(p->next(2, false).t, &a0);
     p.start(2, a0);
@@ -145,7 +145,7 @@ TEST(adws, who_may_steal_what) {
     EXPECT_EQ(p->next(2, true).t, nullptr);
     EXPECT_EQ(p->next(1, true).t, &b0);
     // Of worker 2, where the range ends on an integer, everything.
-    p->ready(2, a, why::continuation);
+    p->ready(2, a, ready_reason::continuation);
     EXPECT_EQ(p->next(1, true).t, &a);
     // Worker 0 has no range, so it takes what it has and nothing else.
     EXPECT_EQ(p->next(0, true).t, &root);
@@ -156,16 +156,16 @@ TEST(adws, who_may_steal_what) {
 TEST(adws, one_root_at_a_time_has_the_range_of_all) {
     driven p("adws", 2);
     task &first = p.make(), &second = p.make(), &third = p.make();
-    EXPECT_EQ(p->ready(1, first, why::root).who.size(), 1);
-    EXPECT_EQ(p->ready(1, second, why::root).who.size(), 2);
+    EXPECT_EQ(p->ready(1, first, ready_reason::root).who.size(), 1);
+    EXPECT_EQ(p->ready(1, second, ready_reason::root).who.size(), 2);
     EXPECT_EQ(p->next(1, false).t, &second);
     ASSERT_EQ(p->next(0, false).t, &first);
     p.start(0, first);
-    EXPECT_EQ(p->ready(1, third, why::root).who.size(), 2);
+    EXPECT_EQ(p->ready(1, third, ready_reason::root).who.size(), 2);
     EXPECT_EQ(p->next(0, true).t, &third);
     p->finished(0, first, {});
     p->next(0, true);
-    EXPECT_EQ(p->ready(1, p.make(), why::root).who.size(), 1);
+    EXPECT_EQ(p->ready(1, p.make(), ready_reason::root).who.size(), 1);
 }
 
 // ---- memory groups
@@ -205,7 +205,7 @@ TEST(ml_adws, tasks_of_a_level_go_to_its_heads) {
     p->attach(with_caches(4, "8 KiB", 4, "1 KiB"), context);
     std::deque<record> records;
     task& root = records.emplace_back().t;
-    EXPECT_EQ(p->ready(7, root, why::root).who.first, 0);
+    EXPECT_EQ(p->ready(7, root, ready_reason::root).who.first, 0);
     for (worker_id w = 15; w > 0; --w) EXPECT_EQ(p->next(w, true).t, nullptr) << w;
     ASSERT_EQ(p->next(0, false).t, &root);
     p->started(0, root);
@@ -220,8 +220,8 @@ TEST(ml_adws, tasks_of_a_level_go_to_its_heads) {
         t.group_ = &g.g;
         t.index_ = i;
         t.hint_.work = 1;
-        EXPECT_EQ(p->spawn(0, root, t), i < 3 ? order::parent_first : order::child_first) << i;
-        if (i < 3) { EXPECT_EQ(p->ready(0, t, why::spawned).who.first, 12 - 4 * i) << i; }
+        EXPECT_EQ(p->spawn(0, root, t), i < 3 ? spawn_order::parent_first : spawn_order::child_first) << i;
+        if (i < 3) { EXPECT_EQ(p->ready(0, t, ready_reason::spawned).who.first, 12 - 4 * i) << i; }
     }
     for (worker_id w = 15; w > 0; --w)
         EXPECT_EQ(p->next(w, true).t, w % 4 == 0 ? children[static_cast<std::size_t>(3 - w / 4)] : nullptr)
@@ -275,7 +275,7 @@ public:
         ran_on.assign(p_.size(), -1);
         for (auto& s : states_) s = std::make_unique<state>();
         states_[0]->to = workers_;
-        driven_->ready(0, rec(0), why::root);
+        driven_->ready(0, rec(0), ready_reason::root);
         std::vector<std::size_t> current(static_cast<std::size_t>(workers_), none);
         for (; !done_ && steps < 200'000; ++steps)
             for (worker_id w = 0; w < workers_ && !done_; ++w) step(w, current[static_cast<std::size_t>(w)]);
@@ -302,7 +302,7 @@ private:
         return none;
     }
 
-    void mailed(std::size_t i, const placed& at) {
+    void mailed(std::size_t i, const placement& at) {
         state& s = *states_[i];
         EXPECT_EQ(at.at, static_cast<int>(s.from));
         EXPECT_EQ(at.who.size(), 1);
@@ -359,7 +359,7 @@ private:
         EXPECT_EQ(requeues, crossed);
         const std::size_t self = i;
         i = s.open == 0 && !requeues ? i : none;
-        if (s.open == 0 && requeues) mailed(self, driven_->ready(w, rec(self), why::moved));
+        if (s.open == 0 && requeues) mailed(self, driven_->ready(w, rec(self), ready_reason::moved));
     }
 
     void spawn(worker_id w, std::size_t& i, std::size_t c) {
@@ -371,23 +371,23 @@ private:
         t.hint_.work = p_[c].work;
         child.parent = i;
         child.from = s.from, child.to = s.to;
-        const order how = driven_->spawn(w, rec(i), t);
+        const spawn_order how = driven_->spawn(w, rec(i), t);
         if (!s.crosses()) {
-            EXPECT_EQ(how, order::child_first);
+            EXPECT_EQ(how, spawn_order::child_first);
         } else {
             s.work_left = std::max(s.work_left - p_[c].work, 0.);
             double mid = s.from + (s.to - s.from) * s.work_left / (s.work_left + p_[c].work);
             if (std::abs(mid - std::round(mid)) < 1e-4) mid = std::round(mid);
             if (mid >= workers_) mid = workers_ - 1e-5;
             child.from = s.to = std::clamp(mid, s.from, s.to);
-            EXPECT_EQ(how == order::child_first, static_cast<int>(child.from) == w);
+            EXPECT_EQ(how == spawn_order::child_first, static_cast<int>(child.from) == w);
         }
-        if (how == order::child_first) {
-            driven_->ready(w, rec(i), why::continuation);
+        if (how == spawn_order::child_first) {
+            driven_->ready(w, rec(i), ready_reason::continuation);
             i = c;
             return;
         }
-        const placed at = driven_->ready(w, t, why::spawned);
+        const placement at = driven_->ready(w, t, ready_reason::spawned);
         EXPECT_EQ(at.at, static_cast<int>(child.from));
         if (child.crosses()) mailed(c, at);
     }
@@ -402,7 +402,7 @@ private:
         }
         state& s = *states_[parent];
         if (--s.open > 0 || !s.waits) return;
-        const placed at = driven_->ready(w, rec(parent), why::joined);
+        const placement at = driven_->ready(w, rec(parent), ready_reason::joined);
         if (static_cast<int>(s.from) != static_cast<int>(s.saved_to)) mailed(parent, at);
     }
 

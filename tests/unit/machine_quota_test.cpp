@@ -115,13 +115,13 @@ TEST(machine_workers, default_count_follows_the_quota) {
 TEST(machine_workers, compact_fills_domains_and_scatter_spreads) {
     const weft::machine m = weft::load_synthetic("pack:2 [numa] l3:2 core:2 pu:2");
     using ranks = std::vector<int>;
-    EXPECT_EQ(weft::ranks_for(m, 4, weft::placement::compact), (ranks{0, 2, 4, 6}));
-    EXPECT_EQ(weft::ranks_for(m, 2, weft::placement::scatter), (ranks{0, 8}));
-    EXPECT_EQ(weft::ranks_for(m, 4, weft::placement::scatter), (ranks{0, 4, 8, 12}));
-    EXPECT_EQ(weft::ranks_for(m, 9, weft::placement::scatter), (ranks{0, 1, 2, 4, 6, 8, 10, 12, 14}));
-    EXPECT_EQ(weft::ranks_for(m, 16, weft::placement::compact).size(), 16u);
-    EXPECT_THROW(weft::ranks_for(m, 0, weft::placement::compact), weft::error);
-    EXPECT_THROW(weft::ranks_for(m, 17, weft::placement::scatter), weft::error);
+    EXPECT_EQ(weft::ranks_for(m, 4, weft::pin_order::compact), (ranks{0, 2, 4, 6}));
+    EXPECT_EQ(weft::ranks_for(m, 2, weft::pin_order::scatter), (ranks{0, 8}));
+    EXPECT_EQ(weft::ranks_for(m, 4, weft::pin_order::scatter), (ranks{0, 4, 8, 12}));
+    EXPECT_EQ(weft::ranks_for(m, 9, weft::pin_order::scatter), (ranks{0, 1, 2, 4, 6, 8, 10, 12, 14}));
+    EXPECT_EQ(weft::ranks_for(m, 16, weft::pin_order::compact).size(), 16u);
+    EXPECT_THROW(weft::ranks_for(m, 0, weft::pin_order::compact), weft::error);
+    EXPECT_THROW(weft::ranks_for(m, 17, weft::pin_order::scatter), weft::error);
 }
 
 TEST(machine_workers, every_restriction_is_a_machine) {
@@ -129,7 +129,7 @@ TEST(machine_workers, every_restriction_is_a_machine) {
          {"pack:2 [numa] l3:2 core:2 pu:2", "pack:3 [numa] l2:2 core:3 pu:1", "core:5 pu:1"}) {
         const weft::machine m = weft::load_synthetic(spec);
         for (int workers = 1; workers <= m.size(); ++workers) {
-            for (const auto how : {weft::placement::compact, weft::placement::scatter}) {
+            for (const auto how : {weft::pin_order::compact, weft::pin_order::scatter}) {
                 const std::vector<int> ranks = weft::ranks_for(m, workers, how);
                 const weft::machine part = weft::restrict_to(m, ranks);
                 ASSERT_EQ(part.size(), workers);

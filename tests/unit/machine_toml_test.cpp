@@ -8,7 +8,7 @@
 namespace {
 
 struct malformed {
-    const char* why;
+    const char* ready_reason;
     const char* text;
     int line;
     const char* key;
@@ -213,7 +213,7 @@ std::string refusal_of(const std::string& text) {
 
 TEST(machine_toml, malformed_files_are_refused_with_line_key_and_what_is_allowed) {
     for (const malformed& c : cases) {
-        SCOPED_TRACE(c.why);
+        SCOPED_TRACE(c.ready_reason);
         const std::string message = refusal_of(c.text);
         const std::string start = "m.toml:" + std::to_string(c.line) + ": " + c.key;
         EXPECT_EQ(message.substr(0, start.size()), start) << message;

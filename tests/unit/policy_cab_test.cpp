@@ -1,10 +1,10 @@
 // CAB without an engine: where a tree is cut, by the vectors of Chen & Guo 2017, chapter 3, and who may take
 // what.
-#include "policy/bi_tier.hpp"
 #include "policy/fake_context.hpp"
-#include "policy/id_table.hpp"
-#include "policy/registry.hpp"
-#include "policy/socket_groups.hpp"
+#include "policy/parts/bi_tier.hpp"
+#include "policy/parts/id_table.hpp"
+#include "policy/parts/socket_groups.hpp"
+#include "policy/seam/registry.hpp"
 
 #include "machine/load.hpp"
 
@@ -119,7 +119,7 @@ protected:
     };
     task& root() {
         task& t = tasks.emplace_back().t;
-        scheduler->ready(0, t, why::root);
+        scheduler->ready(0, t, ready_reason::root);
         EXPECT_EQ(scheduler->next(0, false).t, &t);
         scheduler->started(0, t);
         t.state_ = task_state::running;
@@ -141,8 +141,8 @@ protected:
     /// A child that `w` spawns and offers.
     task& offer(worker_id w, task& parent, std::size_t bytes = 0) {
         task& t = child_of(parent, bytes);
-        EXPECT_EQ(scheduler->spawn(w, parent, t), order::parent_first);
-        last = scheduler->ready(w, t, why::spawned);
+        EXPECT_EQ(scheduler->spawn(w, parent, t), spawn_order::parent_first);
+        last = scheduler->ready(w, t, ready_reason::spawned);
         return t;
     }
     void start(worker_id w, task& t) {
@@ -164,7 +164,7 @@ protected:
     requirements need;
     std::deque<record> tasks;
     std::deque<group_record> groups;
-    placed last;
+    placement last;
     std::uint64_t ids = 100;
 };
 
@@ -216,8 +216,8 @@ TEST_F(cab, a_subtree_is_left_to_its_socket_unless_that_has_more_than_its_part) 
     const auto offer_at = [&](int place) -> task& {
         task& t = child_of(main);
         t.index_ = place;
-        EXPECT_EQ(scheduler->spawn(0, main, t), order::parent_first);
-        last = scheduler->ready(0, t, why::spawned);
+        EXPECT_EQ(scheduler->spawn(0, main, t), spawn_order::parent_first);
+        last = scheduler->ready(0, t, ready_reason::spawned);
         return t;
     };
     const auto looks_until = [&](worker_id w, const task& t) { // by one who does not sleep
@@ -289,7 +289,7 @@ TEST_F(cab, a_task_above_the_boundary_is_taken_by_a_busy_socket) {
     start(0, leaf);
     EXPECT_EQ(scheduler->next(0, true).t, nullptr); // `later` is kept back
     left.state_ = task_state::suspended;
-    scheduler->ready(1, left, why::joined); // it goes on where it began
+    scheduler->ready(1, left, ready_reason::joined); // it goes on where it began
     EXPECT_EQ(scheduler->next(0, false).t, &left);
     start(2, later);
 }
@@ -300,14 +300,14 @@ TEST_F(cab, what_waits_for_a_lock_shares_its_socket) {
     task& a = offer(0, main);
     task& b = offer(0, main);
     start(0, a);
-    scheduler->blocked(0, a, why::joined);
+    scheduler->blocked(0, a, ready_reason::joined);
     EXPECT_EQ(scheduler->next(0, true).t, nullptr);
     context->woken.clear();
-    scheduler->blocked(0, a, why::unblocked);
+    scheduler->blocked(0, a, ready_reason::unblocked);
     ASSERT_EQ(context->woken.size(), 1U);
     start(0, b);
     a.state_ = task_state::suspended;
-    scheduler->ready(2, a, why::unblocked); // on another socket
+    scheduler->ready(2, a, ready_reason::unblocked); // on another socket
     EXPECT_EQ(scheduler->next(2, true).t, nullptr);
     EXPECT_EQ(scheduler->next(1, false).t, &a);
 }
@@ -318,9 +318,9 @@ TEST_F(cab, a_subtree_stays_on_its_socket) {
     task& a = offer(0, main);
     start(2, a);
     task& child = child_of(a);
-    EXPECT_EQ(scheduler->spawn(2, a, child), order::child_first);
+    EXPECT_EQ(scheduler->spawn(2, a, child), spawn_order::child_first);
     a.state_ = task_state::suspended;
-    const placed at = scheduler->ready(2, a, why::continuation);
+    const placement at = scheduler->ready(2, a, ready_reason::continuation);
     EXPECT_EQ(at.who.first, 2);
     EXPECT_EQ(at.who.size(), 2);
     for (const worker_id w : {0, 1}) EXPECT_EQ(scheduler->next(w, true).t, nullptr);
@@ -333,16 +333,16 @@ TEST_F(cab, frames_of_a_subtree_are_asked_for_on_its_socket_only) {
     task& main = root();
     task& a = offer(0, main);
     start(2, a);
-    EXPECT_EQ(scheduler->spawn(2, a, child_of(a)), order::lazy);
+    EXPECT_EQ(scheduler->spawn(2, a, child_of(a)), spawn_order::lazy);
     EXPECT_EQ(scheduler->victims(3).first, 2);
     EXPECT_EQ(scheduler->victims(3).size(), 2);
-    const pick got = scheduler->next(3, false);
+    const decision got = scheduler->next(3, false);
     EXPECT_TRUE(got.ask);
     EXPECT_EQ(got.from, 2);
     EXPECT_FALSE(scheduler->next(1, false).ask);
     record& frame = tasks.emplace_back(); // that of `a`, as the engine makes it
     std::memcpy(static_cast<void*>(frame.bytes), static_cast<void*>(&a + 1), need.task_bytes);
-    scheduler->ready(3, frame.t, why::exposed);
+    scheduler->ready(3, frame.t, ready_reason::exposed);
     EXPECT_EQ(scheduler->next(3, false).t, &frame.t);
     scheduler->started(3, frame.t);
     context->woken.clear();
@@ -368,8 +368,8 @@ TEST_F(cab, a_child_of_another_tasks_group_is_free) {
     start(0, a);
     task& child = child_of(a);
     child.group_->owner_ = &main;
-    EXPECT_EQ(scheduler->spawn(0, a, child), order::child_first);
-    scheduler->ready(0, child, why::yielded);
+    EXPECT_EQ(scheduler->spawn(0, a, child), spawn_order::child_first);
+    scheduler->ready(0, child, ready_reason::yielded);
     EXPECT_EQ(scheduler->next(3, true).t, &child);
 }
 
@@ -382,7 +382,7 @@ TEST_F(cab, declared_bytes_decide) {
     start(0, half);
     task& leaf = offer(0, half, 1000);
     start(0, leaf);
-    EXPECT_EQ(scheduler->spawn(0, leaf, child_of(leaf)), order::lazy);
+    EXPECT_EQ(scheduler->spawn(0, leaf, child_of(leaf)), spawn_order::lazy);
 }
 
 TEST_F(cab, the_second_iteration_knows_what_the_first_measured) {
@@ -401,8 +401,8 @@ TEST_F(cab, the_second_iteration_knows_what_the_first_measured) {
             EXPECT_EQ(scheduler->next(k == 0 ? 1 : 0, true).t, &half); // by anybody, or by a head
             scheduler->started(0, half);
             half.state_ = task_state::running;
-            const order below = scheduler->spawn(0, half, child_of(half));
-            EXPECT_EQ(below, k == 0 ? order::parent_first : order::lazy);
+            const spawn_order below = scheduler->spawn(0, half, child_of(half));
+            EXPECT_EQ(below, k == 0 ? spawn_order::parent_first : spawn_order::lazy);
             usage used;
             used.misses = 500 * (1 + static_cast<std::uint64_t>(i)); // 32000 and 64000 bytes
             finish_in_group(0, half, used);
@@ -463,19 +463,20 @@ TEST_F(cab, a_cpu_bound_program_is_stolen_at_random_after_its_first_iteration) {
         for (int k = 1; k < 3; ++k) {
             scheduler->iteration(0, main, k);
             task& child = child_of(main);
-            EXPECT_EQ(scheduler->spawn(0, main, child), plain ? order::lazy : order::parent_first);
+            EXPECT_EQ(scheduler->spawn(0, main, child),
+                      plain ? spawn_order::lazy : spawn_order::parent_first);
             EXPECT_EQ(scheduler->victims(3).size(), plain ? 4 : 2);
         }
         if (!plain) continue;
         int asked = 0;
         for (int look = 0; look < 8; ++look) {
-            const pick p = scheduler->next(3, false);
+            const decision p = scheduler->next(3, false);
             asked += p.ask && p.from != 3;
         }
         EXPECT_EQ(asked, 7);
         record& frame = tasks.emplace_back(); // of the root
         std::memcpy(static_cast<void*>(frame.bytes), static_cast<void*>(&main + 1), need.task_bytes);
-        scheduler->ready(3, frame.t, why::exposed);
+        scheduler->ready(3, frame.t, ready_reason::exposed);
         EXPECT_EQ(scheduler->next(1, true).t, &frame.t);
         scheduler->started(1, frame.t);
         finish(1, frame.t);
@@ -509,7 +510,7 @@ protected:
         const order spawned = scheduler->spawn(0, parent, t);
         scheduler->started(0, t);
         t.state_ = task_state::running;
-        order below = order::child_first;
+        spawn_order below = spawn_order::child_first;
         const auto child = [&](double part, division as) { below = heat(t, rows / part, as, into); };
         if (rows > 8) {
             switch (how) {
@@ -525,9 +526,9 @@ protected:
                 break;
             }
         }
-        if (spawned == order::child_first) {
+        if (spawned == spawn_order::child_first) {
             ++into.intra;
-        } else if (below == order::child_first) {
+        } else if (below == spawn_order::child_first) {
             ++into.leaves;
             ++into.by_megabytes[rows * row / static_cast<double>(mega)];
         } else {
@@ -568,8 +569,8 @@ TEST_F(cab_classes, what_is_as_large_as_the_cache_fits_and_below_a_subtree_no_si
     start(0, top);
     task& fits = offer(0, top, 6000);
     start(0, fits);
-    EXPECT_EQ(scheduler->spawn(0, fits, child_of(fits, 3000)), order::child_first);
-    EXPECT_EQ(scheduler->spawn(0, fits, child_of(fits, 7000)), order::child_first); // noise
+    EXPECT_EQ(scheduler->spawn(0, fits, child_of(fits, 3000)), spawn_order::child_first);
+    EXPECT_EQ(scheduler->spawn(0, fits, child_of(fits, 7000)), spawn_order::child_first); // noise
 }
 
 } // namespace

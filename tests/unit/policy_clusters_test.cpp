@@ -2,7 +2,7 @@
 // each: 0 to 3 are near each other, and 4 to 7. The test plays the network: what is posted arrives when it
 // says so.
 #include "policy/fake_context.hpp"
-#include "policy/registry.hpp"
+#include "policy/seam/registry.hpp"
 
 #include "machine/load.hpp"
 
@@ -29,7 +29,7 @@ protected:
         need = scheduler->attach(on, *context);
     }
 
-    task& add(worker_id w, why reason = why::spawned) {
+    task& add(worker_id w, ready_reason reason = ready_reason::spawned) {
         tasks.emplace_back();
         scheduler->ready(w, tasks.back(), reason);
         return tasks.back();
@@ -37,10 +37,10 @@ protected:
     task* next(worker_id w) { return scheduler->next(w, false).t; }
     worker_id looked_at(worker_id w) { return scheduler->next(w, false).from; }
 
-    std::size_t under_way() const { return context->letters.size(); }
-    fake_context::letter carry_one() {
-        const auto l = context->letters.front();
-        context->letters.pop_front();
+    std::size_t under_way() const { return context->messages.size(); }
+    fake_context::message carry_one() {
+        const auto l = context->messages.front();
+        context->messages.pop_front();
         scheduler->message(l.to, l.from, l.kind, l.t);
         return l;
     }
@@ -63,8 +63,8 @@ TEST_F(policy_clusters, crs_asks_far_away_first_and_once) {
         EXPECT_TRUE(near > 0 && near < 4) << near;
     }
     ASSERT_EQ(under_way(), 1U);
-    EXPECT_EQ(context->letters.front().from, 0);
-    EXPECT_GE(context->letters.front().to, 4);
+    EXPECT_EQ(context->messages.front().from, 0);
+    EXPECT_GE(context->messages.front().to, 4);
     looked_at(1); // each worker for itself
     EXPECT_EQ(under_way(), 2U);
 }
@@ -177,7 +177,7 @@ TEST_F(policy_clusters, cls_tells_its_coordinator_at_once_that_it_is_idle) {
     attach("cls");
     next(2);
     ASSERT_EQ(under_way(), 1U);
-    EXPECT_EQ(context->letters.front().to, 0);
+    EXPECT_EQ(context->messages.front().to, 0);
     next(2); // once
     EXPECT_EQ(under_way(), 1U);
 }
@@ -189,7 +189,7 @@ TEST_F(policy_clusters, cls_tells_its_load_by_the_clock) {
     EXPECT_EQ(under_way(), 1U);
     add(2);
     EXPECT_EQ(under_way(), 1U);
-    context->letters.clear();
+    context->messages.clear();
     context->time += 2'000'000;
     add(2);
     EXPECT_EQ(under_way(), 0U); // the one before has not been read
@@ -200,7 +200,7 @@ TEST_F(policy_clusters, cls_fetches_below_the_threshold_one_at_a_time) {
     context->time = 1'000'000;
     for (int i = 0; i < 3; ++i) add(0); // the coordinator's own, told as they come: 1, 2, 3
     ASSERT_EQ(under_way(), 1U);         // at the first one
-    EXPECT_GE(context->letters.front().to, 4);
+    EXPECT_GE(context->messages.front().to, 4);
     context->time += 10'000;
     add(0);
     EXPECT_EQ(under_way(), 1U);
@@ -225,7 +225,7 @@ TEST_F(policy_clusters, cls_puts_what_comes_at_the_coordinator) {
     add(4);
     add(4);
     next(4);
-    context->letters.clear();
+    context->messages.clear();
     context->draws = {0, 0, 0};
     next(0);
     ASSERT_EQ(under_way(), 1U);
@@ -281,7 +281,7 @@ TEST_F(policy_clusters, random_push_sends_its_oldest_when_it_has_too_many) {
     context->draws = {4}; // of the others: worker 5
     add(0);
     ASSERT_EQ(under_way(), 1U);
-    EXPECT_EQ(context->letters.front().t, &oldest);
+    EXPECT_EQ(context->messages.front().t, &oldest);
     EXPECT_EQ(carry_one().to, 5);
     EXPECT_EQ(next(5), &oldest);
 }
@@ -304,7 +304,9 @@ TEST_F(policy_clusters, random_push_steals_nothing) {
 
 TEST_F(policy_clusters, random_push_sends_only_what_was_created) {
     attach("random-push:threshold=0");
-    for (const why reason : {why::root, why::unblocked, why::yielded, why::joined}) add(0, reason);
+    for (const ready_reason reason :
+         {ready_reason::root, ready_reason::unblocked, ready_reason::yielded, ready_reason::joined})
+        add(0, reason);
     EXPECT_EQ(under_way(), 0U);
 }
 
@@ -350,7 +352,8 @@ TEST_F(policy_clusters, a_last_look_leaves_out_nobody) {
     for (const char* const spec : {"random-push:threshold=100", "chs", "cls", "crs", "tatl"})
         for (worker_id w = 0; w < 8; ++w)
             for (worker_id holder = 0; holder < 8; ++holder)
-                for (const why reason : {why::spawned, why::yielded, why::root}) {
+                for (const ready_reason reason :
+                     {ready_reason::spawned, ready_reason::yielded, ready_reason::root}) {
                     attach(spec);
                     task& hidden = add(holder, reason);
                     EXPECT_EQ(scheduler->next(w, true).t, &hidden) << spec << ' ' << w << ' ' << holder;

@@ -1,6 +1,6 @@
 // The pages about policies say what the code says.
 #include "policy/fake_context.hpp"
-#include "policy/registry.hpp"
+#include "policy/seam/registry.hpp"
 
 #include <gtest/gtest.h>
 
@@ -45,7 +45,7 @@ TEST(policy_docs, every_policy_has_a_page_with_its_knobs) {
         EXPECT_EQ(rows, e.knobs.size()) << name;
         for (const knob& k : e.knobs) {
             const std::string row = "\n| `" + std::string(k.key) + "` | " + std::string(k.allowed) + " | " +
-                                    std::string(k.standard) + " | ";
+                                    std::string(k.default_value) + " | ";
             EXPECT_NE(section.find(row), std::string::npos) << name << " lacks the row" << row;
         }
     }

@@ -44,7 +44,7 @@ struct driven : test::on_sockets {
     using bytes_of_policy = std::array<std::byte, max_task_bytes>;
     /// What the engine keeps for the frames of `t`, which spawns silently.
     bytes_of_policy bytes_for_frames(worker_id w, task& t) {
-        EXPECT_EQ(scheduler->spawn(w, t, child_in(open(w, t))), order::lazy);
+        EXPECT_EQ(scheduler->spawn(w, t, child_in(open(w, t))), spawn_order::lazy);
         bytes_of_policy bytes;
         std::memcpy(bytes.data(), static_cast<const void*>(&t + 1), bytes.size());
         return bytes;
@@ -53,7 +53,7 @@ struct driven : test::on_sockets {
     task& expose_at(task& ended, const bytes_of_policy& bytes, worker_id thief) {
         ended = {};
         std::memcpy(static_cast<void*>(&ended + 1), bytes.data(), bytes.size());
-        scheduler->ready(thief, ended, why::exposed);
+        scheduler->ready(thief, ended, ready_reason::exposed);
         return ended;
     }
 
@@ -64,19 +64,19 @@ struct driven : test::on_sockets {
 TEST(policy_frames, are_no_pieces_of_loops) {
     for (const std::string spec : {"static", "dynamic"}) {
         driven p(spec, 1, 2);
-        task& loop = p.add(0, why::root);
+        task& loop = p.add(0, ready_reason::root);
         p.takes(0, loop);
         const int pieces = p->pieces(0, loop);
         EXPECT_GT(pieces, 0) << spec;
         task& piece = p.child_in(p.open(0, loop));
-        EXPECT_EQ(p->spawn(0, loop, piece), order::parent_first) << spec;
-        p->ready(0, piece, why::spawned);
+        EXPECT_EQ(p->spawn(0, loop, piece), spawn_order::parent_first) << spec;
+        p->ready(0, piece, ready_reason::spawned);
         p.takes(0, piece);
         EXPECT_EQ(p->pieces(0, piece), 0) << spec;
         const auto bytes = p.bytes_for_frames(0, piece);
         p->finished(0, piece, {});
         task& frame = p.expose_at(piece, bytes, 1);
-        const pick got = p->next(1, true);
+        const decision got = p->next(1, true);
         EXPECT_EQ(got.t, &frame) << spec;
         EXPECT_EQ(got.from, 1) << spec;
         EXPECT_EQ(p->pieces(1, frame), pieces) << spec;
@@ -86,13 +86,13 @@ TEST(policy_frames, are_no_pieces_of_loops) {
 /// The end of a leaf lets its socket begin another one.
 TEST(policy_frames, are_no_leaves_of_cab) {
     driven p("cab:boundary=1", 2, 2);
-    task& main = p.add(0, why::root);
+    task& main = p.add(0, ready_reason::root);
     p.takes(0, main);
     group& all = p.open(0, main);
     const auto offer = [&]() -> task& {
         task& leaf = p.child_in(all);
-        EXPECT_EQ(p->spawn(0, main, leaf), order::parent_first);
-        p->ready(0, leaf, why::spawned);
+        EXPECT_EQ(p->spawn(0, main, leaf), spawn_order::parent_first);
+        p->ready(0, leaf, ready_reason::spawned);
         return leaf;
     };
     task &first = offer(), &second = offer(), &third = offer();
@@ -113,13 +113,13 @@ TEST(policy_frames, are_no_tops_of_supernodes) {
     driven p("cpdf:l2=1000,l1=100", 1, 4);
     task& root = p.make();
     root.hint_.bytes = 4000;
-    p->ready(0, root, why::root);
+    p->ready(0, root, ready_reason::root);
     p.takes(0, root);
     const auto begin = [&](worker_id w, std::size_t bytes) -> task& {
         task& top = p.child_in(p.open(w, root), bytes);
-        EXPECT_EQ(p->spawn(w, root, top), order::child_first);
+        EXPECT_EQ(p->spawn(w, root, top), spawn_order::child_first);
         root.state_ = task_state::suspended;
-        p->ready(w, root, why::continuation);
+        p->ready(w, root, ready_reason::continuation);
         p->started(w, top);
         top.state_ = task_state::running;
         return top;

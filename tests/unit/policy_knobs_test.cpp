@@ -1,4 +1,4 @@
-#include "policy/knobs.hpp"
+#include "policy/seam/knobs.hpp"
 
 #include <weft/error.hpp>
 

@@ -1,10 +1,10 @@
 // The parts of LAWS without an engine: which part of the data a task has (4.5), which subtrees fit a cache
 // (4.6), the search for their size (Algorithm 6), and who may take what (4.7, 4.9).
-#include "policy/cache_friendly.hpp"
-#include "policy/data_allocator.hpp"
 #include "policy/fake_context.hpp"
-#include "policy/miss_intensity.hpp"
-#include "policy/registry.hpp"
+#include "policy/parts/cache_friendly.hpp"
+#include "policy/parts/data_allocator.hpp"
+#include "policy/parts/miss_intensity.hpp"
+#include "policy/seam/registry.hpp"
 
 #include "machine/load.hpp"
 
@@ -366,10 +366,10 @@ protected:
             t.last_ = last;
             t.level_ = parent.level_ + 1;
             t.id_ = parent.id_ * 2 + last;
-            const order how = scheduler->spawn(w, parent, t);
-            if (how == order::lazy) return {};
-            EXPECT_EQ(how, order::parent_first);
-            who.push_back(scheduler->ready(w, t, why::spawned).who);
+            const spawn_order how = scheduler->spawn(w, parent, t);
+            if (how == spawn_order::lazy) return {};
+            EXPECT_EQ(how, spawn_order::parent_first);
+            who.push_back(scheduler->ready(w, t, ready_reason::spawned).who);
             children.push_back(&t);
         }
         return children;
@@ -471,7 +471,7 @@ TEST_F(policy_laws_stealing, heads_take_subtrees_one_after_the_other) {
     frame = {};
     std::copy(std::begin(reinterpret_cast<record*>(first[0])->bytes),
               std::end(reinterpret_cast<record*>(first[0])->bytes), std::begin(frame.bytes));
-    EXPECT_EQ(scheduler->ready(1, frame.t, why::exposed).who.last, 2);
+    EXPECT_EQ(scheduler->ready(1, frame.t, ready_reason::exposed).who.last, 2);
     EXPECT_EQ(next(2), half[1]);
     const auto second = fork(2, *half[1]);
     EXPECT_EQ(next(3), nullptr);
@@ -681,7 +681,8 @@ TEST_F(policy_laws_stealing, a_blocked_subtree_does_not_stop_its_socket) {
     EXPECT_EQ(next(0), quarter[0]);
     quarter[0]->state_ = task_state::suspended; // waits for a lock, say
     EXPECT_EQ(next(0), quarter[1]);
-    const placed back = scheduler->ready(3, *quarter[0], why::unblocked); // let go by the other socket
+    const placement back =
+        scheduler->ready(3, *quarter[0], ready_reason::unblocked); // let go by the other socket
     EXPECT_EQ(back.who.first, 0);
     EXPECT_EQ(back.who.last, 2);
     EXPECT_EQ(next(2), half[1]);
@@ -701,7 +702,7 @@ TEST_F(policy_laws_stealing, yields_let_the_head_take_the_next_subtree) {
     for (task* t = quarter[0]; t == quarter[0]; t = next(0), ++turns) {
         ASSERT_LT(turns, 100);
         t->state_ = task_state::suspended;
-        scheduler->ready(0, *t, why::yielded);
+        scheduler->ready(0, *t, ready_reason::yielded);
     }
     EXPECT_GE(turns, 16);
 }
@@ -724,7 +725,7 @@ TEST_F(policy_laws_stealing, a_cpu_bound_program_is_stolen_at_random) {
     record& frame = records.emplace_back();
     std::copy(std::begin(reinterpret_cast<record*>(&r)->bytes),
               std::end(reinterpret_cast<record*>(&r)->bytes), std::begin(frame.bytes));
-    EXPECT_EQ(scheduler->ready(3, frame.t, why::exposed).who.size(), 4);
+    EXPECT_EQ(scheduler->ready(3, frame.t, ready_reason::exposed).who.size(), 4);
     EXPECT_EQ(next(0), &frame.t);
     // The next program is measured again.
     run(0, frame.t, 0);

@@ -1,7 +1,7 @@
 // The policy `near` on a machine of two packages with two cache domains of four cores each. From core 0,
 // workers 1-3 are in the domain, 4-7 in the package, 8-15 in the other package.
 #include "policy/fake_context.hpp"
-#include "policy/registry.hpp"
+#include "policy/seam/registry.hpp"
 
 #include "machine/load.hpp"
 
@@ -27,7 +27,7 @@ protected:
     /// How many victims the next look of `w` chooses from; the look finds nothing.
     std::uint32_t choice(worker_id w) {
         context->bounds.clear();
-        const pick got = scheduler->next(w, false);
+        const decision got = scheduler->next(w, false);
         EXPECT_EQ(got.t, nullptr);
         EXPECT_TRUE(got.ask);
         return context->bounds.empty() ? 0 : context->bounds.back();
@@ -65,9 +65,9 @@ TEST_F(policy_near, a_stolen_task_brings_it_back) {
     EXPECT_EQ(choice(0), 7U);
     EXPECT_EQ(choice(0), 15U);
     task t;
-    scheduler->ready(9, t, why::continuation);
+    scheduler->ready(9, t, ready_reason::continuation);
     context->draws = {8}; // the ninth of the others is worker 9
-    const pick got = scheduler->next(0, false);
+    const decision got = scheduler->next(0, false);
     EXPECT_EQ(got.t, &t);
     EXPECT_EQ(got.from, 9);
     EXPECT_EQ(choice(0), 3U);
@@ -80,7 +80,7 @@ TEST_F(policy_near, a_frame_that_was_asked_for_brings_it_back) {
     EXPECT_EQ(choice(0), 7U);
     EXPECT_EQ(choice(0), 7U); // one more failure and it goes wider, but the answer comes
     task frame;
-    scheduler->ready(0, frame, why::exposed);
+    scheduler->ready(0, frame, ready_reason::exposed);
     EXPECT_EQ(scheduler->next(0, false).t, &frame);
     EXPECT_EQ(choice(0), 3U);
     EXPECT_EQ(choice(0), 3U);
@@ -92,7 +92,7 @@ TEST_F(policy_near, an_ask_that_was_withdrawn_is_no_failure) {
     task t;
     for (int i = 0; i < 5; ++i) {
         EXPECT_EQ(choice(0), 3U);
-        scheduler->ready(0, t, why::unblocked); // work of its own comes before the answer
+        scheduler->ready(0, t, ready_reason::unblocked); // work of its own comes before the answer
         EXPECT_EQ(scheduler->next(0, false).t, &t);
     }
     EXPECT_EQ(choice(0), 3U);
@@ -104,7 +104,7 @@ TEST_F(policy_near, a_root_brings_it_back) {
     EXPECT_EQ(choice(0), 3U);
     EXPECT_EQ(choice(0), 7U);
     task root;
-    scheduler->ready(3, root, why::root);
+    scheduler->ready(3, root, ready_reason::root);
     EXPECT_EQ(scheduler->next(0, false).t, &root);
     EXPECT_EQ(choice(0), 3U);
 }
@@ -129,13 +129,13 @@ TEST_F(policy_near, follows_workers_that_change_their_cores) {
 TEST_F(policy_near, the_last_look_takes_the_nearest_of_all) {
     attach("near");
     task far, near, nearest;
-    scheduler->ready(15, far, why::continuation);
-    scheduler->ready(6, near, why::continuation);
-    scheduler->ready(1, nearest, why::continuation);
+    scheduler->ready(15, far, ready_reason::continuation);
+    scheduler->ready(6, near, ready_reason::continuation);
+    scheduler->ready(1, nearest, ready_reason::continuation);
     EXPECT_EQ(scheduler->next(0, true).t, &nearest);
     EXPECT_EQ(scheduler->next(0, true).t, &near);
     EXPECT_EQ(scheduler->next(0, true).t, &far);
-    const pick nothing = scheduler->next(0, true);
+    const decision nothing = scheduler->next(0, true);
     EXPECT_EQ(nothing.t, nullptr);
     EXPECT_FALSE(nothing.ask);
 }

@@ -1,7 +1,7 @@
 // The balance of NUMALB: the factors of equation (4.3), the cost of (4.4), heaviest first; and the policy
 // that balances a graph so, again in each run.
-#include "policy/numa_balance.hpp"
 #include "policy/on_sockets.hpp"
+#include "policy/parts/numa_balance.hpp"
 
 #include <gtest/gtest.h>
 
@@ -89,7 +89,7 @@ struct two_workers : test::on_sockets {
         std::vector<int> at;
         for (std::uint32_t i = 0; i < count; ++i) {
             task& t = task_of(graph, i);
-            at.push_back(scheduler->ready(w, t, why::released).at);
+            at.push_back(scheduler->ready(w, t, ready_reason::released).at);
             EXPECT_EQ(scheduler->next(at.back(), false).t, &t);
         }
         return at;
@@ -140,7 +140,7 @@ TEST(policy_numalb, what_the_balance_has_placed_is_left_there_while_another_one_
     two_workers p("numalb:alpha=0");
     p->graph_grew(0, some_graph(7, {1, 1}));
     task& placed_at_0 = p.task_of(7, 0);
-    const placed at = p->ready(1, placed_at_0, why::released);
+    const placement at = p->ready(1, placed_at_0, ready_reason::released);
     EXPECT_EQ(at.near, 0);
     for (int i = 0; i < 100; ++i) EXPECT_EQ(p->next(1, false).t, nullptr);
     EXPECT_EQ(p->next(1, true).t, &placed_at_0); // but nothing waits for a worker that is busy

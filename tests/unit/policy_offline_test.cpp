@@ -1,8 +1,8 @@
 // The order of offline: sharing graphs, spanning trees, groups that fit caches, and a policy that writes a
 // profile and follows it.
 #include "policy/fake_context.hpp"
-#include "policy/registry.hpp"
-#include "policy/sharing_order.hpp"
+#include "policy/parts/sharing_order.hpp"
+#include "policy/seam/registry.hpp"
 
 #include "machine/load.hpp"
 
@@ -161,8 +161,8 @@ TEST_F(policy_offline_run, writes_a_profile_and_follows_it) {
             t.group_ = &in;
             t.id_ = 100 + i;
             t.hint_ = {.data_begin = at(i), .data_end = at(i) + 8};
-            EXPECT_EQ(p->spawn(0, parent, t), order::parent_first);
-            EXPECT_EQ(p->ready(0, t, why::spawned).who.size(), 4);
+            EXPECT_EQ(p->spawn(0, parent, t), spawn_order::parent_first);
+            EXPECT_EQ(p->ready(0, t, ready_reason::spawned).who.size(), 4);
         }
         for (int i = 0; i < 16; ++i) {
             const worker_id w = i % 2 == 0 ? 0 : 2; // of two sockets
@@ -216,13 +216,13 @@ TEST_F(policy_offline_run, a_task_that_yields_lets_those_behind_it_go_first) {
     std::deque<record> tasks(2);
     for (std::size_t i = 0; i < 2; ++i) {
         tasks[i].t.id_ = i + 1;
-        p->ready(0, tasks[i].t, why::spawned);
+        p->ready(0, tasks[i].t, ready_reason::spawned);
     }
     ASSERT_EQ(p->next(1, false).t, &tasks[0].t);
     tasks[0].t.state_ = task_state::suspended;
     int looks = 0;
     for (task* got = &tasks[0].t; got == &tasks[0].t && looks < 100; ++looks) {
-        p->ready(1, *got, why::yielded);
+        p->ready(1, *got, ready_reason::yielded);
         do got = p->next(1, false).t;
         while (got == nullptr);
     }
@@ -236,12 +236,12 @@ TEST_F(policy_offline_run, strangers_and_tasks_that_have_begun_are_not_lost) {
     std::deque<record> tasks(3);
     tasks[0].t.id_ = 0xff;
     tasks[1].t.id_ = 0xfe;
-    for (auto& r : tasks) p->ready(0, r.t, why::spawned);
+    for (auto& r : tasks) p->ready(0, r.t, ready_reason::spawned);
     std::set<task*> got;
     for (const worker_id w : {3, 3, 3}) got.insert(p->next(w, true).t);
     EXPECT_EQ(got.size(), 3U);
     EXPECT_FALSE(got.contains(nullptr));
-    p->ready(1, tasks[0].t, why::unblocked);
+    p->ready(1, tasks[0].t, ready_reason::unblocked);
     EXPECT_EQ(p->next(2, true).t, &tasks[0].t);
 }
 

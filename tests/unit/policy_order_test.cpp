@@ -2,7 +2,7 @@
 // nothing that must not starve does.
 #include "policy/example_policy.hpp"
 #include "policy/fake_context.hpp"
-#include "policy/registry.hpp"
+#include "policy/seam/registry.hpp"
 
 #include <gtest/gtest.h>
 
@@ -39,7 +39,7 @@ struct driven {
     policy* operator->() const { return scheduler.get(); }
 
     /// A new task that is ready at `w`.
-    task& add(worker_id w, why reason) {
+    task& add(worker_id w, ready_reason reason) {
         task& t = tasks.emplace_back();
         scheduler->ready(w, t, reason);
         return t;
@@ -89,10 +89,10 @@ TEST(policy_order, what_each_policy_needs) {
 TEST(policy_order, owner_takes_the_youngest_and_a_thief_the_oldest) {
     for (const char* const spec : {"steal", "near", "steal-parent-first"}) {
         driven p(spec, 2);
-        task& oldest = p.add(0, why::spawned);
-        task& middle = p.add(0, why::spawned);
-        task& youngest = p.add(0, why::spawned);
-        const pick stolen = p->next(1, false);
+        task& oldest = p.add(0, ready_reason::spawned);
+        task& middle = p.add(0, ready_reason::spawned);
+        task& youngest = p.add(0, ready_reason::spawned);
+        const decision stolen = p->next(1, false);
         EXPECT_EQ(stolen.t, &oldest) << spec;
         EXPECT_EQ(stolen.from, 0) << spec;
         EXPECT_EQ(p->next(0, false).t, &youngest) << spec;
@@ -100,8 +100,8 @@ TEST(policy_order, owner_takes_the_youngest_and_a_thief_the_oldest) {
         EXPECT_EQ(p->next(0, false).t, nullptr) << spec;
     }
     driven p("steal-parent-first:order=fifo", 2);
-    task& oldest = p.add(0, why::spawned);
-    task& youngest = p.add(0, why::spawned);
+    task& oldest = p.add(0, ready_reason::spawned);
+    task& youngest = p.add(0, ready_reason::spawned);
     EXPECT_EQ(p->next(0, false).t, &oldest);
     EXPECT_EQ(p->next(1, false).t, &youngest);
 }
@@ -110,7 +110,7 @@ TEST(policy_order, victims_are_drawn_among_all_others) {
     driven p("steal", 4);
     p.context.draws = {0, 1, 2};
     for (const worker_id expected : {0, 1, 3}) { // 2 is the thief
-        const pick nothing = p->next(2, false);
+        const decision nothing = p->next(2, false);
         EXPECT_EQ(nothing.t, nullptr);
         EXPECT_TRUE(nothing.ask);
         EXPECT_EQ(nothing.from, expected);
@@ -122,18 +122,18 @@ TEST(policy_order, victims_are_drawn_among_all_others) {
 TEST(policy_order, one_look_a_call_and_the_last_one_is_everywhere) {
     for (const char* const spec : {"steal", "near:tries=1000", "steal-parent-first"}) {
         driven p(spec, 4);
-        task& hidden = p.add(3, why::spawned);
+        task& hidden = p.add(3, ready_reason::spawned);
         p.context.draws = {0, 1, 0}; // workers 1 and 2, both empty
         for (const worker_id looked_at : {1, 2}) {
-            const pick nothing = p->next(0, false);
+            const decision nothing = p->next(0, false);
             EXPECT_EQ(nothing.t, nullptr) << spec;
             EXPECT_EQ(nothing.from, looked_at) << spec;
             EXPECT_EQ(nothing.ask, std::string(spec) != "steal-parent-first") << spec;
         }
-        const pick found = p->next(0, true);
+        const decision found = p->next(0, true);
         EXPECT_EQ(found.t, &hidden) << spec;
         EXPECT_EQ(found.from, 3) << spec;
-        const pick nothing = p->next(0, true);
+        const decision nothing = p->next(0, true);
         EXPECT_EQ(nothing.t, nullptr) << spec;
         EXPECT_FALSE(nothing.ask) << spec;
     }
@@ -145,7 +145,8 @@ TEST(policy_order, the_last_look_leaves_out_nobody) {
         for (worker_id w = 0; w < workers; ++w) {
             for (worker_id holder = 0; holder < workers; ++holder) {
                 for (std::uint32_t drawn = 0; drawn + 1 < workers; ++drawn) {
-                    for (const why reason : {why::spawned, why::yielded, why::root}) {
+                    for (const ready_reason reason :
+                         {ready_reason::spawned, ready_reason::yielded, ready_reason::root}) {
                         driven p(spec, workers);
                         task& hidden = p.add(holder, reason);
                         p.context.draws = {drawn};
@@ -162,7 +163,7 @@ TEST(policy_order, a_worker_alone_looks_nowhere) {
     for (const char* const spec : {"steal", "near", "steal-parent-first", "share", "serial"}) {
         driven p(spec, 1);
         for (const bool last_look : {false, true}) {
-            const pick nothing = p->next(0, last_look);
+            const decision nothing = p->next(0, last_look);
             EXPECT_EQ(nothing.t, nullptr) << spec;
             EXPECT_FALSE(nothing.ask) << spec;
         }
@@ -173,9 +174,9 @@ TEST(policy_order, a_worker_alone_looks_nowhere) {
 TEST(policy_order, an_exposed_frame_is_what_its_thief_runs_next) {
     for (const char* const spec : {"steal", "near"}) {
         driven p(spec, 2);
-        p.add(1, why::root);
-        p.add(1, why::yielded);
-        task& frame = p.add(1, why::exposed);
+        p.add(1, ready_reason::root);
+        p.add(1, ready_reason::yielded);
+        task& frame = p.add(1, ready_reason::exposed);
         EXPECT_EQ(p->next(1, false).t, &frame) << spec;
     }
 }
@@ -183,8 +184,8 @@ TEST(policy_order, an_exposed_frame_is_what_its_thief_runs_next) {
 TEST(policy_order, what_an_inactive_worker_left_behind_is_found) {
     for (const char* const spec : {"steal", "near", "steal-parent-first"}) {
         driven p(spec, 4);
-        task& left = p.add(3, why::spawned);
-        task& yielded = p.add(3, why::yielded);
+        task& left = p.add(3, ready_reason::spawned);
+        task& yielded = p.add(3, ready_reason::yielded);
         p.context.active_workers = 1;
         EXPECT_EQ(p->next(0, true).t, &left) << spec;
         EXPECT_EQ(p->next(0, true).t, &yielded) << spec;
@@ -201,17 +202,17 @@ protected:
 /// A worker whose own work never runs dry still comes to a root, and to a task that yielded. But `serial`
 /// finishes what is open before it begins another root.
 TEST_P(policy_order_fairness, a_busy_worker_comes_to_what_waits) {
-    for (const why reason : {why::root, why::yielded, why::preempted}) {
+    for (const ready_reason reason : {ready_reason::root, ready_reason::yielded, ready_reason::preempted}) {
         driven p(GetParam(), 1);
         task& waiting = p.add(0, reason);
-        task& a = p.add(0, why::spawned);
-        task& b = p.add(0, why::spawned);
+        task& a = p.add(0, ready_reason::spawned);
+        task& b = p.add(0, ready_reason::spawned);
         bool came = false;
         for (int turn = 0; turn < patience && !came; ++turn) {
             task* const t = p->next(0, false).t;
             came = t == &waiting;
             ASSERT_TRUE(came || t == &a || t == &b);
-            if (!came) p->ready(0, *t, why::continuation);
+            if (!came) p->ready(0, *t, ready_reason::continuation);
         }
         EXPECT_EQ(came, std::string(GetParam()) != "serial");
     }
@@ -221,8 +222,8 @@ TEST_P(policy_order_fairness, a_busy_worker_comes_to_what_waits) {
 TEST_P(policy_order_fairness, neither_roots_nor_yielded_tasks_starve_the_other) {
     driven p(GetParam(), 1);
     std::vector<task*> roots, yielded;
-    for (int i = 0; i < 3; ++i) roots.push_back(&p.add(0, why::root));
-    for (int i = 0; i < 3; ++i) yielded.push_back(&p.add(0, why::yielded));
+    for (int i = 0; i < 3; ++i) roots.push_back(&p.add(0, ready_reason::root));
+    for (int i = 0; i < 3; ++i) yielded.push_back(&p.add(0, ready_reason::yielded));
     std::vector<int> runs(6, 0);
     for (int turn = 0; turn < patience; ++turn) {
         task* const t = p->next(0, true).t;
@@ -230,11 +231,11 @@ TEST_P(policy_order_fairness, neither_roots_nor_yielded_tasks_starve_the_other) 
         const auto root = std::find(roots.begin(), roots.end(), t);
         if (root != roots.end()) {
             ++runs[static_cast<std::size_t>(root - roots.begin())];
-            p->ready(0, *t, why::root);
+            p->ready(0, *t, ready_reason::root);
         } else {
             ++runs[3 +
                    static_cast<std::size_t>(std::find(yielded.begin(), yielded.end(), t) - yielded.begin())];
-            p->ready(0, *t, why::yielded);
+            p->ready(0, *t, ready_reason::yielded);
         }
     }
     for (std::size_t i = 0; i < runs.size(); ++i)
@@ -243,10 +244,10 @@ TEST_P(policy_order_fairness, neither_roots_nor_yielded_tasks_starve_the_other) 
 
 TEST_P(policy_order_fairness, a_yielded_task_goes_behind_the_others) {
     driven p(GetParam(), 1);
-    task& other = p.add(0, why::spawned);
-    task& root = p.add(0, why::root);
-    task& first = p.add(0, why::yielded);
-    task& second = p.add(0, why::preempted);
+    task& other = p.add(0, ready_reason::spawned);
+    task& root = p.add(0, ready_reason::root);
+    task& first = p.add(0, ready_reason::yielded);
+    task& second = p.add(0, ready_reason::preempted);
     EXPECT_EQ(p->next(0, false).t, &other);
     // Where the owner takes its oldest, behind is the end of the deque, and only the deque is before the
     // roots.
@@ -260,20 +261,20 @@ TEST_P(policy_order_fairness, a_yielded_task_goes_behind_the_others) {
 TEST_P(policy_order_fairness, roots_are_taken_in_their_order) {
     driven p(GetParam(), 1);
     std::vector<task*> roots;
-    for (int i = 0; i < 5; ++i) roots.push_back(&p.add(0, why::root));
+    for (int i = 0; i < 5; ++i) roots.push_back(&p.add(0, ready_reason::root));
     for (task* const root : roots) EXPECT_EQ(p->next(0, false).t, root);
 }
 
 /// Two tasks yield to each other until a third, which only another worker has, has run.
 TEST_P(policy_order_fairness, spinning_by_yield_lets_the_worker_look_elsewhere) {
     driven p(GetParam(), 2);
-    p.add(0, why::yielded);
-    p.add(0, why::yielded);
-    task& awaited = p.add(1, why::spawned);
+    p.add(0, ready_reason::yielded);
+    p.add(0, ready_reason::yielded);
+    task& awaited = p.add(1, ready_reason::spawned);
     for (int turn = 0; turn < patience; ++turn) {
         task* const t = p->next(0, false).t;
         if (t == &awaited) return;
-        if (t != nullptr) p->ready(0, *t, why::yielded);
+        if (t != nullptr) p->ready(0, *t, ready_reason::yielded);
     }
     FAIL() << "never came to the task that both wait for";
 }
@@ -321,9 +322,9 @@ INSTANTIATE_TEST_SUITE_P(policies, policy_order_fairness, testing::Values(
 
 TEST(policy_order, steal_starts_roots_before_it_steals) {
     driven p("steal", 2);
-    p.add(0, why::spawned);
-    task& root = p.add(0, why::root);
-    const pick got = p->next(1, false);
+    p.add(0, ready_reason::spawned);
+    task& root = p.add(0, ready_reason::root);
+    const decision got = p->next(1, false);
     EXPECT_EQ(got.t, &root);
     EXPECT_EQ(got.from, 2); // the place of all
 }
@@ -331,30 +332,30 @@ TEST(policy_order, steal_starts_roots_before_it_steals) {
 TEST(policy_order, share_is_one_place_for_all) {
     driven p("share", 3);
     task t;
-    const placed at = p->ready(1, t, why::spawned);
+    const placement at = p->ready(1, t, ready_reason::spawned);
     EXPECT_EQ(at.who.size(), 3);
-    const pick got = p->next(2, false);
+    const decision got = p->next(2, false);
     EXPECT_EQ(got.t, &t);
     EXPECT_EQ(got.from, at.at);
     p.context.active_workers = 2;
-    EXPECT_EQ(p->ready(1, t, why::joined).who.size(), 2);
+    EXPECT_EQ(p->ready(1, t, ready_reason::joined).who.size(), 2);
 }
 
 TEST(policy_order, serial_runs_on_worker_0_and_finishes_what_is_open_first) {
     driven p("serial", 3);
     task root[2], frame[2];
-    EXPECT_EQ(p->ready(2, root[0], why::root).who.size(), 1);
-    p->ready(0, root[1], why::root);
+    EXPECT_EQ(p->ready(2, root[0], ready_reason::root).who.size(), 1);
+    p->ready(0, root[1], ready_reason::root);
     EXPECT_EQ(p->next(1, true).t, nullptr);
     EXPECT_EQ(p->next(0, true).t, &root[0]);
     // It blocks: its hidden frames come oldest first, and the
     // youngest is what a serial program would run next.
-    p->ready(0, frame[0], why::exposed);
-    p->ready(0, frame[1], why::exposed);
+    p->ready(0, frame[0], ready_reason::exposed);
+    p->ready(0, frame[1], ready_reason::exposed);
     EXPECT_EQ(p->next(0, true).t, &frame[1]);
     EXPECT_EQ(p->next(0, true).t, &frame[0]);
     p->ready(1, root[0],
-             why::unblocked); // by a worker that does not run tasks
+             ready_reason::unblocked); // by a worker that does not run tasks
     EXPECT_EQ(p->next(0, true).t, &root[0]);
     EXPECT_EQ(p->next(0, true).t, &root[1]);
     EXPECT_TRUE(p->victims(0).empty());
@@ -391,12 +392,12 @@ std::string simulate(const std::string& spec, std::uint32_t seed) {
     std::string log;
     std::vector<task*> running(workers, nullptr);
     std::size_t done = 0;
-    p->ready(0, nodes[0].record, why::root);
+    p->ready(0, nodes[0].record, ready_reason::root);
     for (int step = 0; step < 100000 && done < size; ++step) {
         const worker_id w = step % workers;
         task*& current = running[static_cast<std::size_t>(w)];
         if (current == nullptr) {
-            const pick got = p->next(w, step % 3 == 0);
+            const decision got = p->next(w, step % 3 == 0);
             log += std::to_string(w) + "<" + std::to_string(got.from) + (got.t ? "" : "-") + "\n";
             current = got.t;
             if (current == nullptr) continue;
@@ -409,11 +410,11 @@ std::string simulate(const std::string& spec, std::uint32_t seed) {
         }
         if (at.spawned < at.children.size()) {
             task& child = nodes[at.children[at.spawned++]].record;
-            if (p->spawn(w, *current, child) == order::child_first) {
-                p->ready(w, *current, why::continuation);
+            if (p->spawn(w, *current, child) == spawn_order::child_first) {
+                p->ready(w, *current, ready_reason::continuation);
                 current = &child;
             } else {
-                p->ready(w, child, why::spawned);
+                p->ready(w, child, ready_reason::spawned);
             }
         } else if (--at.left == 0) {
             ++done;
@@ -442,7 +443,7 @@ TEST(policy_order, the_example_goes_back_to_the_last_victim) {
     const auto p = policies::last_victim_entry.make(values);
     p->attach(flat_machine(3), context);
     std::deque<task> tasks(4);
-    for (int i = 0; i < 3; ++i) p->ready(2, tasks[static_cast<std::size_t>(i)], why::spawned);
+    for (int i = 0; i < 3; ++i) p->ready(2, tasks[static_cast<std::size_t>(i)], ready_reason::spawned);
     context.draws = {1, 0};
     for (std::size_t i = 0; i < 3; ++i) EXPECT_EQ(p->next(0, false).t,
                                                   &tasks[i]); // one draw, worker 2
@@ -450,7 +451,7 @@ TEST(policy_order, the_example_goes_back_to_the_last_victim) {
     EXPECT_EQ(p->next(0, false).from, 2);
     EXPECT_EQ(context.draws.size(), 1U);
     EXPECT_EQ(p->next(0, false).from, 1); // out of patience
-    p->ready(2, tasks[3], why::spawned);
+    p->ready(2, tasks[3], ready_reason::spawned);
     EXPECT_EQ(p->next(0, true).t, &tasks[3]);
 }
 

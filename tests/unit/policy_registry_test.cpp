@@ -1,4 +1,4 @@
-#include "policy/registry.hpp"
+#include "policy/seam/registry.hpp"
 
 #include "policy/example_policy.hpp"
 
@@ -33,9 +33,10 @@ TEST(policy_registry, every_built_in_policy_is_complete) {
         for (const knob& k : e.knobs) {
             EXPECT_TRUE(keys.insert(k.key).second) << e.name << ": knob " << k.key << " is there twice";
             EXPECT_FALSE(k.help.empty()) << e.name << ": " << k.key;
-            if (k.standard.empty()) continue;
+            if (k.default_value.empty()) continue;
             // A standard value is allowed by its own table.
-            EXPECT_NO_THROW(knob_values(e.name, e.knobs, std::string(k.key) + "=" + std::string(k.standard)));
+            EXPECT_NO_THROW(
+                knob_values(e.name, e.knobs, std::string(k.key) + "=" + std::string(k.default_value)));
         }
         EXPECT_EQ(find_policy(e.name), &e);
     }

@@ -19,22 +19,22 @@ using driven = test::on_sockets;
 /// what is ready.
 TEST(policy_pdf, whoever_is_free_gets_what_a_serial_run_comes_to_first) {
     driven p("pdf", 1, 4);
-    task& root = p.add(0, why::root);
+    task& root = p.add(0, ready_reason::root);
     ASSERT_EQ(p->next(0, false).t, &root);
     task &a = p.child_of(root), &b = p.child_of(root), &aa = p.child_of(a), &ba = p.child_of(b);
-    EXPECT_EQ(p->spawn(0, root, a), order::child_first);
-    p->ready(0, root, why::continuation);
-    EXPECT_EQ(p->spawn(0, a, aa), order::child_first);
-    p->ready(0, a, why::continuation);
+    EXPECT_EQ(p->spawn(0, root, a), spawn_order::child_first);
+    p->ready(0, root, ready_reason::continuation);
+    EXPECT_EQ(p->spawn(0, a, aa), spawn_order::child_first);
+    p->ready(0, a, ready_reason::continuation);
     EXPECT_EQ(p->next(1, false).t, &a); // before the rest of the root
     EXPECT_EQ(p->next(2, false).t, &root);
-    EXPECT_EQ(p->spawn(2, root, b), order::child_first);
-    p->ready(2, root, why::continuation);
-    EXPECT_EQ(p->spawn(2, b, ba), order::child_first);
-    p->ready(2, b, why::continuation);
-    p->ready(1, a, why::joined);
-    p->ready(0, aa, why::unblocked);
-    p->ready(2, ba, why::unblocked);
+    EXPECT_EQ(p->spawn(2, root, b), spawn_order::child_first);
+    p->ready(2, root, ready_reason::continuation);
+    EXPECT_EQ(p->spawn(2, b, ba), spawn_order::child_first);
+    p->ready(2, b, ready_reason::continuation);
+    p->ready(1, a, ready_reason::joined);
+    p->ready(0, aa, ready_reason::unblocked);
+    p->ready(2, ba, ready_reason::unblocked);
     for (task* const expected : {&aa, &a, &ba, &b, &root}) EXPECT_EQ(p->next(3, false).t, expected);
 }
 
@@ -45,7 +45,7 @@ TEST(policy_pdf, tasks_of_graphs_go_by_their_numbers) {
         task& t = p.make();
         t.graph_ = 7;
         t.graph_number_ = number;
-        p->ready(0, t, why::released);
+        p->ready(0, t, ready_reason::released);
         tasks.push_back(&t);
     }
     for (const std::size_t i : {1U, 3U, 0U, 2U}) EXPECT_EQ(p->next(1, false).t, tasks[i]);
@@ -54,7 +54,7 @@ TEST(policy_pdf, tasks_of_graphs_go_by_their_numbers) {
 /// Enough children in front of each other that tags run out many times.
 TEST(policy_pdf, the_order_stays_right_where_there_is_no_room_left) {
     driven p("pdf", 1, 1);
-    task& root = p.add(0, why::root);
+    task& root = p.add(0, ready_reason::root);
     ASSERT_EQ(p->next(0, false).t, &root);
     std::vector<task*> in_order; // children of the root, then chains of first children in front of them
     for (int i = 0; i < 3000; ++i) {
@@ -76,10 +76,10 @@ TEST(policy_pdf, the_order_stays_right_where_there_is_no_room_left) {
         drawn = drawn * 1664525U + 1013904223U;
         std::swap(shuffled[i - 1], shuffled[(std::uint64_t{drawn} * i) >> 32U]);
     }
-    for (task* const t : shuffled) p->ready(0, *t, why::unblocked);
+    for (task* const t : shuffled) p->ready(0, *t, ready_reason::unblocked);
     for (task* const expected : all) ASSERT_EQ(p->next(0, false).t, expected);
     for (std::size_t i = 0; i < shuffled.size(); i += 2) p->finished(0, *shuffled[i], {}); // and some leave
-    for (std::size_t i = 1; i < shuffled.size(); i += 2) p->ready(0, *shuffled[i], why::unblocked);
+    for (std::size_t i = 1; i < shuffled.size(); i += 2) p->ready(0, *shuffled[i], ready_reason::unblocked);
     std::size_t left = 0;
     while (task* const t = p->next(0, false).t) {
         while (all[left] != t) ASSERT_LT(++left, all.size());
@@ -95,18 +95,18 @@ struct controlled : driven {
     task& spawns(worker_id w, task& parent, std::size_t bytes, order expected) {
         task& child = child_of(parent, bytes);
         EXPECT_EQ(scheduler->spawn(w, parent, child), expected);
-        if (expected == order::child_first) {
+        if (expected == spawn_order::child_first) {
             parent.state_ = task_state::suspended;
-            scheduler->ready(w, parent, why::continuation);
-        } else if (expected == order::parent_first) {
-            scheduler->ready(w, child, why::spawned);
+            scheduler->ready(w, parent, ready_reason::continuation);
+        } else if (expected == spawn_order::parent_first) {
+            scheduler->ready(w, child, ready_reason::spawned);
         }
         return child;
     }
     task& root_of(std::size_t bytes) {
         task& t = make();
         t.hint_.bytes = bytes;
-        scheduler->ready(0, t, why::root);
+        scheduler->ready(0, t, ready_reason::root);
         return t;
     }
     void ends(worker_id w, task& t) { scheduler->finished(w, t, {}); }
@@ -117,28 +117,28 @@ TEST(policy_cpdf, supernodes_of_the_shared_cache_run_one_after_another) {
     task& root = p.root_of(4000);
     ASSERT_EQ(p->next(0, false).t, &root);
     EXPECT_EQ(p->next(1, true).t, nullptr);
-    task& half = p.spawns(0, root, 2000, order::child_first);
+    task& half = p.spawns(0, root, 2000, spawn_order::child_first);
     EXPECT_EQ(p->next(1, true).t, nullptr); // the rest of the root: one above at a time
-    task& first = p.spawns(0, half, 1000, order::child_first);
+    task& first = p.spawns(0, half, 1000, spawn_order::child_first);
     EXPECT_EQ(p->next(1, true).t, nullptr);
     // Inside, all run beside each other.
-    task& quarter = p.spawns(0, first, 500, order::child_first);
+    task& quarter = p.spawns(0, first, 500, spawn_order::child_first);
     EXPECT_EQ(p->next(1, false).t, &first);
-    task& other = p.spawns(1, first, 500, order::child_first);
+    task& other = p.spawns(1, first, 500, spawn_order::child_first);
     EXPECT_EQ(p->next(2, false).t, &first);
     EXPECT_EQ(p->next(3, true).t, nullptr);
-    p->blocked(2, first, why::joined);
+    p->blocked(2, first, ready_reason::joined);
     p.ends(0, quarter);
     EXPECT_EQ(p->next(0, true).t, nullptr);
     p.ends(1, other);
-    p->ready(1, first, why::joined);
+    p->ready(1, first, ready_reason::joined);
     EXPECT_EQ(p->next(3, false).t, &first);
     p.context.woken.clear();
     p.ends(3, first);
     EXPECT_FALSE(p.context.woken.empty());
     EXPECT_EQ(p->next(2, false).t, &half); // whose turn it is, and not the root
     EXPECT_EQ(p->next(3, true).t, nullptr);
-    p.spawns(2, half, 600, order::child_first);
+    p.spawns(2, half, 600, spawn_order::child_first);
     EXPECT_EQ(p->next(3, true).t, nullptr);
 }
 
@@ -146,12 +146,12 @@ TEST(policy_cpdf, supernodes_of_a_private_cache_stay_on_one_worker) {
     controlled p;
     task& root = p.root_of(800);
     ASSERT_EQ(p->next(0, false).t, &root);
-    task& small = p.spawns(0, root, 100, order::child_first);
+    task& small = p.spawns(0, root, 100, spawn_order::child_first);
     EXPECT_EQ(p->next(1, false).t, &root);
-    task& other = p.spawns(1, root, 50, order::child_first);
+    task& other = p.spawns(1, root, 50, spawn_order::child_first);
     EXPECT_EQ(p->next(2, false).t, &root);
-    p.spawns(0, small, 50, order::lazy);
-    p.spawns(1, other, 0, order::lazy);
+    p.spawns(0, small, 50, spawn_order::lazy);
+    p.spawns(1, other, 0, spawn_order::lazy);
     EXPECT_TRUE(p->victims(3).empty());
     EXPECT_FALSE(p->next(3, true).ask);
 }
@@ -160,9 +160,9 @@ TEST(policy_cpdf, without_sizes_it_is_parallel_depth_first) {
     controlled p;
     task& root = p.root_of(0);
     ASSERT_EQ(p->next(0, false).t, &root);
-    task& a = p.spawns(0, root, 0, order::child_first);
+    task& a = p.spawns(0, root, 0, spawn_order::child_first);
     EXPECT_EQ(p->next(1, false).t, &root);
-    p.spawns(0, a, 0, order::child_first);
+    p.spawns(0, a, 0, spawn_order::child_first);
     EXPECT_EQ(p->next(2, false).t, &a);
 }
 
@@ -170,10 +170,10 @@ TEST(policy_cpdf, a_task_without_a_size_is_what_its_parent_is) {
     controlled p;
     task& root = p.root_of(4000);
     ASSERT_EQ(p->next(0, false).t, &root);
-    task& above = p.spawns(0, root, 0, order::child_first);
+    task& above = p.spawns(0, root, 0, spawn_order::child_first);
     EXPECT_EQ(p->next(1, true).t, nullptr);
-    task& top = p.spawns(0, above, 900, order::child_first);
-    p.spawns(0, top, 0, order::child_first);
+    task& top = p.spawns(0, above, 900, spawn_order::child_first);
+    p.spawns(0, top, 0, spawn_order::child_first);
     EXPECT_EQ(p->next(1, false).t, &top);
     EXPECT_EQ(p->next(2, true).t, nullptr);
 }
@@ -182,19 +182,19 @@ TEST(policy_cpdf, what_is_held_goes_on_when_all_that_is_open_waits) {
     controlled p(2);
     task& root = p.root_of(4000);
     ASSERT_EQ(p->next(0, false).t, &root);
-    task& top = p.spawns(0, root, 900, order::child_first);
+    task& top = p.spawns(0, root, 900, spawn_order::child_first);
     EXPECT_EQ(p->next(1, true).t, nullptr);
     p.context.woken.clear();
-    p->blocked(0, top, why::unblocked);
+    p->blocked(0, top, ready_reason::unblocked);
     EXPECT_FALSE(p.context.woken.empty()); // worker 0 might not look again
     EXPECT_EQ(p->next(1, true).t, &root);
-    task& second = p.spawns(1, root, 900, order::parent_first); // one is open
+    task& second = p.spawns(1, root, 900, spawn_order::parent_first); // one is open
     EXPECT_EQ(p->next(0, true).t, nullptr);
-    p->blocked(1, root, why::joined);
+    p->blocked(1, root, ready_reason::joined);
     EXPECT_EQ(p->next(0, true).t, &second);
-    p->goes_on(1, root); // what it waited for was over before it slept
+    p->resumed(1, root); // what it waited for was over before it slept
     p.ends(0, second);
-    p->ready(0, top, why::unblocked);
+    p->ready(0, top, ready_reason::unblocked);
     EXPECT_EQ(p->next(0, false).t, &top);
     p.ends(0, top);
     p.ends(1, root);
@@ -208,10 +208,10 @@ TEST(policy_cpdf, what_is_held_goes_on_when_a_worker_only_yields) {
     controlled p(1);
     task& root = p.root_of(4000);
     ASSERT_EQ(p->next(0, false).t, &root);
-    task& top = p.spawns(0, root, 900, order::child_first);
+    task& top = p.spawns(0, root, 900, spawn_order::child_first);
     top.state_ = task_state::suspended;
     for (int i = 0; i < 1000; ++i) {
-        p->ready(0, top, why::yielded);
+        p->ready(0, top, ready_reason::yielded);
         task* const got = p->next(0, false).t;
         if (got == &root) {
             EXPECT_GT(i, 10); // a yield or two are nothing
@@ -227,11 +227,11 @@ TEST(policy_cpdf, caches_are_those_of_the_machine) {
     const std::int64_t shared = p.on.last_level_cache_of(0)->bytes;
     task& large = p.make();
     large.hint_.bytes = static_cast<std::size_t>(shared) + 1;
-    p->ready(0, large, why::root);
+    p->ready(0, large, ready_reason::root);
     ASSERT_EQ(p->next(0, false).t, &large);
     task& fits = p.child_of(large, static_cast<std::size_t>(shared));
-    EXPECT_EQ(p->spawn(0, large, fits), order::child_first);
-    p->ready(0, large, why::continuation);
+    EXPECT_EQ(p->spawn(0, large, fits), spawn_order::child_first);
+    p->ready(0, large, ready_reason::continuation);
     EXPECT_EQ(p->next(1, true).t, nullptr);
 }
 

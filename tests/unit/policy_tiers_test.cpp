@@ -18,21 +18,22 @@ using driven = test::on_sockets;
 
 /// Worker 1 steals `count` tasks that worker 0 had.
 void steal_from_worker_0(driven& p, int count) {
-    for (int i = 0; i < count; ++i) p.add(0, why::continuation);
+    for (int i = 0; i < count; ++i) p.add(0, ready_reason::continuation);
     for (int i = 0; i < count; ++i) ASSERT_NE(p->next(1, false).t, nullptr);
 }
 
 TEST(policy_slaw, the_stack_comes_before_the_fresh_tasks) {
     driven p("slaw:stack=0,fresh=0", 1, 2);
     task& root = p.make();
-    for (int i = 0; i < 5; ++i) EXPECT_EQ(p->spawn(0, root, p.child_of(root)), order::parent_first);
+    for (int i = 0; i < 5; ++i) EXPECT_EQ(p->spawn(0, root, p.child_of(root)), spawn_order::parent_first);
 }
 
 TEST(policy_slaw, child_first_nests_as_deep_as_the_stack_allows) {
     driven p("slaw:stack=3", 1, 2);
     task* t = &p.make();
-    for (const order expected : {order::child_first, order::child_first, order::child_first,
-                                 order::parent_first, order::child_first}) { // the last one on a new stack
+    for (const order expected :
+         {spawn_order::child_first, spawn_order::child_first, spawn_order::child_first,
+          spawn_order::parent_first, spawn_order::child_first}) { // the last one on a new stack
         task& child = p.child_of(*t);
         EXPECT_EQ(p->spawn(0, *t, child), expected);
         t = &child;
@@ -44,42 +45,42 @@ TEST(policy_slaw, the_fresh_tasks_come_before_the_steals) {
     task& root = p.make();
     steal_from_worker_0(p, 2);
     task& fresh = p.child_of(root);
-    EXPECT_EQ(p->spawn(0, root, fresh), order::parent_first);
+    EXPECT_EQ(p->spawn(0, root, fresh), spawn_order::parent_first);
     steal_from_worker_0(p, 2);
-    EXPECT_EQ(p->spawn(0, root, p.child_of(root)), order::child_first); // one is fresh
+    EXPECT_EQ(p->spawn(0, root, p.child_of(root)), spawn_order::child_first); // one is fresh
     p->started(1, fresh);
     steal_from_worker_0(p, 2);
-    EXPECT_EQ(p->spawn(0, root, p.child_of(root)), order::parent_first);
+    EXPECT_EQ(p->spawn(0, root, p.child_of(root)), spawn_order::parent_first);
 }
 
 TEST(policy_slaw, as_many_steals_as_spawns_are_child_first_and_one_more_is_parent_first) {
     driven p("slaw:interval=2", 1, 2);
     task& root = p.make();
     const auto spawn = [&] { return p->spawn(0, root, p.child_of(root)); };
-    EXPECT_EQ(spawn(), order::child_first);
+    EXPECT_EQ(spawn(), spawn_order::child_first);
     steal_from_worker_0(p, 2);
-    EXPECT_EQ(spawn(), order::child_first);
+    EXPECT_EQ(spawn(), spawn_order::child_first);
     steal_from_worker_0(p, 3);
-    EXPECT_EQ(spawn(), order::child_first);
-    EXPECT_EQ(spawn(), order::parent_first); // the next interval begins
-    EXPECT_EQ(spawn(), order::parent_first);
-    EXPECT_EQ(spawn(), order::child_first); // nothing was stolen in that one
+    EXPECT_EQ(spawn(), spawn_order::child_first);
+    EXPECT_EQ(spawn(), spawn_order::parent_first); // the next interval begins
+    EXPECT_EQ(spawn(), spawn_order::parent_first);
+    EXPECT_EQ(spawn(), spawn_order::child_first); // nothing was stolen in that one
 }
 
 TEST(policy_slaw, a_cancelled_task_is_fresh_no_more) {
     driven p("slaw:stack=1,fresh=0,interval=1", 1, 2);
     task& root = p.make();
     task& child = p.child_of(root);
-    EXPECT_EQ(p->spawn(0, root, child), order::child_first);
+    EXPECT_EQ(p->spawn(0, root, child), spawn_order::child_first);
     task& dropped = p.child_of(child);
-    EXPECT_EQ(p->spawn(0, child, dropped), order::parent_first);
+    EXPECT_EQ(p->spawn(0, child, dropped), spawn_order::parent_first);
     steal_from_worker_0(p, 2);
-    EXPECT_EQ(p->spawn(0, root, p.child_of(root)), order::child_first);
+    EXPECT_EQ(p->spawn(0, root, p.child_of(root)), spawn_order::child_first);
     usage cancelled;
     cancelled.cancelled = true;
     p->finished(0, dropped, cancelled);
     steal_from_worker_0(p, 2);
-    EXPECT_EQ(p->spawn(0, root, p.child_of(root)), order::parent_first);
+    EXPECT_EQ(p->spawn(0, root, p.child_of(root)), spawn_order::parent_first);
 }
 
 TEST(policy_slaw, steals_at_home_until_it_fails) {
@@ -102,7 +103,7 @@ TEST(policy_pws, near_victims_by_the_inverse_of_their_distance) {
     std::map<worker_id, int> hits;
     for (std::uint32_t i = 0; i < draws; ++i) {
         p.context.draws = {static_cast<std::uint32_t>(std::uint64_t{i} * sum / draws)};
-        const pick got = p->next(5, false);
+        const decision got = p->next(5, false);
         EXPECT_TRUE(got.ask);
         ++hits[got.from];
     }
@@ -125,8 +126,8 @@ TEST(policy_pws, workers_on_one_core_are_no_division_by_zero) {
 TEST(policy_mts, a_thief_takes_the_oldest_for_its_whole_socket) {
     driven p("mts", 2, 4);
     std::vector<task*> six; // a b c d e f, from the oldest
-    for (int i = 0; i < 6; ++i) six.push_back(&p.add(4 + i % 4, why::spawned));
-    const pick got = p->next(0, false);
+    for (int i = 0; i < 6; ++i) six.push_back(&p.add(4 + i % 4, ready_reason::spawned));
+    const decision got = p->next(0, false);
     EXPECT_EQ(got.t, six[3]);
     EXPECT_GE(got.from, 8); // shared, and so a steal
     EXPECT_EQ(p.context.woken.size(), 1U);
@@ -140,10 +141,10 @@ TEST(policy_mts, a_thief_takes_the_oldest_for_its_whole_socket) {
 TEST(policy_mts, only_the_first_that_finds_nothing_steals) {
     driven p("mts", 2, 2);
     EXPECT_EQ(p->next(1, false).t, nullptr); // the thief from now on
-    task& far = p.add(2, why::spawned);
+    task& far = p.add(2, ready_reason::spawned);
     for (int i = 0; i < 100; ++i) EXPECT_EQ(p->next(0, false).t, nullptr);
     EXPECT_EQ(p->next(1, false).t, &far);
-    task& next = p.add(2, why::spawned);
+    task& next = p.add(2, ready_reason::spawned);
     EXPECT_EQ(p->next(0, false).t, &next); // the part was given back
 }
 
@@ -152,13 +153,13 @@ TEST(policy_mts, a_thief_with_something_else_to_do_gives_the_part_back) {
     task& far = p.make();
     for (const int way : {0, 1, 2}) {
         EXPECT_EQ(p->next(1, false).t, nullptr);
-        p->ready(2, far, why::spawned);
+        p->ready(2, far, ready_reason::spawned);
         EXPECT_EQ(p->next(0, false).t, nullptr);
         if (way == 0) p->started(1, p.make()); // handed to it by the gate
         if (way == 1) p.context.active_workers = 1;
         if (way == 2) {
             task& near = p.make();
-            p->ready(1, near, why::spawned);
+            p->ready(1, near, ready_reason::spawned);
             EXPECT_EQ(p->next(1, false).t, &near);
         }
         EXPECT_EQ(p->next(0, false).t, &far) << way;
@@ -171,7 +172,7 @@ TEST(policy_mts, a_thief_with_something_else_to_do_gives_the_part_back) {
 TEST(policy_mts, a_last_look_goes_everywhere_whoever_is_thief) {
     driven p("mts", 4, 2);
     EXPECT_EQ(p->next(1, false).t, nullptr);
-    for (const why reason : {why::spawned, why::yielded}) {
+    for (const ready_reason reason : {ready_reason::spawned, ready_reason::yielded}) {
         task& far = p.add(7, reason);
         EXPECT_EQ(p->next(0, true).t, &far);
     }
@@ -198,20 +199,20 @@ void starve(driven& p, worker_id leader, int slaves = 3) {
 TEST(policy_hws, a_program_that_halves_has_seven_global_tasks_and_eight_slave_tasks) {
     driven p("hws:l=3", 1, 4);
     starve(p, 0);
-    p.add(0, why::root);
+    p.add(0, ready_reason::root);
     int global = 0, blocks = 0;
     while (task* const t = p->next(0, false).t) {
         ++global;
         for (int i = 0; i < 2; ++i) {
             task& child = p.child_of(*t);
-            ASSERT_EQ(p->spawn(0, *t, child), order::parent_first);
-            p->ready(0, child, why::spawned);
+            ASSERT_EQ(p->spawn(0, *t, child), spawn_order::parent_first);
+            p->ready(0, child, ready_reason::spawned);
         }
         for (worker_id slave = 1; slave < 4; ++slave) // who gets a block, is done with it, and starves again
             while (task* const got = p->next(slave, true).t) {
                 ++blocks;
                 EXPECT_EQ(got->level(), 3);
-                EXPECT_EQ(p->spawn(slave, *got, p.child_of(*got)), order::lazy);
+                EXPECT_EQ(p->spawn(slave, *got, p.child_of(*got)), spawn_order::lazy);
             }
     }
     EXPECT_EQ(global, 7);
@@ -223,8 +224,8 @@ TEST(policy_hws, a_leader_begins_something_only_for_slaves_that_starve) {
     task& root = p.make();
     task &one = p.child_of(root), &two = p.child_of(root);
     for (task* const t : {&one, &two}) {
-        EXPECT_EQ(p->spawn(0, root, *t), order::parent_first);
-        const placed at = p->ready(0, *t, why::spawned);
+        EXPECT_EQ(p->spawn(0, root, *t), spawn_order::parent_first);
+        const placement at = p->ready(0, *t, ready_reason::spawned);
         EXPECT_EQ(at.who.size(), 1); // the leader
         EXPECT_EQ(at.who.first, 0);
     }
@@ -237,25 +238,25 @@ TEST(policy_hws, a_leader_begins_something_only_for_slaves_that_starve) {
     EXPECT_TRUE(p.context.woken[0].contains(0));
     EXPECT_EQ(p->next(0, false).t, &two); // its youngest
     task& block = p.child_of(two);
-    EXPECT_EQ(p->spawn(0, two, block), order::parent_first);
-    const placed at = p->ready(0, block, why::spawned);
+    EXPECT_EQ(p->spawn(0, two, block), spawn_order::parent_first);
+    const placement at = p->ready(0, block, ready_reason::spawned);
     EXPECT_EQ(at.who.first, 1); // the slaves, who do not include the leader
     EXPECT_EQ(at.who.last, 4);
     EXPECT_EQ(p->next(0, true).t, nullptr); // one starves, and one block waits for it
     EXPECT_EQ(p->next(1, false).t, &block);
     EXPECT_EQ(p->next(0, true).t, nullptr); // nobody starves
-    p->ready(2, one, why::joined);          // what has begun is not kept back
+    p->ready(2, one, ready_reason::joined); // what has begun is not kept back
     EXPECT_EQ(p->next(0, false).t, &one);
 }
 
 TEST(policy_hws, leaders_steal_the_oldest_global_task_and_slaves_nothing_from_outside) {
     driven p("hws", 2, 4);
     std::vector<task*> global;
-    for (int i = 0; i < 3; ++i) global.push_back(&p.add(0, why::spawned));
+    for (int i = 0; i < 3; ++i) global.push_back(&p.add(0, ready_reason::spawned));
     EXPECT_FALSE(p.context.woken.empty());
     EXPECT_TRUE(std::ranges::any_of(p.context.woken, [](workers r) { return r.contains(4); }));
     starve(p, 4);
-    const pick got = p->next(4, false);
+    const decision got = p->next(4, false);
     EXPECT_EQ(got.t, global[0]);
     EXPECT_GE(got.from, 8);
     for (worker_id slave : {1, 2, 3, 5, 6, 7}) {
@@ -269,12 +270,12 @@ TEST(policy_hws, a_block_stays_in_its_socket) {
     driven p("hws:l=1", 2, 4);
     task& root = p.make();
     task& block = p.child_of(root);
-    EXPECT_EQ(p->spawn(0, root, block), order::parent_first);
-    p->ready(0, block, why::spawned);
+    EXPECT_EQ(p->spawn(0, root, block), spawn_order::parent_first);
+    p->ready(0, block, ready_reason::spawned);
     EXPECT_EQ(p->next(5, true).t, nullptr);
     EXPECT_EQ(p->next(4, true).t, nullptr);
     EXPECT_EQ(p->next(2, false).t, &block);
-    const placed at = p->ready(6, block, why::unblocked); // by somebody of the other one
+    const placement at = p->ready(6, block, ready_reason::unblocked); // by somebody of the other one
     EXPECT_EQ(at.who.first, 1);
     EXPECT_EQ(at.who.last, 4);
     EXPECT_EQ(p->next(6, true).t, nullptr);
@@ -282,9 +283,9 @@ TEST(policy_hws, a_block_stays_in_its_socket) {
     EXPECT_EQ(p->next(3, false).t, &block);
     EXPECT_TRUE(p->victims(0).empty());
     driven helps("hws:l=1,leader=helps", 2, 4);
-    helps.add(0, why::root);
-    EXPECT_EQ(helps->spawn(0, root, block), order::parent_first);
-    helps->ready(0, block, why::spawned);
+    helps.add(0, ready_reason::root);
+    EXPECT_EQ(helps->spawn(0, root, block), spawn_order::parent_first);
+    helps->ready(0, block, ready_reason::spawned);
     EXPECT_EQ(helps->next(4, true).t == &block, false);
     EXPECT_EQ(helps->next(0, true).t, &block);
     EXPECT_TRUE(helps->victims(0).contains(2));
@@ -292,25 +293,25 @@ TEST(policy_hws, a_block_stays_in_its_socket) {
 
 TEST(policy_hws, a_leader_without_slaves_runs_everything) {
     driven p("hws:l=1", 2, 1);
-    task& root = p.add(1, why::root);
+    task& root = p.add(1, ready_reason::root);
     EXPECT_EQ(p->next(1, false).t, &root);
     task& block = p.child_of(root);
-    EXPECT_EQ(p->spawn(1, root, block), order::parent_first);
-    EXPECT_EQ(p->ready(1, block, why::spawned).who.first, 1);
+    EXPECT_EQ(p->spawn(1, root, block), spawn_order::parent_first);
+    EXPECT_EQ(p->ready(1, block, ready_reason::spawned).who.first, 1);
     EXPECT_EQ(p->next(0, true).t, nullptr);
     EXPECT_EQ(p->next(1, true).t, &block);
 }
 
 TEST(policy_hws, tasks_of_graphs_are_begun_by_whoever_is_free) {
     driven p("hws:l=1", 2, 4);
-    task& first = p.add(0, why::released);
+    task& first = p.add(0, ready_reason::released);
     EXPECT_EQ(p->next(6, false).t, &first);
     p->started(6, first); // a block of its socket from now on
-    EXPECT_EQ(p->spawn(6, first, p.child_of(first)), order::lazy);
-    EXPECT_EQ(p->ready(1, first, why::unblocked).who.first, 5);
-    task& second = p.add(2, why::released);
+    EXPECT_EQ(p->spawn(6, first, p.child_of(first)), spawn_order::lazy);
+    EXPECT_EQ(p->ready(1, first, ready_reason::unblocked).who.first, 5);
+    task& second = p.add(2, ready_reason::released);
     EXPECT_EQ(p->next(0, false).t, &second); // global
-    EXPECT_EQ(p->spawn(0, second, p.child_of(second)), order::parent_first);
+    EXPECT_EQ(p->spawn(0, second, p.child_of(second)), spawn_order::parent_first);
 }
 
 /// The others may spin until it goes on, so that whoever is free has to take it, leader or slave.
@@ -324,11 +325,13 @@ TEST(policy_hws, what_goes_on_beside_shares_is_taken_by_any_worker) {
                 p->started(one, *shares[one]);
             }
             task& share = *shares[w];
-            EXPECT_EQ(p->spawn(w, share, p.child_of(share)), order::lazy); // also by a leader: nothing waits
+            EXPECT_EQ(p->spawn(w, share, p.child_of(share)),
+                      spawn_order::lazy); // also by a leader: nothing waits
             task& of_graph = p.make();
             p->started(w, of_graph);
             for (worker_id free = 0; free < 4; ++free) {
-                for (const why reason : {why::unblocked, why::yielded, why::joined, why::exposed}) {
+                for (const ready_reason reason : {ready_reason::unblocked, ready_reason::yielded,
+                                                  ready_reason::joined, ready_reason::exposed}) {
                     for (task* const t : {&share, &of_graph}) {
                         EXPECT_TRUE(p->ready(w, *t, reason).who.contains(free));
                         EXPECT_EQ(p->next(free, true).t, t) << spec << ", " << w << " to " << free;
@@ -338,7 +341,7 @@ TEST(policy_hws, what_goes_on_beside_shares_is_taken_by_any_worker) {
             for (task* const t : shares) p->finished(w, *t, {});
             task& next = p.make(); // what is left of the team, or another one of these workers
             p->started(0, next);
-            EXPECT_EQ(p->spawn(0, next, p.child_of(next)), order::parent_first);
+            EXPECT_EQ(p->spawn(0, next, p.child_of(next)), spawn_order::parent_first);
         }
     }
 }
@@ -347,17 +350,17 @@ TEST(policy_hws, what_goes_on_beside_shares_is_taken_by_any_worker) {
 TEST(policy_hws, yielding_is_starving) {
     for (const char* const spec : {"hws:l=1", "hws:l=1,leader=helps"}) {
         driven p(spec, 1, 2);
-        task& awaited = p.add(0, why::spawned);
+        task& awaited = p.add(0, ready_reason::spawned);
         task& root = p.make();
         task& spins = p.child_of(root);
         p->spawn(0, root, spins);
-        p->ready(0, spins, why::spawned);
+        p->ready(0, spins, ready_reason::spawned);
         const auto idle = [&] { return p->next(0, false).t; };
         ASSERT_EQ(p->next(1, false).t, &spins);
         spins.state_ = task_state::suspended;
         task* got = nullptr;
         for (int i = 0; i < 100 && got == nullptr; ++i) {
-            p->ready(1, spins, why::yielded);
+            p->ready(1, spins, ready_reason::yielded);
             task* again = p->next(1, false).t;
             if (again == nullptr) again = p->next(1, false).t; // it looked elsewhere in between
             ASSERT_EQ(again, &spins);

@@ -9,8 +9,8 @@
 
 #include "engine/traced.hpp"
 #include "queue/spsc_ring.hpp"
-#include "trace/clock.hpp"
-#include "trace/recorder.hpp"
+#include "trace/write/clock.hpp"
+#include "trace/write/recorder.hpp"
 
 namespace weft::trace {
 namespace {

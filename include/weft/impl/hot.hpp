@@ -27,7 +27,7 @@ struct frame {
     // the release that hands it over; afterwards only `done` is shared.
     task* of;             ///< the silent task that the entry belongs to
     const void* bytes;    ///< what the policy keeps with `of`, as it was then
-    std::uintptr_t done;  ///< raw storage of the completion word, see engine/core/completion.hpp
+    std::uintptr_t done;  ///< raw storage of the completion word, see engine/run/completion.hpp
     std::int32_t thief;   ///< worker to which it was handed, or not_returnable
     std::uint32_t number; ///< in the trace; written by a fork that is traced, 0 by an exposure that is not
 };

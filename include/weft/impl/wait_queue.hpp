@@ -49,7 +49,7 @@ private:
 
     waiter *next_ = nullptr, *previous_ = nullptr; // guarded by the queue's lock
     bool queued_ = false;                          // likewise
-    std::uintptr_t told_ = 0;                      // storage of a completion, see engine/core/completion.hpp
+    std::uintptr_t told_ = 0;                      // storage of a completion, see engine/run/completion.hpp
     void* home_ = nullptr;                         // engine of the task, written before it can be woken
     const char* const for_what_;
     const wait_queue* in_ = nullptr; // it was last pushed into

@@ -1,7 +1,7 @@
 #include "engine/model/model_engine.hpp"
 
-#include "engine/core/fault_report.hpp"
-#include "engine/core/switch.hpp"
+#include "engine/process/fault_report.hpp"
+#include "engine/run/switch.hpp"
 
 #include <weft/error.hpp>
 
@@ -55,9 +55,11 @@ model_engine::model_engine(std::unique_ptr<policy> p, machine m, model_engine_op
     , link_free_at(on.packages().size() * on.packages().size(), 0.0) {
     const auto count = static_cast<std::size_t>(options.workers);
     for (std::size_t i = 0; i < count; ++i) {
-        crew.push_back(std::make_unique<model_worker>(static_cast<worker_id>(i), *this, count, options.seed));
-        crew.back()->arena_now.store(&outermost, std::memory_order_relaxed); // one thread runs all of them
-        outermost.add_member(*crew.back(), on);
+        all_workers.push_back(
+            std::make_unique<model_worker>(static_cast<worker_id>(i), *this, count, options.seed));
+        all_workers.back()->arena_now.store(&outermost,
+                                            std::memory_order_relaxed); // one thread runs all of them
+        outermost.add_member(*all_workers.back(), on);
     }
     need = scheduler->attach(on, *this);
     check_needs(need, "model");
@@ -66,7 +68,7 @@ model_engine::model_engine(std::unique_ptr<policy> p, machine m, model_engine_op
         instructions_from = count_source::declared;
     }
     record(options.record, &clock);
-    for (auto& w : crew) {
+    for (auto& w : all_workers) {
         trace_worker(*w);
         w->meters = need.own_usage;
         w->counts_misses = need.own_misses;
@@ -94,9 +96,9 @@ model_engine::~model_engine() {
     }
     thread.join();
     finish_files();
-    for (auto& w : crew) throw_mail_away(*w);
+    for (auto& w : all_workers) discard_messages(*w);
     impl::listeners.fetch_sub(1, std::memory_order_relaxed);
-    for (auto& w : crew) {
+    for (auto& w : all_workers) {
         fibers.give(w->current);
         while (fiber* f = w->free_fibers) {
             w->free_fibers = f->free_next;
@@ -141,7 +143,7 @@ void model_engine::run_thread() {
     native.tsan_fiber = __tsan_get_current_fiber();
 #endif
     impl::weft_hot.limit.store(0, std::memory_order_relaxed);
-    for (auto& w : crew) {
+    for (auto& w : all_workers) {
         w->hot = &impl::weft_hot;
         w->exceptions = exceptions;
         go_on(*w, 0);
@@ -161,7 +163,8 @@ void model_engine::run_thread() {
         if (arrivals.empty()) return;
         quiet = false;
         while (task* t = arrivals.pop_front()) {
-            if (static_cast<why>(t->arrives_as_) == why::root && open_roots++ == 0) at_begin = so_far();
+            if (static_cast<ready_reason>(t->arrives_as_) == ready_reason::root && open_roots++ == 0)
+                at_begin = so_far();
             arena& to = *t->arena_;
             to.inbox.push(t);
             if (to.is_team()) announce_in(to, to.all());
@@ -171,7 +174,7 @@ void model_engine::run_thread() {
     }
 }
 
-void model_engine::waits(worker& of, const task& t, why reason) noexcept {
+void model_engine::waits(worker& of, const task& t, ready_reason reason) noexcept {
     auto& w = static_cast<model_worker&>(of);
     waiting.add(t, reason, std::exchange(w.waits_for_what, nullptr), w.waits_for_which, now());
 }
@@ -182,7 +185,7 @@ void model_engine::waits_for(worker& of, const char* what, const void* which) no
     w.waits_for_which = which;
 }
 
-void model_engine::goes_on(worker&, const task& t) noexcept { waiting.remove(t); }
+void model_engine::resumed(worker&, const task& t) noexcept { waiting.remove(t); }
 
 void model_engine::report_deadlock() {
     std::fflush(stdout);
@@ -191,7 +194,7 @@ void model_engine::report_deadlock() {
         "weft: deadlock at %.6f s of virtual time: nothing can happen any more, no other thread has handed\n"
         "anything in for %g s, and these tasks wait for each other:\n%s",
         static_cast<double>(now()) * 1e-9, options.deadlock_seconds,
-        (waiting.to_string() + door.to_string() + teams_to_string(*this)).c_str());
+        (waiting.to_string() + gate.to_string() + teams_to_string(*this)).c_str());
     finish_files();
     std::_Exit(EXIT_FAILURE); // their stacks cannot be unwound
 }
@@ -234,7 +237,7 @@ void model_engine::watch_over(const std::stop_token& stopped, clockid_t its_cloc
 // ---- reports
 
 void model_engine::root_ended(worker& of) noexcept {
-    pay(static_cast<model_worker&>(of), activity::overhead);
+    flush_charges(static_cast<model_worker&>(of), activity::overhead);
     if (--open_roots > 0) return;
     model_report run = so_far().since(at_begin);
     if (reports) reports->add(reports->wants_json() ? run.to_json() : run.to_table());
@@ -253,7 +256,7 @@ model_report model_engine::so_far() {
                    .instructions_from = name_of(instructions_from),
                    .invalidations = data.invalidations(),
                    .steals_by_distance = steals_by_distance};
-    for (auto& w : crew) {
+    for (auto& w : all_workers) {
         turn(*w, w->times.doing()); // books what has passed
         r.workers.push_back({.spent = w->times.spent(),
                              .tasks = w->count.tasks.get(),

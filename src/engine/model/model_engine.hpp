@@ -1,8 +1,6 @@
 #pragma once
 
-#include "engine/core/engine.hpp"
-#include "engine/core/process.hpp"
-#include "engine/core/watch.hpp"
+#include "engine/idle/sleep_protocol.hpp"
 #include "engine/model/core_speed.hpp"
 #include "engine/model/event_queue.hpp"
 #include "engine/model/model_worker.hpp"
@@ -11,6 +9,8 @@
 #include "engine/model/scenario.hpp"
 #include "engine/model/shared_bandwidth.hpp"
 #include "engine/model/wait_register.hpp"
+#include "engine/process/process.hpp"
+#include "engine/worker/engine.hpp"
 #include "queue/chain.hpp"
 
 #include <condition_variable>
@@ -54,15 +54,15 @@ struct model_engine final : engine, limited_context {
 
     // engine
     void schedule() override;
-    void announce(worker&, const placed&) override;
+    void announce(worker&, const placement&) override;
     void answer(worker&, bool by_signal) noexcept override;
-    void carry(worker& sender, letter&) override;
-    bool take_back(worker&, impl::frame&) noexcept override;
+    void deliver(worker& sender, message&) override;
+    bool reclaim(worker&, impl::frame&) noexcept override;
     time_ns now() const noexcept override { return clock.load(std::memory_order_relaxed); }
-    void submit(task&, why) override;
-    int worker_count() const noexcept override { return static_cast<int>(crew.size()); }
+    void submit(task&, ready_reason) override;
+    int worker_count() const noexcept override { return static_cast<int>(all_workers.size()); }
     const worker& worker_at(int rank) const noexcept override {
-        return *crew[static_cast<std::size_t>(rank)];
+        return *all_workers[static_cast<std::size_t>(rank)];
     }
     void set_timer(timer&) override;
     void cancel_timer(timer&) noexcept override;
@@ -70,9 +70,9 @@ struct model_engine final : engine, limited_context {
     void user_code_begins(worker&) noexcept override;
     void charge(worker&, operation) noexcept override;
     void root_ended(worker&) noexcept override;
-    void waits(worker&, const task&, why) noexcept override;
+    void waits(worker&, const task&, ready_reason) noexcept override;
     void waits_for(worker&, const char* what, const void* which) noexcept override;
-    void goes_on(worker&, const task&) noexcept override;
+    void resumed(worker&, const task&) noexcept override;
     void declare_cost(worker&, std::uint64_t cycles, work) noexcept override;
     void declare_transfer(worker&, std::size_t disk, std::size_t bytes) noexcept override;
     void declare_data(worker&, const void*, std::size_t, access) noexcept override;
@@ -84,12 +84,14 @@ struct model_engine final : engine, limited_context {
     std::optional<measured_run> last_measured_run() const override;
     std::string describe_run(const tally&, bool as_json) const override;
 
-    static arena_watch<model_worker> watching(arena& a) noexcept { return arena_watch<model_worker>(a); }
+    static arena_sleep_protocol<model_worker> sleep_protocol_of(arena& a) noexcept {
+        return arena_sleep_protocol<model_worker>(a);
+    }
     void wake_in(arena&, workers) override;
-    void summon(arena&, const std::vector<int>& by_cell) override;
+    void wake_for_team(arena&, const std::vector<int>& by_cell) override;
     void announce_in(arena& a, workers who) override { announce_in(a, who, 0); }
     void announce_in(arena&, workers who, worker_id near);
-    void leave_watch(worker& w) noexcept override { watching(w.in())->leave(w.local); }
+    void leave_sleep_protocol(worker& w) noexcept override { sleep_protocol_of(w.arena())->leave(w.local); }
     void await_team(worker&) override;
     void call(worker&) noexcept override;
     std::uint32_t draw(worker&, std::uint32_t below) override;
@@ -98,7 +100,9 @@ struct model_engine final : engine, limited_context {
     workers all() const override { return {0, worker_count()}; }
     workers active() const override { return all(); }
     int core_of(worker_id w) const override { return w; }
-    std::uint32_t random(worker_id w, std::uint32_t below) override { return draw(*crew[rank(w)], below); }
+    std::uint32_t random(worker_id w, std::uint32_t below) override {
+        return draw(*all_workers[rank(w)], below);
+    }
     void wake(workers who) override { wake_in(outermost, who); }
     void post(worker_id from, worker_id to, int kind, task* t) override { outermost.post(from, to, kind, t); }
 
@@ -117,8 +121,8 @@ struct model_engine final : engine, limited_context {
     void spend(model_worker&, double ns, activity) noexcept;
     /// The same for work that takes so long on a core of speed 1.
     void do_work(model_worker&, double ns, work_kind, activity) noexcept;
-    void pay(model_worker&, activity) noexcept; ///< what it was charged
-    void await_data(model_worker&) noexcept;    ///< that its user code has touched
+    void flush_charges(model_worker&, activity) noexcept; ///< what it was charged
+    void await_data(model_worker&) noexcept;              ///< that its user code has touched
     /// As shared_bandwidth::begin() says; returns when it is over.
     void await_transfer(model_worker&, double least_ns, double bytes, std::span<const shared_bandwidth::use>);
     void foresee_arrival();
@@ -127,7 +131,7 @@ struct model_engine final : engine, limited_context {
 
     // search.cpp
     task* find_work(model_worker&);
-    pick look(model_worker&, bool last, activity);
+    decision look(model_worker&, bool last, activity);
     task* ask(model_worker&, model_worker& victim);
     void wait_for_answer(model_worker&, model_worker& victim);
     void end_wait(model_worker& asker);
@@ -136,11 +140,11 @@ struct model_engine final : engine, limited_context {
     task* receive(model_worker&);
     void collect(model_worker&);
     bool take_submitted(model_worker&);
-    bool hand_out(worker& victim, model_worker& thief) noexcept;
+    bool expose_to_askers(worker& victim, model_worker& thief) noexcept;
     void count_steal(model_worker&, const worker& from, const task*);
-    double way(const worker& from, const worker& to) const noexcept;
+    double latency(const worker& from, const worker& to) const noexcept;
     /// What it takes to get a task and its data over a link, in nanoseconds beside the way.
-    double carriage(const worker& from, const worker& to, const task*) const noexcept;
+    double transfer_time(const worker& from, const worker& to, const task*) const noexcept;
     bool never_sleeps() const noexcept { return options.patience >= for_ever; }
 
     // model_engine.cpp
@@ -155,7 +159,7 @@ struct model_engine final : engine, limited_context {
     const std::size_t first_disk; ///< of the resources of `bandwidth`: memory comes first
     shared_bandwidth bandwidth;
     std::vector<std::uint64_t> disk_bytes; ///< moved, by disk
-    std::vector<std::unique_ptr<model_worker>> crew;
+    std::vector<std::unique_ptr<model_worker>> all_workers;
     event_queue events;
     std::atomic<time_ns> clock{0}; ///< written by the model's thread; relaxed: others read it for reports
     fiber native;                  ///< of the thread's own stack

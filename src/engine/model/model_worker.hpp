@@ -1,10 +1,10 @@
 #pragma once
 
-#include "engine/core/worker.hpp"
 #include "engine/model/activity.hpp"
 #include "engine/model/event_queue.hpp"
 #include "engine/model/numa_memory.hpp"
-#include "engine/model/virtual_bed.hpp"
+#include "engine/model/virtual_parker.hpp"
+#include "engine/worker/worker.hpp"
 
 #include <atomic>
 #include <cstdint>
@@ -19,17 +19,17 @@ struct model_worker : worker {
     model_worker(worker_id rank, model_engine& of, std::size_t workers, std::uint64_t seed);
 
     model_engine& model;
-    virtual_bed bed{*this};
-    std::atomic<std::uint64_t> owed{0}; ///< see watch.hpp
+    virtual_parker parker{*this};
+    std::atomic<std::uint64_t> pending_wakes{0}; ///< see watch.hpp
     std::minstd_rand random;
     bool working = false; ///< runs tasks
     bool awaits_team = false;
 
-    double debt = 0;           ///< charged and not paid yet, in nanoseconds on a core of speed 1
-    double fraction = 0;       ///< of a nanosecond, due and not passed yet
-    transfer touched{};        ///< by the present stretch of user code, and not waited for yet
-    bool has_declared = false; ///< the present stretch has said what it costs
-    double cpu_began = 0;      ///< of the stretch, where stretches are timed
+    double pending_charges = 0; ///< charged and not paid yet, in nanoseconds on a core of speed 1
+    double fraction = 0;        ///< of a nanosecond, due and not passed yet
+    transfer touched{};         ///< by the present stretch of user code, and not waited for yet
+    bool has_declared = false;  ///< the present stretch has said what it costs
+    double cpu_began = 0;       ///< of the stretch, where stretches are timed
     timesheet times;
 
     impl::frame* answer =

@@ -1,5 +1,5 @@
-#include "engine/core/tracing.hpp"
 #include "engine/model/model_engine.hpp"
+#include "engine/worker/notes.hpp"
 
 #include <weft/error.hpp>
 
@@ -119,8 +119,9 @@ void model_engine::do_work(model_worker& w, double ns, work_kind kind, activity 
     spend(w, speed.duration(core_of(w.id), ns, kind, static_cast<double>(now()) + w.fraction), what);
 }
 
-void model_engine::pay(model_worker& w, activity what) noexcept {
-    if (const double due = std::exchange(w.debt, 0); due > 0) do_work(w, due, work_kind::general, what);
+void model_engine::flush_charges(model_worker& w, activity what) noexcept {
+    if (const double due = std::exchange(w.pending_charges, 0); due > 0)
+        do_work(w, due, work_kind::general, what);
 }
 
 void model_engine::charge(worker& w, operation o) noexcept {
@@ -134,12 +135,12 @@ void model_engine::charge(worker& w, operation o) noexcept {
     case operation::wait: due = price.wait; break;
     case operation::gate: due = price.lock; break;
     }
-    static_cast<model_worker&>(w).debt += due;
+    static_cast<model_worker&>(w).pending_charges += due;
 }
 
 void model_engine::user_code_begins(worker& of) noexcept {
     auto& w = static_cast<model_worker&>(of);
-    pay(w, activity::overhead);
+    flush_charges(w, activity::overhead);
     stretches.fetch_add(1, std::memory_order_relaxed);
     if (w.meters) w.stretch_began = now();
     if (options.measures) w.cpu_began = cpu_time();
@@ -241,7 +242,7 @@ void model_engine::foresee_arrival() {
 void model_engine::data_arrive() {
     arrival.reset();
     bandwidth.advance(static_cast<double>(now()),
-                      [&](int whose) { go_on(*crew[static_cast<std::size_t>(whose)], 0); });
+                      [&](int whose) { go_on(*all_workers[static_cast<std::size_t>(whose)], 0); });
     change_bandwidths();
     foresee_arrival();
 }
@@ -289,14 +290,14 @@ void model_engine::cancel_timer(timer& t) noexcept {
 
 // ---- what comes from elsewhere
 
-void model_engine::submit(task& t, why reason) {
+void model_engine::submit(task& t, ready_reason reason) {
     t.arrives_as_ = static_cast<std::uint8_t>(reason);
     const worker* w = impl::hot_self();
     if (handling_event == this || (w && &w->eng == this)) {
-        if (reason == why::root) ++open_roots;
+        if (reason == ready_reason::root) ++open_roots;
         arena& to = *t.arena_;
         to.inbox.push(&t);
-        announce_in(to, to.all(), w && &w->in() == &to ? w->local : 0);
+        announce_in(to, to.all(), w && &w->arena() == &to ? w->local : 0);
         return;
     }
     const std::lock_guard lock(arriving);

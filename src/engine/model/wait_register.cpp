@@ -1,6 +1,6 @@
 #include "engine/model/wait_register.hpp"
 
-#include "engine/core/engine.hpp"
+#include "engine/worker/engine.hpp"
 
 #include <fmt/format.h>
 
@@ -9,7 +9,8 @@
 
 namespace weft::engine {
 
-void wait_register::add(const task& t, why reason, const char* what, const void* which, time_ns since) {
+void wait_register::add(const task& t, ready_reason reason, const char* what, const void* which,
+                        time_ns since) {
     waiting_.insert_or_assign(&t, entry{next_++, since, reason, what, which});
 }
 

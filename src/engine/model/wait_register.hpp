@@ -1,6 +1,6 @@
 #pragma once
 
-#include "policy/policy.hpp"
+#include "policy/seam/policy.hpp"
 
 #include <cstdint>
 #include <map>
@@ -11,7 +11,7 @@ namespace weft::engine {
 /// Which tasks wait, and for what: for the report of a program that goes on no more.
 class wait_register {
 public:
-    void add(const task&, why, const char* what, const void* which, time_ns since);
+    void add(const task&, ready_reason, const char* what, const void* which, time_ns since);
     void remove(const task& t) { waiting_.erase(&t); }
 
     /// A line for each task, in the order in which they came to wait.
@@ -21,7 +21,7 @@ private:
     struct entry {
         std::uint64_t order;
         time_ns since;
-        why reason;
+        ready_reason reason;
         const char* what; ///< null: not told
         const void* which;
     };

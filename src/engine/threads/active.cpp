@@ -15,25 +15,25 @@ void thread_engine::set_active(int count) {
     count = std::clamp(count, 1, worker_count());
     if (!need.resizable || count == active_count.load(std::memory_order_relaxed))
         return; // written under the lock
-    watching(outermost)->resize(count, [&] { scheduler->resized({0, count}); });
+    sleep_protocol_of(outermost)->resize(count, [&] { scheduler->resized({0, count}); });
 }
 
-void thread_engine::stand_by(thread_worker& w) {
+void thread_engine::wait_inactive(thread_worker& w) {
     w.count.asleep.begin(now());
-    watching(w.in())->stand_by(w.local, [&] {
-        if (has_mail(w)) read_mail(w); // what comes to it is found by others: requirements::resizable
-        return is_stopping() || is_called(w) || door.has_bound_for(w.core, &w.in());
+    sleep_protocol_of(w.arena())->wait_inactive(w.local, [&] {
+        if (has_messages(w)) read_messages(w); // what comes to it is found by others: requirements::resizable
+        return is_stopping() || is_called(w) || gate.has_bound_for(w.core, &w.arena());
     });
     w.count.asleep.end(now());
     if (options.pin) pin(w); // a control group that changed has moved it
 }
 
 task* thread_engine::bound_task(const thread_worker& w) {
-    gate& door = w.eng.door;
-    return door.has_bound() ? door.take_bound(w.core, &w.in()) : nullptr;
+    weft::gate& of_engine = w.eng.gate;
+    return of_engine.has_bound() ? of_engine.take_bound(w.core, &w.arena()) : nullptr;
 }
 
-void thread_engine::wake_standing_by(arena& a, rank_range ranks) noexcept {
+void thread_engine::wake_inactive(arena& a, rank_range ranks) noexcept {
     // After it was put there; who stands by looks for it after a fence of its own.
     queue::std_sync::fence(std::memory_order_seq_cst);
     const int active = a.active_count.load(std::memory_order_relaxed);
@@ -41,14 +41,15 @@ void thread_engine::wake_standing_by(arena& a, rank_range ranks) noexcept {
     for (worker_id r = 0; r < active; ++r)
         if (ranks.contains(a.members[rank(r)]->core)) return;
     for (worker_id r = active; r < a.size(); ++r)
-        if (auto& w = static_cast<thread_worker&>(*a.members[rank(r)]); ranks.contains(w.core)) w.bed.wake();
+        if (auto& w = static_cast<thread_worker&>(*a.members[rank(r)]); ranks.contains(w.core))
+            w.parker.wake();
 }
 
 void thread_engine::follow(std::optional<double> quota) {
     // Of all threads together: each may be pinned to a core of its own. A control group moves them all.
     cpu_set_t all;
     CPU_ZERO(&all);
-    for (const auto& w : crew) {
+    for (const auto& w : all_workers) {
         cpu_set_t own;
         if (pthread_getaffinity_np(w->thread, sizeof own, &own) != 0) return; // larger masks than cpu_set_t
         CPU_OR(&all, &all, &own);

@@ -1,6 +1,6 @@
 #include "engine/threads/alarm_clock.hpp"
 
-#include "engine/core/engine.hpp"
+#include "engine/worker/engine.hpp"
 
 #include <weft/error.hpp>
 

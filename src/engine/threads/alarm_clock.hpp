@@ -1,6 +1,6 @@
 #pragma once
 
-#include "engine/core/timer.hpp"
+#include "engine/ports/timers.hpp"
 
 #include <condition_variable>
 #include <cstddef>

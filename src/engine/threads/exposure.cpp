@@ -1,7 +1,7 @@
-#include "engine/core/exposure.hpp"
-#include "engine/core/signal_claim.hpp"
-#include "engine/core/tracing.hpp"
+#include "engine/idle/exposure.hpp"
+#include "engine/process/signal_claim.hpp"
 #include "engine/threads/thread_engine.hpp"
+#include "engine/worker/notes.hpp"
 
 #include <cerrno>
 #include <csignal>
@@ -73,54 +73,54 @@ void thread_engine::on_signal(thread_worker& w) noexcept {
                        std::memory_order_relaxed);
 }
 
-void thread_engine::carry(worker&, letter& l) {
+void thread_engine::deliver(worker&, message& l) {
     auto& to = static_cast<thread_worker&>(*l.receiver);
-    put_in_mail(l);
+    put_in_mailbox(l);
     // A busy one comes by at its next fork, unless its way out of the runtime overwrites this; then later.
     to.hot->limit.store(0, std::memory_order_relaxed);
     queue::std_sync::fence(std::memory_order_seq_cst); // pairs with arm() and the look that follows it
-    to.bed.wake();
+    to.parker.wake();
 }
 
 void thread_engine::answer(worker& w, bool by_signal) noexcept {
     // No hook runs in the signal handler.
-    if (is_marked(w) && w.hot->in_runtime.load(std::memory_order_relaxed)) read_mail(w);
-    hand_out(w);
+    if (is_marked(w) && w.hot->in_runtime.load(std::memory_order_relaxed)) read_messages(w);
+    expose_to_askers(w);
     // A mark by flag stays until there is something to give; who sent a signal is told.
     if (by_signal && !w.askers.empty())
         static_cast<thread_worker&>(w).refusals.fetch_add(
             1, std::memory_order_release); // pairs with ask_and_wait
 }
 
-void thread_engine::hand_out(worker& w) noexcept {
+void thread_engine::expose_to_askers(worker& w) noexcept {
     fiber* of = nullptr;
     while (impl::frame* entry = oldest_hidden(w, of)) {
         const auto id = w.askers.take_one_in(0, rank(worker_count()), rank(w.id));
         if (!id) return;
-        thread_worker& asker = *crew[*id];
-        if (!asker.slot.is_asked(w.id, w.in().number)) continue;
+        thread_worker& asker = *all_workers[*id];
+        if (!asker.slot.is_asked(w.id, w.arena().number)) continue;
         const std::uint32_t number = w.log ? number_of(*entry) : 0;
         exposure handed(w, *of, *entry, asker.id);
         note_offer(w, number, asker);
         // From the exchange on, the entry may be running elsewhere.
-        if (!asker.slot.answer(w.id, entry, w.in().number)) { // it asks no more, or somebody else
+        if (!asker.slot.answer(w.id, entry, w.arena().number)) { // it asks no more, or somebody else
             handed.undo();
             note(w, trace::kind::returned, number);
             continue;
         }
         w.count.exposures.add();
-        asker.bed.wake();
+        asker.parker.wake();
     }
 }
 
-bool thread_engine::take_back(worker& w, impl::frame& f) noexcept {
-    if (!crew[static_cast<std::size_t>(f.thief)]->slot.take_back(&f)) return false;
+bool thread_engine::reclaim(worker& w, impl::frame& f) noexcept {
+    if (!all_workers[static_cast<std::size_t>(f.thief)]->slot.reclaim(&f)) return false;
     w.count.returned.add();
     return true;
 }
 
 void thread_engine::ask(thread_worker& asker, thread_worker& victim) noexcept {
-    asker.slot.ask(victim.id, asker.in().number);
+    asker.slot.ask(victim.id, asker.arena().number);
     victim.askers.insert(rank(asker.id));
     victim.hot->limit.store(
         0, std::memory_order_relaxed); // may be overwritten by the owner: repeated, then signalled

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "engine/core/tally.hpp"
+#include "engine/observe/tally.hpp"
 
 #include <cstdint>
 #include <string>

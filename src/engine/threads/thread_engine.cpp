@@ -1,7 +1,7 @@
 #include "engine/threads/thread_engine.hpp"
 
-#include "engine/core/fault_report.hpp"
-#include "engine/core/switch.hpp"
+#include "engine/process/fault_report.hpp"
+#include "engine/run/switch.hpp"
 #include "engine/threads/report.hpp"
 
 #include <weft/error.hpp>
@@ -44,10 +44,12 @@ thread_engine::thread_engine(std::unique_ptr<policy> p, machine m, const thread_
         std::seed_seq seed{o.seed, static_cast<std::uint64_t>(i)};
         std::uint32_t own = 0;
         seed.generate(&own, &own + 1);
-        crew.push_back(std::make_unique<thread_worker>(static_cast<worker_id>(i), *this, count, own | 1));
-        crew.back()->core = static_cast<int>(i) % on.size();
-        crew.back()->arena_now.store(&outermost, std::memory_order_relaxed); // its thread is still to come
-        outermost.add_member(*crew.back(), on);
+        all_workers.push_back(
+            std::make_unique<thread_worker>(static_cast<worker_id>(i), *this, count, own | 1));
+        all_workers.back()->core = static_cast<int>(i) % on.size();
+        all_workers.back()->arena_now.store(&outermost,
+                                            std::memory_order_relaxed); // its thread is still to come
+        outermost.add_member(*all_workers.back(), on);
     }
     need = scheduler->attach(on, *this);
     check_needs(need, "threads");
@@ -58,7 +60,7 @@ thread_engine::thread_engine(std::unique_ptr<policy> p, machine m, const thread_
     }
     if (misses_from == count_source::declared) listens.emplace();
     record(options.record);
-    for (auto& w : crew) {
+    for (auto& w : all_workers) {
         w->meters = need.own_usage;
         w->counts_misses = need.own_misses;
         if (need.task_bytes > 0)
@@ -69,12 +71,12 @@ thread_engine::thread_engine(std::unique_ptr<policy> p, machine m, const thread_
 
     // What each begins on; here a failure can still be reported.
     try {
-        for (auto& w : crew) {
+        for (auto& w : all_workers) {
             w->free_fibers = fibers.take();
             w->free_fiber_count = 1;
         }
     } catch (const error&) {
-        for (auto& w : crew) give_back_fibers(*w);
+        for (auto& w : all_workers) give_back_fibers(*w);
         throw;
     }
 
@@ -87,7 +89,7 @@ thread_engine::thread_engine(std::unique_ptr<policy> p, machine m, const thread_
     arguments.reserve(count);
     std::size_t started = 0;
     int failure = 0;
-    for (auto& w : crew) {
+    for (auto& w : all_workers) {
         arguments.push_back({this, w.get()});
         failure = pthread_create(
             &w->thread, nullptr,
@@ -116,8 +118,8 @@ thread_engine::thread_engine(std::unique_ptr<policy> p, machine m, const thread_
         incomplete = true;
         all_ready.count_down(static_cast<std::ptrdiff_t>(count - started));
         all_ready.arrive_and_wait();
-        for (std::size_t i = 0; i < started; ++i) pthread_join(crew[i]->thread, nullptr);
-        for (auto& w : crew) give_back_fibers(*w);
+        for (std::size_t i = 0; i < started; ++i) pthread_join(all_workers[i]->thread, nullptr);
+        for (auto& w : all_workers) give_back_fibers(*w);
         throw error(fmt::format("cannot create the thread of a worker ({})", std::strerror(failure)),
                     fmt::format("{} workers, {} created", o.workers, started),
                     "fewer workers (WEFT_WORKERS), or a larger limit of threads or memory for this process");
@@ -131,8 +133,8 @@ thread_engine::~thread_engine() {
     finishes_files.leave();
     follows.reset();
     stop();
-    for (auto& w : crew) pthread_join(w->thread, nullptr);
-    for (auto& w : crew) throw_mail_away(*w);
+    for (auto& w : all_workers) pthread_join(w->thread, nullptr);
+    for (auto& w : all_workers) discard_messages(*w);
     finish_files();
     while (submitting.load(std::memory_order_acquire) > 0)
         queue::std_sync::yield(); // pairs with the end of submit()
@@ -141,7 +143,7 @@ thread_engine::~thread_engine() {
 void thread_engine::stop() noexcept {
     stopping.store(true, std::memory_order_seq_cst);   // before the sleepers are woken, as in announce()
     queue::std_sync::fence(std::memory_order_seq_cst); // pairs with arm(), as in set_active()
-    for (auto& w : crew) w->bed.wake();
+    for (auto& w : all_workers) w->parker.wake();
 }
 
 void thread_engine::end_threads_at_exit() noexcept {
@@ -156,7 +158,7 @@ void thread_engine::end_threads_at_exit() noexcept {
         if (std::chrono::steady_clock::now() > until) return;
         queue::std_sync::yield();
     }
-    for (const auto& w : crew) pthread_join(w->thread, nullptr);
+    for (const auto& w : all_workers) pthread_join(w->thread, nullptr);
     finish_files();
 }
 

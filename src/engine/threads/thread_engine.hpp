@@ -1,12 +1,12 @@
 #pragma once
 
-#include "engine/core/engine.hpp"
-#include "engine/core/process.hpp"
-#include "engine/core/watch.hpp"
+#include "engine/idle/sleep_protocol.hpp"
+#include "engine/process/process.hpp"
 #include "engine/threads/alarm_clock.hpp"
 #include "engine/threads/exposure_handler.hpp"
 #include "engine/threads/follower.hpp"
 #include "engine/threads/thread_worker.hpp"
+#include "engine/worker/engine.hpp"
 
 #include <atomic>
 #include <chrono>
@@ -42,20 +42,20 @@ struct thread_engine final : engine, limited_context {
 
     // engine
     void schedule() override;
-    void announce(worker&, const placed&) override;
+    void announce(worker&, const placement&) override;
     void answer(worker&, bool by_signal) noexcept override;
-    void carry(worker& sender, letter&) override;
-    bool take_back(worker&, impl::frame&) noexcept override;
+    void deliver(worker& sender, message&) override;
+    bool reclaim(worker&, impl::frame&) noexcept override;
     time_ns now() const noexcept override;
-    void submit(task&, why) override;
+    void submit(task&, ready_reason) override;
     void root_begins() override;
     void root_ended(worker&) noexcept override;
     std::string describe_run(const tally& run, bool as_json) const override;
     void set_timer(timer& t) override { alarms.set(t); }
     void cancel_timer(timer& t) noexcept override { alarms.cancel(t); }
-    int worker_count() const noexcept override { return static_cast<int>(crew.size()); }
+    int worker_count() const noexcept override { return static_cast<int>(all_workers.size()); }
     const worker& worker_at(int rank) const noexcept override {
-        return *crew[static_cast<std::size_t>(rank)];
+        return *all_workers[static_cast<std::size_t>(rank)];
     }
     int home_of(const void* data, std::size_t bytes) const override;
     void user_code_ends(worker&) noexcept override;
@@ -64,14 +64,16 @@ struct thread_engine final : engine, limited_context {
     bool of_this_process() const noexcept override { return member.of_this_process(); }
     void end_threads_at_exit() noexcept override;
 
-    static arena_watch<thread_worker> watching(arena& a) noexcept { return arena_watch<thread_worker>(a); }
+    static arena_sleep_protocol<thread_worker> sleep_protocol_of(arena& a) noexcept {
+        return arena_sleep_protocol<thread_worker>(a);
+    }
     void wake_in(arena&, workers) override;
-    void summon(arena&, const std::vector<int>& by_cell) override;
-    void announce_in(arena& a, workers who) override { watching(a)->announce(who, 0); }
-    void wake_standing_by(arena&, rank_range) noexcept override;
-    void leave_watch(worker& w) noexcept override { watching(w.in())->leave(w.local); }
+    void wake_for_team(arena&, const std::vector<int>& by_cell) override;
+    void announce_in(arena& a, workers who) override { sleep_protocol_of(a)->announce(who, 0); }
+    void wake_inactive(arena&, rank_range) noexcept override;
+    void leave_sleep_protocol(worker& w) noexcept override { sleep_protocol_of(w.arena())->leave(w.local); }
     void await_team(worker&) override;
-    void call(worker& w) noexcept override { static_cast<thread_worker&>(w).bed.wake(); }
+    void call(worker& w) noexcept override { static_cast<thread_worker&>(w).parker.wake(); }
     std::uint32_t draw(worker&, std::uint32_t below) override;
 
     // policy_context, for the outermost arena
@@ -79,8 +81,10 @@ struct thread_engine final : engine, limited_context {
     workers active() const override {
         return {0, active_count.load(std::memory_order_relaxed)}; // a snapshot in any case
     }
-    int core_of(worker_id w) const override { return crew[static_cast<std::size_t>(w)]->core; }
-    std::uint32_t random(worker_id w, std::uint32_t below) override { return draw(*crew[rank(w)], below); }
+    int core_of(worker_id w) const override { return all_workers[static_cast<std::size_t>(w)]->core; }
+    std::uint32_t random(worker_id w, std::uint32_t below) override {
+        return draw(*all_workers[rank(w)], below);
+    }
     void wake(workers who) override { wake_in(outermost, who); }
     void post(worker_id from, worker_id to, int kind, task* t) override { outermost.post(from, to, kind, t); }
 
@@ -88,12 +92,12 @@ struct thread_engine final : engine, limited_context {
     void ask(thread_worker& asker, thread_worker& victim) noexcept;
     void signal(thread_worker& victim) noexcept;
     void on_signal(thread_worker&) noexcept;
-    void hand_out(worker&) noexcept;
+    void expose_to_askers(worker&) noexcept;
 
     // search.cpp
     task* find_work(thread_worker&);
     /// `owed`: by `w`, before its last look. If that changes, there is something to look at.
-    task* ask_and_wait(thread_worker& w, thread_worker& victim, std::uint64_t owed);
+    task* ask_and_wait(thread_worker& w, thread_worker& victim, std::uint64_t pending_wakes);
     task* park(thread_worker&);
     task* receive(thread_worker&, impl::frame*);
     void collect(thread_worker&); ///< what came from outside and by mail
@@ -109,9 +113,9 @@ struct thread_engine final : engine, limited_context {
     /// workers may still be busy with what they have.
     void set_active(int count);
     static bool is_active(const thread_worker& w) noexcept {
-        return w.local < w.in().active_count.load(std::memory_order_relaxed); // as in watch
+        return w.local < w.arena().active_count.load(std::memory_order_relaxed); // as in watch
     }
-    void stand_by(thread_worker&);
+    void wait_inactive(thread_worker&);
     /// What only workers of its rank may run: it comes for that even when it is not active.
     static task* bound_task(const thread_worker&);
     /// As many active workers as there are cores, by the threads' affinity masks and the quota.
@@ -131,7 +135,7 @@ struct thread_engine final : engine, limited_context {
     const thread_engine_options options;
     std::optional<listener> listens; ///< if misses are taken from what is declared
     alarm_clock alarms{*this};
-    std::vector<std::unique_ptr<thread_worker>> crew;
+    std::vector<std::unique_ptr<thread_worker>> all_workers;
     // Of the outermost arena.
     queue::worker_set<>&searching = outermost.searching, &parked = outermost.parked;
     std::atomic<int>& active_count =

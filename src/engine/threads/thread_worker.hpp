@@ -1,9 +1,9 @@
 #pragma once
 
-#include "engine/core/worker.hpp"
-#include "engine/threads/ask_slot.hpp"
+#include "engine/idle/ask_slot.hpp"
 #include "engine/threads/miss_counter.hpp"
-#include "engine/threads/sleeper.hpp"
+#include "engine/threads/parker.hpp"
+#include "engine/worker/worker.hpp"
 
 #include <atomic>
 #include <cstdint>
@@ -29,7 +29,7 @@ struct thread_worker : worker {
     task_counts counted_before{};          ///< at the beginning of the stretch of user code
 
     ask_slot<> slot; ///< see ask_slot
-    sleeper bed;
+    futex_parker parker;
     /// True while it runs a task, false while it looks for one. Written by the worker; seq_cst: the pair with
     /// the set of askers, README "standing asks".
     std::atomic<bool> working{true};
@@ -39,7 +39,7 @@ struct thread_worker : worker {
     /// Range of workers (first, last as 32 bits each) for whom something was announced that was left to this
     /// one, or for which it was woken: if it gets busy, it wakes another of them. Merged by announcers, taken
     /// by the worker.
-    std::atomic<std::uint64_t> owed{0};
+    std::atomic<std::uint64_t> pending_wakes{0};
     /// A signal is on its way: at most one, since they queue. Set by who sends it, cleared by the handler.
     std::atomic<bool> signal_out{false};
 };

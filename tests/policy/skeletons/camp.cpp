@@ -1,4 +1,4 @@
-#include "policy/policy.hpp"
+#include "policy/seam/policy.hpp"
 
 #include "queue/cell.hpp"
 #include "queue/locked_list.hpp"
@@ -39,16 +39,17 @@ public:
         return {.own_usage = true, .preempts = true, .exchanges = true, .tick = 10'000'000};
     }
 
-    placed ready(worker_id w, task& t, why reason) override {
+    placement ready(worker_id w, task& t, ready_reason reason) override {
         application& a = app(t.root());
-        if (reason != why::preempted && reason != why::yielded && reason != why::continuation)
+        if (reason != ready_reason::preempted && reason != ready_reason::yielded &&
+            reason != ready_reason::continuation)
             a.runnable.add(1);
         if (t.hint().speedup > 0) a.speedup.store_relaxed(static_cast<float>(t.hint().speedup));
         queues_[static_cast<std::size_t>(a.now_in.load_relaxed())].push_back(&t);
         return {w, context_->active()};
     }
 
-    pick next(worker_id w, bool) override {
+    decision next(worker_id w, bool) override {
         const bool fast = is_fast(w);
         for (int i = 0; i < utilities; ++i) { // a slow core begins with those that gain least
             const int u = fast ? i : utilities - 1 - i;
@@ -61,9 +62,9 @@ public:
         return {};
     }
 
-    order spawn(worker_id, task&, task&) override { return order::parent_first; }
+    spawn_order spawn(worker_id, task&, task&) override { return spawn_order::parent_first; }
 
-    void blocked(worker_id, task& t, why) override { one_less(t); }
+    void blocked(worker_id, task& t, ready_reason) override { one_less(t); }
     void finished(worker_id, task& t, const usage&) override { one_less(t); }
 
     void tick(time_ns now) override {

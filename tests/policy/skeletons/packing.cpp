@@ -1,4 +1,4 @@
-#include "policy/policy.hpp"
+#include "policy/seam/policy.hpp"
 
 #include "queue/locked_list.hpp"
 
@@ -27,24 +27,24 @@ public:
     }
 
     /// A thread returns to its home pool, whoever ran it.
-    placed ready(worker_id w, task& t, why reason) override {
+    placement ready(worker_id w, task& t, ready_reason reason) override {
         int& home = t.data<bytes>().home_plus_1;
-        if (home == 0) home = (reason == why::spawned ? t.index() % total_ : w) + 1;
+        if (home == 0) home = (reason == ready_reason::spawned ? t.index() % total_ : w) + 1;
         pools_[static_cast<std::size_t>(home - 1)].push_back(&t);
         const bool shared = home - 1 >= private_pools();
         const worker_id owner = (home - 1) % context_->active().size();
         return {home - 1, shared ? context_->active() : workers{owner, owner + 1}};
     }
 
-    pick next(worker_id w, bool) override {
+    decision next(worker_id w, bool) override {
         turn& mine = turns_[static_cast<std::size_t>(w)];
         mine.shared_first = !mine.shared_first;
-        const pick first = mine.shared_first ? from_shared(mine) : from_private(w, mine);
+        const decision first = mine.shared_first ? from_shared(mine) : from_private(w, mine);
         if (first.t != nullptr) return first;
         return mine.shared_first ? from_private(w, mine) : from_shared(mine);
     }
 
-    order spawn(worker_id, task&, task&) override { return order::parent_first; }
+    spawn_order spawn(worker_id, task&, task&) override { return spawn_order::parent_first; }
 
     // Pools change hands with the number of active workers: all look again. Who is to be suspended gives its
     // thread back.
@@ -64,7 +64,7 @@ private:
         return active * (total_ / active);
     }
 
-    pick from_private(worker_id w, turn& mine) {
+    decision from_private(worker_id w, turn& mine) {
         const int active = context_->active().size();
         const int count = total_ / active;
         if (w >= active) return {};
@@ -78,7 +78,7 @@ private:
         return {};
     }
 
-    pick from_shared(turn& mine) {
+    decision from_shared(turn& mine) {
         const int first = private_pools();
         const int count = total_ - first;
         for (int i = 0; i < count; ++i) {

@@ -1,4 +1,4 @@
-#include "policy/places.hpp"
+#include "policy/parts/places.hpp"
 
 #include <memory>
 
@@ -19,10 +19,10 @@ public:
         return {.lazy = true, .exchanges = true, .snapshots = true};
     }
 
-    placed ready(worker_id w, task& t, why reason) override { return places_.put(w, t, reason); }
+    placement ready(worker_id w, task& t, ready_reason reason) override { return places_.put(w, t, reason); }
 
-    pick next(worker_id w, bool last_look) override {
-        if (const pick own = places_.own(w, last_look); own.t != nullptr) return own;
+    decision next(worker_id w, bool last_look) override {
+        if (const decision own = places_.own(w, last_look); own.t != nullptr) return own;
         const worker_id victim = places_.random_victim(w);
         if (victim < 0) return {};
         if (!last_look) {
@@ -31,7 +31,7 @@ public:
         }
         // The last look comes when all asks have come back empty, so "cannot steal" has been tried with
         // hidden frames as well.
-        if (const pick found = places_.look_everywhere(w, victim); found.t != nullptr) return found;
+        if (const decision found = places_.look_everywhere(w, victim); found.t != nullptr) return found;
         if (const worker_id slower = slower_and_busy(w, victim); slower >= 0) context_->exchange(w, slower);
         return {};
     }

@@ -1,4 +1,4 @@
-#include "policy/places.hpp"
+#include "policy/parts/places.hpp"
 
 #include "queue/cell.hpp"
 #include "queue/spin_lock.hpp"
@@ -36,7 +36,7 @@ public:
         return {.task_bytes = sizeof(bytes), .own_usage = true, .molds = true};
     }
 
-    placed ready(worker_id w, task& t, why reason) override {
+    placement ready(worker_id w, task& t, ready_reason reason) override {
         if (t.data<bytes>().is_share) { // one that blocked goes on where it was
             assembly_[static_cast<std::size_t>(w)].push_front(&t);
             return {w, {w, w + 1}};
@@ -44,21 +44,21 @@ public:
         return places_.put(w, t, reason);
     }
 
-    pick next(worker_id w,
-              bool last_look) override { // each failed steal is followed by a look at the assembly queue
+    decision next(worker_id w,
+                  bool last_look) override { // each failed steal is followed by a look at the assembly queue
         if (task* const share = assembly_[static_cast<std::size_t>(w)].try_pop_front()) return {share, w};
-        pick found = places_.own(w, last_look);
+        decision found = places_.own(w, last_look);
         if (found.t == nullptr) {
             const worker_id victim = places_.random_victim(w);
             if (victim < 0) return {};
-            found = last_look ? places_.look_everywhere(w, victim) : pick{places_.look(victim).t, victim};
+            found = last_look ? places_.look_everywhere(w, victim) : decision{places_.look(victim).t, victim};
         }
         if (found.t == nullptr || !found.t->fresh() || found.t->width() == 1) return found;
         assemble(w, *found.t);
         return {assembly_[static_cast<std::size_t>(w)].try_pop_front(), w};
     }
 
-    order spawn(worker_id, task&, task&) override { return order::parent_first; }
+    spawn_order spawn(worker_id, task&, task&) override { return spawn_order::parent_first; }
 
     void started(worker_id, task& t) override {
         int known = running_criticality_.load_relaxed();

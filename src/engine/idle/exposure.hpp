@@ -1,0 +1,67 @@
+#pragma once
+
+#include "engine/run/completion.hpp"
+#include "engine/worker/engine.hpp"
+
+#include <cstring>
+
+namespace weft::engine {
+
+/// The oldest entry of the running chain that nobody was offered, or null. `of` is the fiber it belongs to.
+inline impl::frame* oldest_hidden(const worker& w, fiber*& of) noexcept {
+    of = w.oldest;
+    if (!of) return nullptr;
+    // In a reported task a fork is linked for two instructions, until it has looked at the zone.
+    if (impl::frame* f = of->split->next) return of == w.current && !of->running->silent_ ? nullptr : f;
+    // Until the child has moved its closure, the parent's frame must stay.
+    return of == w.current || !of->above->child_has_started ? nullptr : &of->above->parent_continuation;
+}
+
+/// The handing out of one entry to one worker: all that the thief will read is written, and the owner's view
+/// changed, before the entry is in the thief's reach. undo() if it does not take it. The thief has read what
+/// this owner gave it before.
+class exposure {
+public:
+    exposure(worker& owner, fiber& of, impl::frame& entry, worker_id thief) noexcept
+        : owner_(owner)
+        , of_(of)
+        , entry_(entry)
+        , oldest_before_(owner.oldest)
+        , split_before_(of.split) {
+        entry.thief = thief;
+        if (entry.run) {
+            entry.of = of.running;
+            if (const std::size_t bytes = owner.eng.need.task_bytes) {
+                std::byte* const copy = owner.given.get() + static_cast<std::size_t>(thief) * bytes;
+                entry.bytes = std::memcpy(copy, of.running + 1, bytes);
+            }
+            begin_completion(entry);
+            of.split = &entry;
+        } else {
+            counted_ = static_cast<continuation&>(entry).in;
+            counted_->open_.fetch_add(1, std::memory_order_relaxed); // the child above counts from now on
+            if (owner.arena().is_team()) [[unlikely]]
+                owner.arena().begin();
+            owner.oldest = of.above;
+        }
+    }
+    void undo() noexcept {
+        of_.split = split_before_;
+        owner_.oldest = oldest_before_;
+        if (!counted_) return;
+        counted_->open_.fetch_sub(1, std::memory_order_relaxed); // the owner's own 1 keeps it above 0 (G1)
+        if (owner_.arena().is_team()) [[unlikely]]
+            owner_.arena().unbegin();
+        static_cast<continuation&>(entry_).thief = continuation::unexposed;
+    }
+
+private:
+    worker& owner_;
+    fiber& of_;
+    impl::frame& entry_;
+    fiber* const oldest_before_;
+    impl::frame* const split_before_;
+    group* counted_ = nullptr;
+};
+
+} // namespace weft::engine

@@ -1,0 +1,82 @@
+#include "engine/process/process.hpp"
+
+#include "engine/process/fault_report.hpp"
+
+#include <fmt/format.h>
+
+#include <set>
+#include <utility>
+
+#include <pthread.h>
+#include <unistd.h>
+
+namespace weft::engine {
+
+namespace {
+
+// All of it without a destructor: threads may run until the very end of the process.
+constinit std::mutex making, reading, lock; // in the order in which they are taken
+constinit int members = 0;                  // guarded by lock
+constinit std::atomic<unsigned> forks{0};
+
+void before_fork() {
+    making.lock();
+    reading.lock();
+    lock.lock();
+}
+
+void after_fork_in_parent() {
+    lock.unlock();
+    reading.unlock();
+    making.unlock();
+}
+
+void after_fork_in_child() {
+    // One thread, the one that called fork(), and no engine.
+    forks.fetch_add(1, std::memory_order_relaxed);
+    members = 0;
+    give_back_fault_report();
+    after_fork_in_parent();
+}
+
+/// When the library is loaded, so that no thread can be found in the middle of it; dlclose() undoes it.
+[[maybe_unused]] const int registered =
+    pthread_atfork(before_fork, after_fork_in_parent, after_fork_in_child);
+
+} // namespace
+
+std::mutex& process_lock() noexcept { return lock; }
+std::mutex& default_lock() noexcept { return making; }
+std::mutex& machine_lock() noexcept { return reading; }
+
+// relaxed: changed only in a child that has no other thread yet
+unsigned forks_so_far() noexcept { return forks.load(std::memory_order_relaxed); }
+
+std::string file_of_its_own(std::string file) {
+    static std::set<std::string> taken;
+    if (file.empty() || file == "-") return file;
+    if (const auto at = file.find("%p"); at != std::string::npos)
+        file.replace(at, 2, std::to_string(getpid()));
+    const std::size_t dot = file.rfind('.');
+    const bool has_suffix = dot != std::string::npos && file.find('/', dot) == std::string::npos && dot > 0;
+    std::string name = file;
+    for (int n = 2; !taken.insert(name).second; ++n) {
+        name = file;
+        name.insert(has_suffix ? dot : file.size(), fmt::format(".{}", n));
+    }
+    return name;
+}
+
+membership::membership() : born_in_(forks_so_far()) {
+    const std::lock_guard guard(lock);
+    if (members++ > 0) return;
+    install_fault_report();
+}
+
+membership::~membership() {
+    const std::lock_guard guard(lock);
+    if (--members > 0) return;
+    give_back_fault_report();
+}
+
+} // namespace weft::engine

@@ -1,0 +1,223 @@
+#include "engine/run/cancellation.hpp"
+#include "engine/run/default_engine.hpp"
+#include "engine/run/group_count.hpp"
+#include "engine/run/spawn.hpp"
+#include "engine/run/switch.hpp"
+#include "engine/run/thread_waiter.hpp"
+#include "engine/worker/notes.hpp"
+
+#include <weft/error.hpp>
+#include <weft/impl/entry.hpp>
+
+#include <cstdio>
+#include <cstring>
+#include <exception>
+#include <utility>
+
+/// Groups: children, waits, ends.
+namespace weft::engine {
+
+namespace {
+
+void sleep_in_group(worker& at, void* in, void* waiter) {
+    auto& g = *static_cast<group*>(in);
+    if (leave_to_children(g, reinterpret_cast<impl::waiter_word>(waiter)))
+        at.resume_first = static_cast<task*>(waiter);
+}
+
+/// Under requeue nobody goes on without the policy.
+void sleep_in_group_requeued(worker& at, void* in, void* waiter) {
+    auto& g = *static_cast<group*>(in);
+    if (leave_to_children(g, reinterpret_cast<impl::waiter_word>(waiter)))
+        offer(at, *static_cast<task*>(waiter), ready_reason::joined);
+}
+
+/// The caller is to wait, and is the first. Throws if it is not.
+void claim_wait(group& g) {
+    if (g.flags_.fetch_or(group::flag_waiting, std::memory_order_relaxed) & group::flag_waiting)
+        throw error("a task group can be waited for by one task at a time", "a second concurrent wait()",
+                    "one wait() after the other");
+}
+
+/// Children are open, or somebody waits (who took back the group's own 1, so that open_ alone does not tell).
+bool is_open(const group& g) noexcept {
+    return has_open_children(g) || (g.flags_.load(std::memory_order_relaxed) &
+                                    group::flag_waiting); // set before a waiter's decrement
+}
+
+void wait_as_thread(group& g) {
+    if (!is_open(g)) return;
+    claim_wait(g);
+    thread_waiter self;
+    if (!leave_to_children(g, self.word())) self.wait();
+    reopen(g);
+    g.flags_.fetch_and(~group::flag_waiting, std::memory_order_relaxed);
+}
+
+void wait_as_worker(group& g) {
+    worker& w = enter_runtime();
+    task& me = *w.current->running;
+    charge(w, operation::wait);
+    note(w, trace::kind::wait, me.number_, reinterpret_cast<std::uint64_t>(&g));
+    after_wait then = after_wait::stay;
+    if (g.flags_.load(std::memory_order_relaxed) & group::flag_begun)
+        then = w.arena().scheduler->group_wait(w.local, me, g);
+    if (is_open(g)) {
+        try {
+            claim_wait(g);
+        } catch (...) {
+            leave_runtime();
+            throw;
+        }
+        g.waiter_home_ = &w.eng;
+        if (me.silent_) expose_all(w);
+        if (w.slow) [[unlikely]]
+            w.eng.waits_for(w, "the children of its group", &g);
+        // Whom it waits for in a future, a graph or another runtime is no child of its own.
+        suspend(w, g.apart_ ? ready_reason::unblocked : ready_reason::joined,
+                then == after_wait::requeue ? sleep_in_group_requeued : sleep_in_group, &g, &me);
+        reopen(g);
+        g.flags_.fetch_and(~group::flag_waiting, std::memory_order_relaxed);
+    } else if (then == after_wait::requeue) {
+        suspend(
+            w, ready_reason::moved,
+            [](worker& at, void* t, void*) { offer(at, *static_cast<task*>(t), ready_reason::moved); }, &me,
+            nullptr);
+    }
+    end_reported_group(*impl::hot_self(), g);
+    note(*impl::hot_self(), trace::kind::waited, me.number_, reinterpret_cast<std::uint64_t>(&g));
+    leave_runtime();
+}
+
+} // namespace
+
+void wait_until_done(group& g) {
+    if (g.flags_.load(std::memory_order_relaxed) & group::flag_traced) [[unlikely]] {
+        g.flags_.fetch_and(~group::flag_traced, std::memory_order_relaxed);
+        if (worker* const w = impl::hot_self(); w && g.is_settled()) { // it comes here for the trace alone
+            const auto me = w->current->running->number_;
+            note_in_passing(*w, trace::kind::wait, me, reinterpret_cast<std::uint64_t>(&g));
+            return note_in_passing(*w, trace::kind::waited, me, reinterpret_cast<std::uint64_t>(&g));
+        }
+    }
+    if (impl::hot_self()) {
+        wait_as_worker(g);
+    } else {
+        wait_as_thread(g);
+    }
+}
+
+} // namespace weft::engine
+
+namespace weft::impl {
+
+using engine::enter_runtime;
+using engine::leave_runtime;
+
+group* group_of_task() noexcept {
+    const worker* w = hot_self();
+    return w ? w->current->running->scope_ : nullptr;
+}
+
+void cancel(group& g) noexcept {
+    if (!(g.flags_.fetch_or(group::flag_cancelled, std::memory_order_relaxed) & group::flag_cancelled))
+        engine::cancelled_groups.fetch_add(1, std::memory_order_relaxed);
+}
+
+bool is_cancelled(const group* g) noexcept { return engine::is_cancelled(g); }
+
+bool run_silently(group& g, const hints& h, void (*body)(void*), void* source) {
+    worker* w = hot_self();
+    if (!w) return false;
+    const task& me = *w->current->running;
+    if (!me.silent_) return false;
+    fiber& child = engine::take_fiber(*w);
+    engine::charge(enter_runtime(), engine::operation::spawn);
+    task& as = child.own.record;
+    as.parent_ = me.parent_;
+    as.scope_ = &g;
+    as.claim_ = me.claim_;
+    as.level_ = me.level_;
+    as.root_ = me.root_;
+    as.silent_ = true;
+    as.state_ = task_state::running;
+    if (w->log) [[unlikely]] {
+        as.hint_ = h;
+        if (!(g.flags_.fetch_or(group::flag_traced, std::memory_order_relaxed) & group::flag_traced))
+            engine::note_group(*w, g);
+        engine::note_spawn(*w->log, as, trace::origin::child, reinterpret_cast<std::uint64_t>(&g));
+        engine::note_what(*w, trace::kind::begin, as, trace::start::below);
+    }
+    if (const std::size_t bytes = w->eng.need.task_bytes) std::memcpy(child.own.bytes, &me + 1, bytes);
+    std::exception_ptr refused;
+    engine::run_below(*w, g, child, as, body, source, refused);
+    leave_runtime();
+    if (refused) [[unlikely]]
+        std::rethrow_exception(std::move(refused));
+    return true;
+}
+
+void child_started() noexcept {
+    hot_self()->current->child_has_started = true;
+    leave_runtime();
+}
+
+child_record begin_child(std::size_t bytes, std::size_t align) {
+    worker* w = hot_self();
+    task& t = engine::make_task(w, w ? w->eng : engine::default_engine(), bytes, align);
+    return {&t, t.closure_};
+}
+
+void give_up_child(child_record c) noexcept { engine::free_task(hot_self(), *c.record); }
+
+void commit_child(group& g, child_record s, const hints& h, void (*run)(void*),
+                  void (*drop)(void*) noexcept) {
+    task& t = *s.record;
+    t.call_ = run;
+    t.drop_ = drop;
+    if (!hot_self()) {
+        engine::adopt(t, nullptr, &g, h);
+        g.open_.fetch_add(1, std::memory_order_relaxed); // the spawner's own 1 keeps it above 0 (G1)
+        return engine::submit_root(engine::default_engine(), t);
+    }
+    worker& w = enter_runtime();
+    if (g.apart_) {
+        engine::adopt(t, nullptr, &g, h);
+        g.open_.fetch_add(1, std::memory_order_relaxed); // as above
+        if (w.arena().is_team()) w.arena().begin();
+        engine::submit_root(w.eng, t);
+        return leave_runtime();
+    }
+    task& me = *w.current->running;
+    engine::begin_group(w, g, me);
+    engine::adopt(t, &me, &g, h);
+    const spawn_order how = w.arena().scheduler->spawn(w.local, me, t);
+    try {
+        engine::carry_out(w, g, t, how);
+    } catch (...) {
+        leave_runtime();
+        throw;
+    }
+    leave_runtime();
+}
+
+void wait_group(group& g) {
+    engine::wait_until_done(g);
+    if (g.flags_.load(std::memory_order_relaxed) == 0) [[likely]]
+        return;
+    engine::take_flags(g);
+    if (g.error_) std::rethrow_exception(std::exchange(g.error_, nullptr));
+}
+
+void end_group(group& g) noexcept {
+    engine::wait_until_done(g);
+    engine::take_flags(g);
+    if (!g.error_) return;
+    if (std::uncaught_exceptions() > 0) return count_suppressed();
+    std::fputs("weft: a task group was destroyed with an exception that no wait() took\n", stderr);
+    try {
+        std::rethrow_exception(std::exchange(g.error_, nullptr)); // so that the terminate handler can name it
+    } catch (...) { std::terminate(); }
+}
+
+} // namespace weft::impl

@@ -1,0 +1,114 @@
+#include "engine/run/spawn.hpp"
+
+#include "engine/run/switch.hpp"
+#include "engine/worker/notes.hpp"
+
+#include <weft/error.hpp>
+
+#include <cstring>
+#include <exception>
+
+namespace weft::engine {
+
+void begin_group(worker& w, group& g, task& owner) {
+    if (g.flags_.load(std::memory_order_acquire) & group::flag_shown)
+        return; // pairs with the release at the end
+    if (g.flags_.fetch_or(group::flag_begun, std::memory_order_relaxed) & group::flag_begun) {
+        // Two tasks add the first children of a group at the same time: the other one is telling the policy.
+        while (!(g.flags_.load(std::memory_order_acquire) & group::flag_shown)) queue::std_sync::yield();
+        return;
+    }
+    g.owner_ = &owner;
+    g.id_ = owner.id_ + g.spawned_.load(std::memory_order_relaxed);
+    note_group(w, g);
+    if (const std::size_t bytes = w.eng.need.group_bytes) {
+        std::size_t block = bytes;
+        g.data_ = w.blocks.take(block);
+        std::memset(g.data_, 0, bytes);
+    }
+    w.arena().scheduler->group_begin(w.local, owner, g);
+    g.flags_.fetch_or(group::flag_shown, std::memory_order_release); // pairs with the loads above
+}
+
+void end_reported_group(worker& w, group& g) noexcept {
+    if (!(g.flags_.load(std::memory_order_relaxed) & group::flag_begun)) return;
+    g.flags_.fetch_and(~(group::flag_begun | group::flag_shown), std::memory_order_relaxed);
+    w.arena().scheduler->group_end(w.local, *g.owner_, g);
+    if (g.data_) {
+        w.blocks.give(g.data_, (w.eng.need.group_bytes + block_cache::unit - 1) / block_cache::unit *
+                                   block_cache::unit);
+        g.data_ = nullptr;
+    }
+}
+
+namespace {
+
+/// Puts the parent's fiber aside and runs the child on a fresh one, at once; the parent is offered from
+/// there.
+void run_child_first(worker& w, task& parent, task& child, fiber& on) noexcept {
+    fiber& self = *w.current;
+    parent.fiber_ = &self;
+    parent.arena_ = &w.arena();
+    parent.state_ = task_state::suspended;
+    note_what(w, trace::kind::suspend, parent, ready_reason::continuation);
+    on.reset_chain();
+    on.has_child = false;
+    on.first = &child;
+    switch_to(
+        w, on,
+        {[](worker& at, void* p, void*) { offer(at, *static_cast<task*>(p), ready_reason::continuation); },
+         &parent, nullptr});
+    parent.state_ = task_state::running;
+}
+
+void count_child(const worker& w, group& g) noexcept {
+    g.open_.fetch_add(1, std::memory_order_relaxed); // the spawner's own 1 keeps it above 0 (G1)
+    if (w.arena().is_team()) [[unlikely]]
+        w.arena().begin();
+}
+
+void run_record(void* record) {
+    task& t = *static_cast<task*>(record);
+    impl::child_started();
+    t.call_(t.closure_);
+}
+
+} // namespace
+
+/// The current task spawns `t`, which adopt() has made its child, as `how` says.
+void carry_out(worker& w, group& g, task& t, spawn_order how) {
+    task& parent = *w.current->running;
+    charge(w, operation::spawn);
+    note_spawn(w, t, trace::origin::child, &g);
+    if (how == spawn_order::child_first || how == spawn_order::lazy) {
+        fiber* on = nullptr;
+        try {
+            on = &take_fiber(w);
+        } catch (const error&) {
+            if (!w.eng.need.demotable) {
+                if (t.drop_) t.drop_(t.closure_);
+                free_task(&w, t);
+                throw;
+            }
+            how = spawn_order::call;
+        }
+        if (how == spawn_order::child_first) {
+            count_child(w, g);
+            return run_child_first(w, parent, t, *on);
+        }
+        if (how == spawn_order::lazy) {
+            t.silent_ = true;
+            w.count.tasks.add();
+            w.arena().scheduler->started(w.local, t);
+            t.state_ = task_state::running;
+            note_what(w, trace::kind::begin, t, trace::start::below);
+            std::exception_ptr never; // its closure is in place
+            return run_below(w, g, *on, t, run_record, &t, never);
+        }
+    }
+    count_child(w, g);
+    if (how == spawn_order::parent_first) return offer(w, t, ready_reason::spawned);
+    call(w, t, false);
+}
+
+} // namespace weft::engine

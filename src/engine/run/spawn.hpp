@@ -1,0 +1,45 @@
+#pragma once
+
+#include "engine/run/switch.hpp"
+#include "engine/worker/engine.hpp"
+
+#include <exception>
+
+/// Spawns of the reported zone, and the silent run of a child.
+namespace weft::engine {
+
+/// Tells the policy of a group at its first spawn, and of its end.
+void begin_group(worker&, group&, task& owner);
+void end_reported_group(worker&, group&) noexcept;
+
+/// The current task spawns `t`, which adopt() has made its child, as `how` says. Throws weft::error, having
+/// dropped `t`, when there is no stack for it.
+void carry_out(worker&, group&, task& t, spawn_order how);
+
+/// Returns when nothing of the group is open; exceptions stay in it.
+void wait_until_done(group&);
+
+/// Silent zone, or a spawn that the policy wants silent: the child runs at once on a stack of its own, and
+/// the parent's fiber stays below it as an entry that can be exposed. Returns when the parent goes on,
+/// wherever that is.
+[[gnu::always_inline]] inline void run_below(worker& w, group& g, fiber& child, task& as, void (*body)(void*),
+                                             void* source, std::exception_ptr& refused) noexcept {
+    fiber& self = *w.current;
+    child.child_refused = &refused;
+    self.above = &child;
+    continuation& k = child.parent_continuation;
+    k.run = nullptr;
+    k.read.store(false, std::memory_order_relaxed); // published with the entry
+    k.thief = continuation::unexposed;
+    k.parent = &self;
+    k.in = &g;
+    child.reset_chain();
+    child.running = &as;
+    child.has_child = true;
+    child.child_has_started = false;
+    child.child_body = body;
+    child.child_source = source;
+    switch_to(w, child, {});
+}
+
+} // namespace weft::engine

@@ -1,0 +1,184 @@
+#include "engine/run/switch.hpp"
+
+#include "engine/run/cancellation.hpp"
+#include "engine/worker/notes.hpp"
+
+#include <cstddef>
+#include <cstdio>
+#include <cstdlib>
+#include <new>
+#include <utility>
+
+namespace weft::impl {
+extern "C" {
+thread_local constinit hot_words weft_hot{};
+}
+
+#ifndef WEFT_TLS_BY_OFFSET
+[[gnu::noinline]] bool at_limit(const void* f) noexcept {
+    return reinterpret_cast<std::uintptr_t>(f) >= weft_hot.limit.load(std::memory_order_relaxed);
+}
+[[gnu::noinline]] frame* hot_head() noexcept { return weft_hot.head; }
+[[gnu::noinline]] void set_hot_head(frame* head) noexcept { weft_hot.head = head; }
+[[gnu::noinline]] worker* hot_self() noexcept { return weft_hot.self; }
+#endif
+
+static_assert(offsetof(hot_words, limit) == 0 && offsetof(hot_words, head) == 8 &&
+              offsetof(hot_words, self) == 16);
+
+} // namespace weft::impl
+
+namespace weft::engine {
+
+engine::engine(std::unique_ptr<policy> p, machine m, int workers, std::size_t stack_bytes,
+               std::size_t keep_fibers, resource_table resources, policy_factory another)
+    : scheduler(std::move(p))
+    , another_policy(std::move(another))
+    , on(std::move(m))
+    , outermost(*this, 0, static_cast<std::size_t>(workers))
+    , gate(std::move(resources), on)
+    , fibers(stack_bytes, keep_fibers, fiber_entry) {
+    outermost.scheduler = scheduler.get();
+}
+
+std::string_view name_of(count_source s) noexcept {
+    switch (s) {
+    case count_source::nobody: return "";
+    case count_source::model: return "model";
+    case count_source::counters: return "counters";
+    case count_source::declared: return "declared";
+    case count_source::unknown: return "unknown";
+    }
+    return "";
+}
+
+void engine::user_code_ends(worker& w) noexcept {
+    if (w.meters) w.current->running->self_ns_ += now() - w.stretch_began;
+}
+void engine::user_code_begins(worker& w) noexcept {
+    if (w.meters) w.stretch_began = now();
+}
+
+namespace {
+
+fiber& take_fiber_or_die(worker& w) noexcept {
+    try {
+        return take_fiber(w);
+    } catch (const std::exception& e) {
+        std::fprintf(stderr, "weft: a waiting task cannot be suspended: %s\n", e.what());
+        std::abort();
+    }
+}
+
+/// Inlined into the fiber's base, so that it leaves and arrives at the same depth of calls.
+[[gnu::always_inline]] inline void run_child(fiber& self) {
+    group& in = *self.parent_continuation.in;
+    std::exception_ptr error;
+    if (!is_cancelled(self.running->scope_)) [[likely]] {
+        try {
+            self.child_body(self.child_source);
+        } catch (...) { error = std::current_exception(); }
+    } else if (task* t = self.running; t != &self.own.record && t->drop_) {
+        t->drop_(t->closure_);
+    }
+    worker& w = enter_runtime();
+    if (error) [[unlikely]] {
+        if (self.child_has_started)
+            fail(&w, in, std::move(error));
+        else
+            *self.child_refused = std::move(error);
+    }
+    self.has_child = false;
+    note_what(w, trace::kind::end, *self.running,
+              self.child_has_started ? trace::outcome::done : trace::outcome::cancelled);
+    if (self.running != &self.own.record) [[unlikely]]
+        retire(w, *self.running, !self.child_has_started);
+    self.running = nullptr;
+
+    continuation& k = self.parent_continuation;
+    fiber& parent = *k.parent;
+    bool mine = k.thief == continuation::unexposed;
+    if (!mine && k.thief >= 0 && w.eng.reclaim(w, k)) {
+        note(w, trace::kind::returned, number_of(k));
+        // The parent is below this fiber again, with all its older entries exposed.
+        in.open_.fetch_sub(1,
+                           std::memory_order_relaxed); // the count was taken by this worker, for this entry
+        if (w.arena().is_team()) [[unlikely]]
+            w.arena().unbegin();
+        w.oldest = &parent;
+        mine = true;
+    }
+    if (mine) {
+        // What a silent child took is its parent's.
+        if (w.meters) parent.running->self_ns_ += std::exchange(self.own.record.self_ns_, 0);
+        if (w.counts_misses) parent.running->counts_ += std::exchange(self.own.record.counts_, {});
+        self.reset_chain();
+        parent.running->state_ = task_state::running;
+        if (w.oldest == &self) w.oldest = &parent;
+        switch_to(w, parent, {free_left, &self, nullptr});
+        return;
+    }
+    // The thief is between taking the entry, which is in this fiber, and reading it.
+    while (!k.read.load(std::memory_order_acquire)) queue::std_sync::yield(); // pairs with task_of_frame
+    child_done(&w, in);
+    if (w.arena().is_team()) [[unlikely]]
+        end_in_team(w, w.arena());
+}
+
+} // namespace
+
+void fiber_entry(boost::context::detail::transfer_t from) noexcept {
+    // The first arrival: whoever switched here has made this fiber the current one.
+    fiber* self = impl::hot_self()->current;
+#ifdef WEFT_TSAN
+    map_room_for_signals();
+#endif
+    arrived(*self, from);
+    for (;;) {
+        if (self->has_child)
+            run_child(*self);
+        else
+            impl::hot_self()->eng.schedule();
+    }
+}
+
+void suspend(worker& w0, ready_reason reason, void (*action)(worker&, void*, void*), void* a,
+             void* b) noexcept {
+    fiber& self = *w0.current;
+    fiber& next = take_fiber_or_die(w0);
+    task& t = *self.running;
+    t.fiber_ = &self;
+    t.arena_ = &w0.arena();
+    t.state_ = task_state::suspended;
+    w0.count.suspensions.add();
+    note_what(w0, trace::kind::suspend, t, reason);
+    if (w0.slow) [[unlikely]] {
+        w0.eng.charge(w0, operation::suspend);
+        w0.eng.waits(w0, t, reason);
+    }
+    if (t.claims_) [[unlikely]]
+        pause_claim(w0, t);
+    w0.arena().scheduler->blocked(w0.local, t, reason);
+    next.reset_chain();
+    switch_to(w0, next, {action, a, b});
+    t.state_ = task_state::running;
+    worker& w = *impl::hot_self();
+    w.arena().scheduler->resumed(w.local, t);
+    if (w.slow) [[unlikely]]
+        w.eng.resumed(w, t);
+}
+
+void resume(worker& w, task& t) noexcept {
+    fiber& self = *w.current;
+    fiber& to = *t.fiber_;
+    t.state_ = task_state::running;
+    note(w, trace::kind::resume, t.number_);
+    w.oldest = &to;
+    // A child that blocked while it moved its closure still has its parent below.
+    for (fiber* x = &to; x->has_child && x->parent_continuation.thief == continuation::unexposed;
+         x = w.oldest)
+        w.oldest = x->parent_continuation.parent;
+    switch_to(w, to, {free_left, &self, nullptr});
+}
+
+} // namespace weft::engine

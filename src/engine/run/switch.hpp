@@ -1,0 +1,186 @@
+#pragma once
+
+#include "engine/worker/engine.hpp"
+
+#include <new>
+
+#ifdef WEFT_TSAN
+#    include <csignal>
+#endif
+
+/// The switch between fibers, inlined where it is hot.
+///
+/// Boost.Context's jump_fcontext goes to the other stack by an indirect jump, so the processor's return stack
+/// keeps the address of every call of it for ever, and each return on the way out of both fibers is
+/// mispredicted (measured: 67 against 20 ns for a task_group::run). It is therefore entered by a jump with
+/// the return address pushed by hand; then the return stack fits again on both sides, provided that a fiber
+/// leaves and arrives at the same depth of calls: hence the inlining.
+namespace weft::engine {
+
+using boost::context::detail::fcontext_t;
+using boost::context::detail::transfer_t;
+
+[[gnu::always_inline]] inline transfer_t jump(fcontext_t to, void* data) noexcept {
+#if defined(__x86_64__) && !defined(__CET__)
+    transfer_t back;
+    // jump_fcontext keeps rbx, rbp and r12 to r15 (System V ABI); below rsp there may be a red zone.
+    register void* kept asm("rbx");
+    register fcontext_t a0 asm("rdi") = to;
+    register void* a1 asm("rsi") = data;
+    register fcontext_t r0 asm("rax");
+    register void* r1 asm("rdx");
+    asm volatile("movq %%rsp, %%rbx\n\t"
+                 "leaq -128(%%rsp), %%rsp\n\t"
+                 "andq $-16, %%rsp\n\t"
+                 "leaq 1f(%%rip), %%rax\n\t"
+                 "pushq %%rax\n\t"
+                 "jmp jump_fcontext@PLT\n"
+                 "1:\tmovq %%rbx, %%rsp"
+                 : "=r"(r0), "=r"(r1), "=r"(kept), "+r"(a0), "+r"(a1)
+                 :
+                 : "rcx", "r8", "r9", "r10", "r11", "xmm0", "xmm1", "xmm2", "xmm3", "xmm4", "xmm5", "xmm6",
+                   "xmm7", "xmm8", "xmm9", "xmm10", "xmm11", "xmm12", "xmm13", "xmm14", "xmm15",
+#    ifdef __AVX512F__
+                   "xmm16", "xmm17", "xmm18", "xmm19", "xmm20", "xmm21", "xmm22", "xmm23", "xmm24", "xmm25",
+                   "xmm26", "xmm27", "xmm28", "xmm29", "xmm30", "xmm31", "k1", "k2", "k3", "k4", "k5", "k6",
+                   "k7",
+#    endif
+                   "cc", "memory");
+    back.fctx = r0;
+    back.data = r1;
+    return back;
+#else
+    return boost::context::detail::jump_fcontext(to, data);
+#endif
+}
+
+#ifdef WEFT_TSAN
+/// ThreadSanitizer keeps a signal that it has not handed on yet with the fiber, where a switch would strand
+/// it.
+inline void hold_signals(int how) noexcept {
+    sigset_t mask;
+    sigemptyset(&mask);
+    sigaddset(&mask, SIGURG);
+    pthread_sigmask(how, &mask, nullptr);
+}
+
+/// It maps the room for what it keeps with a fiber at the first call that wants it, and loses a signal that
+/// comes in the middle (GCC 12). This is such a call, for when they are held.
+inline void map_room_for_signals() noexcept { pthread_kill(pthread_self(), 0); }
+#endif
+
+/// From the code on `from` to that on `to`; returns when somebody comes back. Whoever arrives saves the
+/// context of whom it came from.
+[[gnu::always_inline]] inline transfer_t change_stacks(fiber& from, fiber& to) noexcept {
+#ifdef WEFT_ASAN
+    const void* bottom = to.memory.base ? to.memory.limit() : to.asan_bottom;
+    const std::size_t size =
+        to.memory.base ? static_cast<std::size_t>(reinterpret_cast<std::byte*>(&to) - to.memory.limit())
+                       : to.asan_size;
+    __sanitizer_start_switch_fiber(&from.asan_fake_stack, bottom, size);
+#endif
+#ifdef WEFT_TSAN
+    hold_signals(SIG_BLOCK);
+    __tsan_switch_to_fiber(to.tsan_fiber, 0);
+#endif
+    return jump(to.context, &from);
+}
+
+/// First thing on the stack that was changed to.
+[[gnu::always_inline]] inline void save_context([[maybe_unused]] fiber& self, transfer_t from) noexcept {
+    auto* before = static_cast<fiber*>(from.data);
+    before->context = from.fctx;
+#ifdef WEFT_TSAN
+    hold_signals(SIG_UNBLOCK);
+#endif
+#ifdef WEFT_ASAN
+    const void* bottom = nullptr;
+    std::size_t size = 0;
+    __sanitizer_finish_switch_fiber(self.asan_fake_stack, &bottom, &size);
+    if (!before->memory.base && !before->asan_bottom) { // a thread's own stack, known only by having left it
+        before->asan_bottom = bottom;
+        before->asan_size = size;
+    }
+#endif
+}
+
+/// The fiber's code goes on: what the fiber left behind is saved now.
+[[gnu::always_inline]] inline void arrived(fiber& self, transfer_t from) noexcept {
+    save_context(self, from);
+    worker& w = *impl::hot_self();
+    *w.exceptions = self.exceptions;
+    impl::set_hot_head(self.head);
+    if (const auto action = w.after_switch; action.run) {
+        w.after_switch.run = nullptr;
+        action.run(w, action.a, action.b);
+    }
+}
+
+/// Leaves the current fiber for `to`; `after` runs on `to` once the current one is saved.
+[[gnu::always_inline]] inline void switch_to(worker& w, fiber& to, switch_action after) noexcept {
+    fiber& from = *w.current;
+    from.head = w.hot->head;
+    from.exceptions = *w.exceptions;
+    w.after_switch = after;
+    w.current = &to;
+    arrived(from, change_stacks(from, to));
+}
+
+[[gnu::always_inline]] inline fiber& take_fiber(worker& w) {
+    if (fiber* f = w.free_fibers) [[likely]] {
+        w.free_fibers = f->free_next;
+        --w.free_fiber_count;
+        return *f;
+    }
+    return *w.eng.fibers.take();
+}
+
+inline void free_fiber(worker& w, fiber& f) noexcept {
+    constexpr int cached = 16; // free fibers that a worker keeps to itself
+    if (w.free_fiber_count == cached) return w.eng.fibers.give(&f);
+    f.free_next = w.free_fibers;
+    w.free_fibers = &f;
+    ++w.free_fiber_count;
+}
+
+/// A switch_action: the fiber that was left is free.
+inline void free_left(worker& w, void* f, void*) noexcept { free_fiber(w, *static_cast<fiber*>(f)); }
+
+[[gnu::always_inline]] inline worker& enter_runtime() noexcept {
+    worker& w = *impl::hot_self();
+    w.hot->in_runtime.store(true, std::memory_order_relaxed);
+    impl::handler_fence();
+    if (w.observed) [[unlikely]]
+        w.eng.user_code_ends(w);
+    return w;
+}
+
+[[gnu::always_inline]] inline void leave_runtime() noexcept {
+    worker& w = *impl::hot_self();
+    if (w.observed) [[unlikely]]
+        w.eng.user_code_begins(w);
+    for (;;) {
+        bool asked = !w.askers.empty();
+        const bool signalled = w.signalled.load(std::memory_order_relaxed);
+        if (asked || signalled) [[unlikely]] {
+            w.signalled.store(false, std::memory_order_relaxed);
+            w.eng.answer(w, signalled);
+            asked = !w.askers.empty();
+        }
+        // From the next store on, the handler may hand out entries and lower the limit by itself.
+        const fiber* f = w.current;
+        const bool ordinary = !asked && !w.slow && f->running && f->running->silent_;
+        w.hot->limit.store(ordinary ? reinterpret_cast<std::uintptr_t>(f->split) : 0,
+                           std::memory_order_relaxed);
+        impl::handler_fence();
+        w.hot->in_runtime.store(false, std::memory_order_relaxed);
+        impl::handler_fence();
+        // A handler that came before that store has only left its mark.
+        if (!w.signalled.load(std::memory_order_relaxed)) [[likely]]
+            return;
+        w.hot->in_runtime.store(true, std::memory_order_relaxed);
+        impl::handler_fence();
+    }
+}
+
+} // namespace weft::engine

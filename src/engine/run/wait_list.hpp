@@ -1,0 +1,101 @@
+#pragma once
+
+#include "engine/run/completion.hpp"
+
+#include <cstdint>
+#include <new>
+
+namespace weft::engine {
+
+/// The completion by which a waiter is told: in the public header its storage, in the model check itself.
+inline completion<>& told_in(std::uintptr_t& storage) noexcept {
+    return *std::launder(reinterpret_cast<completion<>*>(&storage));
+}
+template <class Sync>
+completion<Sync>& told_in(completion<Sync>& word) noexcept {
+    return word;
+}
+
+/// The steps of impl::wait_queue and impl::waiter on their words (rules W1 and W2 there). Templates, so that
+/// the model check runs the same steps on words that it watches.
+///
+///   word                              | writer, reader                  | order
+///   first_, last_                     | holder of the queue's lock      | plain
+///   next_, previous_, queued_         | holder of the queue's lock      | plain
+///   next_ of who was taken out        | who took it out                 | plain, until it has told
+///   told_                             | see completion                  | its exchange publishes `rang`, and
+///   all
+///                                     |                                 | that the waker did before
+struct wait_list {
+    // ---- under the lock
+    template <class Queue, class Waiter>
+    static void push(Queue& q, Waiter& w) noexcept {
+        w.next_ = nullptr;
+        w.previous_ = q.last_;
+        w.queued_ = true;
+        (q.last_ ? q.last_->next_ : q.first_) = &w;
+        q.last_ = &w;
+    }
+    /// The first, alone; null if there is none.
+    template <class Queue>
+    static auto pop(Queue& q) noexcept {
+        auto* const w = first_of(q);
+        if (!w) return w;
+        q.first_ = w->next_;
+        (q.first_ ? q.first_->previous_ : q.last_) = nullptr;
+        w->next_ = nullptr;
+        w->queued_ = false;
+        return w;
+    }
+    /// All, as a list.
+    template <class Queue>
+    static auto pop_all(Queue& q) noexcept {
+        auto* const all = first_of(q);
+        for (auto* w = all; w; w = w->next_) w->queued_ = false;
+        q.first_ = nullptr;
+        q.last_ = nullptr;
+        return all;
+    }
+
+    // ---- without it
+    /// True if `w` was in the queue: nobody will wake it now.
+    template <class Queue, class Waiter>
+    static bool remove(Queue& q, Waiter& w) noexcept {
+        q.lock();
+        const bool was = w.queued_;
+        if (was) {
+            (w.previous_ ? w.previous_->next_ : q.first_) = w.next_;
+            (w.next_ ? w.next_->previous_ : q.last_) = w.previous_;
+            w.next_ = nullptr;
+            w.queued_ = false;
+        }
+        q.unlock();
+        return was;
+    }
+    /// Tells each of a list that was taken out. `make_ready(word, home)` is for those that sleep already.
+    template <class Waiter, class MakeReady>
+    static void tell(Waiter* list, MakeReady&& make_ready) noexcept {
+        while (list) {
+            Waiter& told = *list;
+            list = told.next_;
+            void* const home = told.home_;
+            const std::uintptr_t who = told_in(told.told_).finish(false); // `told` may be gone from here on
+            if (who != completion<>::running) make_ready(who, home);
+        }
+    }
+    /// What a timer does: wakes `w`, unless somebody else has taken it out and will.
+    template <class Queue, class Waiter, class Flag, class Wake>
+    static void ring(Queue& q, Waiter& w, Flag& rang, Wake&& wake) noexcept {
+        if (!remove(q, w)) return;
+        rang = true; // before the waking, which publishes it
+        wake(&w);
+    }
+
+private:
+    template <class Queue>
+    static auto* first_of(Queue& q) noexcept {
+        return q.first_ ? &*q.first_ : nullptr;
+    }
+};
+
+} // namespace weft::engine

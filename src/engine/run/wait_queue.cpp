@@ -1,0 +1,151 @@
+#include <weft/impl/wait_queue.hpp>
+
+#include "engine/run/switch.hpp"
+#include "engine/run/thread_waiter.hpp"
+#include "engine/run/wait_list.hpp"
+#include "queue/spin_lock.hpp"
+
+#include <weft/this_task.hpp>
+
+#include <exception>
+#include <new>
+#include <thread>
+
+/// Waiting for an event that is no end of a task: what the synchronisation of the public headers is made of.
+namespace weft::impl {
+
+using engine::completion;
+using engine::wait_list;
+
+namespace {
+
+static_assert(sizeof(queue::spin_lock<>) == sizeof(std::uint32_t) &&
+              sizeof(completion<>) == sizeof(std::uintptr_t));
+
+queue::spin_lock<>& as_lock(std::uint32_t& storage) noexcept {
+    return *std::launder(reinterpret_cast<queue::spin_lock<>*>(&storage));
+}
+
+} // namespace
+
+void wait_queue::lock() noexcept { as_lock(lock_).lock(); }
+void wait_queue::unlock() noexcept { as_lock(lock_).unlock(); }
+
+void wait_queue::push(waiter& w) noexcept {
+    const worker* here = hot_self();
+    w.home_ = here ? &here->eng : nullptr;
+    w.in_ = this;
+    wait_list::push(*this, w);
+}
+waiter* wait_queue::pop() noexcept { return wait_list::pop(*this); }
+waiter* wait_queue::pop_all() noexcept { return wait_list::pop_all(*this); }
+bool wait_queue::remove(waiter& w) noexcept { return wait_list::remove(*this, w); }
+
+void wake(waiter* list) noexcept {
+    if (!list) return;
+    worker* const w = hot_self();
+    if (w) engine::enter_runtime();
+    wait_list::tell(list, [w](std::uintptr_t who, void* home_of_task) {
+        auto* const home = static_cast<engine::engine*>(home_of_task);
+        if (who & 1) {
+            engine::thread_waiter_of(who).wake();
+        } else if (task& t = *reinterpret_cast<task*>(who); w && &w->eng == home) {
+            engine::offer(*w, t, ready_reason::unblocked);
+        } else {
+            home->submit(t, ready_reason::unblocked);
+        }
+    });
+    if (w) engine::leave_runtime();
+}
+
+void waiter::sleep() noexcept {
+    completion<>& told = engine::told_in(told_);
+    if (!hot_self()) {
+        engine::thread_waiter self;
+        if (told.wait(self.word())) self.wait();
+        return;
+    }
+    worker& w = engine::enter_runtime();
+    if (told.poll() == completion<>::running) {
+        task& me = *w.current->running;
+        if (w.slow) [[unlikely]]
+            w.eng.waits_for(w, for_what_, in_);
+        if (me.silent_) engine::expose_all(w);
+        engine::suspend(
+            w, ready_reason::unblocked,
+            [](worker& at, void* c, void* t) {
+                if (!static_cast<completion<>*>(c)->wait(reinterpret_cast<std::uintptr_t>(t)))
+                    at.resume_first = static_cast<task*>(t);
+            },
+            &told, &me);
+    }
+    engine::leave_runtime();
+}
+
+namespace {
+
+struct alarm : engine::timer {
+    wait_queue& in;
+    waiter& who;
+    bool rang = false;
+
+    alarm(wait_queue& q, waiter& w) noexcept : in(q), who(w) {
+        fire = [](engine::timer& t) noexcept {
+            auto& self = static_cast<alarm&>(t);
+            wait_list::ring(self.in, self.who, self.rang, [](waiter* told) { wake(told); });
+        };
+    }
+};
+
+} // namespace
+
+bool waiter::sleep_for(wait_queue& in, std::chrono::nanoseconds d) {
+    worker* const w = hot_self();
+    if (!w) {
+        engine::thread_waiter self;
+        if (!engine::told_in(told_).wait(self.word()) || self.wait_for(d)) return true;
+        if (in.remove(*this)) return false;
+        self.wait(); // the waking is on its way
+        return true;
+    }
+    engine::engine& e = w->eng;
+    alarm bell(in, *this);
+    bell.at = e.now() + d.count();
+    try {
+        e.set_timer(bell);
+    } catch (...) {
+        if (in.remove(*this)) throw;
+        sleep(); // it was woken before that mattered
+        return true;
+    }
+    sleep();
+    e.cancel_timer(bell);
+    return !bell.rang;
+}
+
+} // namespace weft::impl
+
+namespace weft::this_task {
+
+int worker() noexcept {
+    const impl::worker* w = impl::hot_self();
+    return w ? w->id : -1;
+}
+
+void yield() noexcept {
+    if (!impl::hot_self()) return std::this_thread::yield();
+    impl::worker& w = engine::enter_runtime();
+    task& me = *w.current->running;
+    if (me.silent_) engine::expose_all(w);
+    engine::suspend(
+        w, ready_reason::yielded,
+        [](impl::worker& at, void* t, void*) {
+            engine::offer(at, *static_cast<task*>(t), ready_reason::yielded);
+        },
+        &me, nullptr);
+    engine::leave_runtime();
+}
+
+bool is_cancelled() noexcept { return impl::is_cancelled(impl::group_of_task()); }
+
+} // namespace weft::this_task

@@ -1,0 +1,62 @@
+#include "engine/worker/notes.hpp"
+
+/// The gate's word carried out.
+namespace weft::engine {
+
+namespace {
+
+/// To the members of `in` on cores of these ranks, and to no others: who cannot run it would be woken for
+/// nothing and sleep again. With more workers than cores several runs of members stand for the ranks, and a
+/// team's members have cores of any; each run is told, since all of another may be busy.
+void announce_on(arena& in, rank_range ranks) {
+    for (worker_id first = 0; first < in.size();) {
+        worker_id last = first;
+        while (last < in.size() && ranks.contains(in.members[rank(last)]->core)) ++last;
+        if (last > first) in.of.announce_in(in, {first, last});
+        first = last + 1;
+    }
+}
+
+} // namespace
+
+void hand_on(worker& w, gate::released& out) {
+    while (task* const t = out.tasks.pop_front()) offer(w, *t, ready_reason::granted);
+    for (const auto& [ranks, in] : out.at) {
+        announce_on(*in, ranks);
+        w.eng.wake_inactive(*in, ranks);
+    }
+}
+
+bool admit(worker& w, task& t) {
+    charge(w, operation::gate);
+    gate::released out;
+    const bool may = w.eng.gate.admit(w.core, t, *t.claim_, out);
+    const bool calls = may && t.claim_->cores.count > 0 && !t.claim_->is_settled();
+    hand_on(w, out);
+    note_what(w, may ? trace::kind::granted : trace::kind::refused, t, 0);
+    if (calls) publish(w, t);
+    return may && !calls;
+}
+
+void pause_claim(worker& w, task& t) {
+    charge(w, operation::gate);
+    gate::released out;
+    w.eng.gate.rest(w.core, *t.claim_, out);
+    hand_on(w, out);
+}
+
+void release_claim() {
+    worker& w = enter_runtime();
+    charge(w, operation::gate);
+    task& t = *w.current->running;
+    note_what(w, trace::kind::given, t, 0);
+    claim& c = *t.claim_;
+    t.claims_ = false;
+    t.claim_ = c.above;
+    gate::released out;
+    w.eng.gate.release(w.core, c, out);
+    hand_on(w, out);
+    leave_runtime();
+}
+
+} // namespace weft::engine

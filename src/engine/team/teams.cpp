@@ -1,0 +1,196 @@
+#include "engine/worker/arena.hpp"
+#include "engine/worker/engine.hpp"
+#include "engine/worker/flow.hpp"
+#include "engine/worker/notes.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstring>
+#include <mutex>
+#include <utility>
+
+/// How a team is called together and dissolved: README.md, "Teams".
+namespace weft::engine {
+
+namespace {
+
+std::size_t at(int i) { return static_cast<std::size_t>(i); }
+
+/// The arena inside of `outer` of these workers, in the order of their ranks.
+arena& arena_of(engine& e, arena& outer, const std::vector<worker*>& members) {
+    std::vector<worker_id> key{static_cast<worker_id>(outer.number)};
+    for (const worker* w : members) key.push_back(w->id);
+    const std::lock_guard guard(e.making_arenas);
+    std::unique_ptr<arena>& a = e.teams[key];
+    if (!a) {
+        a = std::make_unique<arena>(e, static_cast<unsigned>(e.teams.size()), members.size());
+        a->outer = &outer;
+        a->borrowed.assign(outer.cells.size(), 0);
+        for (worker* w : members) {
+            a->add_member(*w, e.on);
+            a->outer_rank.push_back(w->local);
+            ++a->borrowed[at(outer.cell_of(w->core))];
+        }
+        a->attach(e.another_policy(), e.on);
+    }
+    return *a;
+}
+
+/// The other shares of a moldable task: those who joined later start them. `t` is the first one's.
+void make_shares(worker& w, task& t, const core_request& r) {
+    group& of = *t.group_;
+    t.claims_ = false;                                              // the last share gives back
+    t.claim_->shares_left.store(r.size, std::memory_order_relaxed); // published when they are called
+    of.open_.fetch_add(r.size - 1, std::memory_order_relaxed);      // above 0: `t` is open (G1)
+    for (int i = 0; i < r.size; ++i) {
+        task& s = i == 0 ? t : make_flow_share(w, t);
+        s.share_ = true;
+        if (i > 0)
+            note_spawn(w, s, trace::origin::share, reinterpret_cast<const void*>(std::uintptr_t{t.number_}));
+        s.rank_ = static_cast<std::int16_t>(i);
+        s.width_ = static_cast<std::int16_t>(r.size);
+        r.joined[at(i)]->share = &s;
+    }
+}
+
+/// All have come. Whoever was the last opens the arena and calls the others in.
+arena& form(worker& w, core_request& r) noexcept {
+    std::vector<worker*> members = r.joined;
+    std::ranges::sort(members, {}, [](const worker* m) { return m->id; });
+    arena& a = arena_of(w.eng, w.arena(), members);
+    a.calls.store(0, std::memory_order_relaxed); // published with the calls below, as is all of this
+    task& t = *r.of;
+    // It is another instance of the policy that it comes to now.
+    std::memset(static_cast<void*>(&t + 1), 0, w.eng.need.task_bytes);
+    if (r.is_shared) make_shares(w, t, r);
+    a.open_team(r.is_shared ? static_cast<std::uint32_t>(r.size) : 1);
+    for (worker* m : a.members)
+        if (m->share) m->share->arena_ = &a;
+    if (!r.is_shared) {
+        t.arena_ = &a;
+        t.arrives_as_ = static_cast<std::uint8_t>(ready_reason::released);
+        a.inbox.push(&t);
+    }
+    // From the first call on, the task may end, and the request with it.
+    for (worker* m : a.members) {
+        if (m == &w) continue;
+        m->called_into.store(&a, std::memory_order_seq_cst); // before its bed is looked at
+        w.eng.call(*m);
+    }
+    return a;
+}
+
+void enter(worker& w, arena& a) noexcept {
+    const auto own = std::ranges::lower_bound(a.members, w.id, {}, [](const worker* m) { return m->id; });
+    w.local = static_cast<worker_id>(own - a.members.begin());
+    w.arena_now.store(&a, std::memory_order_seq_cst);
+}
+
+void leave(worker& w) noexcept {
+    arena& team = w.arena();
+    arena& back = *team.outer;
+    w.local = team.outer_rank[at(w.local)];
+    w.arena_now.store(&back, std::memory_order_seq_cst); // before the sleepers are looked at: see park()
+    queue::std_sync::fence(std::memory_order_seq_cst);
+    // Their standing asks may have been thrown away in the team.
+    back.parked.for_each([&](std::uint32_t r) { w.askers.insert(rank(back.members[r]->id)); });
+}
+
+/// True if the worker has joined; `full` is the request if it was the last to come.
+bool join_request(worker& w, core_request*& full) noexcept {
+    arena& a = w.arena();
+    const int cell = a.cell_of(w.core);
+    const std::lock_guard guard(a.publishing);
+    for (core_request** r = &a.published; *r; r = &(*r)->next) {
+        if ((*r)->got[at(cell)] == 0) continue;
+        --(*r)->got[at(cell)];
+        (*r)->joined.push_back(&w); // room was made when it was added
+        if (static_cast<int>((*r)->joined.size()) == (*r)->size) {
+            full = *r;
+            *r = full->next;
+            a.calls.fetch_sub(1, std::memory_order_relaxed); // who sees it late looks in vain
+        }
+        return true;
+    }
+    return false;
+}
+
+} // namespace
+
+void publish(worker& w, task& t) {
+    arena& a = w.arena();
+    core_request& r = t.claim_->cores;
+    r.rank = w.core;
+    r.of = &t;
+    r.joined.clear();
+    r.next = nullptr;
+    const std::vector<int> wanted = r.got; // from the unlocking on the request may be complete, and gone
+    {
+        const std::lock_guard guard(a.publishing);
+        core_request** last = &a.published;
+        while (*last) last = &(*last)->next;
+        *last = &r;
+        a.calls.fetch_add(1, std::memory_order_seq_cst);
+    }
+    w.eng.wake_for_team(a, wanted);
+}
+
+bool is_called(const worker& w) noexcept {
+    const arena& a = w.arena();
+    if (!a.calls_anybody()) return false;
+    const int cell = a.cell_of(w.core);
+    const std::lock_guard guard(a.publishing);
+    for (const core_request* r = a.published; r; r = r->next)
+        if (r->got[at(cell)] > 0) return true;
+    return (a.calls.load(std::memory_order_relaxed) & arena::has_ended) != 0;
+}
+
+bool follow_call(worker& w) {
+    if (w.arena().calls.load(std::memory_order_acquire) & arena::has_ended) { // pairs with end_in_team()
+        w.eng.leave_sleep_protocol(w);
+        leave(w);
+        return true;
+    }
+    core_request* full = nullptr;
+    if (!join_request(w, full)) return false;
+    w.eng.leave_sleep_protocol(w);
+    if (full) {
+        enter(w, form(w, *full));
+        return true;
+    }
+    w.eng.await_team(w);
+    // acquire: all of the arena, and the share; pairs with form()
+    arena* const a = w.called_into.exchange(nullptr, std::memory_order_acquire);
+    if (a) enter(w, *a); // else the engine stops
+    return true;
+}
+
+void end_in_team(worker& w, arena& a) {
+    if (!a.end()) return;
+    arena& back = *a.outer;
+    gate::released out;
+    w.eng.gate.give_back_cores(w.core, back, a.borrowed, out);
+    a.calls.fetch_or(arena::has_ended, std::memory_order_seq_cst); // before those who sleep are looked for
+    w.eng.wake_in(a, {0, a.size()});
+    hand_on(w, out);
+    // The team's task was something of the arena around it.
+    if (back.is_team()) end_in_team(w, back);
+}
+
+std::string teams_to_string(const engine& e) {
+    std::string text;
+    const auto of = [&](const arena& a) {
+        text += e.gate.to_string(a);
+        const std::lock_guard guard(a.publishing);
+        for (const core_request* r = a.published; r; r = r->next)
+            text += fmt::format("  a task{} waits for {} of {} workers\n",
+                                r->of->hint().name.empty() ? "" : fmt::format(" '{}'", r->of->hint().name),
+                                r->size - static_cast<int>(r->joined.size()), r->size);
+    };
+    of(e.outermost);
+    for (const auto& [key, a] : e.teams) of(*a);
+    return text;
+}
+
+} // namespace weft::engine

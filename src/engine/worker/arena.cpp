@@ -1,0 +1,63 @@
+#include "engine/worker/arena.hpp"
+
+#include "engine/worker/engine.hpp"
+#include "machine/workers.hpp"
+
+#include <algorithm>
+#include <utility>
+
+namespace weft::engine {
+
+arena::arena(engine& e, unsigned n, std::size_t size)
+    : of(e)
+    , number(n)
+    , searching(size)
+    , parked(size)
+    , active_count(static_cast<int>(size)) {
+    members.reserve(size);
+}
+
+void arena::add_member(worker& w, const machine& m) {
+    members.push_back(&w);
+    add(m, w.core);
+}
+
+void arena::attach(std::unique_ptr<policy> p, const machine& m) {
+    std::vector<int> cores;
+    for (const worker* w : members) cores.push_back(w->core);
+    std::ranges::sort(cores);
+    cores.erase(std::ranges::unique(cores).begin(), cores.end());
+    for (const worker* w : members)
+        core_of_.push_back(static_cast<int>(std::ranges::lower_bound(cores, w->core) - cores.begin()));
+    on_ = std::make_unique<machine>(restrict_to(m, cores));
+    own_ = std::move(p);
+    scheduler = own_.get();
+    static_cast<void>(scheduler->attach(*on_, *this)); // needs what the engine's own instance needs
+}
+
+bool arena::begin_in(std::uint32_t incarnation) noexcept {
+    std::uint64_t now = open_.load(std::memory_order_relaxed); // the exchange decides
+    while (now >> 32 == incarnation && static_cast<std::uint32_t>(now) > 0)
+        if (open_.compare_exchange_weak(now, now + 1, std::memory_order_relaxed)) return true;
+    return false;
+}
+
+void arena::open_team(std::uint32_t begun) noexcept {
+    const std::uint64_t next = std::uint64_t{incarnation() + 1} << 32;
+    open_.store(next | begun, std::memory_order_relaxed); // published to the members when they are called
+}
+
+int arena::idle_in(int of_cell) const noexcept {
+    int idle = 0;
+    for (int r = 0; r < size(); ++r)
+        if (cell_of(members[rank(r)]->core) == of_cell &&
+            (searching.contains(rank(r)) || parked.contains(rank(r))))
+            ++idle;
+    return idle;
+}
+
+time_ns arena::now() const { return of.now(); }
+std::uint32_t arena::random(worker_id w, std::uint32_t below) { return of.draw(*members[rank(w)], below); }
+void arena::wake(workers who) { of.wake_in(*this, who); }
+
+} // namespace weft::engine

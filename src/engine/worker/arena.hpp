@@ -1,0 +1,144 @@
+#pragma once
+
+#include "engine/idle/sleep_protocol.hpp"
+#include "engine/worker/limited_context.hpp"
+#include "engine/worker/message.hpp"
+#include "gate/claim.hpp"
+#include "gate/core_pool.hpp"
+#include "machine/machine.hpp"
+#include "policy/seam/policy.hpp"
+#include "queue/injector.hpp"
+#include "queue/spin_lock.hpp"
+#include "queue/worker_set.hpp"
+#include "task/task.hpp"
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace weft::impl {
+struct worker;
+}
+
+namespace weft::engine {
+
+using impl::worker;
+struct engine;
+
+/// Workers that share an instance of the policy: all of an engine's, in the outermost arena, or the members
+/// of a team. They steal from each other, wake each other, and know each other by local ranks, in the order
+/// of the engine's. Nobody else has a way to their tasks but the inbox.
+///
+/// An arena is made for a set of members of the arena around it and used by every team of theirs; it lives as
+/// long as the engine. So whoever has come across one may look at it, and `incarnation` tells its teams
+/// apart.
+///
+///   word              | writer                          | order
+///   calls             | see below                       | set before those who sleep are looked for: seq_cst
+///   open_             | who starts or ends something    | acq_rel: what has ended comes before the end
+///   published         | members, under `publishing`     |
+struct arena final : core_pool, limited_context {
+    arena(engine&, unsigned number, std::size_t size);
+
+    bool is_team() const noexcept { return number != 0; }
+    int size() const noexcept { return static_cast<int>(members.size()); }
+    void add_member(worker&, const machine&);
+    /// With the policy: the arena can be used.
+    void attach(std::unique_ptr<policy>, const machine&);
+
+    /// Something that is to keep the team together begins, in a task of the team.
+    void begin() noexcept { open_.fetch_add(1, std::memory_order_relaxed); } // somebody is open already
+    /// It did not, after all.
+    void unbegin() noexcept { open_.fetch_sub(1, std::memory_order_relaxed); } // as above
+    /// True if it was the last: the team has ended, and the caller, a member, sees to that.
+    bool end() noexcept {
+        return static_cast<std::uint32_t>(open_.fetch_sub(1, std::memory_order_acq_rel)) == 1;
+    }
+    /// The same from anywhere: false if that team has ended.
+    bool begin_in(std::uint32_t incarnation) noexcept;
+    std::uint32_t incarnation() const noexcept {
+        return static_cast<std::uint32_t>(open_.load(std::memory_order_relaxed) >> 32);
+    }
+    void open_team(std::uint32_t begun) noexcept;
+
+    /// Somebody is to leave what else there is to do: a request was published, or the team has ended.
+    bool calls_anybody() const noexcept { return calls.load(std::memory_order_relaxed) != 0; }
+    static constexpr std::uint32_t has_ended = 1u << 31;
+
+    // core_pool
+    int idle_in(int of_cell) const noexcept override;
+    // policy_context, of a team: the outermost arena's is the engine
+    workers all() const override { return {0, size()}; }
+    workers active() const override { return {0, size()}; }
+    int core_of(worker_id w) const override { return core_of_[rank(w)]; }
+    time_ns now() const override;
+    std::uint32_t random(worker_id, std::uint32_t below) override;
+    void wake(workers) override;
+    void post(worker_id from, worker_id to, int kind, task* t) override { send(*this, from, to, kind, t); }
+
+    engine& of;
+    const unsigned number; ///< 0: the outermost
+    policy* scheduler = nullptr;
+    std::vector<worker*> members{}; ///< by local rank
+    queue::worker_set<> searching;  ///< local ranks: awake and looking, they will find what is announced
+    queue::worker_set<> parked;     ///< asleep, or about to be after one last look
+    std::atomic<int> active_count;
+    queue::injector<task> inbox{}; ///< from who is no member
+
+    std::atomic<std::uint32_t> calls{0}; ///< requests published, and has_ended
+    mutable queue::spin_lock<> publishing;
+    core_request* published = nullptr; ///< oldest first
+
+    // Of a team.
+    arena* outer = nullptr;
+    std::vector<worker_id> outer_rank{}; ///< of the members
+    std::vector<int> borrowed{};         ///< tokens that a team of theirs has, by cell of `outer`
+
+private:
+    std::unique_ptr<policy> own_{};
+    std::unique_ptr<machine> on_{};
+    std::vector<int> core_of_{};
+    std::atomic<std::uint64_t> open_{0}; ///< incarnation << 32 | what has begun and not ended
+};
+
+/// The members as engines of their kind know them: what a watch needs.
+template <class Worker>
+struct members_as {
+    arena& of;
+    Worker* operator[](std::uint32_t r) const noexcept { return static_cast<Worker*>(of.members[r]); }
+};
+
+/// The watch of an arena.
+template <class Worker>
+class arena_sleep_protocol {
+public:
+    explicit arena_sleep_protocol(arena& a) noexcept
+        : crew_{a}
+        , steps_{a.searching, a.parked, crew_, a.active_count} {}
+    arena_sleep_protocol(const arena_sleep_protocol&) = delete;
+    arena_sleep_protocol& operator=(const arena_sleep_protocol&) = delete;
+
+    sleep_protocol<const members_as<Worker>>* operator->() noexcept { return &steps_; }
+
+private:
+    const members_as<Worker> crew_;
+    sleep_protocol<const members_as<Worker>> steps_;
+};
+
+// teams.cpp
+/// A task that has passed the gate, with workers that it asked for: calls them.
+void publish(worker&, task&);
+/// Of a worker that looks for work, when its arena calls: it leaves a team that has ended, or joins one that
+/// it is called to and waits for the others. True if it has changed arenas, or is to stop.
+bool follow_call(worker&);
+/// It is called itself, by a request that is not complete: a hint.
+bool is_called(const worker&) noexcept;
+/// Something of a team has ended that keeps it together.
+void end_in_team(worker&, arena&);
+/// The tasks that wait for workers, one a line, for reports of deadlocks.
+std::string teams_to_string(const engine&);
+
+} // namespace weft::engine

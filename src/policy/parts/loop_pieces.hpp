@@ -1,0 +1,136 @@
+#pragma once
+
+#include "policy/parts/places.hpp"
+
+#include "queue/locked_list.hpp"
+#include "queue/sync.hpp"
+
+#include <weft/impl/group.hpp>
+
+#include <cstdint>
+#include <memory>
+
+/// Loops that are cut into equal pieces at once, as OpenMP does, under a policy that steals everything else.
+///
+/// A parallel_for of a reported task asks for pieces() and then spawns that many children of one group, in
+/// the order of the iterations. So the task is marked in pieces(), the mark goes to its next group, and the
+/// children of that group are pieces. What is below a piece is silent: a loop in a loop is divided lazily.
+/// Everything else is child-first random stealing in the reported zone, since a loop may come anywhere.
+namespace weft {
+
+class loop_pieces : public policy {
+public:
+    enum class dealt : std::uint8_t {
+        in_turn,   ///< piece i to worker i modulo their number, and nobody else
+        on_demand, ///< to who asks first, in their order
+    };
+
+    loop_pieces(dealt how, int pieces_a_worker) : how_(how), pieces_a_worker_(pieces_a_worker) {}
+
+    requirements attach(const machine&, policy_context& context) override {
+        context_ = &context;
+        places_.attach(context);
+        mine_ = std::make_unique<worker_part[]>(static_cast<std::size_t>(context.all().size()));
+        return {.task_bytes = sizeof(task_part),
+                .group_bytes = sizeof(group_part),
+                .demotable = true,
+                .resizable = how_ == dealt::on_demand};
+    }
+
+    int pieces(worker_id, task& loop) override {
+        auto& own = loop.data<task_part>();
+        if (own.piece == &loop) return 0;
+        own.loop_begins = true;
+        return pieces_a_worker_ * context_->all().size();
+    }
+
+    void group_begin(worker_id, task& owner, group& g) override {
+        if (!owner.data<task_part>().loop_begins) return;
+        owner.data<task_part>().loop_begins = false;
+        g.data<group_part>().of_loop = true;
+    }
+
+    spawn_order spawn(worker_id, task& parent, task& child) override {
+        if (parent.data<task_part>().piece == &parent) return spawn_order::lazy;
+        if (child.parent_group() == nullptr || !child.parent_group()->data<group_part>().of_loop)
+            return spawn_order::child_first;
+        auto& own = child.data<task_part>();
+        own.piece = &child;
+        own.home = child.index() % context_->all().size();
+        return spawn_order::parent_first;
+    }
+
+    placement ready(worker_id w, task& t, ready_reason reason) override {
+        auto& own = t.data<task_part>();
+        // A frame has the bytes of its task, and may lie where an ended piece of these bytes lay.
+        if (reason == ready_reason::exposed && t.fresh()) own.piece = nullptr;
+        if (own.piece != &t) return places_.put(w, t, reason); // its frames, too
+        if (how_ == dealt::on_demand) {
+            if (!t.fresh()) return places_.put(w, t, reason);
+            shared_.push_back(&t);
+            return {shared_place(), context_->active()};
+        }
+        const worker_id at = own.home; // in a queue it is others' already
+        worker_part& home = of(at);
+        if (reason == ready_reason::yielded || reason == ready_reason::preempted) {
+            ++of(w).yields;
+            of(w).after_others = true;
+            home.pieces.push_back(&t);
+        } else if (t.fresh()) {
+            home.pieces.push_back(&t);
+        } else {
+            home.pieces.push_front(&t);
+        }
+        return {at, {at, at + 1}};
+    }
+
+    decision next(worker_id w, bool last_look) override {
+        worker_part& me = of(w);
+        const bool others_first = me.after_others || ++me.turns % places::turns_to_fair == 0;
+        me.after_others = false;
+        if (others_first)
+            if (const decision p = places_.own(w, last_look); p.t != nullptr) return p;
+        if (me.yields >= places::yields_to_look && !last_look)
+            me.yields = 0; // pieces that only yield to each other: one look elsewhere
+        else if (task* const t = me.pieces.try_pop_front())
+            return {t, w};
+        if (!others_first)
+            if (const decision p = places_.own(w, last_look); p.t != nullptr) return p;
+        if (task* const t = shared_.try_pop_front()) return {t, shared_place()};
+        const worker_id victim = places_.random_victim(w);
+        if (victim < 0) return {};
+        if (last_look) return places_.look_everywhere(w, victim);
+        const places::look_result found = places_.look(victim);
+        return {found.t, victim, found.t == nullptr && !found.lost};
+    }
+
+    workers victims(worker_id) override { return context_->all(); }
+
+private:
+    struct task_part {
+        const task* piece; ///< itself, if it is one; its frames have a copy of that
+        std::int32_t home; ///< in_turn: of a piece
+        bool loop_begins;  ///< its next group is that of a loop
+    };
+    struct group_part {
+        bool of_loop;
+    };
+    struct alignas(queue::k_cache_line_bytes) worker_part {
+        queue::locked_list<task> pieces; // anybody puts in, the worker takes
+        unsigned turns = 0;              // the worker's alone, as what follows
+        unsigned yields = 0;             // since the last call that left its pieces alone
+        bool after_others = false;       // a piece has just yielded
+    };
+
+    worker_part& of(worker_id w) noexcept { return mine_[static_cast<std::size_t>(w)]; }
+    place_id shared_place() const noexcept { return places_.root_place() + 1; }
+
+    const dealt how_;
+    const int pieces_a_worker_;
+    policy_context* context_ = nullptr;
+    places places_;
+    std::unique_ptr<worker_part[]> mine_;
+    queue::locked_list<task> shared_; // pieces, on_demand
+};
+
+} // namespace weft

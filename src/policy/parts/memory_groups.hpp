@@ -1,0 +1,140 @@
+#pragma once
+
+#include "policy/seam/policy.hpp"
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <vector>
+
+/// The workers as the leaves of a tree of memory groups: what policies share that keep work under a cache.
+///
+///   S. Shiina, master's thesis, University of Tokyo 2021, 5.3.1.
+///
+/// Level 0 is one group, of all workers, under the main memory, whose capacity is infinite. Then comes a
+/// level for each level of caches that workers share, the largest first, and last the workers themselves,
+/// each with the largest cache that is its alone. The groups of a level have numbers; those of the children
+/// of a group are adjacent, and so are the workers below it in `seats`, which are the workers in the order of
+/// their cores. The head of a group is the worker of its first seat.
+namespace weft {
+
+class memory_groups {
+public:
+    static constexpr int most_levels = 8;
+
+    struct group {
+        int first_seat = 0, last_seat = 0;                         // half-open
+        double capacity = std::numeric_limits<double>::infinity(); // bytes
+    };
+
+    /// Allocates: for policy::attach. Without caches there are two levels, all and each.
+    void attach(const machine& m, const policy_context& context, bool with_caches) {
+        const int count = context.all().size();
+        seats_.clear();
+        for (worker_id w = 0; w < count; ++w) seats_.push_back(w);
+        std::ranges::stable_sort(seats_, {}, [&](worker_id w) { return context.core_of(w); });
+        seat_of_.resize(seats_.size());
+        for (int s = 0; s < count; ++s) seat_of_[at(seats_[at(s)])] = s;
+
+        const auto cache_of = [&](int seat, int level) {
+            return m.cache_of(context.core_of(seats_[at(seat)]), level);
+        };
+        levels_.assign(1, {{0, count}});
+        constexpr int largest_cache_level = 5;
+        for (int level = largest_cache_level; with_caches && level > 0; --level) {
+            if (static_cast<int>(levels_.size()) == most_levels - 1) break;
+            std::vector<group> groups;
+            bool shared = false, known = true;
+            for (int s = 0; s < count; ++s) {
+                const cache* const c = cache_of(s, level);
+                known = known && c != nullptr;
+                if (!known) break;
+                if (s == 0 || cache_of(s - 1, level) != c)
+                    groups.push_back({s, s, static_cast<double>(c->bytes)});
+                groups.back().last_seat = s + 1;
+                shared = shared || groups.back().last_seat - groups.back().first_seat > 1;
+            }
+            if (known && shared && refines(groups, levels_.back())) levels_.push_back(groups);
+        }
+        std::vector<group> leaves;
+        for (int s = 0; s < count; ++s) {
+            double own = 0;
+            for (int level = 1; level <= largest_cache_level; ++level) {
+                const cache* const c = cache_of(s, level);
+                if (c == nullptr) continue;
+                const bool shared =
+                    (s > 0 && cache_of(s - 1, level) == c) || (s + 1 < count && cache_of(s + 1, level) == c);
+                if (!shared) own = std::max(own, static_cast<double>(c->bytes));
+            }
+            leaves.push_back({s, s + 1, own});
+        }
+        levels_.push_back(leaves);
+
+        group_of_.assign(levels_.size(), std::vector<int>(seats_.size()));
+        for (std::size_t l = 0; l < levels_.size(); ++l)
+            for (std::size_t g = 0; g < levels_[l].size(); ++g)
+                for (int s = levels_[l][g].first_seat; s < levels_[l][g].last_seat; ++s)
+                    group_of_[l][at(s)] = static_cast<int>(g);
+    }
+
+    int levels() const noexcept { return static_cast<int>(levels_.size()); }
+    int leaf_level() const noexcept { return levels() - 1; }
+    int workers_in_all() const noexcept { return static_cast<int>(seats_.size()); }
+    int groups(int level) const noexcept { return static_cast<int>(levels_[at(level)].size()); }
+    double capacity(int level, int g) const noexcept { return levels_[at(level)][at(g)].capacity; }
+    int of_worker(int level, worker_id w) const noexcept { return group_of_[at(level)][at(seat_of_[at(w)])]; }
+    worker_id head(int level, int g) const noexcept {
+        return seats_[at(levels_[at(level)][at(g)].first_seat)];
+    }
+
+    struct span { ///< of groups of a level, half-open
+        int first = 0, last = 0;
+    };
+    /// The groups of level `below` that lie under [s.first, s.last) of `level`.
+    span descendants(int level, span s, int below) const noexcept {
+        const int from = levels_[at(level)][at(s.first)].first_seat;
+        const int to = levels_[at(level)][at(s.last - 1)].last_seat;
+        return {group_of_[at(below)][at(from)], group_of_[at(below)][at(to - 1)] + 1};
+    }
+    double capacity(int level, span s) const noexcept {
+        double sum = 0;
+        for (int g = s.first; g < s.last; ++g) sum += capacity(level, g);
+        return sum;
+    }
+    /// The deepest level whose groups under `s` hold these bytes together, beginning with `level` itself.
+    /// Data of unknown size fit anywhere.
+    int deepest_that_holds(double bytes, int level, span s) const noexcept {
+        int to = level;
+        while (to < leaf_level() && bytes <= capacity(to, descendants(level, s, to))) ++to;
+        return to;
+    }
+    /// The smallest range of ranks that has the heads of these groups.
+    workers heads(int level, span s) const noexcept {
+        workers range{workers_in_all(), 0};
+        for (int g = s.first; g < s.last; ++g) {
+            const worker_id w = head(level, g);
+            range = {std::min(range.first, w), std::max(range.last, w + 1)};
+        }
+        return range;
+    }
+
+private:
+    static constexpr std::size_t at(int i) noexcept { return static_cast<std::size_t>(i); }
+
+    /// Every group of the one lies in a group of the other, and there are more of them.
+    static bool refines(const std::vector<group>& fine, const std::vector<group>& coarse) {
+        if (coarse.size() == 1) return true;
+        if (fine.size() <= coarse.size()) return false;
+        return std::ranges::all_of(coarse, [&](const group& c) {
+            return std::ranges::any_of(fine, [&](const group& f) { return f.last_seat == c.last_seat; });
+        });
+    }
+
+    std::vector<worker_id> seats_;
+    std::vector<int> seat_of_;
+    std::vector<std::vector<group>> levels_;
+    std::vector<std::vector<int>> group_of_; // [level][seat]
+};
+
+} // namespace weft

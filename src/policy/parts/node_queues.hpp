@@ -1,0 +1,165 @@
+#pragma once
+
+#include "policy/seam/policy.hpp"
+
+#include "queue/locked_list.hpp"
+#include "queue/pairing_heap.hpp"
+#include "queue/spin_lock.hpp"
+#include "queue/sync.hpp"
+
+#include <weft/error.hpp>
+
+#include <algorithm>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+/// A queue for each memory node that has cores: what policies share that send tasks to where their data lie.
+///
+/// Of the tasks of a queue the one with the largest priority goes first; of equal ones, what was put in front
+/// last, then what was put behind first. Tasks that yielded or were preempted wait in a list beside it, so
+/// that none of them comes back before the others had their turn. A worker begins with that list at every
+/// turns_to_fair-th call, and after yields_to_look yields looks at other nodes before it.
+namespace weft {
+
+class node_queues {
+public:
+    static constexpr unsigned turns_to_fair = 64;
+    static constexpr unsigned yields_to_look = 16;
+
+    struct task_part { ///< of the policy's bytes
+        std::int64_t turn;
+        std::int32_t priority;
+        std::int32_t home; ///< queue + 1; 0: none yet
+    };
+
+    /// Allocates: for policy::attach. Throws weft::error for workers that cannot be kept to nodes, if nobody
+    /// is to take from another node.
+    void attach(const machine& m, policy_context& context, bool takes_from_others) {
+        machine_ = &m;
+        context_ = &context;
+        takes_from_others_ = takes_from_others;
+        if (!takes_from_others && context.all().size() > m.size())
+            throw error("a policy that keeps tasks on their nodes has more workers than there are cores",
+                        std::to_string(context.all().size()) + " workers",
+                        "at most " + std::to_string(m.size()) + ", or steal=on");
+        of_node_.assign(m.memory_nodes().size(), -1);
+        int count = 0;
+        for (std::size_t node = 0; node < of_node_.size(); ++node)
+            if (m.memory_nodes()[node].ranks.size() > 0) of_node_[node] = count++;
+        queues_ = std::make_unique<one_queue[]>(static_cast<std::size_t>(count));
+        count_ = count;
+        turns_ = std::make_unique<worker_part[]>(static_cast<std::size_t>(context.all().size()));
+        for (std::size_t node = 0; node < of_node_.size(); ++node) {
+            if (of_node_[node] < 0) continue;
+            one_queue& q = at(of_node_[node]);
+            q.ranks = m.memory_nodes()[node].ranks;
+            for (std::size_t other = 0; other < of_node_.size(); ++other)
+                if (other != node && of_node_[other] >= 0) q.others.push_back(of_node_[other]);
+            std::ranges::stable_sort(q.others, {}, [&](int other) {
+                return m.node_distance(static_cast<int>(node), node_of(other));
+            });
+        }
+    }
+
+    int count() const noexcept { return count_; }
+    /// That of a memory node; -1 for one without cores.
+    int of_node(int node) const noexcept {
+        return node < 0 || node >= static_cast<int>(of_node_.size())
+                   ? -1
+                   : of_node_[static_cast<std::size_t>(node)];
+    }
+    int of_worker(worker_id w) const noexcept {
+        return of_node(machine_->memory_node_of(context_->core_of(w)));
+    }
+
+    /// `t` goes to a queue, in front of its equals or behind them.
+    placement put(int queue, task& t, ready_reason reason, int priority, bool in_front, worker_id w) {
+        one_queue& q = at(queue);
+        auto& own = t.data<task_part>();
+        own.home = queue + 1;
+        own.priority = priority;
+        if (reason == ready_reason::yielded || reason == ready_reason::preempted) {
+            ++turns_[static_cast<std::size_t>(w)].yields;
+            q.behind.push_back(&t);
+        } else {
+            q.lock.lock();
+            own.turn = in_front ? --q.front : ++q.back;
+            q.tasks.push(&t);
+            q.lock.unlock();
+        }
+        if (!takes_from_others_) return {queue_place(queue), {q.ranks.first, q.ranks.last}};
+        const bool has_own_workers = context_->all().size() <= machine_->size();
+        return {queue_place(queue), context_->active(), has_own_workers ? q.ranks.first : -1};
+    }
+
+    /// What a worker takes: of its own queue, else after one look at another one, or at all of them.
+    decision next(worker_id w, bool last_look) noexcept {
+        worker_part& mine = turns_[static_cast<std::size_t>(w)];
+        const int home = of_worker(w);
+        one_queue& q = at(home);
+        if (++mine.turns % turns_to_fair == 0)
+            if (task* const t = q.behind.try_pop_front()) return {t, queue_place(home)};
+        if (task* const t = pop(q)) return {t, queue_place(home)};
+        const bool waits = mine.yields >= yields_to_look && takes_from_others_ && !last_look;
+        if (waits) mine.yields = 0;
+        if (!waits)
+            if (task* const t = q.behind.try_pop_front()) return {t, queue_place(home)};
+        if (!takes_from_others_ || q.others.empty()) return {};
+        const auto look = [&](int other) -> task* {
+            if (task* const t = pop(at(other))) return t;
+            return at(other).behind.try_pop_front();
+        };
+        if (!last_look) {
+            const int other = q.others[mine.turns % q.others.size()];
+            return {look(other), queue_place(other)};
+        }
+        for (const int other : q.others)
+            if (task* const t = look(other)) return {t, queue_place(other)};
+        return {};
+    }
+
+private:
+    struct goes_first {
+        bool operator()(task& a, task& b) const noexcept {
+            const auto &x = a.data<task_part>(), &y = b.data<task_part>();
+            return x.priority != y.priority ? x.priority > y.priority : x.turn < y.turn;
+        }
+    };
+    struct alignas(queue::k_cache_line_bytes) one_queue {
+        queue::spin_lock<> lock; // of the four below
+        queue::pairing_heap<task, goes_first> tasks;
+        std::int64_t front = 0, back = 0;
+        queue::locked_list<task> behind; // anybody
+        rank_range ranks;                // fixed, as is the next one
+        std::vector<int> others;         // nearest first
+    };
+    struct alignas(queue::k_cache_line_bytes) worker_part { // the worker's alone
+        unsigned turns = 0;
+        unsigned yields = 0;
+    };
+
+    one_queue& at(int queue) noexcept { return queues_[static_cast<std::size_t>(queue)]; }
+    /// Places up to the last rank are the workers' own.
+    place_id queue_place(int queue) const noexcept { return context_->all().size() + queue; }
+    int node_of(int queue) const noexcept {
+        return static_cast<int>(std::ranges::find(of_node_, queue) - of_node_.begin());
+    }
+    static task* pop(one_queue& q) noexcept {
+        q.lock.lock();
+        task* const t = q.tasks.pop();
+        q.lock.unlock();
+        return t;
+    }
+
+    const machine* machine_ = nullptr;
+    policy_context* context_ = nullptr;
+    std::vector<int> of_node_; // queue of each memory node
+    std::unique_ptr<one_queue[]> queues_;
+    std::unique_ptr<worker_part[]> turns_;
+    int count_ = 0;
+    bool takes_from_others_ = true;
+};
+
+} // namespace weft

@@ -1,0 +1,187 @@
+#pragma once
+
+#include "policy/seam/policy.hpp"
+
+#include "queue/chase_lev_deque.hpp"
+#include "queue/locked_list.hpp"
+#include "queue/sync.hpp"
+
+#include <memory>
+#include <new>
+
+/// Where the tasks of a policy with one deque a worker are kept: what all of them need beside the deque, and
+/// would get wrong.
+///
+/// A deque alone starves. A root that is handed in waits behind a deque that never runs dry; a task that
+/// yields into its own last-in-first-out deque comes back at once, and whom it waits for never runs. So
+/// there are three kinds of places:
+///
+///     deque    one a worker: spawned children, continuations, tasks that may go on
+///     behind   one a worker, first in first out: tasks that yielded or were preempted
+///     roots    one for all, first in first out: what came in from outside
+///
+/// and one rule about their order, which own() follows: first the own deque, then a root, then the own tasks
+/// behind, and only then the policy looks elsewhere. With three exceptions:
+///
+/// R1. Every turns_to_fair-th call begins with a root or, by turns, a task behind, even if the deque is full:
+///     the first of either waits for at most twice that many tasks of a worker.
+/// R2. After yields_to_look yields of a worker, one call stops before the place they go to, so that the
+///     policy looks elsewhere: two tasks that yield to each other in turn do not keep the worker from the
+///     task that both wait for.
+/// R3. A last look leaves out nothing.
+///
+/// Where the owner takes its oldest, the end of the deque is behind already, and yielded tasks go there; and
+/// tasks that were at their turn when the gate refused them are kept ahead of it.
+namespace weft {
+
+class places {
+public:
+    static constexpr unsigned turns_to_fair = 64;
+    static constexpr unsigned yields_to_look = 16;
+    /// Looks in vain after which a worker takes what is kept for others, since they may not come.
+    static constexpr unsigned failed_looks_before_remote_steal = 1024;
+
+    enum class owner_takes : bool { youngest, oldest };
+
+    /// Allocates: for policy::attach.
+    void attach(policy_context& context, owner_takes end = owner_takes::youngest) {
+        context_ = &context;
+        count_ = context.all().size();
+        end_ = end;
+        mine_ = std::make_unique<place[]>(static_cast<std::size_t>(count_));
+    }
+
+    int workers_in_all() const noexcept { return count_; }
+    place_id root_place() const noexcept { return count_; }
+
+    /// For policy::ready: by its reason a task goes to the roots, behind, or onto the deque of `w`, who is
+    /// the caller.
+    placement put(worker_id w, task& t, ready_reason reason) {
+        if (reason == ready_reason::root) {
+            roots_.push_back(&t);
+            return {root_place(), context_->active()};
+        }
+        const bool yields = reason == ready_reason::yielded || reason == ready_reason::preempted;
+        if (yields) ++at(w).yields;
+        if (yields && end_ == owner_takes::youngest) {
+            at(w).behind.push_back(&t);
+        } else if (reason == ready_reason::granted && end_ == owner_takes::oldest) {
+            at(w).ahead.push_back(&t);
+        } else {
+            push(w, t);
+        }
+        return {w, context_->active()};
+    }
+
+    /// The next task out of the places of `w`, who is the caller, by the rule above; `t` is null if there is
+    /// none.
+    decision own(worker_id w, bool last_look) noexcept {
+        place& p = at(w);
+        if (++p.turns % turns_to_fair == 0) {
+            const bool roots_first = p.turns / turns_to_fair % 2 == 1;
+            task* const first = roots_first ? roots_.try_pop_front() : p.behind.try_pop_front();
+            if (first != nullptr) return {first, roots_first ? root_place() : w};
+            task* const second = roots_first ? p.behind.try_pop_front() : roots_.try_pop_front();
+            if (second != nullptr) return {second, roots_first ? w : root_place()};
+        }
+        if (end_ == owner_takes::youngest) {
+            if (task* const t = p.deque.pop()) return {t, w};
+        }
+        if (p.yields >= yields_to_look && !last_look) {
+            p.yields = 0;
+            return {};
+        }
+        if (end_ == owner_takes::oldest) {
+            if (task* const t = p.ahead.try_pop_front()) return {t, w};
+            if (task* const t = p.deque.pop_top()) return {t, w};
+        }
+        if (task* const t = roots_.try_pop_front()) return {t, root_place()};
+        return {p.behind.try_pop_front(), w};
+    }
+
+    /// Of a task that has come from another worker: after what the owner has, before that for its thieves.
+    placement put_behind(worker_id w, task& t) {
+        at(w).behind.push_back(&t);
+        return {w, context_->active()};
+    }
+
+    /// A task lies behind: after own() has given nothing, R2 has stopped before it.
+    bool keeps_behind(worker_id w) const noexcept {
+        return !mine_[static_cast<std::size_t>(w)].behind.empty();
+    }
+
+    /// How many tasks lie in the deque: for the owner exact but for thieves, for others a hint.
+    int length(worker_id w) const noexcept {
+        return static_cast<int>(mine_[static_cast<std::size_t>(w)].deque.size());
+    }
+
+    struct look_result {
+        task* t = nullptr;
+        bool lost = false; ///< somebody else was faster: the victim is not empty for sure
+    };
+
+    /// One look at the places of `victim`, by anybody: the oldest of its deque, then the first behind.
+    look_result look(worker_id victim) noexcept {
+        place& p = at(victim);
+        if (end_ == owner_takes::oldest) {
+            if (task* const t = p.ahead.try_pop_front()) return {t, false};
+        }
+        task* t = nullptr;
+        const queue::steal_result result = p.deque.steal(t);
+        if (result == queue::steal_result::ok) return {t, false};
+        if (result == queue::steal_result::lost) return {nullptr, true};
+        return {p.behind.try_pop_front(), false};
+    }
+
+    /// The same, but comes back empty-handed only from a victim that was seen empty: for the last look.
+    task* look_hard(worker_id victim) noexcept {
+        for (;;) { // whoever made this look lose got a task, so somebody gets on in every round
+            const look_result result = look(victim);
+            if (!result.lost) return result.t;
+        }
+    }
+
+    /// A look at everybody but `w`, in rank order from `first` round.
+    decision look_everywhere(worker_id w, worker_id first) noexcept {
+        for (int i = 0; i < count_; ++i) {
+            const worker_id victim = (first + i) % count_;
+            if (victim == w) continue;
+            if (task* const t = look_hard(victim)) return {t, victim};
+        }
+        return {};
+    }
+
+    /// Uniform among all workers but `w`; -1 if there is no other.
+    worker_id random_victim(worker_id w) {
+        if (count_ < 2) return -1;
+        const auto drawn =
+            static_cast<worker_id>(context_->random(w, static_cast<std::uint32_t>(count_ - 1)));
+        return drawn < w ? drawn : drawn + 1;
+    }
+
+private:
+    struct alignas(queue::k_cache_line_bytes) place {
+        queue::chase_lev_deque<task*> deque; // owner: the worker
+        queue::locked_list<task> behind;     // anybody
+        queue::locked_list<task> ahead;      // anybody
+        unsigned turns = 0;                  // the worker alone, as what follows
+        unsigned yields = 0;                 // since the last call that stopped before them
+    };
+
+    place& at(worker_id w) noexcept { return mine_[static_cast<std::size_t>(w)]; }
+
+    /// A deque that cannot grow throws before it has changed. The task is not lost: a list needs no memory.
+    void push(worker_id w, task& t) noexcept {
+        try {
+            at(w).deque.push(&t);
+        } catch (const std::bad_alloc&) { at(w).behind.push_back(&t); }
+    }
+
+    policy_context* context_ = nullptr;
+    int count_ = 0;
+    owner_takes end_ = owner_takes::youngest;
+    std::unique_ptr<place[]> mine_;
+    queue::locked_list<task> roots_;
+};
+
+} // namespace weft

@@ -1,0 +1,158 @@
+#include "policy/seam/knobs.hpp"
+
+#include <weft/error.hpp>
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cassert>
+#include <charconv>
+#include <optional>
+
+namespace weft {
+namespace {
+
+std::optional<std::int64_t> to_integer(std::string_view text) {
+    std::int64_t value = 0;
+    const char* const end = text.data() + text.size();
+    const auto [stop, code] = std::from_chars(text.data(), end, value);
+    if (code != std::errc{} || stop != end) return std::nullopt;
+    return value;
+}
+
+struct integer_range {
+    std::int64_t lowest, highest;
+};
+
+std::optional<integer_range> to_range(std::string_view allowed) {
+    const std::size_t dots = allowed.find("..");
+    if (dots == std::string_view::npos) return std::nullopt;
+    const auto lowest = to_integer(allowed.substr(0, dots));
+    const auto highest = to_integer(allowed.substr(dots + 2));
+    if (!lowest || !highest) return std::nullopt;
+    return integer_range{*lowest, *highest};
+}
+
+bool takes_the_rest(const knob& k) { return k.allowed == "policy"; }
+
+bool is_listed(std::string_view words, std::string_view word) {
+    while (!words.empty()) {
+        const std::size_t comma = words.find(", ");
+        if (words.substr(0, comma) == word) return true;
+        words = comma == std::string_view::npos ? std::string_view{} : words.substr(comma + 2);
+    }
+    return false;
+}
+
+bool is_allowed(const knob& k, std::string_view value) {
+    if (k.allowed == "text" || takes_the_rest(k)) return true;
+    if (const auto range = to_range(k.allowed)) {
+        const auto number = to_integer(value);
+        return number && range->lowest <= *number && *number <= range->highest;
+    }
+    return is_listed(k.allowed, value);
+}
+
+} // namespace
+
+knob_values::knob_values(std::string_view owner, std::span<const knob> knobs, std::string_view text)
+    : knobs_(knobs)
+    , values_(knobs.size()) {
+    std::vector<bool> given(knobs.size(), false);
+    std::string_view rest = text;
+    bool more = !rest.empty();
+    while (more) {
+        std::size_t comma = rest.find(',');
+        std::string_view item = rest.substr(0, comma);
+        const std::size_t equals = item.find('=');
+        if (equals == std::string_view::npos || equals == 0) {
+            throw error(fmt::format("policy '{}': expected key=value", owner),
+                        item.empty() ? fmt::format("nothing, in '{}'", text) : fmt::format("'{}'", item),
+                        list_knobs(knobs));
+        }
+        const std::string_view key = item.substr(0, equals);
+        const auto found =
+            std::find_if(knobs.begin(), knobs.end(), [&](const knob& k) { return k.key == key; });
+        if (found == knobs.end()) {
+            throw error(fmt::format("policy '{}' has no knob '{}'", owner, key), fmt::format("'{}'", item),
+                        list_knobs(knobs));
+        }
+        if (takes_the_rest(*found)) {
+            item = rest;
+            comma = std::string_view::npos;
+        }
+        const std::string_view value = item.substr(equals + 1);
+        const auto at = static_cast<std::size_t>(found - knobs.begin());
+        if (given[at]) {
+            throw error(fmt::format("policy '{}': knob '{}' is given twice", owner, key),
+                        fmt::format("'{}'", text), "each knob once");
+        }
+        if (value.empty() || !is_allowed(*found, value)) {
+            throw error(fmt::format("policy '{}': bad value of knob '{}'", owner, key),
+                        value.empty() ? std::string("nothing") : fmt::format("'{}'", value), found->allowed);
+        }
+        given[at] = true;
+        values_[at] = value;
+        more = comma != std::string_view::npos;
+        if (more) rest = rest.substr(comma + 1);
+    }
+    for (std::size_t at = 0; at < knobs.size(); ++at) {
+        if (given[at]) continue;
+        if (knobs[at].default_value.empty()) {
+            throw error(fmt::format("policy '{}' needs its knob '{}'", owner, knobs[at].key), "nothing",
+                        fmt::format("{}={}", knobs[at].key, knobs[at].allowed));
+        }
+        assert(is_allowed(knobs[at], knobs[at].default_value));
+        values_[at] = knobs[at].default_value;
+    }
+}
+
+std::size_t knob_values::index(std::string_view key) const {
+    const auto found =
+        std::find_if(knobs_.begin(), knobs_.end(), [&](const knob& k) { return k.key == key; });
+    assert(found != knobs_.end());
+    return static_cast<std::size_t>(found - knobs_.begin());
+}
+
+std::string_view knob_values::text(std::string_view key) const { return values_[index(key)]; }
+
+std::int64_t knob_values::integer(std::string_view key) const {
+    const auto value = to_integer(text(key));
+    assert(value);
+    return value.value_or(0);
+}
+
+bool knob_values::flag(std::string_view key) const {
+    assert(knobs_[index(key)].allowed == "on, off");
+    return text(key) == "on";
+}
+
+bool knob_values::is(std::string_view key, std::string_view word) const {
+    assert(is_listed(knobs_[index(key)].allowed, word));
+    return text(key) == word;
+}
+
+std::string list_knobs(std::span<const knob> knobs) {
+    if (knobs.empty()) return "no knobs";
+    std::string list;
+    for (const knob& k : knobs) {
+        if (!list.empty()) list += ", ";
+        list += k.default_value.empty()
+                    ? fmt::format("{} ({})", k.key, k.allowed)
+                    : fmt::format("{} ({}; standard: {})", k.key, k.allowed, k.default_value);
+    }
+    return list;
+}
+
+policy_spec split_policy_spec(std::string_view spec) {
+    const std::size_t colon = spec.find(':');
+    const policy_spec halves{spec.substr(0, colon),
+                             colon == std::string_view::npos ? std::string_view{} : spec.substr(colon + 1)};
+    if (halves.name.empty() || (colon != std::string_view::npos && halves.knobs.empty())) {
+        throw error(halves.name.empty() ? "a policy has a name" : "expected knobs behind the colon",
+                    spec.empty() ? "nothing" : fmt::format("'{}'", spec), "NAME[:key=value,...]");
+    }
+    return halves;
+}
+
+} // namespace weft

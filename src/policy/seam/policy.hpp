@@ -1,0 +1,195 @@
+#pragma once
+
+#include "machine/machine.hpp"
+#include "task/task.hpp"
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string_view>
+
+/// The seam between a scheduling policy and the engines that carry it out.
+///
+/// A policy decides where a ready task goes, which task a worker runs next, and what a spawn does. It sees
+/// workers by rank, time and chance by its context, and no engine: no threads, clocks, or random sources of
+/// its own. The same object serves any engine. docs/adding-a-policy.md is the tour, src/policy/README.md has
+/// the rules that the engine guarantees in return.
+namespace weft {
+
+enum class spawn_order : std::uint8_t {
+    child_first,  ///< the parent's fiber is captured and offered by ready(.., continuation); the child runs
+                  ///< now
+    parent_first, ///< the child is offered by ready(.., spawned); the parent goes on
+    call,         ///< the child runs now on the parent's stack, still a task for the policy
+    lazy, ///< like call, but its whole subtree is silent: joins are frames, exposed only when asked for
+};
+
+enum class ready_reason : std::uint8_t {
+    root,         ///< handed in by runtime::run
+    spawned,      ///< a child whose spawn() said parent_first
+    continuation, ///< a parent whose spawn() said child_first
+    joined,       ///< its group, or the frame that it waited for, is done
+    moved,        ///< group_wait() said requeue
+    unblocked,    ///< the lock, future or timer that it waited for is done, or what it waited for in another
+                  ///< runtime
+    released,     ///< a task of a graph: those that it waited for have ended
+    granted,      ///< the gate had refused it, and there is room now
+    exposed,      ///< taken out of a worker's hidden frames; w is the thief
+    preempted,
+    yielded,
+};
+
+enum class after_wait : std::uint8_t { stay, requeue };
+
+/// A place where tasks are kept; the numbers are the policy's own. By convention a worker's rank is its own
+/// place.
+using place_id = int;
+
+struct workers { ///< half-open range of ranks
+    worker_id first = 0, last = 0;
+    constexpr bool contains(worker_id w) const noexcept { return first <= w && w < last; }
+    constexpr int size() const noexcept { return last - first; }
+    constexpr bool empty() const noexcept { return first >= last; }
+};
+
+struct placement { ///< where ready() put a task, and who could run it: one sleeper of `who` is woken
+    place_id at = 0;
+    workers who{};
+    worker_id near = -1; ///< whom to wake if it sleeps, else the next of them upwards; -1: the caller
+};
+
+/// The answer of next(). With `t` null and `ask` set, worker `from` may be asked to expose a hidden frame.
+struct decision {
+    task* t = nullptr;
+    place_id from = 0;
+    bool ask = false;
+};
+
+struct usage { ///< of a finished task; the optional figures are there where the engine can tell
+    time_ns self = 0, wall = 0;
+    std::optional<std::uint64_t> instructions, ref_cycles, misses, stall_inner, stall_outer, bytes;
+    bool cancelled = false;
+};
+
+struct snapshot {      ///< of what a worker does, by value since a task may end at any time
+    bool busy = false; ///< it runs a task; else the rest is empty
+    std::string_view name;
+    std::uint64_t id = 0;
+    time_ns since = 0;
+};
+
+/// Read-only view of a data-flow graph, for policies that look ahead. Its tasks have numbers, in the order of
+/// adding, from 0 (task::graph_number). Good during graph_grew() only, apart from bottom_level().
+struct graph_view {
+    virtual std::uint64_t id() const noexcept = 0;        ///< of this run of the graph: task::graph
+    virtual std::uint32_t size() const noexcept = 0;      ///< tasks
+    virtual std::uint32_t first_new() const noexcept = 0; ///< since the last graph_grew()
+    virtual const hints& hint(std::uint32_t) const noexcept = 0;
+    virtual int bottom_level(std::uint32_t) const noexcept = 0; ///< tasks on the longest way to an end
+    virtual void predecessors(std::uint32_t, void (*each)(void* with, std::uint32_t), void* with) const = 0;
+    virtual void successors(std::uint32_t, void (*each)(void* with, std::uint32_t), void* with) const = 0;
+
+protected:
+    ~graph_view() = default;
+};
+
+/// What a policy may ask of the engine. None of it allocates or blocks.
+struct policy_context {
+    virtual workers all() const = 0;          ///< dense ranks of this instance
+    virtual workers active() const = 0;       ///< may change: never keep it across hooks
+    virtual int core_of(worker_id) const = 0; ///< rank of the machine's core it runs on; may change
+    virtual time_ns now() const = 0;          ///< of the engine: real or virtual
+    virtual std::uint32_t random(worker_id,
+                                 std::uint32_t below) = 0; ///< uniform in [0, below), by the runtime's seed
+    virtual void wake(workers) = 0; ///< state changed: sleepers of the range look again
+    /// By the calling worker, `from`. Arrives as message() when `to` comes by the runtime, in the order of
+    /// posting; wakes it. A task that it brings is in no place meanwhile.
+    virtual void post(worker_id from, worker_id to, int kind, task* = nullptr) = 0;
+    virtual void exchange(worker_id,
+                          worker_id) = 0; ///< swaps the cores under two workers; running tasks go on
+    virtual void preempt(worker_id) = 0;  ///< its task comes back by ready(.., preempted)
+    virtual std::span<task*> mold(task&, int width) = 0; ///< one share task a rank
+    virtual snapshot running(worker_id) const = 0;
+    virtual usage so_far(const task&) const = 0;
+
+protected:
+    ~policy_context() = default;
+};
+
+/// What a policy needs; the engine refuses, by name, a policy whose needs it cannot meet.
+struct requirements {
+    std::uint16_t task_bytes = 0;  ///< at most max_task_bytes
+    std::uint16_t group_bytes = 0; ///< at most max_group_bytes
+    bool lazy = false;             ///< roots are born silent: no spawn is ever reported
+    bool own_usage = false;        ///< usage::self and wall are metered
+    /// usage::misses are metered: lines that a task itself, not its children, asked of what its core shares
+    /// with others. By the model; by the processor's counters where they can be had; else what it declares by
+    /// weft::touch, in lines. So are usage::instructions, where they can be told: in the model, which knows
+    /// none, the cycles of weft::cost stand for them; else by the counters or not at all. The report and the
+    /// trace say which (misses_from, instructions_from).
+    bool own_misses = false;
+    bool identity = false;  ///< task::id is needed across iterations
+    bool demotable = false; ///< the engine may turn child_first into call when it has no stack for it
+    bool resizable = false; ///< the set of active workers may change
+    bool preempts = false;  ///< calls context.preempt
+    bool molds = false;     ///< calls context.mold
+    bool exchanges = false; ///< calls context.exchange
+    bool snapshots = false; ///< calls context.running or so_far
+    bool posts = false;     ///< calls context.post
+    bool uses = false;      ///< reads task::uses
+    bool levels = false;    ///< reads task::bottom_level, or wants graph_grew
+    time_ns tick = 0;       ///< period of tick(), 0: none
+};
+
+/// In every hook `w` is the calling worker. Hooks of different workers run at the same time. No hook
+/// allocates from the heap, blocks or throws, except attach().
+struct policy {
+    /// Once, before any other hook. Throws weft::error for a machine it cannot serve. `knobs` were parsed by
+    /// the factory.
+    virtual requirements attach(const machine&, policy_context&) = 0;
+
+    /// `t` may run: keep it in some place. Its context is fully saved.
+    virtual placement ready(worker_id w, task& t, ready_reason) = 0;
+
+    /// A task for `w`, or where to ask. At most one look outside the worker's own places a call, unless
+    /// `last_look`: then everything that w may take is looked at, since w parks if nothing comes.
+    virtual decision next(worker_id w, bool last_look) = 0;
+
+    /// Whose hidden frames a parked worker keeps asking for; read again after wake().
+    virtual workers victims(worker_id) { return {}; }
+
+    /// What a spawn of `child` by `parent` does. Not called in the silent zone.
+    virtual spawn_order spawn(worker_id, task& parent, task& child) {
+        static_cast<void>(parent), static_cast<void>(child);
+        return spawn_order::lazy;
+    }
+
+    /// In how many equal pieces a parallel_for of a reported zone is cut; 0: halved down to its grain.
+    virtual int pieces(worker_id, task& loop) { return static_cast<void>(loop), 0; }
+
+    virtual void group_begin(worker_id, task&, group&) {}
+    virtual after_wait group_wait(worker_id, task&, group&) { return after_wait::stay; }
+    virtual void group_end(worker_id, task&, group&) {} ///< on the worker that goes on; also when unwinding
+
+    virtual void started(worker_id, task&) {} ///< first start only
+    virtual void blocked(worker_id, task&, ready_reason) {
+    } ///< suspended; comes back by ready(.., that reason)
+    /// After blocked(): it runs again. Taken by next(), or at once and without ready(), since what it waited
+    /// for was over before it slept.
+    virtual void resumed(worker_id, task&) {}
+    virtual void finished(worker_id, task&, const usage&) {
+    } ///< once a started or cancelled task, before its group
+    /// What `from` has posted to this worker. The task it brings, if any, may run: as for ready().
+    virtual placement message(worker_id, worker_id from, int kind, task*) {
+        return static_cast<void>(from), static_cast<void>(kind), placement{};
+    }
+    virtual void iteration(worker_id, task&, int) {}
+    virtual void graph_grew(worker_id, const graph_view&) {
+    } ///< requirements::levels; before ready() of what is new
+    virtual void resized(workers active) { static_cast<void>(active); }
+    virtual void tick(time_ns) {} ///< never beside itself, may run beside other hooks
+
+    virtual ~policy() = default;
+};
+
+} // namespace weft

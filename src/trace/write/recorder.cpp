@@ -1,0 +1,199 @@
+#include "trace/write/recorder.hpp"
+
+#include <weft/error.hpp>
+#include <weft/impl/entry.hpp>
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include <csignal>
+#include <cstdio>
+#include <cstring>
+#include <ctime>
+#include <new>
+
+#include <linux/futex.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+namespace weft::trace {
+
+namespace {
+
+constexpr std::size_t records_a_block = 4096;
+constexpr std::uint32_t filling = 1, stopping = 2;
+
+} // namespace
+
+// ---- log
+
+log::log(recorder& of, std::uint16_t stream)
+    : of_(of)
+    , stream_(stream)
+    , slots_(static_cast<ring::slot*>(queue::page_memory::allocate(capacity * sizeof(ring::slot))))
+    , events_(slots_, capacity) {
+    if (!slots_) throw std::bad_alloc(); // the pages are zero, which is a record
+}
+
+log::~log() { queue::page_memory::release(slots_, capacity * sizeof(ring::slot)); }
+
+void log::push(std::uint64_t at, kind k, std::uint64_t a, std::uint64_t b, std::uint32_t n,
+               std::uint8_t what) noexcept {
+    events_.push({at, a, b, n, k, what, stream_});
+}
+
+std::uint64_t log::now() const noexcept { return of_.ticks(); }
+
+void log::note_at(std::uint64_t at, kind k, std::uint64_t a, std::uint64_t b, std::uint32_t n,
+                  std::uint8_t what) noexcept {
+    if (of_.virtual_time_ && events_.room() == 0) of_.drain(); // nobody sees how long that takes
+    if (lost_ > 0 && events_.room(2) > 1) [[unlikely]] {
+        push(at, kind::lost, lost_, 0, 0, 0);
+        lost_ = 0;
+    }
+    if (lost_ > 0 || events_.room() == 0) [[unlikely]] {
+        ++lost_;
+        lost_in_all_.store(lost_in_all_.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
+        return;
+    }
+    push(at, k, a, b, n, what);
+    if ((events_.pushed() & (capacity / 4 - 1)) == 0) [[unlikely]]
+        of_.poke();
+}
+
+void log::make_room(std::size_t events) noexcept {
+    while (events_.room(events) < events) {
+        if (of_.virtual_time_) {
+            of_.drain();
+        } else {
+            of_.poke();
+            queue::std_sync::yield();
+        }
+    }
+}
+
+std::uint32_t log::name(std::string_view text) noexcept {
+    if (text.empty()) return 0;
+    auto& known = known_names_[reinterpret_cast<std::uintptr_t>(text.data()) / 8 % known_names_.size()];
+    if (known.at != text.data() || known.size != text.size())
+        known = {text.data(), text.size(), of_.name(text)};
+    return known.number;
+}
+
+std::uint32_t log::new_task() noexcept {
+    constexpr std::uint32_t at_a_time = 1024;
+    if (next_task_ == tasks_end_) {
+        next_task_ = of_.new_tasks(at_a_time);
+        tasks_end_ = next_task_ + at_a_time;
+    }
+    return next_task_++;
+}
+
+// ---- recorder
+
+recorder::recorder(const std::string& file, std::string_view header, int workers,
+                   const std::atomic<std::int64_t>* virtual_time)
+    : virtual_time_(virtual_time)
+    , file_(file, header)
+    , line_(virtual_time ? moment{} : clock_.now())
+    , epoch_(line_.last().ns) {
+    for (int w = 0; w < workers; ++w)
+        logs_.push_back(std::make_unique<log>(*this, static_cast<std::uint16_t>(w)));
+    logs_.push_back(std::make_unique<log>(*this, trace::outside));
+    batch_.reserve(records_a_block);
+    if (virtual_time) {
+        impl::listeners.fetch_add(1, std::memory_order_relaxed); // what programs declare is noted, too
+        return;
+    }
+    sigset_t all, before;
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    const int failure = pthread_create(
+        &thread_, nullptr, [](void* self) { return static_cast<recorder*>(self)->run(), self; }, this);
+    pthread_sigmask(SIG_SETMASK, &before, nullptr);
+    if (failure)
+        throw error(
+            fmt::format("cannot create the thread that writes the trace ({})", std::strerror(failure)),
+            "WEFT_TRACE=" + file, "a larger limit of threads or memory for this process");
+    has_thread_ = true;
+    pthread_setname_np(thread_, "weft-trace");
+    impl::listeners.fetch_add(1, std::memory_order_relaxed); // as above
+}
+
+recorder::~recorder() {
+    finish();
+    impl::listeners.fetch_sub(1, std::memory_order_relaxed);
+}
+
+void recorder::poke() noexcept {
+    if (!has_thread_ || call_.load(std::memory_order_relaxed) != 0) return; // it comes in any case
+    std::uint32_t none = 0;
+    if (call_.compare_exchange_strong(none, filling, std::memory_order_relaxed, std::memory_order_relaxed))
+        syscall(SYS_futex, &call_, FUTEX_WAKE_PRIVATE, 1, nullptr, nullptr, 0);
+}
+
+void recorder::run() noexcept {
+    constexpr timespec between{.tv_sec = 0, .tv_nsec = 20'000'000};
+    for (;;) {
+        syscall(SYS_futex, &call_, FUTEX_WAIT_PRIVATE, 0, &between, nullptr, 0);
+        // acquire: pairs with the store in finish()
+        if (call_.load(std::memory_order_acquire) == stopping) return;
+        std::uint32_t called = filling;
+        call_.compare_exchange_strong(called, 0, std::memory_order_relaxed, std::memory_order_relaxed);
+        drain();
+        file_.flush();
+    }
+}
+
+void recorder::drain() noexcept {
+    if (!virtual_time_) line_.add(clock_.now());
+    const moment until = line_.last();
+    // Names first: they are known before they are noted.
+    const auto write_batch = [&](std::uint16_t stream) {
+        if (batch_.empty()) return;
+        nlohmann::json fresh;
+        named_ = names_.after(
+            named_, [&](std::uint32_t n, const std::string& name) { fresh[std::to_string(n)] = name; });
+        if (!fresh.empty()) {
+            const std::string text = fresh.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+            file_.add(trace_file::block::names, trace::outside, std::as_bytes(std::span(text)));
+        }
+        file_.add(trace_file::block::records, stream, std::as_bytes(std::span(batch_)));
+        batch_.clear();
+    };
+    for (auto& l : logs_) {
+        l->events_.consume([&](record r) {
+            if (!virtual_time_) {
+                if (r.at > until.ticks) return false; // next time, on the next line
+                r.at = static_cast<std::uint64_t>(line_.ns(r.at) - epoch_);
+            }
+            batch_.push_back(r);
+            if (batch_.size() == records_a_block) write_batch(l->stream_);
+            return true;
+        });
+        write_batch(l->stream_);
+    }
+}
+
+void recorder::finish() noexcept {
+    if (finished_) return;
+    finished_ = true;
+    if (has_thread_) {
+        call_.store(stopping, std::memory_order_release); // pairs with run()
+        syscall(SYS_futex, &call_, FUTEX_WAKE_PRIVATE, 1, nullptr, nullptr, 0);
+        pthread_join(thread_, nullptr);
+    }
+    drain();
+    drain(); // what was stamped while the first one began
+    std::uint64_t lost = 0;
+    for (auto& l : logs_)
+        lost += l->lost_in_all_.load(std::memory_order_relaxed); // their writers have stopped
+    const std::string text = fmt::format(R"({{"lost": {}}})", lost);
+    file_.add(trace_file::block::end, trace::outside, std::as_bytes(std::span(text)));
+    file_.flush();
+    if (lost > 0)
+        std::fprintf(stderr, "weft: %llu events found no room in the trace %s\n",
+                     static_cast<unsigned long long>(lost), file_.path().c_str());
+}
+
+} // namespace weft::trace

@@ -1,0 +1,136 @@
+#pragma once
+
+#include "queue/page_memory.hpp"
+#include "queue/spsc_ring.hpp"
+#include "trace/write/clock.hpp"
+#include "trace/write/names.hpp"
+#include "trace/write/record.hpp"
+#include "trace/write/trace_file.hpp"
+
+#include <array>
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <pthread.h>
+
+namespace weft::trace {
+
+class recorder;
+
+/// The events of one worker; who writes them is the thread that runs it, in the runtime.
+class log {
+public:
+    log(recorder& of, std::uint16_t stream);
+    ~log();
+    log(const log&) = delete;
+    log& operator=(const log&) = delete;
+
+    /// Never waits where time is real: without room, the event is counted instead.
+    void note(kind k, std::uint64_t a = 0, std::uint64_t b = 0, std::uint32_t n = 0,
+              std::uint8_t what = 0) noexcept {
+        note_at(now(), k, a, b, n, what);
+    }
+    /// For what others may have seen the effect of by now: stamped with a time before it.
+    void note_at(std::uint64_t at, kind, std::uint64_t a = 0, std::uint64_t b = 0, std::uint32_t n = 0,
+                 std::uint8_t what = 0) noexcept;
+    std::uint64_t now() const noexcept;
+    /// Waits until there is room for so many: for what comes in bulk.
+    void make_room(std::size_t events) noexcept;
+    /// A number for a task.
+    std::uint32_t new_task() noexcept;
+    /// Of a name that stays where it is (a literal); 0 for none.
+    std::uint32_t name(std::string_view) noexcept;
+    recorder& of() const noexcept { return of_; }
+
+private:
+    friend class recorder;
+    using ring = queue::spsc_ring<record>;
+
+    void push(std::uint64_t at, kind k, std::uint64_t a, std::uint64_t b, std::uint32_t n,
+              std::uint8_t what) noexcept;
+
+    static constexpr std::size_t capacity = std::size_t{1} << 18; ///< 8 MB, of which what is used is touched
+
+    recorder& of_;
+    const std::uint16_t stream_;
+    ring::slot* const slots_;
+    ring events_;
+    std::uint32_t next_task_ = 0, tasks_end_ = 0; ///< numbers that were given to it
+    struct known_name {
+        const char* at = nullptr;
+        std::size_t size = 0;
+        std::uint32_t number = 0;
+    };
+    std::array<known_name, 64> known_names_{};  ///< by address
+    std::uint64_t lost_ = 0;                    ///< since the last event that found room
+    std::atomic<std::uint64_t> lost_in_all_{0}; ///< read by who writes the file
+};
+
+/// Collects the events of an engine's workers and writes them to a file: every 20 ms and whenever a log is a
+/// quarter full, in a thread of its own; where time is virtual, without one.
+class recorder {
+public:
+    /// `header`: a JSON object for the file. `virtual_time`: in nanoseconds, where that is the engine's.
+    /// Throws weft::error if the file cannot be made.
+    recorder(const std::string& file, std::string_view header, int workers,
+             const std::atomic<std::int64_t>* virtual_time = nullptr);
+    ~recorder(); ///< finish()
+    recorder(const recorder&) = delete;
+    recorder& operator=(const recorder&) = delete;
+
+    log& of(int worker) noexcept { return *logs_[static_cast<std::size_t>(worker)]; }
+    /// By threads that are no workers: use(log) has one for itself.
+    template <class Use>
+    auto outside(Use&& use) {
+        const std::lock_guard guard(others_);
+        return use(*logs_.back());
+    }
+    std::uint32_t name(std::string_view text) noexcept { return names_.number(text); }
+
+    /// The first of `count` numbers for tasks, from any thread.
+    std::uint32_t new_tasks(std::uint32_t count) noexcept {
+        return next_task_.fetch_add(count, std::memory_order_relaxed); // numbers, order nothing
+    }
+
+    /// Writes what there is and the end of the file. The workers have noted their last.
+    void finish() noexcept;
+
+private:
+    friend class log;
+
+    std::uint64_t ticks() const noexcept {
+        return virtual_time_ ? static_cast<std::uint64_t>(virtual_time_->load(std::memory_order_relaxed))
+                             : clock_.ticks();
+    }
+    void poke() noexcept;
+    void run() noexcept;
+    void drain() noexcept; ///< one at a time
+
+    const std::atomic<std::int64_t>* const virtual_time_;
+    const event_clock clock_;
+    trace_file file_;
+    names names_;
+    std::vector<std::unique_ptr<log>> logs_; ///< of the workers, then that of the others
+    std::mutex others_;
+    std::atomic<std::uint32_t> next_task_{1};
+
+    // Of who drains.
+    time_line line_;           ///< through the moments of the drains
+    const std::int64_t epoch_; ///< which the file calls 0
+    std::uint32_t named_ = 0;
+    std::vector<record> batch_;
+    bool finished_ = false;
+
+    pthread_t thread_{};
+    bool has_thread_ = false;
+    std::atomic<std::uint32_t> call_{0}; ///< futex: 1: somebody's log fills, 2: stop
+};
+
+} // namespace weft::trace
