@@ -38,7 +38,7 @@ nb::list policies() {
         for (const knob& k : e.knobs) {
             nb::dict one;
             one["key"] = str(k.key);
-            one["standard"] = str(k.standard);
+            one["standard"] = str(k.default_value);
             one["allowed"] = str(k.allowed);
             one["help"] = str(k.help);
             knobs.append(one);

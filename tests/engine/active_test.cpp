@@ -32,7 +32,7 @@ worker_id this_worker() { return impl::hot_self()->id; }
 /// and about to look once more.
 bool wait_inactive(engine::thread_engine& e, int active) {
     const auto all = static_cast<std::uint32_t>(e.worker_count()), first = static_cast<std::uint32_t>(active);
-    for (const auto& w : e.crew)
+    for (const auto& w : e.all_workers)
         if (w->id >= active && !w->count.asleep.is_open()) return false;
     return !e.searching.any_in(first, all) && !e.parked.any_in(first, all);
 }

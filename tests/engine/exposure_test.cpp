@@ -92,7 +92,7 @@ struct crew_under_test {
     }
     std::uint64_t exposures() const {
         std::uint64_t sum = 0;
-        for (const auto& w : engine.crew) sum += w->count.exposures.get();
+        for (const auto& w : engine.all_workers) sum += w->count.exposures.get();
         return sum;
     }
     bool others_parked() const {
@@ -109,7 +109,7 @@ public:
     explicit storm(crew_under_test& at, std::chrono::nanoseconds pause = 0ns)
         : thread_([this, &at, pause] {
             while (!over_.load(std::memory_order_relaxed)) {
-                for (const auto& w : at.engine.crew) pthread_kill(w->thread, SIGURG);
+                for (const auto& w : at.engine.all_workers) pthread_kill(w->thread, SIGURG);
                 sent_.fetch_add(1, std::memory_order_relaxed);
                 if (pause > 0ns) std::this_thread::sleep_for(pause);
             }
@@ -507,7 +507,7 @@ TEST_P(exposure, restarts_a_blocking_read) {
             // The second half of the join must have come past the blocked reader first.
             EXPECT_TRUE(spin_until(beside));
             for (int i = 0; i < 200; ++i) {
-                for (const auto& w : crew.engine.crew) pthread_kill(w->thread, SIGURG);
+                for (const auto& w : crew.engine.all_workers) pthread_kill(w->thread, SIGURG);
                 std::this_thread::sleep_for(50us);
             }
             const char byte = 'x';

@@ -32,7 +32,7 @@ long by_group(int n) {
 
 std::uint64_t parks(const test::bare_engine& e) {
     std::uint64_t sum = 0;
-    for (const auto& w : e.engine.crew) sum += w->count.parks.get();
+    for (const auto& w : e.engine.all_workers) sum += w->count.parks.get();
     return sum;
 }
 

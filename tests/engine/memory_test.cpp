@@ -37,7 +37,7 @@ public:
 
     std::uint64_t steals() const {
         std::uint64_t sum = 0;
-        for (const auto& w : engine_.crew) sum += w->count.steals.get();
+        for (const auto& w : engine_.all_workers) sum += w->count.steals.get();
         return sum;
     }
 

@@ -44,7 +44,7 @@ struct late_finder final : policy {
     }
     decision next(worker_id w, bool last_look) override {
         if (!last_look || !kept.load() || w != finder) return base->next(w, last_look);
-        auto& slot = of.load()->crew[static_cast<std::size_t>(w)]->slot;
+        auto& slot = of.load()->all_workers[static_cast<std::size_t>(w)]->slot;
         if (wait_for([&] { return slot.has_answer(); }, std::chrono::milliseconds(200))) ++both;
         return {kept.exchange(nullptr), w, false};
     }

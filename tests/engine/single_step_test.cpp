@@ -124,7 +124,7 @@ struct {
 void wait_for_thief(const shot& s) noexcept {
     const auto index = static_cast<std::size_t>(s.thief);
     const auto until = clock_type::now() + 50ms; // it may need something of the thread that is stopped here
-    while (now.engine->crew[index]->slot.has_answer() || (!s.slow && !now.idle[index].load())) {
+    while (now.engine->all_workers[index]->slot.has_answer() || (!s.slow && !now.idle[index].load())) {
         sched_yield();
         if (clock_type::now() > until) {
             now.waits_cut.fetch_add(1);
@@ -142,7 +142,7 @@ bool serve(engine::thread_worker& self, shot& s, unsigned step) noexcept {
         s.fired = true;
         if (s.thief != 0) {
             now.slow[index] = s.slow;
-            now.engine->crew[index]->slot.ask(0);
+            now.engine->all_workers[index]->slot.ask(0);
             self.askers.insert(engine::rank(s.thief));
         }
         static_cast<engine::thread_engine&>(self.eng).on_signal(self);
@@ -226,7 +226,7 @@ private:
             }
         }
         if (now.may_take[index]) {
-            engine::thread_worker& self = *now.engine->crew[index];
+            engine::thread_worker& self = *now.engine->all_workers[index];
             if (impl::frame* const f = self.slot.take()) {
                 now.taken.fetch_add(1);
                 task& got =
@@ -504,9 +504,9 @@ public:
         }));
         for (auto& m : now.may_take) m = false;
         left_over_ = false;
-        for (std::size_t w = 1; w < engine_->crew.size(); ++w) {
-            if (engine_->crew[w]->slot.withdraw()) left_over_ = true;
-            engine_->crew[0]->askers.erase(static_cast<std::uint32_t>(w));
+        for (std::size_t w = 1; w < engine_->all_workers.size(); ++w) {
+            if (engine_->all_workers[w]->slot.withdraw()) left_over_ = true;
+            engine_->all_workers[0]->askers.erase(static_cast<std::uint32_t>(w));
         }
         exposures_ = sum(&engine::worker_counters::exposures) - exposures_;
         returned_ = sum(&engine::worker_counters::returned) - returned_;
@@ -537,7 +537,7 @@ public:
 private:
     std::uint64_t sum(engine::counter engine::worker_counters::* which) const {
         std::uint64_t s = 0;
-        for (const auto& w : engine_->crew) s += (w->count.*which).get();
+        for (const auto& w : engine_->all_workers) s += (w->count.*which).get();
         return s;
     }
 

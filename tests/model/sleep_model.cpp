@@ -57,7 +57,7 @@ struct member_list {
 /// `From` workers are active at first, `To` in the end, if that is another number.
 template <class Derived, int Workers, int Tasks, int From = Workers, int To = From>
 struct sleeping : rl::test_suite<Derived, Workers + 1 + (From != To)> {
-    using watch_type = engine::watch<member_list<Workers>, sync>;
+    using watch_type = engine::sleep_protocol<member_list<Workers>, sync>;
     static constexpr workers everybody{0, Workers};
 
     struct state {

@@ -504,10 +504,10 @@ protected:
     };
 
     /// Heat of so many rows, and all below it. Worker 0 runs everything.
-    order heat(task& parent, double rows, division how, classes& into) {
+    spawn_order heat(task& parent, double rows, division how, classes& into) {
         constexpr double row = 512 * 16;
         task& t = child_of(parent, static_cast<std::size_t>(rows * row));
-        const order spawned = scheduler->spawn(0, parent, t);
+        const spawn_order spawned = scheduler->spawn(0, parent, t);
         scheduler->started(0, t);
         t.state_ = task_state::running;
         spawn_order below = spawn_order::child_first;

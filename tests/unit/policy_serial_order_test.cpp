@@ -92,7 +92,7 @@ struct controlled : driven {
     explicit controlled(int cores = 4) : driven("cpdf:l2=1000,l1=100", 1, cores) {}
 
     /// `w` is running `parent`, which spawns a child of that size.
-    task& spawns(worker_id w, task& parent, std::size_t bytes, order expected) {
+    task& spawns(worker_id w, task& parent, std::size_t bytes, spawn_order expected) {
         task& child = child_of(parent, bytes);
         EXPECT_EQ(scheduler->spawn(w, parent, child), expected);
         if (expected == spawn_order::child_first) {

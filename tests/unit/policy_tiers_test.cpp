@@ -31,7 +31,7 @@ TEST(policy_slaw, the_stack_comes_before_the_fresh_tasks) {
 TEST(policy_slaw, child_first_nests_as_deep_as_the_stack_allows) {
     driven p("slaw:stack=3", 1, 2);
     task* t = &p.make();
-    for (const order expected :
+    for (const spawn_order expected :
          {spawn_order::child_first, spawn_order::child_first, spawn_order::child_first,
           spawn_order::parent_first, spawn_order::child_first}) { // the last one on a new stack
         task& child = p.child_of(*t);
