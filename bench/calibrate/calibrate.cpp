@@ -122,7 +122,7 @@ double step_ns(const char* name, int taker) {
     std::array<weft::task, 64> tasks{};
     return ns_each(2'000'000, [&](int count) {
         for (int i = 0; i < count; i += 2 * static_cast<int>(tasks.size())) {
-            for (auto& t : tasks) policy->ready(0, t, weft::why::spawned);
+            for (auto& t : tasks) policy->ready(0, t, weft::ready_reason::spawned);
             for (std::size_t k = 0; k < tasks.size();) {
                 if (policy->next(taker, false).t) ++k;
                 context.bounds.clear();
