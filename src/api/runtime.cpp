@@ -3,6 +3,7 @@
 #include "api/options.hpp"
 #include "engine/model/model_engine.hpp"
 #include "engine/run/default_engine.hpp"
+#include "engine/run/roots.hpp"
 #include "engine/threads/thread_engine.hpp"
 #include "policy/seam/registry.hpp"
 
@@ -63,7 +64,7 @@ runtime::~runtime() {
     state& s = *state_;
     // Threads that a fork() did not bring along, or that are busy (exit() inside of a task), cannot be waited
     // for. acquire: pairs with the decrement at the end of a run
-    if (s.eng->of_this_process() && s.open_runs.load(std::memory_order_acquire) == 0) return;
+    if (s.eng->lifetime.of_this_process() && s.open_runs.load(std::memory_order_acquire) == 0) return;
     // Never read again; reachable for whoever looks for leaks.
     static constinit std::atomic<state*> left_behind{nullptr};
     s.left_before = left_behind.load(std::memory_order_relaxed);
@@ -73,14 +74,14 @@ runtime::~runtime() {
 
 void runtime::run_body(impl::body b) {
     state& s = *state_;
-    if (!s.eng->of_this_process())
+    if (!s.eng->lifetime.of_this_process())
         throw error("this runtime has no threads in this process", "run() in a child of fork()",
                     "a runtime made after the fork, or exec");
     {
         const std::lock_guard guard(s.counting);
         if (s.open_runs.fetch_add(1, std::memory_order_relaxed) == 0) {
-            s.eng->settle();
-            s.run.began = s.eng->now();
+            s.eng->lifetime.settle();
+            s.run.began = s.eng->host.now();
             s.before.take(*s.eng, s.run.began);
         }
     }
@@ -88,8 +89,8 @@ void runtime::run_body(impl::body b) {
         state& s;
         ~end() {
             const std::lock_guard guard(s.counting);
-            s.run.ended = s.eng->now();
-            if (const auto own = s.eng->last_measured_run()) s.run = *own;
+            s.run.ended = s.eng->host.now();
+            if (const auto own = s.eng->observation.last_measured_run()) s.run = *own;
             s.after.take(*s.eng, s.run.ended);
             s.open_runs.fetch_sub(1, std::memory_order_release); // pairs with the load in ~runtime()
         }
@@ -112,7 +113,7 @@ run_stats runtime::stats() const {
     r.exposures = all.exposures;
     r.suppressed_exceptions = all.suppressed;
     r.stack_bytes = usable_stack_bytes(s.eng->fibers.stack_bytes());
-    if (s.eng->of_this_process()) r.stack_high_water = s.eng->fibers.stack_high_water();
+    if (s.eng->lifetime.of_this_process()) r.stack_high_water = s.eng->fibers.stack_high_water();
     const double total = r.seconds * r.workers;
     r.idle_seconds = std::min(total, static_cast<double>(all.idle) * 1e-9);
     r.busy_seconds = total - r.idle_seconds;
@@ -122,7 +123,7 @@ run_stats runtime::stats() const {
 
 std::string runtime::report(report_format how) const {
     const state& s = *state_;
-    return s.eng->describe_run(s.after.since(s.before), how == report_format::json);
+    return s.eng->observation.describe_run(s.after.since(s.before), how == report_format::json);
 }
 
 std::string run_stats::to_json() const {
@@ -147,7 +148,7 @@ constinit std::atomic<runtime*> the_default{nullptr};
 constinit std::atomic<bool> exit_began{false};
 constinit bool unloading = false;
 
-bool is_usable(runtime* r) noexcept { return r && r->internals().eng->of_this_process(); }
+bool is_usable(runtime* r) noexcept { return r && r->internals().eng->lifetime.of_this_process(); }
 
 /// Is this code the program's own, which is never unloaded?
 bool is_in_the_program() noexcept {
@@ -172,7 +173,7 @@ bool is_in_the_program() noexcept {
     } else if (!is_in_the_program()) {
         // Other threads may still use it, so it stays. But a static object of the program may be closing this
         // library at this moment.
-        r->internals().eng->end_threads_at_exit();
+        r->internals().eng->lifetime.end_threads_at_exit();
     }
 }
 

@@ -4,6 +4,8 @@
 #include "engine/worker/flow.hpp"
 #include "graph/graph_state.hpp"
 
+#include <weft/impl/entry.hpp>
+
 #include <fmt/format.h>
 
 #include <mutex>

@@ -10,6 +10,7 @@
 #include "queue/spin_lock.hpp"
 
 #include <weft/condition_variable.hpp>
+#include <weft/declare.hpp>
 #include <weft/graph.hpp>
 #include <weft/mutex.hpp>
 

@@ -1,5 +1,9 @@
+#include "engine/ports/meter.hpp"
+#include "engine/team/admission.hpp"
+#include "engine/worker/arena.hpp"
 #include "engine/worker/flow.hpp"
 #include "engine/worker/notes.hpp"
+#include "engine/worker/runtime_entry.hpp"
 #include "engine/worker/worker.hpp"
 #include "graph/graph_state.hpp"
 
@@ -140,7 +144,7 @@ void graph::state::describe_uses(const graph_node& n, task& made) {
     for (std::uint32_t e = n.accesses; e; e = edges[e].next) {
         const std::uint32_t access = edges[e].to;
         auto& d = data[data_register::datum_of(access)];
-        if (d.home < 0 && d.address) d.home = home->home_of(d.address, d.bytes);
+        if (d.home < 0 && d.address) d.home = home->meter.home_of(d.address, d.bytes);
         *--use = {data_register::datum_of(access), d.bytes,
                   static_cast<std::uint8_t>(data_register::mode_of(access)), d.home};
     }

@@ -1,5 +1,7 @@
 #include "graph/graph_state.hpp"
 
+#include <weft/impl/entry.hpp>
+
 #include <chrono>
 #include <mutex>
 #include <utility>

@@ -1,5 +1,5 @@
 #include "engine/worker/notes.hpp"
-
+#include "engine/worker/runtime_entry.hpp"
 #include "graph/graph_state.hpp"
 
 #include <functional>

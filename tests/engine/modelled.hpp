@@ -1,6 +1,7 @@
 #pragma once
 
 #include "engine/model/model_engine.hpp"
+#include "engine/run/roots.hpp"
 #include "machine/load.hpp"
 #include "policy/seam/registry.hpp"
 

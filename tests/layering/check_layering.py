@@ -27,16 +27,16 @@ ROOMS = {
     "src/policy": ["src/machine", "src/task", "src/queue", "src/policy/seam", "src/policy/parts"],
     "src/gate": ["src/machine", "src/task", "src/queue"],
     "src/trace/write": ["src/queue"],
-    "src/engine/process": [],
 }
-BELOW_ENGINE = ["src/machine", "src/task", "src/queue", "src/policy/seam", "src/gate", "src/trace/write", "src/engine/process"]
+BELOW_ENGINE = ["src/machine", "src/task", "src/queue", "src/policy/seam", "src/gate", "src/trace/write"]
 ROOMS["src/engine/ports"] = BELOW_ENGINE
 ROOMS["src/engine/worker"] = [*BELOW_ENGINE, "src/engine/ports"]
-ROOMS["src/engine/observe"] = [*ROOMS["src/engine/worker"], "src/engine/worker"]
+ROOMS["src/engine/process"] = [*ROOMS["src/engine/worker"], "src/engine/worker"]
+ROOMS["src/engine/observe"] = [*ROOMS["src/engine/process"], "src/engine/process"]
 ROOMS["src/engine/team"] = [*ROOMS["src/engine/worker"], "src/engine/worker"]
 ROOMS["src/engine/run"] = [*ROOMS["src/engine/worker"], "src/engine/worker", "src/engine/team"]
 ROOMS["src/engine/idle"] = [*ROOMS["src/engine/run"], "src/engine/run"]
-ROOMS["src/engine/threads"] = [*ROOMS["src/engine/idle"], "src/engine/idle", "src/engine/observe"]
+ROOMS["src/engine/threads"] = [*ROOMS["src/engine/idle"], "src/engine/idle", "src/engine/process", "src/engine/observe"]
 ROOMS["src/engine/model"] = ROOMS["src/engine/threads"]
 ROOMS["src/graph"] = ROOMS["src/engine/idle"]
 ROOMS["src/api"] = [room for room in ROOMS if room.startswith("src/")]

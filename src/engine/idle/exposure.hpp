@@ -1,7 +1,9 @@
 #pragma once
 
 #include "engine/run/completion.hpp"
+#include "engine/worker/arena.hpp"
 #include "engine/worker/engine.hpp"
+#include "engine/worker/worker.hpp"
 
 #include <cstring>
 

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "engine/worker/ranks.hpp"
 #include "policy/seam/policy.hpp"
 #include "queue/worker_set.hpp"
 
@@ -9,15 +10,6 @@
 #include <optional>
 
 namespace weft::engine {
-
-/// A worker's number in a worker_set.
-constexpr std::uint32_t rank(worker_id w) noexcept { return static_cast<std::uint32_t>(w); }
-
-/// A range of workers in one word; 0 is nobody.
-constexpr std::uint64_t pack(workers r) noexcept { return std::uint64_t{rank(r.first)} << 32 | rank(r.last); }
-constexpr workers unpack(std::uint64_t r) noexcept {
-    return {static_cast<worker_id>(r >> 32), static_cast<worker_id>(r & 0xffff'ffff)};
-}
 
 /// Who looks for work, who sleeps and who stands by, and what one owes the other: the steps of README.md,
 /// "Sleep" and "Who stands by". A template, so that the model check runs the same steps.

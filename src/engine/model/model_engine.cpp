@@ -1,7 +1,9 @@
 #include "engine/model/model_engine.hpp"
 
+#include "engine/observe/report_file.hpp"
 #include "engine/process/fault_report.hpp"
 #include "engine/run/switch.hpp"
+#include "engine/team/teams.hpp"
 
 #include <weft/error.hpp>
 
@@ -44,8 +46,9 @@ model_worker::model_worker(worker_id rank, model_engine& of, std::size_t workers
 
 model_engine::model_engine(std::unique_ptr<policy> p, machine m, model_engine_options o,
                            resource_table resources, policy_factory another)
-    : engine(std::move(p), std::move(m), o.workers, o.stack_bytes, o.keep_fibers, std::move(resources),
-             std::move(another))
+    : engine({*this, *this, *this, *this, *this, *this},
+             {std::move(p), std::move(m), std::move(resources), std::move(another)}, o.workers, o.stack_bytes,
+             o.keep_fibers, fiber_entry)
     , options(std::move(o))
     , speed(on, options.events)
     , data(on, options.seed)
@@ -61,19 +64,13 @@ model_engine::model_engine(std::unique_ptr<policy> p, machine m, model_engine_op
                                             std::memory_order_relaxed); // one thread runs all of them
         outermost.add_member(*all_workers.back(), on);
     }
-    need = scheduler->attach(on, *this);
-    check_needs(need, "model");
+    attach_policy("model");
     if (need.own_misses) {
         misses_from = count_source::model;
         instructions_from = count_source::declared;
     }
-    record(options.record, &clock);
+    files.begin(options.record, &clock);
     for (auto& w : all_workers) {
-        trace_worker(*w);
-        w->meters = need.own_usage;
-        w->counts_misses = need.own_misses;
-        if (need.task_bytes > 0)
-            w->given = std::make_unique_for_overwrite<std::byte[]>(count * need.task_bytes);
         w->current = fibers.take();
         w->current->reset_chain();
     }
@@ -83,11 +80,11 @@ model_engine::model_engine(std::unique_ptr<policy> p, machine m, model_engine_op
     if (pthread_getcpuclockid(thread.native_handle(), &its_clock) == 0)
         watchdog = std::jthread([this, its_clock](std::stop_token s) { watch_over(s, its_clock); });
     settle();
-    if (progress) progress->begin();
+    files.workers_began();
 }
 
 model_engine::~model_engine() {
-    finishes_files.leave();
+    files.leave_exit_list();
     watchdog = {};
     {
         const std::lock_guard lock(arriving);
@@ -95,7 +92,7 @@ model_engine::~model_engine() {
         arrived_or_stopping.notify_all();
     }
     thread.join();
-    finish_files();
+    files.finish();
     for (auto& w : all_workers) discard_messages(*w);
     impl::listeners.fetch_sub(1, std::memory_order_relaxed);
     for (auto& w : all_workers) {
@@ -116,7 +113,7 @@ void model_engine::end_threads_at_exit() noexcept {
     }
     watchdog = {};
     thread.join();
-    finish_files();
+    files.finish();
 }
 
 void model_engine::settle() {
@@ -170,7 +167,7 @@ void model_engine::run_thread() {
             if (to.is_team()) announce_in(to, to.all());
         }
         lock.unlock();
-        announce_in(outermost, all());
+        announce_in(outermost, outermost.all());
     }
 }
 
@@ -195,7 +192,7 @@ void model_engine::report_deadlock() {
         "anything in for %g s, and these tasks wait for each other:\n%s",
         static_cast<double>(now()) * 1e-9, options.deadlock_seconds,
         (waiting.to_string() + gate.to_string() + teams_to_string(*this)).c_str());
-    finish_files();
+    files.finish();
     std::_Exit(EXIT_FAILURE); // their stacks cannot be unwound
 }
 
@@ -240,15 +237,16 @@ void model_engine::root_ended(worker& of) noexcept {
     flush_charges(static_cast<model_worker&>(of), activity::overhead);
     if (--open_roots > 0) return;
     model_report run = so_far().since(at_begin);
-    if (reports) reports->add(reports->wants_json() ? run.to_json() : run.to_table());
+    if (report_file* const reports = files.reports())
+        reports->add(reports->wants_json() ? run.to_json() : run.to_table());
     const std::lock_guard lock(reporting);
     last_run = std::move(run);
 }
 
 model_report model_engine::so_far() {
     model_report r{.machine = on.name(),
-                   .policy = recorded.policy_spec,
-                   .seed = recorded.seed,
+                   .policy = files.options().policy_spec,
+                   .seed = files.options().seed,
                    .ended = now(),
                    .events = steps,
                    .measured = options.measures,
@@ -262,7 +260,7 @@ model_report model_engine::so_far() {
                              .tasks = w->count.tasks.get(),
                              .steals = w->count.steals.get(),
                              .exposures = w->count.exposures.get(),
-                             .memory = data.of_worker(core_of(w->id))});
+                             .memory = data.of_worker(w->core)});
     }
     for (int n = 0; n < data.node_count(); ++n)
         r.nodes.push_back(

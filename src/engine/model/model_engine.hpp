@@ -1,6 +1,6 @@
 #pragma once
 
-#include "engine/idle/sleep_protocol.hpp"
+#include "engine/idle/arena_sleep.hpp"
 #include "engine/model/core_speed.hpp"
 #include "engine/model/event_queue.hpp"
 #include "engine/model/model_worker.hpp"
@@ -9,6 +9,13 @@
 #include "engine/model/scenario.hpp"
 #include "engine/model/shared_bandwidth.hpp"
 #include "engine/model/wait_register.hpp"
+#include "engine/observe/recording.hpp"
+#include "engine/ports/host.hpp"
+#include "engine/ports/lifetime.hpp"
+#include "engine/ports/meter.hpp"
+#include "engine/ports/observation.hpp"
+#include "engine/ports/team_host.hpp"
+#include "engine/ports/timers.hpp"
 #include "engine/process/process.hpp"
 #include "engine/worker/engine.hpp"
 #include "queue/chain.hpp"
@@ -45,14 +52,14 @@ struct model_engine_options {
 inline constexpr time_ns for_ever = time_ns{1} << 61;
 
 /// Virtual workers in virtual time: README.md beside this file.
-struct model_engine final : engine, limited_context {
+struct model_engine final : host, engine, meter, team_host, timers, observation, lifetime {
     /// Throws weft::error for a machine that does not say how fast its cores are, and for files that cannot
     /// be written.
     model_engine(std::unique_ptr<policy>, machine, model_engine_options, resource_table = {},
                  policy_factory another = {});
     ~model_engine() override; ///< every root must have ended
 
-    // engine
+    // host
     void schedule() override;
     void announce(worker&, const placement&) override;
     void answer(worker&, bool by_signal) noexcept override;
@@ -60,16 +67,16 @@ struct model_engine final : engine, limited_context {
     bool reclaim(worker&, impl::frame&) noexcept override;
     time_ns now() const noexcept override { return clock.load(std::memory_order_relaxed); }
     void submit(task&, ready_reason) override;
-    int worker_count() const noexcept override { return static_cast<int>(all_workers.size()); }
-    const worker& worker_at(int rank) const noexcept override {
-        return *all_workers[static_cast<std::size_t>(rank)];
-    }
+    std::uint32_t draw(worker&, std::uint32_t below) override;
+
+    // timers
     void set_timer(timer&) override;
     void cancel_timer(timer&) noexcept override;
+
+    // meter
     void user_code_ends(worker&) noexcept override;
     void user_code_begins(worker&) noexcept override;
     void charge(worker&, operation) noexcept override;
-    void root_ended(worker&) noexcept override;
     void waits(worker&, const task&, ready_reason) noexcept override;
     void waits_for(worker&, const char* what, const void* which) noexcept override;
     void resumed(worker&, const task&) noexcept override;
@@ -78,12 +85,18 @@ struct model_engine final : engine, limited_context {
     void declare_data(worker&, const void*, std::size_t, access) noexcept override;
     void declare_home(const void*, std::size_t, std::optional<int> node) override;
     int home_of(const void* first, std::size_t) const override { return data.home_of(first); }
+
+    // lifetime
     bool of_this_process() const noexcept override { return member.of_this_process(); }
     void end_threads_at_exit() noexcept override;
     void settle() override;
+
+    // observation
+    void root_ended(worker&) noexcept override;
     std::optional<measured_run> last_measured_run() const override;
     std::string describe_run(const tally&, bool as_json) const override;
 
+    // team_host
     static arena_sleep_protocol<model_worker> sleep_protocol_of(arena& a) noexcept {
         return arena_sleep_protocol<model_worker>(a);
     }
@@ -91,20 +104,9 @@ struct model_engine final : engine, limited_context {
     void wake_for_team(arena&, const std::vector<int>& by_cell) override;
     void announce_in(arena& a, workers who) override { announce_in(a, who, 0); }
     void announce_in(arena&, workers who, worker_id near);
-    void leave_sleep_protocol(worker& w) noexcept override { sleep_protocol_of(w.arena())->leave(w.local); }
+    void leave_search(worker& w) noexcept override { sleep_protocol_of(w.arena())->leave(w.local); }
     void await_team(worker&) override;
     void call(worker&) noexcept override;
-    std::uint32_t draw(worker&, std::uint32_t below) override;
-
-    // policy_context, for the outermost arena
-    workers all() const override { return {0, worker_count()}; }
-    workers active() const override { return all(); }
-    int core_of(worker_id w) const override { return w; }
-    std::uint32_t random(worker_id w, std::uint32_t below) override {
-        return draw(*all_workers[rank(w)], below);
-    }
-    void wake(workers who) override { wake_in(outermost, who); }
-    void post(worker_id from, worker_id to, int kind, task* t) override { outermost.post(from, to, kind, t); }
 
     // virtual_time.cpp
     /// The running worker goes on after `d`; others run meanwhile.
@@ -154,6 +156,7 @@ struct model_engine final : engine, limited_context {
     [[noreturn]] void report_deadlock();
 
     const model_engine_options options;
+    recording files{*this};
     core_speed speed;
     numa_memory data;
     const std::size_t first_disk; ///< of the resources of `bandwidth`: memory comes first

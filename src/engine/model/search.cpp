@@ -1,6 +1,13 @@
 #include "engine/idle/exposure.hpp"
+#include "engine/idle/next_task.hpp"
 #include "engine/model/model_engine.hpp"
+#include "engine/run/switch.hpp"
+#include "engine/run/tasks.hpp"
+#include "engine/team/admission.hpp"
+#include "engine/team/teams.hpp"
 #include "engine/worker/notes.hpp"
+#include "engine/worker/offer.hpp"
+#include "engine/worker/task_record.hpp"
 
 #include <algorithm>
 #include <cmath>

@@ -1,5 +1,7 @@
 #include "engine/model/model_engine.hpp"
+#include "engine/run/switch.hpp"
 #include "engine/worker/notes.hpp"
+#include "engine/worker/own_time.hpp"
 
 #include <weft/error.hpp>
 
@@ -116,7 +118,7 @@ void model_engine::spend(model_worker& w, double ns, activity what) noexcept {
 }
 
 void model_engine::do_work(model_worker& w, double ns, work_kind kind, activity what) noexcept {
-    spend(w, speed.duration(core_of(w.id), ns, kind, static_cast<double>(now()) + w.fraction), what);
+    spend(w, speed.duration(w.core, ns, kind, static_cast<double>(now()) + w.fraction), what);
 }
 
 void model_engine::flush_charges(model_worker& w, activity what) noexcept {
@@ -171,7 +173,7 @@ void model_engine::declare_cost(worker& of, std::uint64_t cycles, work kind) noe
 
 void model_engine::declare_data(worker& of, const void* first, std::size_t bytes, access how) noexcept {
     auto& w = static_cast<model_worker&>(of);
-    const int core = core_of(w.id);
+    const int core = w.core;
     const std::uint64_t before = data.of_worker(core).beyond_private;
     data.touch(core, first, bytes, how != access::read, w.touched);
     if (w.counts_misses) w.current->running->counts_.misses += data.of_worker(core).beyond_private - before;
@@ -188,7 +190,7 @@ void model_engine::declare_home(const void* first, std::size_t bytes, std::optio
 void model_engine::await_data(model_worker& w) noexcept {
     transfer& t = w.touched;
     if (t.empty()) return;
-    const double share = speed.share(core_of(w.id), static_cast<double>(now()));
+    const double share = speed.share(w.core, static_cast<double>(now()));
     const double private_ns = t.private_ns() / share, shared_ns = t.shared_ns() / share;
     const bool limited = std::any_of(t.uses.begin(), t.uses.end(),
                                      [&](const auto& u) { return bandwidth.has_limit(u.resource); });

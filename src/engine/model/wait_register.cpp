@@ -1,6 +1,6 @@
 #include "engine/model/wait_register.hpp"
 
-#include "engine/worker/engine.hpp"
+#include "engine/worker/task_record.hpp"
 
 #include <fmt/format.h>
 

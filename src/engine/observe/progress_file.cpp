@@ -1,5 +1,6 @@
 #include "engine/observe/progress_file.hpp"
 
+#include "engine/ports/host.hpp"
 #include "engine/worker/engine.hpp"
 
 #include <weft/error.hpp>
@@ -56,7 +57,7 @@ progress_file::progress_file(const std::string& path, const engine& of, bool is_
     : of_(of)
     , bytes_(sizeof(head) + words_for(of.worker_count()) * sizeof(word))
     , made_(steady_ns())
-    , epoch_(of.now()) {
+    , epoch_(of.host.now()) {
     const int file = open(path.c_str(), O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
     if (file < 0) fail("the file of progress cannot be created", path, errno);
     // Blocks on the disk, so that no store finds it full.
@@ -129,7 +130,7 @@ void progress_file::run() noexcept {
 
 void progress_file::refresh(std::uint64_t now_it_is) noexcept {
     try {
-        counted_.take(of_, of_.now());
+        counted_.take(of_, of_.host.now());
     } catch (const std::bad_alloc&) { return; } // readers see that nothing is new
     // Readers take what they have copied if the number is even and the same before and after. release, each:
     // who has read one of these words, with its processor's loads in order, does not find the older number

@@ -1,7 +1,6 @@
 #include "engine/process/at_exit.hpp"
 
 #include "engine/process/process.hpp"
-#include "engine/worker/engine.hpp"
 
 #include <cstdlib>
 #include <mutex>
@@ -17,26 +16,26 @@ constinit bool is_hooked = false;
 
 } // namespace
 
-void at_exit::enter(engine& of) {
+void at_exit::enter(void (*finish)(void*) noexcept, void* of) {
     const std::lock_guard guard(process_lock());
-    of_ = &of;
+    finish_ = finish;
+    of_ = of;
     next_ = std::exchange(first, this);
     if (next_) next_->previous_ = this;
     if (!std::exchange(is_hooked, true)) std::atexit([] { finish_all(); });
 }
 
 void at_exit::leave() noexcept {
-    if (!of_) return; // written by who makes and destroys the engine
+    if (!finish_) return; // written by the thread that makes and destroys the engine
     const std::lock_guard guard(process_lock());
-    of_ = nullptr;
+    finish_ = nullptr;
     (previous_ ? previous_->next_ : first) = next_;
     if (next_) next_->previous_ = previous_;
 }
 
 void at_exit::finish_all() noexcept {
-    // Nobody else makes or destroys engines any more, or does so at their own peril.
-    for (const at_exit* a = first; a; a = a->next_)
-        if (a->of_->of_this_process()) a->of_->finish_files();
+    // No other thread makes or destroys engines any more, or does so at its own peril.
+    for (const at_exit* a = first; a; a = a->next_) a->finish_(a->of_);
 }
 
 } // namespace weft::engine

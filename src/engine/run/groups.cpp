@@ -3,8 +3,15 @@
 #include "engine/run/group_count.hpp"
 #include "engine/run/spawn.hpp"
 #include "engine/run/switch.hpp"
+#include "engine/run/tasks.hpp"
 #include "engine/run/thread_waiter.hpp"
+#include "engine/worker/arena.hpp"
+#include "engine/worker/charge.hpp"
+#include "engine/worker/engine.hpp"
 #include "engine/worker/notes.hpp"
+#include "engine/worker/offer.hpp"
+#include "engine/worker/runtime_entry.hpp"
+#include "engine/worker/task_record.hpp"
 
 #include <weft/error.hpp>
 #include <weft/impl/entry.hpp>
@@ -72,7 +79,7 @@ void wait_as_worker(group& g) {
         g.waiter_home_ = &w.eng;
         if (me.silent_) expose_all(w);
         if (w.slow) [[unlikely]]
-            w.eng.waits_for(w, "the children of its group", &g);
+            w.meter.waits_for(w, "the children of its group", &g);
         // Whom it waits for in a future, a graph or another runtime is no child of its own.
         suspend(w, g.apart_ ? ready_reason::unblocked : ready_reason::joined,
                 then == after_wait::requeue ? sleep_in_group_requeued : sleep_in_group, &g, &me);

@@ -1,7 +1,12 @@
+#include "engine/ports/host.hpp"
 #include "engine/run/completion.hpp"
 #include "engine/run/spawn.hpp"
 #include "engine/run/switch.hpp"
+#include "engine/worker/arena.hpp"
+#include "engine/worker/charge.hpp"
 #include "engine/worker/notes.hpp"
+#include "engine/worker/runtime_entry.hpp"
+#include "engine/worker/task_record.hpp"
 
 #include <weft/impl/entry.hpp>
 
@@ -24,7 +29,7 @@ zone slow_push(frame* parent, frame* f, const hints* h) noexcept {
         parent->next = nullptr;
         enter_runtime();
         parent->next = f;
-        w->eng.charge(*w, engine::operation::fork);
+        w->meter.charge(*w, engine::operation::fork);
         f->number = w->log ? w->log->new_task() : 0;
         if (w->log) {
             w->log->note(trace::kind::spawn, f->number, 0, h ? w->log->name(h->name) : 0,
@@ -43,7 +48,7 @@ namespace {
 /// The youngest exposed frame of the fiber ends. Returns how.
 outcome join_exposed(worker& w, frame* parent, frame* f) noexcept {
     w.current->split = parent;
-    if (f->thief >= 0 && w.eng.reclaim(w, *f)) {
+    if (f->thief >= 0 && w.host.reclaim(w, *f)) {
         engine::note(w, trace::kind::returned, f->number);
         return outcome::not_run;
     }
@@ -52,7 +57,7 @@ outcome join_exposed(worker& w, frame* parent, frame* f) noexcept {
     if (done.poll() == completion<>::running) {
         task* waiter = w.current->running;
         if (w.slow) [[unlikely]]
-            w.eng.waits_for(w, "the other half of its join", f);
+            w.meter.waits_for(w, "the other half of its join", f);
         engine::suspend(
             w, ready_reason::joined,
             [](worker& at, void* c, void* t) {

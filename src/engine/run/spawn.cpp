@@ -1,7 +1,13 @@
 #include "engine/run/spawn.hpp"
 
 #include "engine/run/switch.hpp"
+#include "engine/run/tasks.hpp"
+#include "engine/worker/arena.hpp"
+#include "engine/worker/charge.hpp"
+#include "engine/worker/engine.hpp"
 #include "engine/worker/notes.hpp"
+#include "engine/worker/offer.hpp"
+#include "engine/worker/task_record.hpp"
 
 #include <weft/error.hpp>
 

@@ -1,7 +1,6 @@
 #pragma once
 
 #include "engine/run/switch.hpp"
-#include "engine/worker/engine.hpp"
 
 #include <exception>
 

@@ -1,7 +1,14 @@
 #include "engine/run/switch.hpp"
 
+#include "engine/ports/host.hpp"
+#include "engine/ports/meter.hpp"
 #include "engine/run/cancellation.hpp"
+#include "engine/run/tasks.hpp"
+#include "engine/team/admission.hpp"
+#include "engine/team/teams.hpp"
+#include "engine/worker/arena.hpp"
 #include "engine/worker/notes.hpp"
+#include "engine/worker/runtime_entry.hpp"
 
 #include <cstddef>
 #include <cstdio>
@@ -29,35 +36,6 @@ static_assert(offsetof(hot_words, limit) == 0 && offsetof(hot_words, head) == 8 
 } // namespace weft::impl
 
 namespace weft::engine {
-
-engine::engine(std::unique_ptr<policy> p, machine m, int workers, std::size_t stack_bytes,
-               std::size_t keep_fibers, resource_table resources, policy_factory another)
-    : scheduler(std::move(p))
-    , another_policy(std::move(another))
-    , on(std::move(m))
-    , outermost(*this, 0, static_cast<std::size_t>(workers))
-    , gate(std::move(resources), on)
-    , fibers(stack_bytes, keep_fibers, fiber_entry) {
-    outermost.scheduler = scheduler.get();
-}
-
-std::string_view name_of(count_source s) noexcept {
-    switch (s) {
-    case count_source::nobody: return "";
-    case count_source::model: return "model";
-    case count_source::counters: return "counters";
-    case count_source::declared: return "declared";
-    case count_source::unknown: return "unknown";
-    }
-    return "";
-}
-
-void engine::user_code_ends(worker& w) noexcept {
-    if (w.meters) w.current->running->self_ns_ += now() - w.stretch_began;
-}
-void engine::user_code_begins(worker& w) noexcept {
-    if (w.meters) w.stretch_began = now();
-}
 
 namespace {
 
@@ -98,7 +76,7 @@ fiber& take_fiber_or_die(worker& w) noexcept {
     continuation& k = self.parent_continuation;
     fiber& parent = *k.parent;
     bool mine = k.thief == continuation::unexposed;
-    if (!mine && k.thief >= 0 && w.eng.reclaim(w, k)) {
+    if (!mine && k.thief >= 0 && w.host.reclaim(w, k)) {
         note(w, trace::kind::returned, number_of(k));
         // The parent is below this fiber again, with all its older entries exposed.
         in.open_.fetch_sub(1,
@@ -138,7 +116,7 @@ void fiber_entry(boost::context::detail::transfer_t from) noexcept {
         if (self->has_child)
             run_child(*self);
         else
-            impl::hot_self()->eng.schedule();
+            impl::hot_self()->host.schedule();
     }
 }
 
@@ -153,8 +131,8 @@ void suspend(worker& w0, ready_reason reason, void (*action)(worker&, void*, voi
     w0.count.suspensions.add();
     note_what(w0, trace::kind::suspend, t, reason);
     if (w0.slow) [[unlikely]] {
-        w0.eng.charge(w0, operation::suspend);
-        w0.eng.waits(w0, t, reason);
+        w0.meter.charge(w0, operation::suspend);
+        w0.meter.waits(w0, t, reason);
     }
     if (t.claims_) [[unlikely]]
         pause_claim(w0, t);
@@ -165,7 +143,7 @@ void suspend(worker& w0, ready_reason reason, void (*action)(worker&, void*, voi
     worker& w = *impl::hot_self();
     w.arena().scheduler->resumed(w.local, t);
     if (w.slow) [[unlikely]]
-        w.eng.resumed(w, t);
+        w.meter.resumed(w, t);
 }
 
 void resume(worker& w, task& t) noexcept {

@@ -1,6 +1,7 @@
 #pragma once
 
 #include "engine/worker/engine.hpp"
+#include "engine/worker/worker.hpp"
 
 #include <new>
 
@@ -126,6 +127,7 @@ inline void map_room_for_signals() noexcept { pthread_kill(pthread_self(), 0); }
     arrived(from, change_stacks(from, to));
 }
 
+/// Throws weft::error when there is no stack.
 [[gnu::always_inline]] inline fiber& take_fiber(worker& w) {
     if (fiber* f = w.free_fibers) [[likely]] {
         w.free_fibers = f->free_next;
@@ -146,41 +148,13 @@ inline void free_fiber(worker& w, fiber& f) noexcept {
 /// A switch_action: the fiber that was left is free.
 inline void free_left(worker& w, void* f, void*) noexcept { free_fiber(w, *static_cast<fiber*>(f)); }
 
-[[gnu::always_inline]] inline worker& enter_runtime() noexcept {
-    worker& w = *impl::hot_self();
-    w.hot->in_runtime.store(true, std::memory_order_relaxed);
-    impl::handler_fence();
-    if (w.observed) [[unlikely]]
-        w.eng.user_code_ends(w);
-    return w;
-}
-
-[[gnu::always_inline]] inline void leave_runtime() noexcept {
-    worker& w = *impl::hot_self();
-    if (w.observed) [[unlikely]]
-        w.eng.user_code_begins(w);
-    for (;;) {
-        bool asked = !w.askers.empty();
-        const bool signalled = w.signalled.load(std::memory_order_relaxed);
-        if (asked || signalled) [[unlikely]] {
-            w.signalled.store(false, std::memory_order_relaxed);
-            w.eng.answer(w, signalled);
-            asked = !w.askers.empty();
-        }
-        // From the next store on, the handler may hand out entries and lower the limit by itself.
-        const fiber* f = w.current;
-        const bool ordinary = !asked && !w.slow && f->running && f->running->silent_;
-        w.hot->limit.store(ordinary ? reinterpret_cast<std::uintptr_t>(f->split) : 0,
-                           std::memory_order_relaxed);
-        impl::handler_fence();
-        w.hot->in_runtime.store(false, std::memory_order_relaxed);
-        impl::handler_fence();
-        // A handler that came before that store has only left its mark.
-        if (!w.signalled.load(std::memory_order_relaxed)) [[likely]]
-            return;
-        w.hot->in_runtime.store(true, std::memory_order_relaxed);
-        impl::handler_fence();
-    }
-}
+// switch.cpp
+/// Saves the current fiber with its innermost task, and schedules on another one. The action runs when the task may
+/// be made ready by others. Returns when it was resumed, in the runtime. Ends the program, naming the knob to turn,
+/// when there is no stack to schedule on: others hold addresses in this one, so it cannot be unwound.
+void suspend(worker&, ready_reason reason, void (*action)(worker&, void*, void*), void* a, void* b) noexcept;
+/// Scheduler: continues a suspended task; the current fiber becomes free.
+void resume(worker&, task&) noexcept;
+void fiber_entry(boost::context::detail::transfer_t) noexcept;
 
 } // namespace weft::engine

@@ -1,8 +1,15 @@
 #include <weft/impl/wait_queue.hpp>
 
+#include "engine/ports/host.hpp"
+#include "engine/ports/meter.hpp"
+#include "engine/ports/timers.hpp"
 #include "engine/run/switch.hpp"
+#include "engine/run/tasks.hpp"
 #include "engine/run/thread_waiter.hpp"
 #include "engine/run/wait_list.hpp"
+#include "engine/worker/engine.hpp"
+#include "engine/worker/offer.hpp"
+#include "engine/worker/runtime_entry.hpp"
 #include "queue/spin_lock.hpp"
 
 #include <weft/this_task.hpp>
@@ -52,7 +59,7 @@ void wake(waiter* list) noexcept {
         } else if (task& t = *reinterpret_cast<task*>(who); w && &w->eng == home) {
             engine::offer(*w, t, ready_reason::unblocked);
         } else {
-            home->submit(t, ready_reason::unblocked);
+            home->host.submit(t, ready_reason::unblocked);
         }
     });
     if (w) engine::leave_runtime();
@@ -69,7 +76,7 @@ void waiter::sleep() noexcept {
     if (told.poll() == completion<>::running) {
         task& me = *w.current->running;
         if (w.slow) [[unlikely]]
-            w.eng.waits_for(w, for_what_, in_);
+            w.meter.waits_for(w, for_what_, in_);
         if (me.silent_) engine::expose_all(w);
         engine::suspend(
             w, ready_reason::unblocked,
@@ -110,16 +117,16 @@ bool waiter::sleep_for(wait_queue& in, std::chrono::nanoseconds d) {
     }
     engine::engine& e = w->eng;
     alarm bell(in, *this);
-    bell.at = e.now() + d.count();
+    bell.at = e.host.now() + d.count();
     try {
-        e.set_timer(bell);
+        e.timers.set_timer(bell);
     } catch (...) {
         if (in.remove(*this)) throw;
         sleep(); // it was woken before that mattered
         return true;
     }
     sleep();
-    e.cancel_timer(bell);
+    e.timers.cancel_timer(bell);
     return !bell.rang;
 }
 

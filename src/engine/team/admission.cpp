@@ -1,6 +1,14 @@
-#include "engine/worker/notes.hpp"
+#include "engine/team/admission.hpp"
 
-/// The gate's word carried out.
+#include "engine/ports/team_host.hpp"
+#include "engine/team/teams.hpp"
+#include "engine/worker/arena.hpp"
+#include "engine/worker/charge.hpp"
+#include "engine/worker/engine.hpp"
+#include "engine/worker/notes.hpp"
+#include "engine/worker/offer.hpp"
+#include "engine/worker/runtime_entry.hpp"
+
 namespace weft::engine {
 
 namespace {
@@ -12,18 +20,18 @@ void announce_on(arena& in, rank_range ranks) {
     for (worker_id first = 0; first < in.size();) {
         worker_id last = first;
         while (last < in.size() && ranks.contains(in.members[rank(last)]->core)) ++last;
-        if (last > first) in.of.announce_in(in, {first, last});
+        if (last > first) in.of.teams.announce_in(in, {first, last});
         first = last + 1;
     }
 }
 
 } // namespace
 
-void hand_on(worker& w, gate::released& out) {
+void offer_released(worker& w, gate::released& out) {
     while (task* const t = out.tasks.pop_front()) offer(w, *t, ready_reason::granted);
     for (const auto& [ranks, in] : out.at) {
         announce_on(*in, ranks);
-        w.eng.wake_inactive(*in, ranks);
+        w.eng.teams.wake_inactive(*in, ranks);
     }
 }
 
@@ -32,7 +40,7 @@ bool admit(worker& w, task& t) {
     gate::released out;
     const bool may = w.eng.gate.admit(w.core, t, *t.claim_, out);
     const bool calls = may && t.claim_->cores.count > 0 && !t.claim_->is_settled();
-    hand_on(w, out);
+    offer_released(w, out);
     note_what(w, may ? trace::kind::granted : trace::kind::refused, t, 0);
     if (calls) publish(w, t);
     return may && !calls;
@@ -42,7 +50,7 @@ void pause_claim(worker& w, task& t) {
     charge(w, operation::gate);
     gate::released out;
     w.eng.gate.rest(w.core, *t.claim_, out);
-    hand_on(w, out);
+    offer_released(w, out);
 }
 
 void release_claim() {
@@ -55,7 +63,7 @@ void release_claim() {
     t.claim_ = c.above;
     gate::released out;
     w.eng.gate.release(w.core, c, out);
-    hand_on(w, out);
+    offer_released(w, out);
     leave_runtime();
 }
 

@@ -1,3 +1,7 @@
+#include "engine/team/teams.hpp"
+
+#include "engine/ports/team_host.hpp"
+#include "engine/team/admission.hpp"
 #include "engine/worker/arena.hpp"
 #include "engine/worker/engine.hpp"
 #include "engine/worker/flow.hpp"
@@ -10,7 +14,6 @@
 #include <mutex>
 #include <utility>
 
-/// How a team is called together and dissolved: README.md, "Teams".
 namespace weft::engine {
 
 namespace {
@@ -21,10 +24,10 @@ std::size_t at(int i) { return static_cast<std::size_t>(i); }
 arena& arena_of(engine& e, arena& outer, const std::vector<worker*>& members) {
     std::vector<worker_id> key{static_cast<worker_id>(outer.number)};
     for (const worker* w : members) key.push_back(w->id);
-    const std::lock_guard guard(e.making_arenas);
-    std::unique_ptr<arena>& a = e.teams[key];
+    const std::lock_guard guard(e.making_team_arenas);
+    std::unique_ptr<arena>& a = e.team_arenas[key];
     if (!a) {
-        a = std::make_unique<arena>(e, static_cast<unsigned>(e.teams.size()), members.size());
+        a = std::make_unique<arena>(e, static_cast<unsigned>(e.team_arenas.size()), members.size());
         a->outer = &outer;
         a->borrowed.assign(outer.cells.size(), 0);
         for (worker* w : members) {
@@ -76,7 +79,7 @@ arena& form(worker& w, core_request& r) noexcept {
     for (worker* m : a.members) {
         if (m == &w) continue;
         m->called_into.store(&a, std::memory_order_seq_cst); // before its bed is looked at
-        w.eng.call(*m);
+        w.eng.teams.call(*m);
     }
     return a;
 }
@@ -133,7 +136,7 @@ void publish(worker& w, task& t) {
         *last = &r;
         a.calls.fetch_add(1, std::memory_order_seq_cst);
     }
-    w.eng.wake_for_team(a, wanted);
+    w.eng.teams.wake_for_team(a, wanted);
 }
 
 bool is_called(const worker& w) noexcept {
@@ -148,18 +151,18 @@ bool is_called(const worker& w) noexcept {
 
 bool follow_call(worker& w) {
     if (w.arena().calls.load(std::memory_order_acquire) & arena::has_ended) { // pairs with end_in_team()
-        w.eng.leave_sleep_protocol(w);
+        w.eng.teams.leave_search(w);
         leave(w);
         return true;
     }
     core_request* full = nullptr;
     if (!join_request(w, full)) return false;
-    w.eng.leave_sleep_protocol(w);
+    w.eng.teams.leave_search(w);
     if (full) {
         enter(w, form(w, *full));
         return true;
     }
-    w.eng.await_team(w);
+    w.eng.teams.await_team(w);
     // acquire: all of the arena, and the share; pairs with form()
     arena* const a = w.called_into.exchange(nullptr, std::memory_order_acquire);
     if (a) enter(w, *a); // else the engine stops
@@ -172,8 +175,8 @@ void end_in_team(worker& w, arena& a) {
     gate::released out;
     w.eng.gate.give_back_cores(w.core, back, a.borrowed, out);
     a.calls.fetch_or(arena::has_ended, std::memory_order_seq_cst); // before those who sleep are looked for
-    w.eng.wake_in(a, {0, a.size()});
-    hand_on(w, out);
+    w.eng.teams.wake_in(a, {0, a.size()});
+    offer_released(w, out);
     // The team's task was something of the arena around it.
     if (back.is_team()) end_in_team(w, back);
 }
@@ -189,7 +192,7 @@ std::string teams_to_string(const engine& e) {
                                 r->size - static_cast<int>(r->joined.size()), r->size);
     };
     of(e.outermost);
-    for (const auto& [key, a] : e.teams) of(*a);
+    for (const auto& [key, a] : e.team_arenas) of(*a);
     return text;
 }
 

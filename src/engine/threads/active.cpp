@@ -1,3 +1,4 @@
+#include "engine/team/teams.hpp"
 #include "engine/threads/thread_engine.hpp"
 
 #include "machine/workers.hpp"

@@ -1,6 +1,6 @@
 #include "engine/threads/alarm_clock.hpp"
 
-#include "engine/worker/engine.hpp"
+#include "engine/ports/host.hpp"
 
 #include <weft/error.hpp>
 
@@ -20,7 +20,7 @@ void alarm_clock::stop() noexcept {
     if (thread_.joinable()) thread_.join();
 }
 
-void alarm_clock::set(timer& t) {
+void alarm_clock::set_timer(timer& t) {
     const std::lock_guard lock(mutex_);
     if (!thread_.joinable()) {
         try {
@@ -35,7 +35,7 @@ void alarm_clock::set(timer& t) {
     if (place == pending_.begin()) changed_.notify_one();
 }
 
-void alarm_clock::cancel(timer& t) noexcept {
+void alarm_clock::cancel_timer(timer& t) noexcept {
     const std::lock_guard lock(mutex_);
     pending_.erase(&t);
 }

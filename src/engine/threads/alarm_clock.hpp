@@ -10,19 +10,19 @@
 
 namespace weft::engine {
 
-struct engine;
+struct host;
 
 /// The timers of one engine: a thread, started with the first of them, that sleeps until the next is due.
-/// Timers fire on it, under its lock, so cancel() cannot overtake one that is firing.
-class alarm_clock {
+/// Timers fire on it, under its lock, so cancel_timer() cannot overtake one that is firing.
+class alarm_clock final : public timers {
 public:
-    explicit alarm_clock(const engine& of) noexcept : of_(of) {}
+    explicit alarm_clock(const host& of) noexcept : of_(of) {}
     ~alarm_clock() { stop(); }
     alarm_clock(const alarm_clock&) = delete;
     alarm_clock& operator=(const alarm_clock&) = delete;
 
-    void set(timer&); ///< throws weft::error when the thread cannot be created
-    void cancel(timer&) noexcept;
+    void set_timer(timer&) override; ///< throws weft::error when the thread cannot be created
+    void cancel_timer(timer&) noexcept override;
     void stop() noexcept;           ///< no timer fires from here on; the thread has ended
     std::size_t pending() noexcept; ///< timers that were neither cancelled nor fired
 
@@ -34,7 +34,7 @@ private:
     };
     void run();
 
-    const engine& of_;
+    const host& of_;
     std::mutex mutex_;
     std::condition_variable changed_;
     std::set<timer*, earlier> pending_; // guarded by mutex_, as what follows

@@ -1,5 +1,6 @@
 #include "engine/threads/thread_engine.hpp"
 
+#include "engine/observe/report_file.hpp"
 #include "engine/process/fault_report.hpp"
 #include "engine/run/switch.hpp"
 #include "engine/threads/report.hpp"
@@ -33,8 +34,9 @@ void give_back_fibers(thread_worker& w) noexcept {
 
 thread_engine::thread_engine(std::unique_ptr<policy> p, machine m, const thread_engine_options& o,
                              resource_table resources, policy_factory another)
-    : engine(std::move(p), std::move(m), o.workers, o.stack_bytes, o.keep_fibers, std::move(resources),
-             std::move(another))
+    : engine({*this, usage_meter, *this, alarms, *this, *this},
+             {std::move(p), std::move(m), std::move(resources), std::move(another)}, o.workers, o.stack_bytes,
+             o.keep_fibers, fiber_entry)
     , options(o)
     , crowded(o.workers > o.cores)
     , all_ready(o.workers + 1)
@@ -51,23 +53,15 @@ thread_engine::thread_engine(std::unique_ptr<policy> p, machine m, const thread_
                                             std::memory_order_relaxed); // its thread is still to come
         outermost.add_member(*all_workers.back(), on);
     }
-    need = scheduler->attach(on, *this);
-    check_needs(need, "threads");
+    attach_policy("threads");
     if (need.own_misses) {
         const auto [misses, instructions] = miss_counter::can_be_had();
-        misses_from = misses ? count_source::counters : count_source::declared;
-        instructions_from = instructions ? count_source::counters : count_source::unknown;
+        meter.misses_from = misses ? count_source::counters : count_source::declared;
+        meter.instructions_from = instructions ? count_source::counters : count_source::unknown;
     }
-    if (misses_from == count_source::declared) listens.emplace();
-    record(options.record);
-    for (auto& w : all_workers) {
-        w->meters = need.own_usage;
-        w->counts_misses = need.own_misses;
-        if (need.task_bytes > 0)
-            w->given = std::make_unique_for_overwrite<std::byte[]>(count * need.task_bytes);
-        w->observed = w->meters || misses_from == count_source::counters;
-        trace_worker(*w);
-    }
+    if (meter.misses_from == count_source::declared) listens.emplace();
+    files.begin(options.record);
+    for (auto& w : all_workers) w->observed = w->meters || meter.misses_from == count_source::counters;
 
     // What each begins on; here a failure can still be reported.
     try {
@@ -126,16 +120,16 @@ thread_engine::thread_engine(std::unique_ptr<policy> p, machine m, const thread_
     }
     all_ready.arrive_and_wait();
     if (options.follow && need.resizable && worker_count() > 1) follows.emplace(*this);
-    if (progress) progress->begin();
+    files.workers_began();
 }
 
 thread_engine::~thread_engine() {
-    finishes_files.leave();
+    files.leave_exit_list();
     follows.reset();
     stop();
     for (auto& w : all_workers) pthread_join(w->thread, nullptr);
     for (auto& w : all_workers) discard_messages(*w);
-    finish_files();
+    files.finish();
     while (submitting.load(std::memory_order_acquire) > 0)
         queue::std_sync::yield(); // pairs with the end of submit()
 }
@@ -159,29 +153,32 @@ void thread_engine::end_threads_at_exit() noexcept {
         queue::std_sync::yield();
     }
     for (const auto& w : all_workers) pthread_join(w->thread, nullptr);
-    finish_files();
+    files.finish();
 }
 
 void thread_engine::root_begins() {
-    if (!reports) return;
+    if (!files.reports()) return;
     const std::lock_guard guard(counting_roots);
     if (open_roots++ == 0) at_begin.take(*this, now());
 }
 
 void thread_engine::root_ended(worker&) noexcept {
-    if (!reports) return;
+    if (!files.reports()) return;
     const std::lock_guard guard(counting_roots);
     if (--open_roots > 0) return;
     tally at_end;
     at_end.take(*this, now());
-    reports->add(describe_run(at_end.since(at_begin), reports->wants_json()));
+    files.reports()->add(describe_run(at_end.since(at_begin), files.reports()->wants_json()));
 }
 
 std::string thread_engine::describe_run(const tally& run, bool as_json) const {
     if (run.workers.empty()) return ""; // there was none
-    const thread_report r{
-        on.name(), recorded.policy_spec, recorded.seed, name_of(misses_from), name_of(instructions_from),
-        run};
+    const thread_report r{on.name(),
+                          files.options().policy_spec,
+                          files.options().seed,
+                          name_of(meter.misses_from),
+                          name_of(meter.instructions_from),
+                          run};
     return as_json ? r.to_json() : r.to_table();
 }
 
@@ -190,7 +187,7 @@ void thread_engine::run_thread(thread_worker& w) {
     allow_exposure_signal();
     w.exceptions = reinterpret_cast<exception_globals*>(abi::__cxa_get_globals());
     w.current = &w.native;
-    if (misses_from == count_source::counters) w.counter.emplace();
+    if (meter.misses_from == count_source::counters) w.counter.emplace();
 #ifdef WEFT_TSAN
     w.native.tsan_fiber = __tsan_get_current_fiber();
 #endif
@@ -200,25 +197,6 @@ void thread_engine::run_thread(thread_worker& w) {
     // Back here, the worker stops.
     give_back_fibers(w);
     all_ended.arrive_and_wait();
-}
-
-void thread_engine::user_code_ends(worker& of) noexcept {
-    auto& w = static_cast<thread_worker&>(of);
-    engine::user_code_ends(w);
-    if (w.counter) w.current->running->counts_ += w.counter->read() - w.counted_before;
-}
-
-void thread_engine::user_code_begins(worker& of) noexcept {
-    auto& w = static_cast<thread_worker&>(of);
-    if (w.counter) w.counted_before = w.counter->read();
-    engine::user_code_begins(w);
-}
-
-void thread_engine::declare_data(worker& w, const void* data, std::size_t bytes, access) noexcept {
-    if (misses_from != count_source::declared || bytes == 0) return;
-    const auto first = reinterpret_cast<std::uintptr_t>(data) / line_bytes;
-    const auto last = (reinterpret_cast<std::uintptr_t>(data) + bytes - 1) / line_bytes;
-    w.current->running->counts_.misses += last - first + 1;
 }
 
 void thread_engine::pin(const thread_worker& w) const noexcept {
@@ -232,17 +210,6 @@ time_ns thread_engine::now() const noexcept {
     return std::chrono::duration_cast<std::chrono::nanoseconds>(
                std::chrono::steady_clock::now().time_since_epoch())
         .count();
-}
-
-int thread_engine::home_of(const void* data, std::size_t) const {
-    if (on.memory_nodes().size() == 1) return 0;
-    if (on.is_modelled()) return -1; // the nodes are not this machine's
-    void* page = const_cast<void*>(data);
-    int node = -1;
-    if (syscall(SYS_move_pages, 0, 1UL, &page, nullptr, &node, 0) != 0) return -1;
-    for (std::size_t i = 0; i < on.memory_nodes().size(); ++i) // a negative one: not there yet
-        if (on.memory_nodes()[i].os_index == node) return static_cast<int>(i);
-    return -1;
 }
 
 std::uint32_t thread_engine::draw(worker& w, std::uint32_t below) {

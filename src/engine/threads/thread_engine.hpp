@@ -1,12 +1,21 @@
 #pragma once
 
-#include "engine/idle/sleep_protocol.hpp"
+#include "engine/idle/arena_sleep.hpp"
+#include "engine/observe/recording.hpp"
+#include "engine/observe/tally.hpp"
+#include "engine/ports/host.hpp"
+#include "engine/ports/lifetime.hpp"
+#include "engine/ports/observation.hpp"
+#include "engine/ports/team_host.hpp"
 #include "engine/process/process.hpp"
 #include "engine/threads/alarm_clock.hpp"
 #include "engine/threads/exposure_handler.hpp"
 #include "engine/threads/follower.hpp"
+#include "engine/threads/thread_meter.hpp"
 #include "engine/threads/thread_worker.hpp"
 #include "engine/worker/engine.hpp"
+
+#include <weft/impl/entry.hpp>
 
 #include <atomic>
 #include <chrono>
@@ -35,12 +44,12 @@ struct thread_engine_options {
 };
 
 /// Real threads. README.md beside this file has its protocols: asking, exposure, sleep.
-struct thread_engine final : engine, limited_context {
+struct thread_engine final : host, engine, team_host, observation, lifetime {
     thread_engine(std::unique_ptr<policy>, machine, const thread_engine_options&, resource_table = {},
                   policy_factory another = {});
     ~thread_engine() override; ///< every root must have ended
 
-    // engine
+    // host
     void schedule() override;
     void announce(worker&, const placement&) override;
     void answer(worker&, bool by_signal) noexcept override;
@@ -48,22 +57,18 @@ struct thread_engine final : engine, limited_context {
     bool reclaim(worker&, impl::frame&) noexcept override;
     time_ns now() const noexcept override;
     void submit(task&, ready_reason) override;
+    std::uint32_t draw(worker&, std::uint32_t below) override;
+
+    // observation
     void root_begins() override;
     void root_ended(worker&) noexcept override;
     std::string describe_run(const tally& run, bool as_json) const override;
-    void set_timer(timer& t) override { alarms.set(t); }
-    void cancel_timer(timer& t) noexcept override { alarms.cancel(t); }
-    int worker_count() const noexcept override { return static_cast<int>(all_workers.size()); }
-    const worker& worker_at(int rank) const noexcept override {
-        return *all_workers[static_cast<std::size_t>(rank)];
-    }
-    int home_of(const void* data, std::size_t bytes) const override;
-    void user_code_ends(worker&) noexcept override;
-    void user_code_begins(worker&) noexcept override;
-    void declare_data(worker&, const void* data, std::size_t bytes, access) noexcept override;
+
+    // lifetime
     bool of_this_process() const noexcept override { return member.of_this_process(); }
     void end_threads_at_exit() noexcept override;
 
+    // team_host
     static arena_sleep_protocol<thread_worker> sleep_protocol_of(arena& a) noexcept {
         return arena_sleep_protocol<thread_worker>(a);
     }
@@ -71,22 +76,9 @@ struct thread_engine final : engine, limited_context {
     void wake_for_team(arena&, const std::vector<int>& by_cell) override;
     void announce_in(arena& a, workers who) override { sleep_protocol_of(a)->announce(who, 0); }
     void wake_inactive(arena&, rank_range) noexcept override;
-    void leave_sleep_protocol(worker& w) noexcept override { sleep_protocol_of(w.arena())->leave(w.local); }
+    void leave_search(worker& w) noexcept override { sleep_protocol_of(w.arena())->leave(w.local); }
     void await_team(worker&) override;
     void call(worker& w) noexcept override { static_cast<thread_worker&>(w).parker.wake(); }
-    std::uint32_t draw(worker&, std::uint32_t below) override;
-
-    // policy_context, for the outermost arena
-    workers all() const override { return {0, worker_count()}; }
-    workers active() const override {
-        return {0, active_count.load(std::memory_order_relaxed)}; // a snapshot in any case
-    }
-    int core_of(worker_id w) const override { return all_workers[static_cast<std::size_t>(w)]->core; }
-    std::uint32_t random(worker_id w, std::uint32_t below) override {
-        return draw(*all_workers[rank(w)], below);
-    }
-    void wake(workers who) override { wake_in(outermost, who); }
-    void post(worker_id from, worker_id to, int kind, task* t) override { outermost.post(from, to, kind, t); }
 
     // exposure.cpp
     void ask(thread_worker& asker, thread_worker& victim) noexcept;
@@ -130,9 +122,9 @@ struct thread_engine final : engine, limited_context {
         listener() noexcept { impl::listeners.fetch_add(1, std::memory_order_relaxed); }
         ~listener() { impl::listeners.fetch_sub(1, std::memory_order_relaxed); }
     };
-    static constexpr std::uintptr_t line_bytes = 64;
-
     const thread_engine_options options;
+    thread_meter usage_meter{on};
+    recording files{*this};
     std::optional<listener> listens; ///< if misses are taken from what is declared
     alarm_clock alarms{*this};
     std::vector<std::unique_ptr<thread_worker>> all_workers;

@@ -1,5 +1,7 @@
 #include "engine/worker/arena.hpp"
 
+#include "engine/ports/host.hpp"
+#include "engine/ports/team_host.hpp"
 #include "engine/worker/engine.hpp"
 #include "machine/workers.hpp"
 
@@ -19,6 +21,7 @@ arena::arena(engine& e, unsigned n, std::size_t size)
 
 void arena::add_member(worker& w, const machine& m) {
     members.push_back(&w);
+    core_of_.push_back(w.core);
     add(m, w.core);
 }
 
@@ -27,6 +30,7 @@ void arena::attach(std::unique_ptr<policy> p, const machine& m) {
     for (const worker* w : members) cores.push_back(w->core);
     std::ranges::sort(cores);
     cores.erase(std::ranges::unique(cores).begin(), cores.end());
+    core_of_.clear(); // ranks of the cores of its own machine
     for (const worker* w : members)
         core_of_.push_back(static_cast<int>(std::ranges::lower_bound(cores, w->core) - cores.begin()));
     on_ = std::make_unique<machine>(restrict_to(m, cores));
@@ -56,8 +60,10 @@ int arena::idle_in(int of_cell) const noexcept {
     return idle;
 }
 
-time_ns arena::now() const { return of.now(); }
-std::uint32_t arena::random(worker_id w, std::uint32_t below) { return of.draw(*members[rank(w)], below); }
-void arena::wake(workers who) { of.wake_in(*this, who); }
+time_ns arena::now() const { return of.host.now(); }
+std::uint32_t arena::random(worker_id w, std::uint32_t below) {
+    return of.host.draw(*members[rank(w)], below);
+}
+void arena::wake(workers who) { of.teams.wake_in(*this, who); }
 
 } // namespace weft::engine

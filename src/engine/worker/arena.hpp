@@ -1,8 +1,8 @@
 #pragma once
 
-#include "engine/idle/sleep_protocol.hpp"
 #include "engine/worker/limited_context.hpp"
 #include "engine/worker/message.hpp"
+#include "engine/worker/ranks.hpp"
 #include "gate/claim.hpp"
 #include "gate/core_pool.hpp"
 #include "machine/machine.hpp"
@@ -70,9 +70,11 @@ struct arena final : core_pool, limited_context {
 
     // core_pool
     int idle_in(int of_cell) const noexcept override;
-    // policy_context, of a team: the outermost arena's is the engine
+    // policy_context
     workers all() const override { return {0, size()}; }
-    workers active() const override { return {0, size()}; }
+    workers active() const override {
+        return {0, active_count.load(std::memory_order_relaxed)}; // a snapshot in any case
+    }
     int core_of(worker_id w) const override { return core_of_[rank(w)]; }
     time_ns now() const override;
     std::uint32_t random(worker_id, std::uint32_t below) override;
@@ -103,42 +105,5 @@ private:
     std::vector<int> core_of_{};
     std::atomic<std::uint64_t> open_{0}; ///< incarnation << 32 | what has begun and not ended
 };
-
-/// The members as engines of their kind know them: what a watch needs.
-template <class Worker>
-struct members_as {
-    arena& of;
-    Worker* operator[](std::uint32_t r) const noexcept { return static_cast<Worker*>(of.members[r]); }
-};
-
-/// The watch of an arena.
-template <class Worker>
-class arena_sleep_protocol {
-public:
-    explicit arena_sleep_protocol(arena& a) noexcept
-        : crew_{a}
-        , steps_{a.searching, a.parked, crew_, a.active_count} {}
-    arena_sleep_protocol(const arena_sleep_protocol&) = delete;
-    arena_sleep_protocol& operator=(const arena_sleep_protocol&) = delete;
-
-    sleep_protocol<const members_as<Worker>>* operator->() noexcept { return &steps_; }
-
-private:
-    const members_as<Worker> crew_;
-    sleep_protocol<const members_as<Worker>> steps_;
-};
-
-// teams.cpp
-/// A task that has passed the gate, with workers that it asked for: calls them.
-void publish(worker&, task&);
-/// Of a worker that looks for work, when its arena calls: it leaves a team that has ended, or joins one that
-/// it is called to and waits for the others. True if it has changed arenas, or is to stop.
-bool follow_call(worker&);
-/// It is called itself, by a request that is not complete: a hint.
-bool is_called(const worker&) noexcept;
-/// Something of a team has ended that keeps it together.
-void end_in_team(worker&, arena&);
-/// The tasks that wait for workers, one a line, for reports of deadlocks.
-std::string teams_to_string(const engine&);
 
 } // namespace weft::engine

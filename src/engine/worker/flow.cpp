@@ -1,6 +1,12 @@
 #include "engine/worker/flow.hpp"
 
+#include "engine/ports/host.hpp"
+#include "engine/worker/arena.hpp"
+#include "engine/worker/engine.hpp"
 #include "engine/worker/notes.hpp"
+#include "engine/worker/offer.hpp"
+#include "engine/worker/runtime_entry.hpp"
+#include "engine/worker/task_record.hpp"
 
 #include <new>
 #include <type_traits>
@@ -70,7 +76,7 @@ void hand_in(worker* w, engine& home, group& of, task& t) {
     if (w && &w->eng == &home)
         offer(*w, t, ready_reason::released);
     else
-        home.submit(t, ready_reason::released);
+        home.host.submit(t, ready_reason::released);
 }
 
 void start_flow(engine& home, group& of, const flow_task& f) {

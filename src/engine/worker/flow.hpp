@@ -1,7 +1,10 @@
 #pragma once
 
-#include "engine/worker/engine.hpp"
+#include "engine/worker/worker.hpp"
+#include "gate/claim.hpp"
+#include "task/task.hpp"
 
+#include <cstddef>
 #include <cstdint>
 #include <span>
 

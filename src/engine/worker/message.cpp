@@ -1,5 +1,8 @@
 #include "engine/worker/message.hpp"
 
+#include "engine/ports/host.hpp"
+#include "engine/ports/team_host.hpp"
+#include "engine/worker/arena.hpp"
 #include "engine/worker/engine.hpp"
 #include "engine/worker/notes.hpp"
 
@@ -20,7 +23,7 @@ void send(arena& a, worker_id from, worker_id to, int kind, task* t) {
     l.t = t;
     l.receiver = a.members[rank(to)];
     l.block_bytes = bytes;
-    sender.eng.deliver(sender, l);
+    sender.host.deliver(sender, l);
 }
 
 void put_in_mailbox(message& l) noexcept {
@@ -43,9 +46,9 @@ void read_messages(worker& w) noexcept {
         if (l->t && w.log) note_placement(*w.log, at, number, p, ready_reason::moved);
         if (!p.who.empty()) {
             if (&of == &w.arena())
-                w.eng.announce(w, p);
+                w.host.announce(w, p);
             else
-                w.eng.announce_in(of, p.who);
+                w.eng.teams.announce_in(of, p.who);
         }
         w.blocks.give(l, l->block_bytes);
     }

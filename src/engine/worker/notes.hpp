@@ -1,7 +1,9 @@
 #pragma once
 
-#include "engine/run/switch.hpp"
 #include "engine/worker/engine.hpp"
+#include "engine/worker/ranks.hpp"
+#include "engine/worker/worker.hpp"
+#include "trace/write/recorder.hpp"
 
 #include <bit>
 

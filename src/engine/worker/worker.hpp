@@ -18,6 +18,8 @@
 namespace weft::engine {
 struct arena;
 struct engine;
+struct host;
+struct meter;
 
 /// Counted by the worker alone, read by others for reports: relaxed.
 struct counter {
@@ -75,17 +77,15 @@ namespace weft::impl {
 /// thread that runs it, except where said. Which worker runs the code at hand changes with every switch of
 /// fibers: fetch it anew by `hot_self()` after each.
 struct worker {
-    explicit worker(worker_id rank, engine::engine& of, std::size_t workers)
-        : id(rank)
-        , eng(of)
-        , local(rank)
-        , askers(workers + 1) {}
+    worker(worker_id rank, engine::engine& of, std::size_t workers);
     virtual ~worker() = default;
 
     engine::arena& arena() const noexcept { return *arena_now.load(std::memory_order_relaxed); }
 
     const worker_id id; ///< among all workers of the engine
     engine::engine& eng;
+    engine::host& host; ///< of `eng`, as the next one
+    engine::meter& meter;
     worker_id local; ///< in its arena: what the policy calls it
     /// Whose tasks it runs. Written by the worker; others read it to know whether it may be asked.
     std::atomic<engine::arena*> arena_now{nullptr};

@@ -1,0 +1,65 @@
+#pragma once
+
+#include "engine/process/at_exit.hpp"
+#include "engine/worker/worker.hpp"
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <string>
+
+namespace weft::trace {
+class recorder;
+}
+
+namespace weft::engine {
+
+class progress_file;
+class report_file;
+struct engine;
+
+/// Which files are written about an engine's runs, and what stands in their headers; an empty name: no such file.
+struct record_options {
+    std::string trace{}, report{}, progress{}; ///< files
+    std::string engine_name{}, policy_spec{};
+    std::uint64_t seed = 0;
+    std::string resources{}; ///< what the resources file says, if there is one
+
+    bool asks_for_nothing() const noexcept { return trace.empty() && report.empty() && progress.empty(); }
+};
+
+/// The files about an engine's runs. They are finished when the engine ends, or when the process does.
+class recording {
+public:
+    explicit recording(engine& of) noexcept;
+    ~recording();
+    recording(const recording&) = delete;
+    recording& operator=(const recording&) = delete;
+
+    /// From now on what happens goes to the files; called when the engine has its workers and before the first of them
+    /// does anything. `virtual_time`: the engine's clock, if its time is modelled. Throws weft::error if there can be
+    /// no such files.
+    void begin(const record_options&, const std::atomic<std::int64_t>* virtual_time = nullptr);
+    /// The engine's workers are there.
+    void workers_began() noexcept;
+    /// Writes what is still to be written. Workers have noted their last, or the process ends: what comes later is not
+    /// in the trace.
+    void finish() noexcept;
+    /// The engine's destructor runs: from now on the end of the process finds nothing to finish.
+    void leave_exit_list() noexcept { finishes_.leave(); }
+
+    const record_options& options() const noexcept { return options_; }
+    report_file* reports() const noexcept { return reports_.get(); } ///< null: no report is asked for
+
+private:
+    void begin_trace(const std::atomic<std::int64_t>* virtual_time);
+
+    engine& of_;
+    record_options options_{};
+    std::unique_ptr<trace::recorder> tracer_;
+    std::unique_ptr<report_file> reports_;
+    std::unique_ptr<progress_file> progress_;
+    at_exit finishes_; ///< left by the engine's destructor, before anything of it goes
+};
+
+} // namespace weft::engine

@@ -1,0 +1,15 @@
+#include "engine/worker/worker.hpp"
+
+#include "engine/worker/engine.hpp"
+
+namespace weft::impl {
+
+worker::worker(worker_id rank, engine::engine& of, std::size_t workers)
+    : id(rank)
+    , eng(of)
+    , host(of.host)
+    , meter(of.meter)
+    , local(rank)
+    , askers(workers + 1) {}
+
+} // namespace weft::impl
