@@ -1,12 +1,12 @@
 // One shared word with its memory order in the name of the access.
 //
-// A cell is how a policy keeps a word that several workers read and write (a load, a flag, a packed state)
-// without naming atomics. Any thread may call anything at any time; no access blocks or allocates.
+// A policy keeps a word that several workers read and write (a load, a flag, a packed state) in a cell,
+// without naming atomics. Any thread may call any function at any time; no access blocks or allocates.
 //
-//   word    | writer                                  | readers       | order
+//   word    | writer                                   | reader        | order
 //   value_  | store_relaxed, add, set_bits, clear_bits | load_relaxed  | relaxed: the value guards nothing
-//           | store_release                            | load_acquire  | who reads sees what was written
-//           before | exchange, compare_exchange               | load_acquire  | the same, both ways (acq_rel)
+//           | store_release                            | load_acquire  | the reader sees what was written before
+//           | exchange, compare_exchange               | load_acquire  | the same, in both directions (acq_rel)
 //
 // I1: all accesses to one cell happen in one order that all threads agree on.
 //

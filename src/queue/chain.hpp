@@ -1,7 +1,7 @@
 // A private queue of elements, first in first out, linked through their hooks.
 //
-// A chain belongs to one thread; it is what an inbox hands out and what a list takes in at once. It neither
-// allocates nor owns: elements left in a chain that goes away are simply no longer linked.
+// A chain belongs to one thread. An inbox returns its elements as a chain, and a list accepts a chain at once.
+// A chain neither allocates nor owns: elements left in a chain that is destroyed are no longer linked.
 //
 // I1: head_ is the oldest element and tail_ the youngest; both are null exactly when size_ is 0.
 // I2: following `next` from head_ reaches tail_ after size_ - 1 steps.
@@ -52,7 +52,7 @@ public:
         ++size_;
     }
 
-    // All of `other`, behind what is here.
+    // All elements of `other`, behind those that are here (I2).
     void push_back(chain&& other) noexcept {
         if (other.head_ == nullptr) return;
         if (tail_ == nullptr) {
@@ -70,7 +70,7 @@ public:
         T* const element = head_;
         if (element == nullptr) return nullptr;
         head_ = static_cast<T*>(Link::of(*element).next.get());
-        if (head_ == nullptr) tail_ = nullptr;
+        if (head_ == nullptr) tail_ = nullptr; // I1
         --size_;
         return element;
     }

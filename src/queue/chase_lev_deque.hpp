@@ -2,7 +2,7 @@
 //
 //   D. Chase, Y. Lev: Dynamic circular work-stealing deque. SPAA 2005.
 //   N. M. Le, A. Pop, A. Cohen, F. Zappa Nardelli: Correct and efficient work-stealing for weak memory
-//   models. PPoPP 2013 (whose orders these are, but for publication: I2).
+//   models. PPoPP 2013 (the memory orders are theirs, except for publication: I2).
 //
 // The owner pushes and pops at the bottom (last in, first out) and may take from the top too (first in, first
 // out). Thieves steal at the top. "The owner" is one thread at a time: ownership may move if the move itself
@@ -11,7 +11,7 @@
 //   word        | writer                        | readers         | order
 //   bottom_     | owner                         | owner           | relaxed
 //               |                               | thieves         | release store, acquire load
-//   top_        | steal, pop, pop_top (CAS)     | everybody       | seq_cst CAS, acquire or relaxed load
+//   top_        | steal, pop, pop_top (CAS)     | any thread      | seq_cst CAS, acquire or relaxed load
 //   ring_       | owner (construction, growth)  | thieves         | release store, acquire load
 //   slots       | owner                         | owner, thieves  | relaxed, ordered by bottom_ and top_
 //   top_seen_   | owner                         | owner           | plain
@@ -24,16 +24,17 @@
 //     (The paper has a release fence in push, which covers later stores; race detectors do not understand
 //     fences.)
 // I3: top_ only grows, by one, by CAS: each index is won once. A slot is written again only after the owner
-//     has read a top_ beyond its index, and the acquire of that read pairs with the CAS of who took it, so
-//     who took index i has read its slot before it changes. Who reads a changed slot loses its CAS.
+//     has read a top_ beyond its index. The acquire of that read pairs with the CAS that took the index, so
+//     the thread that took index i has read its slot before the slot changes. A thread that reads a changed
+//     slot loses its CAS.
 // I4: pop stores bottom_ then loads top_, steal loads top_ then bottom_, each with a seq_cst fence between: a
 //     thief and the owner cannot both miss the other and take the same element without the CAS.
 // I5: top_seen_ <= top_, so a push that finds room by top_seen_ has room.
 // I6: a ring left behind by growth is never written again; for every index in [top_, bottom_ at growth) it
 //     holds the same element as its successor.
 //
-// Reclamation: a thief may still read a ring that growth left behind, so all rings are kept until the deque
-// goes. Each is half of its successor: those left behind have together fewer slots than the current one,
+// Reclamation: a thief may still read a ring that growth left behind, so all rings are kept until the deque is
+// destroyed. Each is half of its successor: those left behind have together fewer slots than the current one,
 // which has at most max(initial capacity, 2 * the most elements ever held at once). Elements belong to the
 // caller.
 //
@@ -57,7 +58,7 @@ namespace weft::queue {
 enum class steal_result : std::uint8_t {
     ok,    // an element was taken
     empty, // there was nothing to take
-    lost,  // somebody else took the element that was looked at: there may be more
+    lost,  // another thread took the element that was looked at: there may be more
 };
 
 template <class T, class Sync = std_sync, class Memory = page_memory>
@@ -73,7 +74,7 @@ public:
 
     // No other thread may be inside.
     ~chase_lev_deque() {
-        // relaxed: the last user
+        // relaxed: this thread is the last user
         ring* at = ring_.load(std::memory_order::relaxed);
         while (at != nullptr) {
             ring* const older = at->older;
@@ -91,7 +92,7 @@ public:
         // relaxed: only the owner writes these two
         const index bottom = bottom_.load(std::memory_order::relaxed);
         ring* at = ring_.load(std::memory_order::relaxed);
-        if (bottom - top_seen_.get() >= at->capacity()) [[unlikely]]
+        if (bottom - top_seen_.get() >= at->capacity()) [[unlikely]] // I5
             at = make_room(at, bottom);
         // relaxed: published by the store below
         at->slot(bottom).store(element, std::memory_order::relaxed);
@@ -114,16 +115,16 @@ public:
         // relaxed: ordered by the fence
         index top = top_.load(std::memory_order::relaxed);
         if (top < bottom) {
-            // More than one: no thief that can still win looks at this one. relaxed: the owner wrote the
-            // slot.
+            // More than one: no thief that can still win looks at this element. relaxed: the owner wrote
+            // the slot.
             return at->slot(bottom).load(std::memory_order::relaxed);
         }
         T element = nullptr;
         if (top == bottom) {
             // relaxed: the owner wrote the slot
             element = at->slot(bottom).load(std::memory_order::relaxed);
-            // The last one: raced for with the thieves. seq_cst: pairs with the CAS in steal; relaxed on
-            // failure: the thief took it, nothing of the thief's is read
+            // The last element: the owner races for it with the thieves. seq_cst: pairs with the CAS in
+            // steal (I3); relaxed on failure: the thief took it, and nothing that the thief wrote is read
             if (!top_.compare_exchange_strong(top, top + 1, std::memory_order::seq_cst,
                                               std::memory_order::relaxed)) {
                 element = nullptr;
@@ -134,10 +135,10 @@ public:
         return element;
     }
 
-    // Owner: the oldest element, null if there is none. Never loses: retries against thieves, each of whom
-    // took one.
+    // Owner: the oldest element, null if there is none. It retries when it loses to a thief: each of them
+    // took an element.
     T pop_top() noexcept {
-        // relaxed: only the owner writes these two, and only by its CAS does it rely on top_
+        // relaxed: only the owner writes bottom_ and ring_; the CAS decides whether top_ was right
         const index bottom = bottom_.load(std::memory_order::relaxed);
         ring* const at = ring_.load(std::memory_order::relaxed);
         index top = top_.load(std::memory_order::relaxed);
@@ -153,9 +154,9 @@ public:
         return nullptr;
     }
 
-    // Anybody: the oldest element into `out`, which is written only if the result is ok.
+    // Any thread: the oldest element into `out`, which is written only if the result is ok.
     steal_result steal(T& out) noexcept {
-        // acquire: pairs with the CAS of who took the element before; bottom_ is read no older than that
+        // acquire: pairs with the CAS that took the element before (I3); bottom_ is read no older than that
         index top = top_.load(std::memory_order::acquire);
         // seq_cst: the load of top_ before the load of bottom_, against the fence in pop (I4)
         Sync::fence(std::memory_order::seq_cst);
@@ -176,9 +177,9 @@ public:
         return steal_result::ok;
     }
 
-    // A hint: exact only for the owner while nobody steals.
+    // A hint: exact only for the owner while no thread steals.
     std::size_t size() const noexcept {
-        // relaxed: nothing is read on the strength of it. top_ first: it can only grow meanwhile
+        // relaxed: hints, no data is read because of them. top_ first: it can only grow meanwhile
         const index top = top_.load(std::memory_order::relaxed);
         const index bottom = bottom_.load(std::memory_order::relaxed);
         return bottom > top ? static_cast<std::size_t>(bottom - top) : 0;
@@ -232,9 +233,9 @@ private:
         Memory::release(old, bytes_of(capacity));
     }
 
-    // Owner: finds out how far the thieves are; grows if the ring is really full. Cold.
+    // Owner: reads how far the thieves are, and grows the ring if it is really full. Cold.
     [[gnu::noinline]] ring* make_room(ring* old, index bottom) {
-        // acquire: pairs with the CAS of the thieves, who have read the slots below top (I3)
+        // acquire: pairs with the CAS of the thieves, which have read the slots below top (I3)
         const index top = top_.load(std::memory_order::acquire);
         top_seen_.set(top);
         if (bottom - top < old->capacity()) return old;

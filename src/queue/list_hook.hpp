@@ -1,9 +1,9 @@
-// What an element carries to be a member of the intrusive lists of this folder.
+// The links of an element of the intrusive lists of this folder.
 //
-// An element type gives itself a member `list_hook queue_link;` and can then be in ONE list, chain or inbox
-// at a time. Whoever holds the element outside of any container owns the hook; inside, the container does. An
-// element that must be in two containers at once has two hooks and names the second one by a Link class of
-// its own.
+// An element type has a member `list_hook queue_link;` and can then be in ONE list, chain or inbox at a time.
+// While the element is in a container, the container owns the hook; otherwise the thread that holds the
+// element owns it. An element that must be in two containers at once has two hooks, and a Link class of its
+// own names the second one.
 #pragma once
 
 #include "queue/sync.hpp"

@@ -1,21 +1,23 @@
 // A double-ended list of elements under one lock: central pools, root queues, the queue of yielded tasks.
 //
 // The links are in the elements, so a list of a million elements costs no memory beyond them and no operation
-// allocates. Any thread may call anything; every operation but the one that searches is a few instructions
-// under the lock.
+// allocates. Any thread may call any function. Except for the searching ones, every operation is a few
+// instructions under the lock.
 //
 //   word            | writer          | readers          | order
 //   head_, tail_    | holder of lock_ | holder of lock_  | plain, ordered by lock_
 //   hooks inside    | holder of lock_ | holder of lock_  | plain, ordered by lock_
-//   size_           | holder of lock_ | anyone           | relaxed: outside of the lock it is a hint
+//   size_           | holder of lock_ | any thread       | relaxed: outside of the lock it is a hint
 //
 // I1: following `next` from head_ and `prev` from tail_ visits the same size_ elements in opposite
 //     directions.
-// I2: an element is in one container at a time; who popped it sees all that was written before it was pushed.
+// I2: an element is in one container at a time; the thread that popped it sees all that was written before it
+//     was pushed.
 // I3: a push that is followed by a seq_cst fence is seen by empty() and try_pop_*() of every thread that has
-//     passed a later seq_cst fence: who goes to sleep after such a look has not missed the element.
+//     passed a later seq_cst fence: a thread that sleeps after such a look has not missed the element.
 //
-// Reclamation: none. Elements belong to the caller; the list must be empty or forgotten when it goes.
+// Reclamation: none. Elements belong to the caller. When the list is destroyed it must be empty, or its
+// elements are no longer used.
 #pragma once
 
 #include <cstddef>
@@ -37,7 +39,7 @@ public:
     locked_list(const locked_list&) = delete;
     locked_list& operator=(const locked_list&) = delete;
 
-    // A hint: the number at some moment near this one. relaxed: nothing is read on the strength of it (I3)
+    // A hint: the number at some moment near this one. relaxed: no data is read because of it (I3)
     std::size_t size() const noexcept {
         return static_cast<std::size_t>(size_.load(std::memory_order::relaxed));
     }
@@ -59,7 +61,7 @@ public:
         count(1);
     }
 
-    // All of a chain, in its order, at once.
+    // All elements of a chain, in its order, at once.
     void push_back(chain<T, Link>&& elements) noexcept {
         if (elements.empty()) return;
         const guard held(lock_);
@@ -80,12 +82,12 @@ public:
         return unlink(static_cast<T*>(tail_.get()));
     }
 
-    // Like pop_front and pop_back, but an empty list is left alone: no write, no waiting for the lock.
+    // Like pop_front and pop_back, but on an empty list they neither write nor wait for the lock.
     T* try_pop_front() noexcept { return empty() ? nullptr : pop_front(); }
     T* try_pop_back() noexcept { return empty() ? nullptr : pop_back(); }
 
-    // The first element, seen from the front, for which `wanted(const T&)` holds. Time grows with the
-    // elements passed over, all of it under the lock.
+    // The first element, seen from the front, for which `wanted(const T&)` holds. Takes time in
+    // proportion to the elements passed over, all of it under the lock.
     template <class Predicate>
     T* pop_first_if(Predicate&& wanted) noexcept {
         if (empty()) return nullptr;
@@ -109,8 +111,8 @@ public:
         return unlink(element);
     }
 
-    // The element for which `key(const T&)` is least, the first of them, seen from the front. Time grows with
-    // the length of the list, all of it under the lock.
+    // The element for which `key(const T&)` is least; of several, the first seen from the front. Takes time in
+    // proportion to the length of the list, all of it under the lock.
     template <class Key>
     T* pop_least(Key&& key) noexcept {
         if (empty()) return nullptr;
@@ -156,6 +158,7 @@ private:
         tail_.set(element);
     }
 
+    // Under the lock, which publishes the element to the caller (I2). Keeps both directions alike (I1).
     T* unlink(T* element) noexcept {
         if (element == nullptr) return nullptr;
         T* const before = static_cast<T*>(hook(element).prev.get());
@@ -167,7 +170,7 @@ private:
     }
 
     void count(std::int64_t change) noexcept {
-        // relaxed: only the holder of the lock writes, and readers take it as a hint (I3)
+        // relaxed: only the holder of the lock writes; for readers outside of it it is a hint (I3)
         const std::int64_t old = size_.load(std::memory_order::relaxed);
         size_.store(old + change, std::memory_order::relaxed);
     }

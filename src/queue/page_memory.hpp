@@ -1,4 +1,4 @@
-// Memory straight from the kernel, for structures that grow where the heap may not be entered.
+// Memory directly from the kernel, for structures that grow where malloc may not be called.
 #pragma once
 
 #include <sys/mman.h>
@@ -7,7 +7,7 @@
 
 namespace weft::queue {
 
-// The allocator hook of the growing structures: two static functions, zeroed pages, never malloc.
+// The allocator hook of the growing structures: zeroed pages, never malloc.
 struct page_memory {
     // Null if there is no memory.
     static void* allocate(std::size_t bytes) noexcept {

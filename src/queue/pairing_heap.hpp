@@ -1,13 +1,12 @@
-// A priority queue of elements that carry their links.
+// A priority queue of elements that contain their links.
 //
 //   M. L. Fredman, R. Sedgewick, D. D. Sleator, R. E. Tarjan: The pairing heap. Algorithmica 1, 1986.
 //
-// push() is a comparison, pop() takes logarithmic time, amortized; no operation allocates. A heap belongs to
-// one thread, or to whoever holds the lock beside it.
+// push() is one comparison, pop() takes logarithmic time, amortized; no operation allocates. A heap belongs to
+// one thread, or to the holder of the lock beside it.
 //
-// I1: an element comes before (`Before`) none of its ancestors. Its hook: `prev` is its first child, `next`
-// its
-//     next sibling.
+// I1: no element comes before (`Before`) any of its ancestors.
+// I2: in the hook of an element, `prev` is its first child and `next` its next sibling.
 //
 // Reclamation: none. Elements belong to the caller.
 #pragma once
@@ -32,12 +31,12 @@ public:
         ++size_;
     }
 
-    // The element that comes before all others; null if empty.
+    // The element that comes before all others (I1: the root); null if empty.
     T* pop() noexcept {
         T* const first = root_;
         if (first == nullptr) return nullptr;
         --size_;
-        // Its children in pairs, from left to right; then all pairs into one, from right to left.
+        // Meld its children in pairs, from left to right; then all pairs into one, from right to left.
         T* pairs = nullptr;
         for (T* left = child(*first); left != nullptr;) {
             T* const right = next(*left);
@@ -58,6 +57,7 @@ public:
     }
 
 private:
+    // I2
     static T* child(T& t) noexcept { return static_cast<T*>(Link::of(t).prev.get()); }
     static T* next(T& t) noexcept { return static_cast<T*>(Link::of(t).next.get()); }
 

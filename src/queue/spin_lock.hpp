@@ -2,17 +2,17 @@
 //
 //   L. Rudolph, Z. Segall: Dynamic decentralized cache schemes for MIMD parallel processors. ISCA 1984.
 //
-// Any thread may lock; the thread that locked unlocks. Not recursive, not fair. Never take it in a signal
-// handler whose thread could hold it. Usable with std::lock_guard and std::unique_lock.
+// Any thread may lock; the thread that locked unlocks. Not recursive, not fair. A signal handler never takes a
+// lock that its thread could hold. Usable with std::lock_guard and std::unique_lock.
 //
-//   word   | writer                   | readers      | order
-//   word_  | who locks (exchange 1)   | who spins    | acquire on taking, relaxed while looking
-//          | holder (store 0)         | who locks    | release
+//   word   | writer                         | readers           | order
+//   word_  | a locking thread (exchange 1)  | spinning threads  | acquire on taking, relaxed while looking
+//          | the holder (store 0)           | locking threads   | release
 //
 // I1: word_ is 1 exactly while one thread is between lock() and unlock().
 // I2: what happens inside one critical section happens before the next one.
 //
-// Reclamation: none, the lock is one word.
+// Reclamation: none; the lock is one word.
 #pragma once
 
 #include <cstdint>
@@ -24,7 +24,7 @@ namespace weft::queue {
 template <class Sync = std_sync>
 class spin_lock {
 public:
-    // Looks at a held lock before the core is given away. The holder may have been descheduled.
+    // Looks at a held lock before the thread yields the core: the holder may have been descheduled.
     static constexpr unsigned k_looks_before_yield = 128;
 
     spin_lock() noexcept = default;
@@ -36,7 +36,7 @@ public:
     }
 
     bool try_lock() noexcept {
-        // relaxed: only a hint that spares the exchange, take() decides
+        // relaxed: only a hint that saves the exchange; take() decides
         return word_.load(std::memory_order::relaxed) == k_free && take();
     }
 
@@ -50,13 +50,13 @@ private:
     static constexpr std::uint32_t k_held = 1;
 
     bool take() noexcept {
-        // acquire: pairs with the release store in unlock() (I2)
+        // acquire: pairs with the release store in unlock() (I2). One exchange finds it free (I1).
         return word_.exchange(k_held, std::memory_order::acquire) == k_free;
     }
 
     void wait_until_free() noexcept {
         unsigned looks = 0;
-        // relaxed: looking only, take() synchronizes
+        // relaxed: only a look; take() synchronizes
         while (word_.load(std::memory_order::relaxed) != k_free) {
             if (++looks < k_looks_before_yield) {
                 Sync::pause();

@@ -1,16 +1,16 @@
 // The one door to atomics.
 //
-// Every concurrent structure of Weft is a template on a `Sync` traits class and reaches shared memory only
-// through it. `std_sync` is the real machine; the model checks of tests/model bring their own class with the
+// Every concurrent structure of Weft is a template on a `Sync` traits class and accesses shared memory only
+// through it. `std_sync` is the real machine. The model checks of tests/model bring their own class with the
 // same names, in which every access is a step that the checker may interleave and every plain word is
 // watched.
 //
 // What a Sync class provides:
-//   atomic<T>            T a pointer, an integer, a bool, an enum: load, store, exchange,
+//   atomic<T>            T a pointer, an integer, a bool, an enum. load, store, exchange,
 //                        compare_exchange_strong(expected, desired, success, failure), fetch_add, fetch_sub,
 //                        fetch_or, fetch_and, with the meaning of std::atomic. The order is always written
 //                        out.
-//   var<T>               plain shared data (never raced on): get(), set(value)
+//   var<T>               plain shared data, never raced on: get(), set(value)
 //   fence(order)         thread fence; use it for store-load (seq_cst) pairs only, publish by release stores
 //   signal_fence(order)  orders a thread against a signal handler on the same thread
 //   pause()              tells the core that this is a spinning loop

@@ -1,51 +1,49 @@
-// A deque of pointers with one owner, any number of thieves, and a far end at which anybody may push.
+// A deque of pointers with one owner, any number of thieves, and a far end at which any thread may push.
 //
 //   M. Frigo, C. E. Leiserson, K. H. Randall: The implementation of the Cilk-5 multithreaded language. PLDI
 //   1998 (the THE protocol, after Dijkstra's mutual exclusion: tail, head, exception; here near_end_, head_
 //   and claim_). S. Shiina, K. Taura: Almost deterministic work stealing. SC 2019 (the far-end push, by which
 //   a task that migrates becomes the oldest of its new worker).
 //
-// The owner pushes and pops at the near end (last in, first out), without the lock unless it meets a thief or
-// the near part is empty. Thieves steal at the far end, under the lock, and there anybody may push: what was
-// pushed far last is stolen first, and the owner comes to it last. push, pop: owner only; ownership may move
-// if the move itself synchronizes. push_far, steal, size, empty: any thread.
+// The owner pushes and pops at the near end (last in, first out). It takes the lock only if it meets a thief
+// or the near part is empty. Thieves steal at the far end, under the lock. Any thread may push at the far
+// end: the element pushed far last is stolen first, and the owner reaches it last. push, pop: owner only;
+// ownership may move if the move itself synchronizes. push_far, steal, size, empty: any thread.
 //
-// Two parts: near, what the owner pushed, in a ring that it fills without the lock; far, what was pushed far,
-// in a ring that is only touched under the lock. All of far is further away than all of near: thieves empty
-// far first, the owner near. So nobody but the owner ever writes a slot of near, whoever pushes where.
+// There are two parts. near holds what the owner pushed, in a ring that the owner fills without the lock. far
+// holds what was pushed far, in a ring that is only touched under the lock. Every far element is further away
+// than every near element: thieves empty far first, the owner empties near first. So only the owner ever
+// writes a slot of near, whichever thread pushes where.
 //
 //   word        | writer                         | readers         | order
 //   near_end_   | owner                          | owner           | relaxed
 //               |                                | thieves         | release store, acquire load
 //   claim_      | thieves, under the lock        | owner           | relaxed, ordered by fences (I3)
-//   head_       | thieves, under the lock        | owner, anybody  | release store; acquire in make_room
-//   (I4),
-//               |                                |                 | else relaxed
+//   head_       | thieves, under the lock        | owner, any      | release store; acquire in make_room (I4),
+//               |                                | thread          | else relaxed
 //   near ring   | owner (growth under the lock)  | owner           | plain
 //               |                                | thieves         | plain, under the lock
-//   near slots  | owner                          | owner, thieves  | plain, ordered by near_end_ (I2), head_
-//   (I4) head_seen_  | owner                          | owner           | plain far ring    | holder of the
-//   lock             | holder          | plain far_count_  | holder of the lock             | anybody |
-//   relaxed: outside of the lock a hint (I5)
+//   near slots  | owner                          | owner, thieves  | plain, ordered by near_end_ (I2), head_ (I4)
+//   head_seen_  | owner                          | owner           | plain
+//   far ring    | holder of the lock             | holder          | plain
+//   far_count_  | holder of the lock             | any thread      | relaxed: outside of the lock a hint (I5)
 //
 // I1: the near elements are those at the indexes [head_, near_end_); index i lives in slot i modulo the
 //     capacity. Only inside pop may near_end_ be head_ - 1.
 // I2: a thief that reads near_end_ > i sees the slot of i, and all that was written before it was pushed.
 //     EVERY store to near_end_ is a release, those of pop too, as in chase_lev_deque.hpp.
 // I3: pop stores near_end_ then loads claim_, steal stores claim_ then loads near_end_, each with a seq_cst
-//     fence between: a thief and the owner cannot both miss the other. Who sees the other yields: the thief
-//     takes its claim back, the owner takes the lock, inside which there is no claim.
-// I4: head_ only grows; a thief writes it after it has read the slot. The owner writes a slot again only
-// after
+//     fence between: a thief and the owner cannot both miss the other. The one that sees the other yields:
+//     the thief takes its claim back; the owner takes the lock, inside which there is no claim.
+// I4: head_ only grows; a thief writes it after it has read the slot. The owner writes a slot again only after
 //     it has read a head_ beyond its index, in make_room, whose acquire pairs with that store.
-// I5: a push or push_far that is followed by a seq_cst fence is seen by pop, steal and empty() of every
-// thread
-//     that has passed a later seq_cst fence. (Of a single element that the owner is popping, steal may say
-//     that it is not there: then the owner gets it.)
+// I5: a push or push_far that is followed by a seq_cst fence is seen by pop, steal and empty() of every thread
+//     that has passed a later seq_cst fence. (While the owner is popping the only element, steal may report
+//     that there is none; the owner gets it then.)
 // I6: head_seen_ <= head_, so a push that finds room by head_seen_ has room.
 //
-// Reclamation: rings are read under the lock only, but for the owner, and replaced under the lock by who
-// holds it (near: the owner); so the old one goes at once. Elements belong to the caller.
+// Reclamation: except by the owner, rings are read under the lock only, and they are replaced under the lock
+// by its holder (near: the owner), so an old ring is freed at once. Elements belong to the caller.
 //
 // There is no fixed capacity: both rings double. Memory comes from the Memory hook (by default pages from the
 // kernel), never from malloc. When there is none, push and push_far throw std::bad_alloc and the deque is as
@@ -88,7 +86,7 @@ public:
         assert(element != nullptr);
         // relaxed: only the owner writes it
         const index end = near_end_.load(std::memory_order::relaxed);
-        if (end - head_seen_.get() >= near_.capacity()) [[unlikely]]
+        if (end - head_seen_.get() >= near_.capacity()) [[unlikely]] // I6
             make_room(end);
         near_.slot(end).set(element);
         // release: pairs with the acquire loads of near_end_ in steal (I2)
@@ -109,12 +107,12 @@ public:
         near_end_.store(last, std::memory_order::release);
         // seq_cst: the store of near_end_ before the load of claim_, against the fence in steal (I3)
         Sync::fence(std::memory_order::seq_cst);
-        // relaxed: ordered by the fence; nothing of the thief's is read
+        // relaxed: ordered by the fence (I3); nothing that the thief wrote is read
         if (claim_.load(std::memory_order::relaxed) <= last) return near_.slot(last).get();
         return pop_met(last);
     }
 
-    // Anybody: becomes the furthest element. Not null. Throws std::bad_alloc before anything has changed.
+    // Any thread: `element` becomes the furthest one. Not null. Throws std::bad_alloc before anything has changed.
     void push_far(T element) {
         assert(element != nullptr);
         const guard held(lock_);
@@ -125,7 +123,7 @@ public:
         count_far();
     }
 
-    // Anybody: the furthest element, null if there is none.
+    // Any thread: the furthest element, null if there is none.
     T steal() noexcept {
         if (empty()) return nullptr;
         const guard held(lock_);
@@ -136,13 +134,13 @@ public:
         }
         // relaxed: only written under the lock
         const index head = head_.load(std::memory_order::relaxed);
-        // relaxed: ordered by the fence
+        // relaxed: ordered by the fence below (I3)
         claim_.store(head + 1, std::memory_order::relaxed);
         // seq_cst: the store of claim_ before the load of near_end_, against the fence in pop (I3)
         Sync::fence(std::memory_order::seq_cst);
         // acquire: pairs with the release stores of near_end_ in push and pop (I2)
         if (head >= near_end_.load(std::memory_order::acquire)) {
-            // relaxed: who reads it between the two stores takes the lock
+            // relaxed: an owner that reads it between the two stores takes the lock
             claim_.store(head, std::memory_order::relaxed);
             return nullptr;
         }
@@ -152,9 +150,9 @@ public:
         return element;
     }
 
-    // Hints: exact while nobody else is inside.
+    // Hints: exact while no other thread is inside.
     std::size_t size() const noexcept {
-        // relaxed: nothing is read on the strength of it. head_ first: it can only grow meanwhile
+        // relaxed: hints, no data is read because of them. head_ first: it can only grow meanwhile
         const index head = head_.load(std::memory_order::relaxed);
         const index end = near_end_.load(std::memory_order::relaxed);
         const std::int64_t far = far_count_.load(std::memory_order::relaxed);
@@ -169,7 +167,7 @@ private:
     using index = std::int64_t;
     using guard = std::lock_guard<spin_lock<Sync>>;
 
-    // Slots for the indexes of a range that is no longer than the capacity, 0 or a power of two.
+    // Slots for a range of indexes no longer than the capacity, which is 0 or a power of two.
     class ring {
     public:
         ring() noexcept = default;
@@ -215,7 +213,7 @@ private:
         typename Sync::template var<index> capacity_{0};
     };
 
-    // Owner: finds out how far the thieves are; grows if near is really full. Cold.
+    // Owner: reads how far the thieves are, and grows near if it is really full. Cold.
     [[gnu::noinline]] void make_room(index end) {
         // acquire: pairs with the release store of head_ in steal: the thieves have read the slots below (I4)
         head_seen_.set(head_.load(std::memory_order::acquire));
@@ -225,7 +223,7 @@ private:
         near_.grow(head_.load(std::memory_order::relaxed), end);
     }
 
-    // Owner: the element at `last`, which a thief may have been about to take. near_end_ is `last`.
+    // Owner: the element at `last`, which a thief may have been about to take. near_end_ is `last` (I1).
     [[gnu::noinline]] T pop_met(index last) noexcept {
         const guard held(lock_); // there is no claim now
         // relaxed: only written under the lock
@@ -254,7 +252,7 @@ private:
         far_count_.store(far_end_.get() - far_begin_.get(), std::memory_order::relaxed);
     }
 
-    // Of the thieves, and of who pushes far.
+    // Written by thieves and by threads that push far.
     alignas(k_cache_line_bytes) spin_lock<Sync> lock_;
     typename Sync::template atomic<index> claim_{0}; // head_, and one more while a thief is deciding
     typename Sync::template atomic<index> head_{0};
@@ -262,7 +260,7 @@ private:
     typename Sync::template var<index> far_begin_{0};
     typename Sync::template var<index> far_end_{0};
     ring far_;
-    // Of the owner.
+    // Written by the owner.
     alignas(k_cache_line_bytes) typename Sync::template atomic<index> near_end_{0};
     typename Sync::template var<index> head_seen_{0};
     ring near_;

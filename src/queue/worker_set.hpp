@@ -1,4 +1,4 @@
-// A set of worker ids that every thread may change and search at any time: who sleeps, who is idle.
+// A set of worker ids that every thread may change and search at any time: the workers that sleep, or search.
 //
 // One bit an id, 64 ids a word, so a range of neighbours (a domain of the machine) is searched a word at a
 // time. Nothing allocates, locks or blocks after construction, so everything may be called in a signal
@@ -9,16 +9,16 @@
 //
 // I1: a bit outside of the capacity is never set.
 // I2: of several threads that erase or take one id, exactly one is told that it was in.
-// I3: what was written before insert(id) is seen by whoever is told that it erased or took id.
+// I3: what was written before insert(id) is seen by the thread that is told that it erased or took id.
 //
 // Sleeping without losing a wake-up (store then load on both sides, Dekker's pattern):
 //   sleeper: insert(me); fence(seq_cst); look for work; sleep if there is none.
-//   waker:   publish work; fence(seq_cst); take_one_in(...); wake who was taken.
-// At least one of them sees the other. Both fences are needed where the work is published by a release store
-// and looked for by weaker loads; they can be left out only on a side whose own access is seq_cst as well.
+//   waker:   publish work; fence(seq_cst); take_one_in(...); wake the worker that was taken.
+// At least one of them sees the other. Both fences are needed if the work is published by a release store and
+// looked for by weaker loads; a side may leave its fence out only if its own access to the work is seq_cst.
 //
-// Scans of several words are no snapshot: an id that moves while they run may be missed or seen twice; one
-// that is in during the whole scan is seen.
+// A scan of several words is no snapshot: it may miss an id that moves while it runs, or see it twice. It sees
+// every id that is in during the whole scan.
 //
 // Reclamation: the words live as long as the set.
 #pragma once
@@ -43,7 +43,7 @@ public:
         : capacity_(capacity)
         , words_(new word[(capacity + k_bits - 1) / k_bits]) {
         for (std::size_t at = 0; at < word_count(); ++at) {
-            // relaxed: nobody else knows the set yet
+            // relaxed: no other thread knows the set yet
             words_[at].store(0, std::memory_order::relaxed);
         }
     }
@@ -52,21 +52,21 @@ public:
 
     std::size_t capacity() const noexcept { return capacity_; }
 
-    // True if it was not in.
+    // True if the id was not in.
     bool insert(id_type id) noexcept {
-        // seq_cst: the sleeper's store of Dekker's pattern; also the release that I3 needs
+        // seq_cst: the sleeper's store of Dekker's pattern, against look(); the release pairs with erase() (I3)
         return (word_of(id).fetch_or(bit_of(id), std::memory_order::seq_cst) & bit_of(id)) == 0;
     }
 
-    // True if it was in.
+    // True if the id was in. Of several threads, one is told so (I2).
     bool erase(id_type id) noexcept {
-        // seq_cst: ordered with every insert and look; its acquire part pairs with insert (I3)
+        // seq_cst: ordered with every insert() and look(); the acquire pairs with insert() (I3)
         return (word_of(id).fetch_and(~bit_of(id), std::memory_order::seq_cst) & bit_of(id)) != 0;
     }
 
     bool contains(id_type id) const noexcept { return (look(id / k_bits) & bit_of(id)) != 0; }
 
-    // Is any id of [first, last) in?
+    // True if any id of [first, last) is in.
     bool any_in(id_type first, id_type last) const noexcept {
         for (id_type from = first; from < last; from = next_word(from)) {
             if ((look(from / k_bits) & mask(from, last)) != 0) return true;
@@ -81,7 +81,7 @@ public:
     }
 
     // Erases one id of [first, last) and returns it; looks from `start` upwards first, then from `first`.
-    // Nothing if none was found.
+    // Returns nothing if it found none.
     std::optional<id_type> take_one_in(id_type first, id_type last, id_type start) noexcept {
         if (start < first || start >= last) start = first;
         if (const auto taken = take_upwards(start, last)) return taken;
@@ -95,7 +95,7 @@ public:
         return find_upwards(first, start);
     }
 
-    // How many are in, word by word.
+    // The number of ids that are in, counted word by word.
     std::size_t count() const noexcept {
         std::size_t sum = 0;
         for (std::size_t at = 0; at < word_count(); ++at) {
@@ -104,7 +104,7 @@ public:
         return sum;
     }
 
-    // Calls f(id) for every id found in, in rising order.
+    // Calls f(id) for every id that it finds in the set, in rising order.
     template <class Function>
     void for_each(Function&& f) const {
         for (std::size_t at = 0; at < word_count(); ++at) {
@@ -124,7 +124,7 @@ private:
         return static_cast<id_type>(at) * k_bits + static_cast<id_type>(std::countr_zero(bits));
     }
 
-    // The bits of [from, last) that are in the word of `from`.
+    // The bits of [from, last) in the word of `from`; none beyond the last id of the range (I1).
     static constexpr std::uint64_t mask(id_type from, id_type last) noexcept {
         const std::uint64_t low = ~std::uint64_t{0} << (from % k_bits);
         const std::uint64_t high = last >= next_word(from) ? ~std::uint64_t{0} : bit_of(last) - 1;
@@ -132,7 +132,7 @@ private:
     }
 
     std::uint64_t look(std::size_t at) const noexcept {
-        // seq_cst: the waker's load of Dekker's pattern, against insert
+        // seq_cst: the waker's load of Dekker's pattern, against insert()
         return words_[at].load(std::memory_order::seq_cst);
     }
 

@@ -9,17 +9,16 @@
 
 namespace weft::engine {
 
-/// Where one worker, the asker, receives a hidden entry of another. One word decides every race between the
-/// asker, those who answer, and an owner who wants its entry back:
+/// The word in which one worker, the asker, receives a hidden entry of another. It decides every race between
+/// the asker, the workers that answer, and an owner that wants its entry back:
 ///
-///   value            | written by                      | from
-///   idle             | asker (take, withdraw)          | anything
-///                    | owner of the entry (reclaim)  | exactly that entry
-///   asking v in a    | asker                           | idle
-///   asking anybody   | asker                           | idle
-///     of a
-///   an entry         | worker v while it is in a, its  | asking v in a, asking anybody of a
-///                    | signal handler                  |
+///   value                | written by                            | from
+///   idle                 | asker (take, withdraw)                | anything
+///                        | owner of the entry (reclaim)          | exactly that entry
+///   asking v in a        | asker                                 | idle
+///   asking anybody of a  | asker                                 | idle
+///   an entry             | worker v, or its signal handler,      | asking v in a, asking anybody of a
+///                        | while v is in a                       |
 ///
 /// The arena a is part of the word: who answers late, to somebody who has changed arenas and asks again,
 /// fails.

@@ -16,16 +16,15 @@ completion<Sync>& told_in(completion<Sync>& word) noexcept {
     return word;
 }
 
-/// The steps of impl::wait_queue and impl::waiter on their words (rules W1 and W2 there). Templates, so that
-/// the model check runs the same steps on words that it watches.
+/// The steps of impl::wait_queue and impl::waiter on their words (rules W1 and W2 of
+/// weft/impl/wait_queue.hpp). Templates, so that the model check runs the same steps on words that it watches.
 ///
-///   word                              | writer, reader                  | order
-///   first_, last_                     | holder of the queue's lock      | plain
-///   next_, previous_, queued_         | holder of the queue's lock      | plain
-///   next_ of who was taken out        | who took it out                 | plain, until it has told
-///   told_                             | see completion                  | its exchange publishes `rang`, and
-///   all
-///                                     |                                 | that the waker did before
+///   word                       | writer, reader                    | order
+///   first_, last_              | holder of the queue's lock        | plain
+///   next_, previous_, queued_  | holder of the queue's lock        | plain
+///   next_ of a removed waiter  | the thread that removed it        | plain, until it has told the waiter
+///   told_                      | see completion                    | its exchange publishes `rang`, and all
+///                              |                                   | that the waker did before
 struct wait_list {
     // ---- under the lock
     template <class Queue, class Waiter>
