@@ -5,8 +5,8 @@
 //
 //   word    | writer                                   | reader        | order
 //   value_  | store_relaxed, add, set_bits, clear_bits | load_relaxed  | relaxed: the value guards nothing
-//           | store_release                            | load_acquire  | the reader sees what was written before
-//           | exchange, compare_exchange               | load_acquire  | the same, in both directions (acq_rel)
+//           | store_release                            | load_acquire  | the reader sees all written before
+//           | exchange, compare_exchange               | load_acquire  | the same in both directions: acq_rel
 //
 // I1: all accesses to one cell happen in one order that all threads agree on.
 //

@@ -1,7 +1,7 @@
 // A private queue of elements, first in first out, linked through their hooks.
 //
-// A chain belongs to one thread. An inbox returns its elements as a chain, and a list accepts a chain at once.
-// A chain neither allocates nor owns: elements left in a chain that is destroyed are no longer linked.
+// A chain belongs to one thread. An inbox returns its elements as a chain, and a list accepts a chain at
+// once. A chain neither allocates nor owns: elements left in a chain that is destroyed are no longer linked.
 //
 // I1: head_ is the oldest element and tail_ the youngest; both are null exactly when size_ is 0.
 // I2: following `next` from head_ reaches tail_ after size_ - 1 steps.

@@ -33,10 +33,10 @@
 // I6: a ring left behind by growth is never written again; for every index in [top_, bottom_ at growth) it
 //     holds the same element as its successor.
 //
-// Reclamation: a thief may still read a ring that growth left behind, so all rings are kept until the deque is
-// destroyed. Each is half of its successor: those left behind have together fewer slots than the current one,
-// which has at most max(initial capacity, 2 * the most elements ever held at once). Elements belong to the
-// caller.
+// Reclamation: a thief may still read a ring that growth left behind, so all rings are kept until the deque
+// is destroyed. Each is half of its successor: those left behind have together fewer slots than the current
+// one, which has at most max(initial capacity, 2 * the most elements ever held at once). Elements belong to
+// the caller.
 //
 // Memory comes from the Memory hook (by default pages from the kernel), never from malloc. When there is
 // none, push throws std::bad_alloc and the deque is as it was before.

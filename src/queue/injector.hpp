@@ -4,9 +4,9 @@
 //   only ever emptied as a whole, so the ABA problem of popping one element does not arise).
 //
 // Any thread may call push(), a worker or not, also in a signal handler; it is lock-free and does not
-// allocate. Any thread may call take_all(), several at once; it is wait-free except for reversing the elements
-// taken. Unlike in a linked queue with a dummy node, a producer that is descheduled in the middle of push()
-// hides no other producer's element.
+// allocate. Any thread may call take_all(), several at once; it is wait-free except for reversing the
+// elements taken. Unlike in a linked queue with a dummy node, a producer that is descheduled in the middle of
+// push() hides no other producer's element.
 //
 //   word          | writer                          | readers          | order
 //   head_         | push (CAS)                      | take_all         | release; acquire by the exchange

@@ -111,8 +111,8 @@ public:
         return unlink(element);
     }
 
-    // The element for which `key(const T&)` is least; of several, the first seen from the front. Takes time in
-    // proportion to the length of the list, all of it under the lock.
+    // The element for which `key(const T&)` is least; of several, the first seen from the front. Takes time
+    // in proportion to the length of the list, all of it under the lock.
     template <class Key>
     T* pop_least(Key&& key) noexcept {
         if (empty()) return nullptr;

@@ -15,9 +15,9 @@
 // I1: the elements, oldest first, are those of at_hand_ followed by those of inbox_.
 // I2: every element that was put is taken exactly once, after all that were put before it; the receiver sees
 //     all that was written before it was put.
-// I3: a put() that is followed by a seq_cst fence is seen by take() and empty() of every thread that has passed
-//     a later seq_cst fence. (While the receiver moves elements from the inbox to its hand, empty() of another
-//     thread may miss them: they belong to the receiver then.)
+// I3: a put() that is followed by a seq_cst fence is seen by take() and empty() of every thread that has
+//     passed a later seq_cst fence. (While the receiver moves elements from the inbox to its hand, empty() of
+//     another thread may miss them: they belong to the receiver then.)
 //
 // Reclamation: none. Elements belong to the caller; only the receiver follows a link.
 #pragma once

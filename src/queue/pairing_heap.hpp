@@ -2,8 +2,8 @@
 //
 //   M. L. Fredman, R. Sedgewick, D. D. Sleator, R. E. Tarjan: The pairing heap. Algorithmica 1, 1986.
 //
-// push() is one comparison, pop() takes logarithmic time, amortized; no operation allocates. A heap belongs to
-// one thread, or to the holder of the lock beside it.
+// push() is one comparison, pop() takes logarithmic time, amortized; no operation allocates. A heap belongs
+// to one thread, or to the holder of the lock beside it.
 //
 // I1: no element comes before (`Before`) any of its ancestors.
 // I2: in the hook of an element, `prev` is its first child and `next` its next sibling.

@@ -2,8 +2,8 @@
 //
 //   L. Rudolph, Z. Segall: Dynamic decentralized cache schemes for MIMD parallel processors. ISCA 1984.
 //
-// Any thread may lock; the thread that locked unlocks. Not recursive, not fair. A signal handler never takes a
-// lock that its thread could hold. Usable with std::lock_guard and std::unique_lock.
+// Any thread may lock; the thread that locked unlocks. Not recursive, not fair. A signal handler never takes
+// a lock that its thread could hold. Usable with std::lock_guard and std::unique_lock.
 //
 //   word   | writer                         | readers           | order
 //   word_  | a locking thread (exchange 1)  | spinning threads  | acquire on taking, relaxed while looking

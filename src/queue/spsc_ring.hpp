@@ -10,8 +10,8 @@
 //
 // I1: the values are those at the indexes [tail_, head_); index i lives in slot i modulo the number of slots.
 // I2: a reader that reads head_ > i sees the slot of i.
-// I3: the writer writes a slot again only after it has read a tail_ beyond the index that the slot held, so the
-//     reader has read it.
+// I3: the writer writes a slot again only after it has read a tail_ beyond the index that the slot held, so
+//     the reader has read it.
 #pragma once
 
 #include "queue/sync.hpp"

@@ -19,11 +19,11 @@
 //   near_end_   | owner                          | owner           | relaxed
 //               |                                | thieves         | release store, acquire load
 //   claim_      | thieves, under the lock        | owner           | relaxed, ordered by fences (I3)
-//   head_       | thieves, under the lock        | owner, any      | release store; acquire in make_room (I4),
-//               |                                | thread          | else relaxed
+//   head_       | thieves, under the lock        | owner           | release store; acquire in make_room (I4)
+//               |                                | any thread      | relaxed
 //   near ring   | owner (growth under the lock)  | owner           | plain
 //               |                                | thieves         | plain, under the lock
-//   near slots  | owner                          | owner, thieves  | plain, ordered by near_end_ (I2), head_ (I4)
+//   near slots  | owner                          | owner, thieves  | plain, by near_end_ (I2) and head_ (I4)
 //   head_seen_  | owner                          | owner           | plain
 //   far ring    | holder of the lock             | holder          | plain
 //   far_count_  | holder of the lock             | any thread      | relaxed: outside of the lock a hint (I5)
@@ -35,11 +35,11 @@
 // I3: pop stores near_end_ then loads claim_, steal stores claim_ then loads near_end_, each with a seq_cst
 //     fence between: a thief and the owner cannot both miss the other. The one that sees the other yields:
 //     the thief takes its claim back; the owner takes the lock, inside which there is no claim.
-// I4: head_ only grows; a thief writes it after it has read the slot. The owner writes a slot again only after
-//     it has read a head_ beyond its index, in make_room, whose acquire pairs with that store.
-// I5: a push or push_far that is followed by a seq_cst fence is seen by pop, steal and empty() of every thread
-//     that has passed a later seq_cst fence. (While the owner is popping the only element, steal may report
-//     that there is none; the owner gets it then.)
+// I4: head_ only grows; a thief writes it after it has read the slot. The owner writes a slot again only
+//     after it has read a head_ beyond its index, in make_room, whose acquire pairs with that store.
+// I5: a push or push_far that is followed by a seq_cst fence is seen by pop, steal and empty() of every
+//     thread that has passed a later seq_cst fence. (While the owner is popping the only element, steal may
+//     report that there is none; the owner gets it then.)
 // I6: head_seen_ <= head_, so a push that finds room by head_seen_ has room.
 //
 // Reclamation: except by the owner, rings are read under the lock only, and they are replaced under the lock
@@ -112,7 +112,8 @@ public:
         return pop_met(last);
     }
 
-    // Any thread: `element` becomes the furthest one. Not null. Throws std::bad_alloc before anything has changed.
+    // Any thread: `element` becomes the furthest one. Not null. Throws std::bad_alloc before anything has
+    // changed.
     void push_far(T element) {
         assert(element != nullptr);
         const guard held(lock_);

@@ -17,8 +17,8 @@
 // At least one of them sees the other. Both fences are needed if the work is published by a release store and
 // looked for by weaker loads; a side may leave its fence out only if its own access to the work is seq_cst.
 //
-// A scan of several words is no snapshot: it may miss an id that moves while it runs, or see it twice. It sees
-// every id that is in during the whole scan.
+// A scan of several words is no snapshot: it may miss an id that moves while it runs, or see it twice. It
+// sees every id that is in during the whole scan.
 //
 // Reclamation: the words live as long as the set.
 #pragma once
@@ -54,7 +54,8 @@ public:
 
     // True if the id was not in.
     bool insert(id_type id) noexcept {
-        // seq_cst: the sleeper's store of Dekker's pattern, against look(); the release pairs with erase() (I3)
+        // seq_cst: the sleeper's store of Dekker's pattern, against look(); the release pairs with erase()
+        // (I3)
         return (word_of(id).fetch_or(bit_of(id), std::memory_order::seq_cst) & bit_of(id)) == 0;
     }
 

@@ -1,7 +1,7 @@
 #pragma once
 
-#include "engine/support.hpp"
 #include "engine/run/roots.hpp"
+#include "engine/support.hpp"
 #include "engine/threads/thread_engine.hpp"
 #include "machine/load.hpp"
 #include "policy/seam/registry.hpp"

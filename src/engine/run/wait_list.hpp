@@ -17,7 +17,8 @@ completion<Sync>& told_in(completion<Sync>& word) noexcept {
 }
 
 /// The steps of impl::wait_queue and impl::waiter on their words (rules W1 and W2 of
-/// weft/impl/wait_queue.hpp). Templates, so that the model check runs the same steps on words that it watches.
+/// weft/impl/wait_queue.hpp). Templates, so that the model check runs the same steps on words that it
+/// watches.
 ///
 ///   word                       | writer, reader                    | order
 ///   first_, last_              | holder of the queue's lock        | plain
