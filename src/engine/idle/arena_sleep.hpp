@@ -3,30 +3,60 @@
 #include "engine/idle/sleep_protocol.hpp"
 #include "engine/worker/arena.hpp"
 
+#include <atomic>
+#include <cstddef>
+#include <vector>
+
+/// The sleep protocol over the members of an arena, who are workers of one kind.
 namespace weft::engine {
 
-/// The members as engines of their kind know them: what a watch needs.
 template <class Worker>
 struct members_as {
     arena& of;
     Worker* operator[](std::uint32_t r) const noexcept { return static_cast<Worker*>(of.members[r]); }
 };
 
-/// The watch of an arena.
 template <class Worker>
 class arena_sleep_protocol {
 public:
     explicit arena_sleep_protocol(arena& a) noexcept
-        : crew_{a}
-        , steps_{a.searching, a.parked, crew_, a.active_count} {}
+        : members_{a}
+        , steps_{a.searching, a.parked, members_, a.active_count} {}
     arena_sleep_protocol(const arena_sleep_protocol&) = delete;
     arena_sleep_protocol& operator=(const arena_sleep_protocol&) = delete;
 
     sleep_protocol<const members_as<Worker>>* operator->() noexcept { return &steps_; }
 
 private:
-    const members_as<Worker> crew_;
+    const members_as<Worker> members_;
     sleep_protocol<const members_as<Worker>> steps_;
 };
+
+/// team_host::wake_in.
+template <class Worker>
+void wake_parked(arena& a, workers range) noexcept {
+    queue::std_sync::fence(std::memory_order_seq_cst); // as in sleep_protocol::announce()
+    for (worker_id w = range.first; w < range.last; ++w)
+        if (a.parked.erase(rank(w))) static_cast<Worker*>(a.members[rank(w)])->parker.wake();
+}
+
+/// team_host::wake_for_team: after the request was published (T3). A worker that parks or becomes inactive looks for
+/// the request after a fence of its own.
+template <class Worker>
+void wake_cells(arena& a, const std::vector<int>& by_cell) {
+    queue::std_sync::fence(std::memory_order_seq_cst);
+    std::vector<int> left = by_cell;
+    for (worker_id r = 0; r < a.size(); ++r) {
+        auto& w = static_cast<Worker&>(*a.members[rank(r)]);
+        int& wanted = left[static_cast<std::size_t>(a.cell_of(w.core))];
+        if (wanted == 0) continue;
+        if (a.parked.erase(rank(r))) {
+            --wanted;
+            w.parker.wake();
+        } else if (r >= a.active_count.load(std::memory_order_relaxed)) { // it may be inactive
+            w.parker.wake();
+        }
+    }
+}
 
 } // namespace weft::engine

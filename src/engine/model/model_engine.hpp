@@ -31,6 +31,7 @@
 #include <stop_token>
 #include <string>
 #include <thread>
+#include <utility>
 #include <vector>
 
 namespace weft::engine {
@@ -100,8 +101,10 @@ struct model_engine final : host, engine, meter, team_host, timers, observation,
     static arena_sleep_protocol<model_worker> sleep_protocol_of(arena& a) noexcept {
         return arena_sleep_protocol<model_worker>(a);
     }
-    void wake_in(arena&, workers) override;
-    void wake_for_team(arena&, const std::vector<int>& by_cell) override;
+    void wake_in(arena& a, workers range) override { wake_parked<model_worker>(a, range); }
+    void wake_for_team(arena& a, const std::vector<int>& by_cell) override {
+        wake_cells<model_worker>(a, by_cell);
+    }
     void announce_in(arena& a, workers who) override { announce_in(a, who, 0); }
     void announce_in(arena&, workers who, worker_id near);
     void leave_search(worker& w) noexcept override { sleep_protocol_of(w.arena())->leave(w.local); }
@@ -131,18 +134,38 @@ struct model_engine final : host, engine, meter, team_host, timers, observation,
     void change_bandwidths();
     void data_arrive();
 
-    // search.cpp
-    task* find_work(model_worker&);
-    decision look(model_worker&, bool last, activity);
-    task* ask(model_worker&, model_worker& victim);
+    // search.cpp: the steps of worker_search
+    using worker_type = model_worker;
+    struct pace;
+    pace pace_of(model_worker&) noexcept;
+    void arrives(model_worker& w) noexcept { flush_charges(w, activity::overhead); }
+    void keeps_working(model_worker&) noexcept;
+    void stops_working(model_worker&) noexcept;
+    void starts_working(model_worker&) noexcept;
+    void look_begins(model_worker& w) noexcept { w.is_told = false; }
+    void looked(model_worker&, const decision&, bool at_hand);
+    bool hears_call(model_worker&);
+    task* bound_task(model_worker&) noexcept {
+        return nullptr;
+    } ///< every virtual worker is active, as in the next one
+    void wait_inactive(model_worker&) noexcept {}
+    bool may_ask(const model_worker& victim) const noexcept { return victim.working; }
+    impl::frame* ask(model_worker&, model_worker& victim);
+    void begin_standing_ask(model_worker&) noexcept {}
+    bool stands(model_worker&, model_worker& victim);
+    bool is_interrupted(const model_worker&) const noexcept;
+    void found_last(model_worker&, const decision&);
+    bool has_arrivals(const model_worker&) const noexcept { return false; }
+    bool sleeps_itself(model_worker&) noexcept { return false; }
+    impl::frame* take_answer(model_worker& w) noexcept { return std::exchange(w.answer, nullptr); }
+    void count_answer(model_worker&, const task&);
+    void ends(model_worker&, fiber&) noexcept {} ///< workers end with the model's thread, wherever they are
+    bool is_stopping() const noexcept { return false; }
+
     void wait_for_answer(model_worker&, model_worker& victim);
     void end_wait(model_worker& asker);
     void refuse_askers(model_worker& victim);
-    task* park(model_worker&);
-    task* receive(model_worker&);
-    void collect(model_worker&);
-    bool take_submitted(model_worker&);
-    bool expose_to_askers(worker& victim, model_worker& thief) noexcept;
+    bool expose_to(worker& victim, model_worker& thief) noexcept;
     void count_steal(model_worker&, const worker& from, const task*);
     double latency(const worker& from, const worker& to) const noexcept;
     /// What it takes to get a task and its data over a link, in nanoseconds beside the way.

@@ -1,115 +1,89 @@
 #include "engine/idle/exposure.hpp"
-#include "engine/idle/next_task.hpp"
+#include "engine/idle/worker_search.hpp"
 #include "engine/model/model_engine.hpp"
-#include "engine/run/switch.hpp"
-#include "engine/run/tasks.hpp"
-#include "engine/team/admission.hpp"
-#include "engine/team/teams.hpp"
-#include "engine/worker/notes.hpp"
-#include "engine/worker/offer.hpp"
-#include "engine/worker/task_record.hpp"
 
 #include <algorithm>
 #include <cmath>
 #include <utility>
 
-/// How a virtual worker comes by its tasks. The steps are those of the threads engine
-/// (engine/threads/search.cpp); what takes time there is charged here.
+/// What the search of idle/search.hpp is for virtual workers: what takes time there is charged here.
 namespace weft::engine {
 
 namespace {
 
-model_worker& fellow(const arena& a, worker_id r) noexcept {
+model_worker& peer(const arena& a, worker_id r) noexcept {
     return static_cast<model_worker&>(*a.members[rank(r)]);
 }
 
-model_worker& here() noexcept { return static_cast<model_worker&>(*impl::hot_self()); }
-
 } // namespace
 
-void model_engine::schedule() {
-    fiber& self = *here().current;
-    if (task* first = std::exchange(self.first, nullptr)) start(here(), *first);
-    for (;;) {
-        model_worker& w = here();
-        task* t = w.resume_first ? std::exchange(w.resume_first, nullptr) : find_work(w);
-        if (t->claims_ && !admit(w, *t)) continue;
-        if (t->fresh()) {
-            start(w, *t);
-            continue;
-        }
-        resume(w, *t);
-        // This fiber was free and is in use again.
-        if (self.has_child) return;
-        if (task* first = std::exchange(self.first, nullptr)) start(here(), *first);
+struct model_engine::pace {
+    model_engine& of;
+    model_worker& w;
+    time_ns since = of.now();
+    time_ns looked_at = 0;
+
+    void begins_look() noexcept { looked_at = of.now(); }
+    bool is_over() noexcept {
+        // A worker that never sleeps does so when no other one can give it anything any more, so that it can be told.
+        const bool alone = of.working_count == 0 && of.alarms.empty();
+        if (of.now() - since >= of.options.patience || (alone && of.never_sleeps())) return true;
+        if (of.now() == looked_at)
+            of.spend(w, 1, activity::search); // where looking costs nothing, time must go on nevertheless
+        return false;
     }
+    void restart() noexcept { since = of.now(); }
+};
+
+void model_engine::schedule() { worker_search(*this).schedule(); }
+
+model_engine::pace model_engine::pace_of(model_worker& w) noexcept { return {*this, w}; }
+
+void model_engine::keeps_working(model_worker& w) noexcept {
+    if (!std::exchange(w.working, true)) ++working_count;
 }
 
-task* model_engine::find_work(model_worker& w) {
-    flush_charges(w, activity::overhead);
-    task* t = is_called(w) ? nullptr : look(w, false, activity::overhead).t;
-    if (t) {
-        if (!std::exchange(w.working, true)) ++working_count;
-        return t;
-    }
+void model_engine::stops_working(model_worker& w) noexcept {
     if (std::exchange(w.working, false)) --working_count;
     refuse_askers(w);
-    w.count.idle.begin(now());
-    note(w, trace::kind::search);
-    w.arena().searching.insert(rank(w.local));
-    for (time_ns since = now(); !t;) {
-        const time_ns looked_at = now();
-        if (w.arena().calls_anybody() && is_called(w)) {
-            w.pending_charges += on.charges().look;
-            flush_charges(w, activity::search);
-            if (follow_call(w)) { // else others were quicker
-                t = std::exchange(w.share, nullptr);
-                w.arena().searching.insert(rank(w.local));
-                since = now();
-                continue;
-            }
-        }
-        w.is_told = false;
-        decision p = look(w, false, activity::search);
-        t = p.t;
-        if (!t && p.ask) t = ask(w, fellow(w.arena(), p.from));
-        if (t) break;
-        // Who never sleeps does so when nobody can give it anything any more, so that it can be told.
-        const bool alone = working_count == 0 && alarms.empty();
-        if (now() - since >= options.patience || (alone && never_sleeps())) {
-            w.arena().searching.erase(rank(w.local));
-            t = park(w);
-            w.arena().searching.insert(rank(w.local));
-            since = now();
-        } else if (now() == looked_at) {
-            spend(w, 1, activity::search); // where looking costs nothing, time must go on nevertheless
-        }
-    }
-    w.count.idle.end(now());
-    note(w, trace::kind::found);
-    sleep_protocol_of(w.arena())->stop_searching(w.local);
+}
+
+void model_engine::starts_working(model_worker& w) noexcept {
     w.working = true;
     ++working_count;
     flush_charges(w, activity::search);
-    return t;
 }
 
-decision model_engine::look(model_worker& w, bool last, activity as) {
-    collect(w);
+bool model_engine::hears_call(model_worker& w) {
+    if (!is_called(w)) return false;
+    w.pending_charges += on.charges().look;
+    flush_charges(w, activity::search);
+    return true;
+}
+
+void model_engine::looked(model_worker& w, const decision& p, bool at_hand) {
     const arena& in = w.arena();
-    const decision p = next_task(w, last);
     const bool shared = p.from >= in.size();
     const bool away = !shared && p.from != w.local;
     w.pending_charges += shared ? on.charges().lock
-                         : away ? latency(w, fellow(in, p.from))
+                         : away ? latency(w, peer(in, p.from))
                                 : on.charges().look;
     if (p.t && away) {
-        w.pending_charges += transfer_time(fellow(in, p.from), w, p.t);
-        count_steal(w, fellow(in, p.from), p.t);
+        w.pending_charges += transfer_time(peer(in, p.from), w, p.t);
+        count_steal(w, peer(in, p.from), p.t);
     }
-    flush_charges(w, as);
-    return p;
+    flush_charges(w, at_hand ? activity::overhead : activity::search);
 }
+
+void model_engine::found_last(model_worker& w, const decision& p) {
+    if (p.from == w.local || p.from >= w.arena().size()) return;
+    const model_worker& victim = peer(w.arena(), p.from);
+    count_steal(w, victim, p.t);
+    // A sleeper has looked everywhere in no time; what it brings from far away takes its time.
+    if (on.has_links()) w.pending_charges += latency(w, victim) + transfer_time(victim, w, p.t);
+}
+
+bool model_engine::is_interrupted(const model_worker& w) const noexcept { return w.answer || is_called(w); }
 
 double model_engine::transfer_time(const worker& from, const worker& to, const task* t) const noexcept {
     const double bytes = static_cast<double>(on.message_bytes()) + static_cast<double>(t->hint().bytes);
@@ -151,25 +125,22 @@ void model_engine::count_steal(model_worker& w, const worker& from, const task* 
 
 // ---- hidden entries
 
-task* model_engine::receive(model_worker& w) {
-    impl::frame* const entry = std::exchange(w.answer, nullptr);
-    if (!entry) return nullptr;
-    task& t = task_of_frame(w, *entry);
-    count_steal(w, *all_workers[static_cast<std::size_t>(w.answered_by)], &t);
-    const placement p = w.arena().scheduler->ready(w.local, t, ready_reason::exposed);
-    if (w.log) note_placement(*w.log, w.log->now(), t.number_, p, ready_reason::exposed);
-    task* mine = w.arena().scheduler->next(w.local, false).t;
-    if (mine != &t) announce(w, p); // the policy keeps it for somebody else, or for later
-    return mine;
-}
-
-task* model_engine::ask(model_worker& w, model_worker& victim) {
-    if (&victim == &w || !victim.working) return nullptr;
+impl::frame* model_engine::ask(model_worker& w, model_worker& victim) {
     const double there = latency(w, victim) / 2;
     spend(w, there, activity::search);
     if (victim.working && &victim.arena() == &w.arena()) wait_for_answer(w, victim);
     spend(w, there, activity::search); // its owner may take the answer back meanwhile
-    return receive(w);
+    return take_answer(w);
+}
+
+bool model_engine::stands(model_worker& w, model_worker& victim) {
+    if (victim.working && expose_to(victim, w))
+        spend(w, latency(w, victim) + on.charges().signal, activity::search);
+    return !w.answer;
+}
+
+void model_engine::count_answer(model_worker& w, const task& t) {
+    count_steal(w, *all_workers[static_cast<std::size_t>(w.answered_by)], &t);
 }
 
 void model_engine::wait_for_answer(model_worker& w, model_worker& victim) {
@@ -186,7 +157,7 @@ void model_engine::wait_for_answer(model_worker& w, model_worker& victim) {
         if (!std::exchange(w.asks, nullptr)) return; // answered, refused, or told of something else
     }
     // It was interrupted.
-    if (victim.working && &victim.arena() == &w.arena()) expose_to_askers(victim, w);
+    if (victim.working && &victim.arena() == &w.arena()) expose_to(victim, w);
 }
 
 void model_engine::end_wait(model_worker& asker) {
@@ -200,7 +171,7 @@ void model_engine::refuse_askers(model_worker& victim) {
         if (asker->asks == &victim) end_wait(*asker);
 }
 
-bool model_engine::expose_to_askers(worker& victim, model_worker& thief) noexcept {
+bool model_engine::expose_to(worker& victim, model_worker& thief) noexcept {
     if (!victim.current->running) return false; // between two tasks
     fiber* of = nullptr;
     impl::frame* const entry = oldest_hidden(victim, of);
@@ -222,8 +193,8 @@ void model_engine::answer(worker& victim, bool) noexcept {
         model_worker& asker = *all_workers[*id];
         if (asker.answer || &asker.arena() != &victim.arena()) continue;
         if (asker.asks == &victim) {
-            if (expose_to_askers(victim, asker)) end_wait(asker);
-        } else if (asker.arena().parked.contains(rank(asker.local)) && expose_to_askers(victim, asker)) {
+            if (expose_to(victim, asker)) end_wait(asker);
+        } else if (asker.arena().parked.contains(rank(asker.local)) && expose_to(victim, asker)) {
             asker.parker.wake();
         }
     }
@@ -237,72 +208,11 @@ bool model_engine::reclaim(worker& w, impl::frame& f) noexcept {
     return true;
 }
 
-task* model_engine::park(model_worker& w) {
-    task* t = nullptr;
-    bool slept = false;
-    const auto ask_all = [&] {
-        const workers victims = w.arena().scheduler->victims(w.local);
-        for (worker_id v = victims.first; v < victims.last && !w.answer; ++v) {
-            if (v == w.local) continue;
-            model_worker& victim = fellow(w.arena(), v);
-            if (&victim.arena() != &w.arena()) continue; // in a team inside of this arena: see leave()
-            victim.askers.insert(rank(w.id));            // stays: who begins to work later answers then
-            if (victim.working && expose_to_askers(victim, w))
-                spend(w, latency(w, victim) + on.charges().signal, activity::search);
-        }
-    };
-    const auto look_again = [&] {
-        if (w.answer || is_called(w)) return true;
-        collect(w);
-        if (decision p = next_task(w, true); p.t) {
-            t = p.t;
-            if (p.from != w.local && p.from < w.arena().size()) {
-                const model_worker& victim = fellow(w.arena(), p.from);
-                count_steal(w, victim, t);
-                // Who sleeps has looked everywhere in no time; what it brings from far away takes its time.
-                if (on.has_links()) w.pending_charges += latency(w, victim) + transfer_time(victim, w, t);
-            }
-            return true;
-        }
-        w.count.parks.add();
-        w.count.asleep.begin(now());
-        note(w, trace::kind::sleep);
-        slept = true;
-        return false;
-    };
-    sleep_protocol_of(w.arena())->park(w.local, ask_all, look_again);
-    if (slept) {
-        w.count.asleep.end(now());
-        note(w, trace::kind::wake);
-    }
-    if (w.answer) {
-        task* got = receive(w);
-        if (!t) return got;
-        if (got) offer(w, *got, ready_reason::exposed);
-    }
-    return t;
-}
-
-void model_engine::collect(model_worker& w) {
-    take_submitted(w);
-    if (has_messages(w)) read_messages(w);
-}
-
-bool model_engine::take_submitted(model_worker& w) {
-    auto handed_in = w.arena().inbox.take_all();
-    bool any = false;
-    while (task* t = handed_in.pop_front()) {
-        offer(w, *t, static_cast<ready_reason>(t->arrives_as_));
-        any = true;
-    }
-    return any;
-}
-
 void model_engine::announce(worker& w, const placement& p) {
     auto& self = static_cast<model_worker&>(w);
     const arena& in = w.arena();
     self.pending_charges += p.at >= in.size() ? on.charges().lock
-                            : p.at != w.local ? latency(w, fellow(in, p.at))
+                            : p.at != w.local ? latency(w, peer(in, p.at))
                                               : 0;
     announce_in(w.arena(), p.who, p.near < 0 ? w.local : p.near);
 }
@@ -310,27 +220,12 @@ void model_engine::announce(worker& w, const placement& p) {
 void model_engine::announce_in(arena& a, workers who, worker_id near) {
     const auto left_to = sleep_protocol_of(a)->announce(who, near);
     if (!left_to) return;
-    model_worker& searcher = fellow(a, static_cast<worker_id>(*left_to));
+    model_worker& searcher = peer(a, static_cast<worker_id>(*left_to));
     searcher.is_told = true;
     if (searcher.asks) end_wait(searcher);
 }
 
-void model_engine::wake_in(arena& a, workers who) {
-    for (worker_id w = who.first; w < who.last; ++w)
-        if (a.parked.erase(rank(w))) fellow(a, w).parker.wake();
-}
-
 // ---- teams
-
-void model_engine::wake_for_team(arena& a, const std::vector<int>& by_cell) {
-    std::vector<int> left = by_cell;
-    for (worker_id r = 0; r < a.size(); ++r) {
-        int& wanted = left[static_cast<std::size_t>(a.cell_of(a.members[rank(r)]->core))];
-        if (wanted == 0 || !a.parked.erase(rank(r))) continue;
-        --wanted;
-        fellow(a, r).parker.wake();
-    }
-}
 
 void model_engine::await_team(worker& of) {
     auto& w = static_cast<model_worker&>(of);

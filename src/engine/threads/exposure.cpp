@@ -88,8 +88,7 @@ void thread_engine::answer(worker& w, bool by_signal) noexcept {
     expose_to_askers(w);
     // A mark by flag stays until there is something to give; who sent a signal is told.
     if (by_signal && !w.askers.empty())
-        static_cast<thread_worker&>(w).refusals.fetch_add(
-            1, std::memory_order_release); // pairs with ask_and_wait
+        static_cast<thread_worker&>(w).refusals.fetch_add(1, std::memory_order_release); // pairs with ask()
 }
 
 void thread_engine::expose_to_askers(worker& w) noexcept {
@@ -119,7 +118,7 @@ bool thread_engine::reclaim(worker& w, impl::frame& f) noexcept {
     return true;
 }
 
-void thread_engine::ask(thread_worker& asker, thread_worker& victim) noexcept {
+void thread_engine::begin_ask(thread_worker& asker, thread_worker& victim) noexcept {
     asker.slot.ask(victim.id, asker.arena().number);
     victim.askers.insert(rank(asker.id));
     victim.hot->limit.store(

@@ -72,8 +72,10 @@ struct thread_engine final : host, engine, team_host, observation, lifetime {
     static arena_sleep_protocol<thread_worker> sleep_protocol_of(arena& a) noexcept {
         return arena_sleep_protocol<thread_worker>(a);
     }
-    void wake_in(arena&, workers) override;
-    void wake_for_team(arena&, const std::vector<int>& by_cell) override;
+    void wake_in(arena& a, workers range) override { wake_parked<thread_worker>(a, range); }
+    void wake_for_team(arena& a, const std::vector<int>& by_cell) override {
+        wake_cells<thread_worker>(a, by_cell);
+    }
     void announce_in(arena& a, workers who) override { sleep_protocol_of(a)->announce(who, 0); }
     void wake_inactive(arena&, rank_range) noexcept override;
     void leave_search(worker& w) noexcept override { sleep_protocol_of(w.arena())->leave(w.local); }
@@ -81,19 +83,36 @@ struct thread_engine final : host, engine, team_host, observation, lifetime {
     void call(worker& w) noexcept override { static_cast<thread_worker&>(w).parker.wake(); }
 
     // exposure.cpp
-    void ask(thread_worker& asker, thread_worker& victim) noexcept;
+    void begin_ask(thread_worker& asker, thread_worker& victim) noexcept;
     void signal(thread_worker& victim) noexcept;
     void on_signal(thread_worker&) noexcept;
     void expose_to_askers(worker&) noexcept;
 
-    // search.cpp
-    task* find_work(thread_worker&);
-    /// `owed`: by `w`, before its last look. If that changes, there is something to look at.
-    task* ask_and_wait(thread_worker& w, thread_worker& victim, std::uint64_t pending_wakes);
-    task* park(thread_worker&);
-    task* receive(thread_worker&, impl::frame*);
-    void collect(thread_worker&); ///< what came from outside and by mail
-    bool take_submitted(thread_worker&);
+    // search.cpp: the steps of worker_search
+    using worker_type = thread_worker;
+    struct pace;
+    pace pace_of(thread_worker&) noexcept;
+    void arrives(thread_worker&) noexcept {}
+    void keeps_working(thread_worker&) noexcept {}
+    void stops_working(thread_worker&) noexcept;
+    void starts_working(thread_worker&) noexcept;
+    void look_begins(thread_worker& w) noexcept {
+        w.pending_wakes_seen =
+            w.pending_wakes.load(std::memory_order_relaxed); // if it changes, there is work
+    }
+    void looked(thread_worker& w, const decision& p, bool) noexcept { found_last(w, p); }
+    bool hears_call(const thread_worker&) const noexcept { return true; }
+    bool may_ask(const thread_worker& victim) const noexcept;
+    impl::frame* ask(thread_worker&, thread_worker& victim);
+    void begin_standing_ask(thread_worker& w) noexcept { w.slot.ask_anybody(w.arena().number); }
+    bool stands(thread_worker&, thread_worker& victim) noexcept;
+    bool is_interrupted(const thread_worker&) const noexcept;
+    void found_last(thread_worker&, const decision&) noexcept;
+    bool has_arrivals(const thread_worker&) const noexcept;
+    bool sleeps_itself(thread_worker&) noexcept;
+    impl::frame* take_answer(thread_worker& w) noexcept { return w.slot.withdraw(); }
+    void count_answer(thread_worker& w, const task&) noexcept { w.count.steals.add(); }
+    void ends(thread_worker&, fiber&) noexcept;
     bool is_stopping() const noexcept {
         return stopping.load(std::memory_order_acquire);
     } // pairs with stop()
@@ -104,9 +123,6 @@ struct thread_engine final : host, engine, team_host, observation, lifetime {
     /// that is not resizable nothing changes. From any thread; returns when the policy has been told, while
     /// workers may still be busy with what they have.
     void set_active(int count);
-    static bool is_active(const thread_worker& w) noexcept {
-        return w.local < w.arena().active_count.load(std::memory_order_relaxed); // as in watch
-    }
     void wait_inactive(thread_worker&);
     /// What only workers of its rank may run: it comes for that even when it is not active.
     static task* bound_task(const thread_worker&);

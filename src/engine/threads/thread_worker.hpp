@@ -40,6 +40,7 @@ struct thread_worker : worker {
     /// one, or for which it was woken: if it gets busy, it wakes another of them. Merged by announcers, taken
     /// by the worker.
     std::atomic<std::uint64_t> pending_wakes{0};
+    std::uint64_t pending_wakes_seen = 0; ///< by its last look
     /// A signal is on its way: at most one, since they queue. Set by who sends it, cleared by the handler.
     std::atomic<bool> signal_out{false};
 };

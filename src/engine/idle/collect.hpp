@@ -2,9 +2,22 @@
 
 #include "engine/worker/arena.hpp"
 #include "engine/worker/engine.hpp"
+#include "engine/worker/message.hpp"
+#include "engine/worker/offer.hpp"
 #include "engine/worker/worker.hpp"
 
+/// What a look of a worker consists of, apart from where the policy looks.
 namespace weft::engine {
+
+/// Offers what came from outside the arena to the policy, and hands it the worker's messages.
+inline void collect(worker& w) {
+    if (!w.arena().inbox.empty()) {
+        auto handed_in = w.arena().inbox.take_all();
+        while (task* const t = handed_in.pop_front()) offer(w, *t, static_cast<ready_reason>(t->arrives_as_));
+    }
+    if (has_messages(w)) [[unlikely]]
+        read_messages(w);
+}
 
 /// What the worker may run next: first what the gate has bound to its core, then what the policy gives.
 inline decision next_task(worker& w, bool last_look) {
