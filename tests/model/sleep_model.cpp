@@ -1,12 +1,12 @@
 // Model check of announcing, sleeping and standing by: no task stays beside a worker that sleeps. The steps
-// are the engine's own (engine/idle/sleep_protocol.hpp); the bed and the loop around them are copied from
-// sleeper.hpp and find_work of search.cpp. A worker that has found a task does not come back, as if that task
-// never ended.
+// are the engine's own (engine/idle/sleep_protocol.hpp and search.hpp); the parker is copied from
+// threads/parker.hpp. A worker that has found a task does not come back, as if that task never ended.
 #include <algorithm>
 #include <memory>
 
 #include "relacy_run.hpp"
 
+#include "engine/idle/search.hpp"
 #include "engine/idle/sleep_protocol.hpp"
 
 namespace weft::model {
@@ -57,14 +57,15 @@ struct member_list {
 /// `From` workers are active at first, `To` in the end, if that is another number.
 template <class Derived, int Workers, int Tasks, int From = Workers, int To = From>
 struct sleeping : rl::test_suite<Derived, Workers + 1 + (From != To)> {
-    using watch_type = engine::sleep_protocol<member_list<Workers>, sync>;
+    using protocol_type = engine::sleep_protocol<member_list<Workers>, sync>;
     static constexpr workers everybody{0, Workers};
 
     struct state {
         queue::worker_set<sync> searching{Workers}, parked{Workers};
         member_list<Workers> members;
         sync::atomic<int> active{From};
-        watch_type watch{searching, parked, members, active};
+        protocol_type protocol{searching, parked, members, active};
+        queue::worker_set<sync> nowhere{Workers};
         sync::atomic<std::uint32_t> tasks{0}; // the policy's place
     };
     std::unique_ptr<state> all;
@@ -156,52 +157,78 @@ struct sleeping : rl::test_suite<Derived, Workers + 1 + (From != To)> {
 
     // ---- those of the engine, or the wrong ones
     static bool wakes_wrongly() { return made(owes_late) || made(forgets); }
-    bool is_active(unsigned me) { return all->watch.is_active(static_cast<worker_id>(me)); }
+    bool is_active(unsigned me) { return all->protocol.is_active(static_cast<worker_id>(me)); }
     void wake_one(std::uint32_t near, std::uint32_t last) {
         if (wakes_wrongly()) return wrong_wake_one(near, last);
-        all->watch.wake_one({0, static_cast<worker_id>(last)}, static_cast<worker_id>(near));
+        all->protocol.wake_one({0, static_cast<worker_id>(last)}, static_cast<worker_id>(near));
     }
     void announce() {
         if (made(trusts) || made(knows_early) || wakes_wrongly()) return wrong_announce();
-        all->watch.announce(everybody, 0);
+        all->protocol.announce(everybody, 0);
     }
     bool park(unsigned me, bool found = false) {
         if (made(looks_first) || made(arms_late)) return wrong_park(me);
-        all->watch.park(
+        all->protocol.park(
             static_cast<worker_id>(me), [] {}, [&] { return found || (found = next()) || !is_active(me); });
         return found;
     }
     void stop_searching(unsigned me) {
         if (made(keeps_searching) || made(silent) || wakes_wrongly()) return wrong_stop(me);
-        all->watch.stop_searching(static_cast<worker_id>(me));
+        all->protocol.stop_searching(static_cast<worker_id>(me));
     }
     /// Where nobody comes back, it ends there.
     void wait_inactive(unsigned me) {
         if (made(keeps_watch) || made(stands_by_late) || made(silent) || wakes_wrongly())
             return wrong_stand_by(me);
-        all->watch.wait_inactive(static_cast<worker_id>(me), [] { return To < From; });
+        all->protocol.wait_inactive(static_cast<worker_id>(me), [] { return To < From; });
+    }
+
+    // ---- the steps of engine::find_work()
+    struct searcher {
+        worker_id local;
+        bool ended = false; ///< inactive, and never active again
+    };
+    struct look_type {
+        bool t = false, ask = false;
+    };
+    struct every_look_is_the_last {
+        void begins_look() {}
+        bool is_over() { return true; }
+        void restart() {}
+    };
+    struct stopping {
+        sleeping* of;
+        stopping* operator->() { return this; }
+        void stop_searching(worker_id me) { of->stop_searching(static_cast<unsigned>(me)); }
+    };
+    void arrives(searcher&) {}
+    bool is_active(const searcher& w) { return is_active(static_cast<unsigned>(w.local)); }
+    bool is_called(const searcher&) { return false; }
+    look_type at_hand(searcher&) { return {}; }
+    look_type look(searcher&) { return {next()}; }
+    void keeps_working(searcher&) {}
+    void stops_working(searcher&) {}
+    void search_ends(searcher&) {}
+    void starts_working(searcher&) {}
+    queue::worker_set<sync>& searching(const searcher& w) { return w.ended ? all->nowhere : all->searching; }
+    stopping sleep(searcher&) { return {this}; }
+    bool follow_call(searcher&) { return false; }
+    bool take_share(searcher&) { return false; }
+    bool bound_task(searcher&) { return false; }
+    bool ask(searcher&, const look_type&) { return false; }
+    bool park(searcher& w) { return park(static_cast<unsigned>(w.local)); }
+    bool is_stopping(const searcher& w) { return w.ended; }
+    every_look_is_the_last pace(searcher&) { return {}; }
+    void wait_inactive(searcher& w) {
+        wait_inactive(static_cast<unsigned>(w.local));
+        w.ended = To < From;
     }
 
     void find_work(unsigned me) {
-        all->searching.insert(me);
-        bool found = false;
-        while (!found) {
-            if (!is_active(me)) {
-                wait_inactive(me);
-                if (To < From) return;
-                all->searching.insert(me);
-                continue;
-            }
-            found = next();
-            if (!found) {
-                all->searching.erase(me);
-                found = park(me);
-                all->searching.insert(me);
-            }
-        }
-        stop_searching(me);
+        searcher w{static_cast<worker_id>(me)};
+        const bool found = engine::find_work(*this, w);
         // A task that is not interrupted, and spawns one that the others have to find.
-        if (To < From && static_cast<int>(me) >= To) place();
+        if (found && To < From && static_cast<int>(me) >= To) place();
     }
     void place() {
         all->tasks.fetch_add(1, order::release);
@@ -214,7 +241,7 @@ struct sleeping : rl::test_suite<Derived, Workers + 1 + (From != To)> {
         else if (me == Workers)
             for (int i = 0; i < Tasks; ++i) place();
         else
-            all->watch.resize(To, [] {});
+            all->protocol.resize(To, [] {});
     }
 };
 
