@@ -1,10 +1,12 @@
 #include "machine_dict.hpp"
-#include "python_policy.hpp"
+#include "record_bytes.hpp"
 #include "simulate.hpp"
-#include "walk.hpp"
+#include "views.hpp"
 
 #include "machine/load.hpp"
 #include "policy/seam/registry.hpp"
+#include "trace/walk/walk.hpp"
+#include "trace/write/record.hpp"
 
 #include <weft/error.hpp>
 
@@ -20,8 +22,8 @@
 #include <utility>
 #include <vector>
 
-/// weft._core: what Python takes from the library. What it returns is plain dicts, lists and arrays;
-/// python/weft gives them their types.
+/// weft._core: what Python takes from the library. It returns plain dicts, lists and arrays; python/weft gives
+/// them their types.
 namespace nb = nanobind;
 
 namespace weft {
@@ -38,7 +40,7 @@ nb::list policies() {
         for (const knob& k : e.knobs) {
             nb::dict one;
             one["key"] = str(k.key);
-            one["standard"] = str(k.default_value);
+            one["default"] = str(k.default_value);
             one["allowed"] = str(k.allowed);
             one["help"] = str(k.help);
             knobs.append(one);
@@ -59,7 +61,7 @@ nb::dict machine_of(const std::string& spec) { return as_dict(load_machine(spec)
 
 // ---- traces
 
-/// A NumPy array that takes the vector over.
+/// A NumPy array that owns the values.
 template <class T>
 nb::object array(std::vector<T>&& values) {
     auto kept = std::make_unique<std::vector<T>>(std::move(values));
@@ -69,47 +71,61 @@ nb::object array(std::vector<T>&& values) {
     return nb::cast(nb::ndarray<nb::numpy, T, nb::ndim<1>>(data, {size}, owner));
 }
 
-using record_bytes =
-    nb::ndarray<const std::uint8_t, nb::ndim<2>, nb::shape<-1, 32>, nb::c_contig, nb::device::cpu>;
+nb::dict dict_of(trace::task_table&& t) {
+    nb::dict d;
+    d["number"] = array(std::move(t.number));
+    d["name"] = array(std::move(t.name));
+    d["parent"] = array(std::move(t.parent));
+    d["group"] = array(std::move(t.group));
+    d["origin"] = array(std::move(t.origin));
+    d["start"] = array(std::move(t.start));
+    d["outcome"] = array(std::move(t.outcome));
+    d["worker"] = array(std::move(t.worker));
+    d["spawned"] = array(std::move(t.spawned));
+    d["began"] = array(std::move(t.began));
+    d["ended"] = array(std::move(t.ended));
+    d["own"] = array(std::move(t.own));
+    return d;
+}
+
+nb::dict dict_of(trace::segment_table&& s) {
+    nb::dict d;
+    d["worker"] = array(std::move(s.worker));
+    d["task"] = array(std::move(s.task));
+    d["begin"] = array(std::move(s.begin));
+    d["end"] = array(std::move(s.end));
+    return d;
+}
+
+nb::dict dict_of(trace::idle_table&& i) {
+    nb::dict d;
+    d["worker"] = array(std::move(i.worker));
+    d["asleep"] = array(std::move(i.asleep));
+    d["begin"] = array(std::move(i.begin));
+    d["end"] = array(std::move(i.end));
+    return d;
+}
+
+nb::dict dict_of(trace::critical_path&& c) {
+    nb::dict d;
+    d["task"] = array(std::move(c.task));
+    d["begin"] = array(std::move(c.begin));
+    d["end"] = array(std::move(c.end));
+    return d;
+}
 
 nb::dict walk_records(const record_bytes& records, int workers, bool complete) {
-    static_assert(sizeof(trace::record) == 32);
-    const std::span all(reinterpret_cast<const trace::record*>(records.data()), records.shape(0));
     trace::tables r;
     {
         const nb::gil_scoped_release others_run;
-        r = trace::walk(all, workers, complete);
+        r = trace::walk(as_records(records), workers, complete);
     }
-    nb::dict tasks, segments, idle, d;
-    tasks["number"] = array(std::move(r.tasks.number));
-    tasks["name"] = array(std::move(r.tasks.name));
-    tasks["parent"] = array(std::move(r.tasks.parent));
-    tasks["group"] = array(std::move(r.tasks.group));
-    tasks["origin"] = array(std::move(r.tasks.origin));
-    tasks["start"] = array(std::move(r.tasks.start));
-    tasks["outcome"] = array(std::move(r.tasks.outcome));
-    tasks["worker"] = array(std::move(r.tasks.worker));
-    tasks["spawned"] = array(std::move(r.tasks.spawned));
-    tasks["began"] = array(std::move(r.tasks.began));
-    tasks["ended"] = array(std::move(r.tasks.ended));
-    tasks["own"] = array(std::move(r.tasks.own));
-    segments["worker"] = array(std::move(r.segments.worker));
-    segments["task"] = array(std::move(r.segments.task));
-    segments["begin"] = array(std::move(r.segments.begin));
-    segments["end"] = array(std::move(r.segments.end));
-    idle["worker"] = array(std::move(r.idle.worker));
-    idle["asleep"] = array(std::move(r.idle.asleep));
-    idle["begin"] = array(std::move(r.idle.begin));
-    idle["end"] = array(std::move(r.idle.end));
-    nb::dict critical;
-    critical["task"] = array(std::move(r.critical.task));
-    critical["begin"] = array(std::move(r.critical.begin));
-    critical["end"] = array(std::move(r.critical.end));
-    d["critical"] = critical;
+    nb::dict d;
+    d["critical"] = dict_of(std::move(r.critical));
     d["order"] = array(std::move(r.order));
-    d["tasks"] = tasks;
-    d["segments"] = segments;
-    d["idle"] = idle;
+    d["tasks"] = dict_of(std::move(r.tasks));
+    d["segments"] = dict_of(std::move(r.segments));
+    d["idle"] = dict_of(std::move(r.idle));
     d["first"] = r.first;
     d["last"] = r.last;
     d["span"] = r.span;
@@ -131,13 +147,15 @@ NB_MODULE(_core, m) {
     m.attr("version") = WEFT_VERSION;
     m.attr("kind_names") = weft::kind_names();
     nb::exception<weft::error>(m, "LibraryError").attr("__doc__") =
-        "What the library refuses, in one line: what was wrong; given: ...; allowed: ...";
+        "Why the library refuses something, in one line: what was wrong; given: ...; allowed: ...";
     m.def("policies", &weft::policies, "The built-in policies, in the order in which they are listed.");
     m.def("machine", &weft::machine_of, nb::arg("spec"),
-          "A machine as the library reads it: '' (this one), a .toml or .xml file, or an hwloc synthetic "
-          "string.");
+          "A machine as the library reads it. spec: '' (this machine), a .toml or .xml file, or an hwloc "
+          "synthetic string.");
     m.def("walk", &weft::walk_records, nb::arg("records"), nb::arg("workers"), nb::arg("complete"),
-          "What the records of a trace, n x 32 bytes, come to.");
-    weft::bind_policies(m);
+          "The tables of a trace: order, tasks, segments, idle stretches, critical path. records: n x 32 "
+          "bytes; "
+          "times in nanoseconds.");
+    weft::bind_views(m);
     weft::bind_simulate(m);
 }

@@ -3,12 +3,11 @@
 #include <nanobind/nanobind.h>
 
 #include <memory>
-#include <string>
 
 namespace weft {
 
-/// While it lives, the policy named `name` is what `make` makes: a callable that returns a
-/// weft.policy.Policy. For modelled machines only, whose workers are one thread. One at a time in the
+/// While an object of this class lives, the policy named `name` is made by `make`: a callable that returns a
+/// weft.policy.Policy. For modelled machines only, whose workers are one thread. One object at a time in the
 /// process; made and destroyed with the interpreter's lock held.
 class python_policies {
 public:
@@ -19,8 +18,8 @@ public:
     python_policies(const python_policies&) = delete;
     python_policies& operator=(const python_policies&) = delete;
 
-    /// Throws what the first of its policies' hooks has thrown. From then on its tasks were run first in,
-    /// first out, so that the program came to its end.
+    /// Throws the first exception of a hook of its policies. From then on their tasks were run first in, first
+    /// out, so that the program came to its end.
     void rethrow() const;
 
     struct state;
@@ -28,8 +27,5 @@ public:
 private:
     std::unique_ptr<state> state_;
 };
-
-/// Task, Group and Context of weft._core.
-void bind_policies(nanobind::module_& m);
 
 } // namespace weft

@@ -1,19 +1,17 @@
 #include "simulate.hpp"
 
-#include "play.hpp"
 #include "python_policy.hpp"
-#include "script.hpp"
+#include "record_bytes.hpp"
 
-#include <weft/error.hpp>
+#include "replay/play.hpp"
+#include "replay/read_script.hpp"
 
-#include <nanobind/ndarray.h>
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/unordered_map.h>
 
 #include <cstdint>
 #include <optional>
-#include <span>
 #include <string>
 #include <unordered_map>
 
@@ -21,9 +19,6 @@ namespace nb = nanobind;
 
 namespace weft {
 namespace {
-
-using record_bytes =
-    nb::ndarray<const std::uint8_t, nb::ndim<2>, nb::shape<-1, 32>, nb::c_contig, nb::device::cpu>;
 
 /// A program that can be run again and again, in memory.
 struct program {
@@ -33,9 +28,8 @@ struct program {
 
 program read_program(const record_bytes& records, int workers, bool complete, bool is_virtual,
                      const std::unordered_map<std::uint32_t, std::string>& names, bool declared) {
-    const std::span all(reinterpret_cast<const trace::record*>(records.data()), records.shape(0));
     const nb::gil_scoped_release others_run;
-    return {replay::read_script(all, workers, complete, is_virtual, names,
+    return {replay::read_script(as_records(records), workers, complete, is_virtual, names,
                                 declared ? replay::times::declared : replay::times::measured),
             is_virtual};
 }
@@ -58,7 +52,7 @@ nb::dict result_of(const replay::played& p) {
     return d;
 }
 
-/// `policy`: its name and knobs, or a callable that makes one in Python.
+/// `policy`: name and knobs of a policy of the library, or a callable that makes a policy in Python.
 nb::dict simulate(const program& p, const std::string& machine, const nb::object& policy,
                   std::optional<int> workers, std::optional<std::uint64_t> seed, const std::string& resources,
                   const std::string& scenario, const std::string& trace, std::size_t stack_bytes) {
@@ -89,15 +83,17 @@ nb::dict simulate(const program& p, const std::string& machine, const nb::object
 } // namespace
 
 void bind_simulate(nb::module_& m) {
-    nb::class_<program>(m, "Program", "A recorded program, see simulate().")
+    nb::class_<program>(m, "Program", "A recorded program, for simulate().")
         .def_prop_ro("tasks", [](const program& p) { return p.script.tasks.size(); })
         .def_prop_ro("lost", [](const program& p) { return p.script.lost; });
     m.def("program", &read_program, nb::arg("records"), nb::arg("workers"), nb::arg("complete"),
           nb::arg("is_virtual"), nb::arg("names"), nb::arg("declared"),
-          "The program that left these records, n x 32 bytes.");
+          "The program that left these records, n x 32 bytes. names: by number. declared: tasks take the "
+          "time that "
+          "they declare.");
     m.def("simulate", &simulate, nb::arg("program"), nb::kw_only(), nb::arg("machine"), nb::arg("policy"),
           nb::arg("workers"), nb::arg("seed"), nb::arg("resources"), nb::arg("scenario"), nb::arg("trace"),
-          nb::arg("stack_bytes"), "Runs it on a modelled machine.");
+          nb::arg("stack_bytes"), "Runs a program on a modelled machine. Times in seconds.");
 }
 
 } // namespace weft

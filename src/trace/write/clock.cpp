@@ -20,7 +20,7 @@ bool event_clock::system_uses_counter() noexcept {
 moment event_clock::now() const noexcept {
     moment best;
     std::uint64_t least = ~std::uint64_t{0};
-    for (int i = 0; i < 8; ++i) { // one of them was not interrupted
+    for (int i = 0; i < 8; ++i) { // the shortest attempt was not interrupted
         const std::uint64_t before = ticks();
         const std::int64_t ns = system_ns();
         const std::uint64_t after = ticks();

@@ -12,14 +12,14 @@
 
 namespace weft::trace {
 
-/// A moment as the clock of events and the system's have it.
+/// A moment by the clock of events and by the system's clock.
 struct moment {
     std::uint64_t ticks = 0;
     std::int64_t ns = 0; ///< std::chrono::steady_clock
 };
 
-/// What events are stamped with: the processor's counter where the system itself keeps time by it, which
-/// means that it goes at one speed and is the same on all cores; else the system's monotonic clock.
+/// The clock of events: the processor's counter if the system itself keeps time by it, which means that the
+/// counter has one speed and is the same on all cores; else the system's monotonic clock.
 class event_clock {
 public:
     event_clock() noexcept : by_counter_(system_uses_counter()) {}
@@ -30,7 +30,7 @@ public:
 #endif
         return static_cast<std::uint64_t>(system_ns());
     }
-    /// Both clocks at one moment, as near as can be had.
+    /// Both clocks at one moment, as closely as they can be read together.
     moment now() const noexcept;
     const char* source() const noexcept { return by_counter_ ? "counter" : "system"; }
 
@@ -46,10 +46,10 @@ private:
     const bool by_counter_;
 };
 
-/// The system's time at any tick: on straight lines through moments. One for all who note events, so that
-/// what came before has the smaller time, also when it was stamped long before it could be seen. Monotone.
-/// What is later than the last moment is on the line before it, what is earlier than the first kept on that
-/// behind it.
+/// The system's time at any tick: on straight lines through moments. All streams share one time line, so that
+/// the earlier event has the smaller time, also if it was written long after it was stamped. Monotone. Ticks
+/// after the last moment lie on the line that ends there; ticks before the first moment that is kept lie on
+/// the line that begins there.
 class time_line {
 public:
     explicit time_line(moment first) {
@@ -57,7 +57,7 @@ public:
         moments_.push_back(first);
     }
 
-    /// Later than all before.
+    /// A moment that is not later than all before is left out.
     void add(moment next) noexcept {
         if (next.ticks <= moments_.back().ticks) return;
         if (moments_.size() == most) moments_.erase(moments_.begin());
@@ -67,7 +67,7 @@ public:
 
     std::int64_t ns(std::uint64_t ticks) const noexcept {
         if (moments_.size() == 1) return moments_.front().ns;
-        auto to = moments_.end() - 1; // nearly always
+        auto to = moments_.end() - 1; // ticks nearly always lie on the last line
         while (to - 1 != moments_.begin() && ticks < (to - 1)->ticks) --to;
         const moment &from = *(to - 1), &next = *to;
         const double ns_a_tick =
@@ -77,7 +77,7 @@ public:
     }
 
 private:
-    static constexpr std::size_t most = 256; // twenty milliseconds apart, usually
+    static constexpr std::size_t most = 256; // usually twenty milliseconds apart
     std::vector<moment> moments_;            // ascending
 };
 

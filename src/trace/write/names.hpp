@@ -11,10 +11,10 @@
 
 namespace weft::trace {
 
-/// Names by number, from 1; 0 is no name. From any thread.
+/// Names by number, from 1; 0 is no name. Any thread may call any function.
 class names {
 public:
-    /// 0 if there is no memory for it.
+    /// Returns 0 if there is no memory for the name.
     std::uint32_t number(std::string_view name) noexcept {
         if (name.empty()) return 0;
         try {
@@ -26,7 +26,7 @@ public:
             return n;
         } catch (...) { return 0; }
     }
-    /// each(number, name) for those with numbers above `from`; returns the last number.
+    /// Calls each(number, name) for the names with numbers above `from`. Returns the last number.
     template <class Each>
     std::uint32_t after(std::uint32_t from, Each&& each) {
         const std::lock_guard guard(lock_);

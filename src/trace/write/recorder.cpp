@@ -32,7 +32,7 @@ log::log(recorder& of, std::uint16_t stream)
     , stream_(stream)
     , slots_(static_cast<ring::slot*>(queue::page_memory::allocate(capacity * sizeof(ring::slot))))
     , events_(slots_, capacity) {
-    if (!slots_) throw std::bad_alloc(); // the pages are zero, which is a record
+    if (!slots_) throw std::bad_alloc(); // the pages are zero, which is a valid record
 }
 
 log::~log() { queue::page_memory::release(slots_, capacity * sizeof(ring::slot)); }
@@ -46,7 +46,7 @@ std::uint64_t log::now() const noexcept { return of_.ticks(); }
 
 void log::note_at(std::uint64_t at, kind k, std::uint64_t a, std::uint64_t b, std::uint32_t n,
                   std::uint8_t what) noexcept {
-    if (of_.virtual_time_ && events_.room() == 0) of_.drain(); // nobody sees how long that takes
+    if (of_.virtual_time_ && events_.room() == 0) of_.drain(); // takes no virtual time
     if (lost_ > 0 && events_.room(2) > 1) [[unlikely]] {
         push(at, kind::lost, lost_, 0, 0, 0);
         lost_ = 0;
@@ -102,7 +102,7 @@ recorder::recorder(const std::string& file, std::string_view header, int workers
     logs_.push_back(std::make_unique<log>(*this, trace::outside));
     batch_.reserve(records_a_block);
     if (virtual_time) {
-        impl::listeners.fetch_add(1, std::memory_order_relaxed); // what programs declare is noted, too
+        impl::listeners.fetch_add(1, std::memory_order_relaxed); // what programs declare is an event, too
         return;
     }
     sigset_t all, before;
@@ -126,7 +126,7 @@ recorder::~recorder() {
 }
 
 void recorder::poke() noexcept {
-    if (!has_thread_ || call_.load(std::memory_order_relaxed) != 0) return; // it comes in any case
+    if (!has_thread_ || call_.load(std::memory_order_relaxed) != 0) return; // it has been called already
     std::uint32_t none = 0;
     if (call_.compare_exchange_strong(none, filling, std::memory_order_relaxed, std::memory_order_relaxed))
         syscall(SYS_futex, &call_, FUTEX_WAKE_PRIVATE, 1, nullptr, nullptr, 0);
@@ -148,7 +148,7 @@ void recorder::run() noexcept {
 void recorder::drain() noexcept {
     if (!virtual_time_) line_.add(clock_.now());
     const moment until = line_.last();
-    // Names first: they are known before they are noted.
+    // Names first, so that a reader knows a name before a record refers to it.
     const auto write_batch = [&](std::uint16_t stream) {
         if (batch_.empty()) return;
         nlohmann::json fresh;
@@ -164,7 +164,7 @@ void recorder::drain() noexcept {
     for (auto& l : logs_) {
         l->events_.consume([&](record r) {
             if (!virtual_time_) {
-                if (r.at > until.ticks) return false; // next time, on the next line
+                if (r.at > until.ticks) return false; // for the next drain, which has a line there
                 r.at = static_cast<std::uint64_t>(line_.ns(r.at) - epoch_);
             }
             batch_.push_back(r);
@@ -184,10 +184,10 @@ void recorder::finish() noexcept {
         pthread_join(thread_, nullptr);
     }
     drain();
-    drain(); // what was stamped while the first one began
+    drain(); // events that were stamped while the first one began
     std::uint64_t lost = 0;
     for (auto& l : logs_)
-        lost += l->lost_in_all_.load(std::memory_order_relaxed); // their writers have stopped
+        lost += l->lost_in_all_.load(std::memory_order_relaxed); // relaxed: their writers have stopped
     const std::string text = fmt::format(R"({{"lost": {}}})", lost);
     file_.add(trace_file::block::end, trace::outside, std::as_bytes(std::span(text)));
     file_.flush();

@@ -24,7 +24,8 @@ namespace weft::trace {
 
 class recorder;
 
-/// The events of one worker; who writes them is the thread that runs it, in the runtime.
+/// The events of one worker. It has one writer at a time: the thread that runs the worker, while it is in the
+/// runtime.
 class log {
 public:
     log(recorder& of, std::uint16_t stream);
@@ -32,20 +33,21 @@ public:
     log(const log&) = delete;
     log& operator=(const log&) = delete;
 
-    /// Never waits where time is real: without room, the event is counted instead.
+    /// Never waits where time is real: if there is no room, the event is counted as lost.
     void note(kind k, std::uint64_t a = 0, std::uint64_t b = 0, std::uint32_t n = 0,
               std::uint8_t what = 0) noexcept {
         note_at(now(), k, a, b, n, what);
     }
-    /// For what others may have seen the effect of by now: stamped with a time before it.
+    /// For an event whose effect other threads may have seen by now: stamped with a time before the effect.
     void note_at(std::uint64_t at, kind, std::uint64_t a = 0, std::uint64_t b = 0, std::uint32_t n = 0,
                  std::uint8_t what = 0) noexcept;
     std::uint64_t now() const noexcept;
-    /// Waits until there is room for so many: for what comes in bulk.
+    /// Waits until there is room for so many events: for those that come in bulk.
     void make_room(std::size_t events) noexcept;
-    /// A number for a task.
+    /// A number for a new task.
     std::uint32_t new_task() noexcept;
-    /// Of a name that stays where it is (a literal); 0 for none.
+    /// The number of a name; 0 for an empty one. The text must stay where it is (a literal): it is known by
+    /// its address.
     std::uint32_t name(std::string_view) noexcept;
     recorder& of() const noexcept { return of_; }
 
@@ -62,7 +64,7 @@ private:
     const std::uint16_t stream_;
     ring::slot* const slots_;
     ring events_;
-    std::uint32_t next_task_ = 0, tasks_end_ = 0; ///< numbers that were given to it
+    std::uint32_t next_task_ = 0, tasks_end_ = 0; ///< numbers for tasks that this log may give out
     struct known_name {
         const char* at = nullptr;
         std::size_t size = 0;
@@ -70,23 +72,23 @@ private:
     };
     std::array<known_name, 64> known_names_{};  ///< by address
     std::uint64_t lost_ = 0;                    ///< since the last event that found room
-    std::atomic<std::uint64_t> lost_in_all_{0}; ///< read by who writes the file
+    std::atomic<std::uint64_t> lost_in_all_{0}; ///< read by the thread that writes the file
 };
 
-/// Collects the events of an engine's workers and writes them to a file: every 20 ms and whenever a log is a
-/// quarter full, in a thread of its own; where time is virtual, without one.
+/// Collects the events of an engine's workers and writes them to a file. A thread of its own does so every
+/// 20 ms and whenever a log is a quarter full. Where time is virtual there is no such thread.
 class recorder {
 public:
-    /// `header`: a JSON object for the file. `virtual_time`: in nanoseconds, where that is the engine's.
-    /// Throws weft::error if the file cannot be made.
+    /// `header`: a JSON object for the file. `virtual_time`: in nanoseconds, if the engine's time is virtual;
+    /// else null. Throws weft::error if the file or the thread cannot be made.
     recorder(const std::string& file, std::string_view header, int workers,
              const std::atomic<std::int64_t>* virtual_time = nullptr);
-    ~recorder(); ///< finish()
+    ~recorder(); ///< calls finish()
     recorder(const recorder&) = delete;
     recorder& operator=(const recorder&) = delete;
 
     log& of(int worker) noexcept { return *logs_[static_cast<std::size_t>(worker)]; }
-    /// By threads that are no workers: use(log) has one for itself.
+    /// For threads that are not workers: calls use(log) with their common log, one thread at a time.
     template <class Use>
     auto outside(Use&& use) {
         const std::lock_guard guard(others_);
@@ -94,12 +96,12 @@ public:
     }
     std::uint32_t name(std::string_view text) noexcept { return names_.number(text); }
 
-    /// The first of `count` numbers for tasks, from any thread.
+    /// The first of `count` consecutive numbers for tasks. Any thread may call it.
     std::uint32_t new_tasks(std::uint32_t count) noexcept {
-        return next_task_.fetch_add(count, std::memory_order_relaxed); // numbers, order nothing
+        return next_task_.fetch_add(count, std::memory_order_relaxed); // numbers only: relaxed
     }
 
-    /// Writes what there is and the end of the file. The workers have noted their last.
+    /// Writes the events that are left and the end of the file. The workers must have stopped.
     void finish() noexcept;
 
 private:
@@ -111,26 +113,26 @@ private:
     }
     void poke() noexcept;
     void run() noexcept;
-    void drain() noexcept; ///< one at a time
+    void drain() noexcept; ///< one thread at a time
 
     const std::atomic<std::int64_t>* const virtual_time_;
     const event_clock clock_;
     trace_file file_;
     names names_;
-    std::vector<std::unique_ptr<log>> logs_; ///< of the workers, then that of the others
+    std::vector<std::unique_ptr<log>> logs_; ///< of the workers, then that of all other threads
     std::mutex others_;
     std::atomic<std::uint32_t> next_task_{1};
 
-    // Of who drains.
+    // Used by the thread that drains.
     time_line line_;           ///< through the moments of the drains
-    const std::int64_t epoch_; ///< which the file calls 0
-    std::uint32_t named_ = 0;
+    const std::int64_t epoch_; ///< the moment that the file calls 0
+    std::uint32_t named_ = 0;  ///< names up to this number are in the file
     std::vector<record> batch_;
     bool finished_ = false;
 
     pthread_t thread_{};
     bool has_thread_ = false;
-    std::atomic<std::uint32_t> call_{0}; ///< futex: 1: somebody's log fills, 2: stop
+    std::atomic<std::uint32_t> call_{0}; ///< futex; 1: a log fills, 2: stop
 };
 
 } // namespace weft::trace

@@ -17,7 +17,7 @@
 
 namespace weft::trace {
 
-static_assert(std::endian::native == std::endian::little, "a trace is written as it lies in memory");
+static_assert(std::endian::native == std::endian::little, "records are written as they lie in memory");
 
 namespace {
 
@@ -29,7 +29,7 @@ struct block_head {
     std::uint32_t mark = block_mark;
     std::uint16_t type = 0, stream = 0;
     std::uint32_t bytes = 0;
-    std::uint32_t checksum = 0; ///< CRC-32 of the head so far and of the bytes behind it
+    std::uint32_t checksum = 0; ///< CRC-32 of the fields above and of the bytes behind the head
 };
 static_assert(sizeof(block_head) == 16);
 
@@ -77,7 +77,7 @@ void trace_file::add(block type, std::uint16_t stream, std::span<const std::byte
         append(waiting_, &head, sizeof head);
         append(waiting_, bytes.data(), bytes.size());
     } catch (const std::bad_alloc&) {
-        waiting_.clear(); // blocks are whole or not there
+        waiting_.clear(); // no block is written in part
         failed_ = true;
         std::fprintf(stderr, "weft: no memory to write the trace %s any further\n", path_.c_str());
         return;

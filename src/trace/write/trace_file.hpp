@@ -9,8 +9,8 @@
 
 namespace weft::trace {
 
-/// A trace being written: docs/trace-format.md. What was flushed can be read whatever becomes of the process.
-/// For one thread at a time.
+/// A trace that is being written: docs/trace-format.md. What was flushed can be read, whatever happens to the
+/// process later. For one thread at a time.
 class trace_file {
 public:
     static constexpr std::uint32_t version = 1;
@@ -19,11 +19,11 @@ public:
 
     /// `header`: a JSON object. Throws weft::error if the file cannot be made.
     trace_file(std::string path, std::string_view header);
-    ~trace_file(); ///< without a flush()
+    ~trace_file(); ///< does not flush()
     trace_file(const trace_file&) = delete;
     trace_file& operator=(const trace_file&) = delete;
 
-    /// Nothing any more once writing has failed: there is one message about it, on standard error.
+    /// Once writing has failed, does nothing. The failure is reported once, on standard error.
     void add(block, std::uint16_t stream, std::span<const std::byte>) noexcept;
     void flush() noexcept;
     bool has_failed() const noexcept { return failed_; }

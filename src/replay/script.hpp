@@ -1,12 +1,9 @@
 #pragma once
 
-#include "trace/write/record.hpp"
-
 #include <algorithm>
 #include <cstdint>
 #include <span>
 #include <string>
-#include <unordered_map>
 #include <vector>
 
 /// A recorded program that can be run again: docs/replay.md.
@@ -21,17 +18,17 @@ enum class act : std::uint8_t {
     touch,     ///< a: first byte, b: bytes, how: access
     transfer,  ///< a: bytes, n: name of the disk
     home,      ///< a: first byte, b: bytes, n: memory node, or trace::nobody
-    iteration, ///< a: which
+    iteration, ///< a: number of the iteration
     spawn,     ///< n: task, a: its group
     wait,      ///< n: group
-    fork,      ///< n: task that is the second closure of a join; the first one goes on to `join`
+    fork,      ///< n: task that is the second closure of a join; the first closure ends at `join`
     join,      ///< n: the same
     async,     ///< n: task that is a root
     start,     ///< n: run of a graph
     finish,    ///< n: the same; waits for it
     add,       ///< n: task, to the graph that is running, a: its run
     release,   ///< n: signal
-    await,     ///< n: signal that another task or thread gave; it comes once
+    await,     ///< n: signal that another task or thread gives; it comes once
     sleep,     ///< a: nanoseconds
     yield,
 };
@@ -56,7 +53,7 @@ struct hint {
 
 struct task {
     hint hints{};
-    std::uint32_t first = 0, last = 0; ///< its actions
+    std::uint32_t first = 0, last = 0; ///< its actions: a half-open range
 };
 
 // What tasks of graphs declare.
@@ -80,7 +77,7 @@ struct share {
     row of, task; ///< in the order of their ranks, from 1
 };
 
-/// Those of a task, of a table that is sorted by `of`.
+/// The entries of task `t` in a table that is sorted by `of`.
 template <class T>
 std::span<const T> of_task(const std::vector<T>& table, row t) {
     const auto first =
@@ -89,12 +86,12 @@ std::span<const T> of_task(const std::vector<T>& table, row t) {
     return {first, last};
 }
 
-/// Roots that ran at the same time; a graph that a plain thread ran is one as well.
+/// Roots that ran at the same time. A graph that a plain thread ran is a root as well.
 struct batch {
     struct root {
         bool is_graph;
         std::uint32_t number; ///< task, or run of a graph
-        std::int64_t at;      ///< nanoseconds since the first of the batch
+        std::int64_t at;      ///< nanoseconds since the first root of the batch
     };
     std::vector<root> roots{};
     std::int64_t began = 0, ended = 0; ///< nanoseconds, as recorded
@@ -111,19 +108,8 @@ struct script {
     std::vector<share> shares{};
     std::uint32_t signals = 0;
     std::vector<batch> batches{};
-    std::vector<std::string> names{}; ///< 0: none
-    std::uint64_t lost = 0;           ///< events that found no room
+    std::vector<std::string> names{}; ///< by number; 0: no name
+    std::uint64_t lost = 0;           ///< events that found no room in the trace
 };
-
-/// What the time of a task is taken from.
-enum class times : std::uint8_t {
-    measured, ///< how long it ran; in virtual time: how long it computed
-    declared, ///< weft::cost, and what it declares of data and disks
-};
-
-/// `names` by number; `is_virtual`: the time of the trace. Throws std::bad_alloc, and std::invalid_argument
-/// with a message for users: declared times of a program that declares none.
-script read_script(std::span<const trace::record> records, int workers, bool complete, bool is_virtual,
-                   const std::unordered_map<std::uint32_t, std::string>& names, times from);
 
 } // namespace weft::replay

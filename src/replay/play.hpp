@@ -1,6 +1,6 @@
 #pragma once
 
-#include "script.hpp"
+#include "replay/script.hpp"
 
 #include <weft/runtime.hpp>
 
@@ -12,7 +12,7 @@ namespace weft::replay {
 struct played {
     struct batch {
         double seconds;          ///< virtual
-        double recorded_seconds; ///< from the first root's beginning to the last one's end
+        double recorded_seconds; ///< from the beginning of the first root to the end of the last one
         std::string report;      ///< JSON
     };
     std::string machine;
@@ -21,8 +21,8 @@ struct played {
     double seconds = 0, recorded_seconds = 0; ///< sums
 };
 
-/// Runs the script on a modelled machine. `is_virtual`: its times are of a model. `o.engine` and `o.costs`
-/// are set here. Throws weft::error.
+/// Runs the script on a modelled machine. `is_virtual`: the times of the script come from a modelled machine,
+/// too. `o.engine` and `o.costs` are set here. Throws weft::error.
 played play(const script&, bool is_virtual, runtime_options o);
 
 } // namespace weft::replay

@@ -1,0 +1,62 @@
+#pragma once
+
+#include "replay/script.hpp"
+
+#include <weft/graph.hpp>
+#include <weft/weft.hpp>
+
+#include <cstdint>
+#include <deque>
+#include <memory>
+#include <unordered_map>
+#include <vector>
+
+namespace weft::replay {
+
+/// Does what the tasks of a script did, inside a run of a modelled machine. All virtual workers are one
+/// thread, and tasks take turns in calls of the library only, so that what they share here needs no lock.
+class player {
+public:
+    player(const script& s, double cycles_per_ns);
+
+    void play(const batch::root&);
+
+    /// Ends groups, graphs and futures that no task has waited for. Called outside the tasks of the script.
+    void clean_up();
+
+private:
+    struct live_graph {
+        std::unordered_map<std::uint32_t, datum> data{}; ///< those without an address, by number
+        std::unordered_map<row, graph_task> tasks{};
+        graph dag{graph_options{.record_accesses = true}};
+    };
+
+    void play(row t);
+    /// Plays the actions from `i` to `end`, until the task `until` is joined. Returns the index of the next
+    /// action: the one behind that join. Where an exception left a closure, so that it was not joined, it is
+    /// the join of a task around it.
+    std::uint32_t play(std::uint32_t i, std::uint32_t end, row until);
+    std::uint32_t fork(std::uint32_t i, std::uint32_t end);
+    void wait(std::uint32_t group);
+    void set_home(const action&);
+
+    std::uint64_t cycles(std::uint64_t ns);
+    hints hints_of(row t) const;
+    task_group& group_of(std::uint32_t g);
+
+    void start(std::uint32_t g);
+    void finish(std::uint32_t g);
+    void add(live_graph& to, row t);
+    void play_share(row t, int rank, int width);
+
+    const script& script_;
+    const double cycles_per_ns_;
+    double fraction_ = 0; ///< of a cycle, left by earlier computations
+    std::vector<std::unique_ptr<task_group>> groups_;
+    std::vector<std::unique_ptr<live_graph>> graphs_;
+    std::vector<hints> group_hints_;
+    std::deque<counting_semaphore<>> signals_;
+    std::vector<future<void>> futures_;
+};
+
+} // namespace weft::replay
