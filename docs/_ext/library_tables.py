@@ -30,9 +30,9 @@ class Policies(SphinxDirective):
     """The registry of policies."""
 
     def run(self) -> list[nodes.Node]:
-        lines = ["| policy | what it does | knobs: values (standard) | source |", "|---|---|---|---|"]
+        lines = ["| policy | what it does | knobs: values (default) | source |", "|---|---|---|---|"]
         for p in weft.policies():
-            knobs = [f"`{k.key}`: {cell(k.allowed)} ({cell(k.standard) or 'must be given'})" for k in p.knobs]
+            knobs = [f"`{k.key}`: {cell(k.allowed)} ({cell(k.default) or 'must be given'})" for k in p.knobs]
             lines.append(f"| `{p.name}` | {cell(p.summary)} | {'; '.join(knobs) or '-'} | {cell(p.source)} |")
         return self.parse_text_to_nodes("\n".join(lines))
 

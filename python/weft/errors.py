@@ -1,4 +1,4 @@
-"""What the package raises."""
+"""The exceptions of the package."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ def compose(what: str, given: object, allowed: str) -> str:
 
 
 class Error(Exception):
-    """A mistake of the user, or of a file: one line."""
+    """A mistake of the user, or a file that is wrong. The message is one line."""
 
 
 class TraceError(Error):
-    """A file that is no trace, or a damaged one. `path` is the file, `at` the byte where it goes wrong."""
+    """A file that is not a trace, or is damaged. `path` is the file, `at` the byte at which it is wrong."""
 
     def __init__(self, path: object, at: int, what: str, given: object, allowed: str) -> None:
         super().__init__(f"{path}, byte {at}: " + compose(what, given, allowed))

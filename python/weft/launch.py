@@ -22,10 +22,10 @@ from .errors import Error, compose
 from .report import Report, read_report
 
 Environment = Mapping[str, str | None]
-"""Variables for a program; None takes one away."""
+"""Environment variables for a program. None removes a variable."""
 
 Output = IO[bytes] | int | None
-"""As subprocess has it: a file, a descriptor, or None for that of this process."""
+"""As in subprocess: a file, a descriptor, or None for the stream of this process."""
 
 PERIOD = 0.1
 """Seconds between two calls of an observer."""
@@ -36,7 +36,7 @@ _OWN = ("WEFT_REPORT", "WEFT_PROGRESS")
 
 
 class LaunchError(Error):
-    """A program that cannot be started, or of which nothing can be told."""
+    """A program that cannot be started, or about which nothing can be said."""
 
 
 @dataclass(frozen=True)
@@ -45,24 +45,24 @@ class Run:
 
     command: tuple[str, ...]
     status: int
-    """Its exit status; below 0: the signal that has killed it."""
+    """Exit status. If it is negative, the signal -status has killed the program."""
     seconds: float
-    """From its start to its end, real time."""
+    """Real time in seconds from its start to its end."""
     cpu_seconds: float
-    """Processor time of it and of the processes that it has waited for."""
+    """Processor time in seconds of the program and of the processes that it has waited for."""
     reports: tuple[Report, ...]
-    """One for each runtime that was there, also in processes that it has started; none: it is not linked with Weft, or
-    was killed."""
+    """One report for each runtime, also of processes that the program has started. Empty if the program is not linked
+    with Weft or was killed."""
     timed_out: bool
-    """It was killed since it took longer than it was given."""
+    """The program was killed because it took longer than `timeout`."""
     interrupted: bool
-    """A signal to end came meanwhile, by the keyboard or for this process; the program may have gone on."""
+    """A signal to end came meanwhile, from the keyboard or to this process. The program may have ignored it."""
     traces: tuple[Path, ...]
-    """The traces that it has written, one for each runtime: the file that was asked for, and those beside it."""
+    """The traces that it has written, one for each runtime: the requested file, and those numbered after it."""
 
     @property
     def outcome(self) -> str:
-        """How it ended, for people; empty: well."""
+        """How the program failed, as a text; empty if it did not fail."""
         if self.status == 0:
             return ""
         if self.timed_out:
@@ -75,7 +75,7 @@ class Run:
             return f"the program was killed by signal {-self.status}"
 
     def check(self) -> Run:
-        """Itself. Raises `LaunchError` if the program failed or has made no runtime of Weft."""
+        """Returns itself. Raises `LaunchError` if the program failed or has made no runtime of Weft."""
         if self.outcome:
             raise LaunchError(f"{self.outcome}: {' '.join(self.command)}")
         if not self.reports:
@@ -107,15 +107,16 @@ def launch(
 ) -> Run:
     """Runs a program to its end, with Weft's settings in its environment.
 
-    What is not given is as in the environment of this process; `environment` has the last word. Standard input, output
-    and error are the program's own, but for `stdout` and `stderr`: files or descriptors that it has instead. Signals
-    that would end this process go to the program, whose end is waited for; those of the keyboard reach it without help.
+    Settings that are not given are taken from the environment of this process. Variables in `environment` override all
+    others. The program inherits standard input, output and error, unless `stdout` or `stderr` names a file or
+    descriptor in place of one. Signals that would end this process are passed on to the program, and the call still
+    waits for its end; signals from the keyboard reach the program by themselves.
 
-    `observer` is called about every 0.1 s, in this thread, with the files in which the program's runtimes tell of their
+    `observer` is called about every 0.1 s, in this thread, with the files in which the program's runtimes show their
     progress (docs/progress-format.md). After `timeout` seconds the program is killed.
 
-    Raises `LaunchError` for a program that cannot be started, and for WEFT_REPORT or WEFT_PROGRESS in the environment,
-    which are needed here. A program that fails is no error here: see `Run.status`, `Run.check`.
+    Raises `LaunchError` if the program cannot be started, and if the environment has WEFT_REPORT or WEFT_PROGRESS,
+    which are needed here. It does not raise if the program fails: see `Run.status` and `Run.check`.
     """
     words = tuple(os.fspath(word) for word in command)
     if not words:
@@ -143,7 +144,7 @@ def launch(
     trace_file = variables.get("WEFT_TRACE")
     old = _states(trace_file)
     with tempfile.TemporaryDirectory(prefix="weft-") as folder:
-        # One for each process: a program may be a script that runs several.
+        # One file for each process: a program may be a script that runs several.
         variables["WEFT_REPORT"] = str(Path(folder, "report.%p.json"))
         if observer:
             variables["WEFT_PROGRESS"] = str(Path(folder, "progress.%p"))
@@ -167,7 +168,7 @@ def launch(
 
 
 def last_line(file: int) -> str:
-    """Of what a program has said on standard error: why it failed."""
+    """The line of a program's standard error that says why it failed."""
     size = os.lseek(file, 0, os.SEEK_END)
     tail = os.pread(file, 4096, max(0, size - 4096)).decode(errors="replace")
     lines = [line.strip() for line in tail.splitlines() if line.strip()]
@@ -175,7 +176,7 @@ def last_line(file: int) -> str:
 
 
 def trace_files(path: Path) -> list[Path]:
-    """The files of WEFT_TRACE that are there; %p in its name is the number of any process."""
+    """The existing files of WEFT_TRACE; %p in its name stands for the number of any process."""
     if "%p" not in path.name:
         return numbered(path)
     before, after = (glob.escape(part) for part in path.name.split("%p", 1))
@@ -183,7 +184,7 @@ def trace_files(path: Path) -> list[Path]:
 
 
 def numbered(path: Path) -> list[Path]:
-    """The files of one setting that are there: `run.weft` of the first runtime, `run.2.weft` of the second, ..."""
+    """The existing files of one setting: `run.weft` of the first runtime, `run.2.weft` of the second, ..."""
     paths: list[Path] = []
     while (name := path if not paths else path.with_name(f"{path.stem}.{len(paths) + 1}{path.suffix}")).exists():
         paths.append(name)
@@ -205,15 +206,15 @@ def _process(path: Path) -> int:
         raise LaunchError(
             compose(
                 "the program's Weft does not say which process it is",
-                "a library that is older than this package",
-                "one that knows %p in the names of files",
+                "a library older than this package",
+                "a library that knows %p in the names of files",
             )
         )
     return int(number)
 
 
 def _states(trace_file: str | None) -> dict[Path, tuple[int, int, int]]:
-    """Which traces there are, so that those of earlier runs are told from new ones."""
+    """The identities of the existing traces, to distinguish those of earlier runs from new ones."""
     paths = trace_files(Path(trace_file)) if trace_file else []
     return {path: (stat.st_ino, stat.st_mtime_ns, stat.st_size) for path in paths for stat in [path.stat()]}
 
@@ -245,14 +246,14 @@ def _run(
             if not ended:
                 process.kill()
             return process.wait(), not ended, bool(signals.came)
-        except BaseException:  # of an observer: nobody will look after the program
+        except BaseException:  # raised by the observer: the program would be left alone
             process.kill()
             process.wait()
             raise
 
 
 def _watch(process: subprocess.Popen[bytes], observe: Callable[[], None] | None, timeout: float | None) -> bool:
-    """Waits for its end, and observes meanwhile; False if that takes longer than `timeout`."""
+    """Waits for the end of the program, and observes meanwhile. Returns False if that takes longer than `timeout`."""
     until = None if timeout is None else time.monotonic() + timeout
     end = os.pidfd_open(process.pid)
     try:
@@ -272,9 +273,9 @@ def _watch(process: subprocess.Popen[bytes], observe: Callable[[], None] | None,
 
 
 class _Signals:
-    """Within it, signals that would end this process go to the program.
+    """While it is entered, signals that would end this process are passed on to the program.
 
-    Only a main thread can have handlers; in others everything stays as it is.
+    Only the main thread can have handlers; in other threads this does nothing.
     """
 
     def __init__(self) -> None:
@@ -286,7 +287,7 @@ class _Signals:
         if threading.current_thread() is threading.main_thread():
             self._before = {number: signal.getsignal(number) for number in _PASSED_ON}
             for number, handler in self._before.items():
-                if handler is not signal.SIG_IGN:  # nohup
+                if handler is not signal.SIG_IGN:  # as under nohup: the signal stays ignored
                     signal.signal(number, self._pass_on)
         return self
 
@@ -296,7 +297,7 @@ class _Signals:
                 signal.signal(number, handler)
 
     def go_to(self, program: subprocess.Popen[Any]) -> None:
-        """What came before it was there is for it, too."""
+        """Signals that came before the program existed are passed on, too."""
         self._program = program
         for number in self.came:
             program.send_signal(number)
@@ -308,7 +309,7 @@ class _Signals:
 
 
 def _has_the_keyboard() -> bool:
-    """The terminal sends what is typed to this process group, in which the program is too."""
+    """The terminal sends signals from the keyboard to this process group, to which the program belongs."""
     try:
         terminal = os.open("/dev/tty", os.O_RDONLY | os.O_NOCTTY)
     except OSError:

@@ -1,4 +1,4 @@
-"""What the library knows of machines and policies."""
+"""The machines and policies that the library knows."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from . import _core
 
 @dataclass(frozen=True)
 class Knob:
-    """A setting of a policy, as it stands behind the colon of `WEFT_POLICY`."""
+    """A setting of a policy, as written behind the colon in `WEFT_POLICY`."""
 
     key: str
-    standard: str
-    """The value where none is given; empty: one must be given."""
+    default: str
+    """The value if none is given; empty if one must be given."""
     allowed: str
     help: str
 
@@ -28,9 +28,9 @@ class PolicyInfo:
     source: str
     """Paper or book, with section."""
     wants: str
-    """What the program should tell it; empty: nothing."""
+    """What the program should declare for it; empty: nothing."""
     helps: str
-    """On which machines and programs it is meant to."""
+    """The machines and programs for which it is meant."""
     knobs: tuple[Knob, ...]
 
 
@@ -45,8 +45,9 @@ def policies() -> list[PolicyInfo]:
 def machine(spec: str = "") -> dict[str, Any]:
     """A machine as the library reads it.
 
-    `spec` is what `WEFT_MACHINE` takes: a .toml file, an .xml file of hwloc, an hwloc synthetic string; empty: the
-    machine that this process runs on. Ranges of ranks are half-open pairs, sizes are in bytes, times in nanoseconds,
-    bandwidths in GB/s; `text` is the description for people. Raises `LibraryError` where that cannot be done.
+    `spec` is as for `WEFT_MACHINE`: a .toml file, an .xml file of hwloc, an hwloc synthetic string, or empty for the
+    machine that this process runs on. In the result, ranges of ranks are half-open pairs, sizes are in bytes, times in
+    nanoseconds, bandwidths in GB/s; `text` is a description for people. Raises `LibraryError` if the machine cannot be
+    read.
     """
     return _core.machine(spec)

@@ -16,12 +16,12 @@ _SEQUENCE = struct.Struct("<Q")
 _STATE = struct.Struct("<5Q")
 _WORKER = struct.Struct("<6Q")
 _TRIES = 100
-"""The writer is in the file for microseconds, ten times a second."""
+"""Tries to read a consistent copy. The writer needs microseconds for one, ten times a second."""
 
 
 @dataclass(frozen=True)
 class WorkerProgress:
-    """Since the runtime was made; times in nanoseconds of its clock."""
+    """What a worker has done since the runtime was made. Times are in nanoseconds of the runtime's clock."""
 
     state: str
     """`busy`, `searching` or `asleep`."""
@@ -29,25 +29,25 @@ class WorkerProgress:
     steals: int
     exposures: int
     idle: int
-    """Looking for work or asleep."""
+    """Time in which it looked for work or slept."""
     asleep: int
 
 
 @dataclass(frozen=True)
 class Progress:
-    """One look at one runtime."""
+    """The state of one runtime at one moment."""
 
     process: int
     virtual: bool
-    """Its time is that of a modelled machine."""
+    """The runtime's time is virtual: that of a modelled machine."""
     over: bool
-    """The last look: the runtime is gone, or its process has ended by exit."""
+    """This is the last copy: the runtime is gone, or its process has ended by exit."""
     real: int
-    """Nanoseconds since it was made."""
+    """Real nanoseconds since the runtime was made."""
     time: int
-    """The same by its own clock."""
+    """The same by the runtime's own clock."""
     roots: int
-    """That were handed in from outside."""
+    """Roots that were handed in from outside."""
     workers: tuple[WorkerProgress, ...]
 
     @property
@@ -60,14 +60,14 @@ class Progress:
 
     @property
     def busy(self) -> int:
-        """How many workers run tasks."""
+        """Number of workers that run tasks."""
         return sum(w.state == "busy" for w in self.workers)
 
 
 def read_progress(path: str | os.PathLike[str]) -> Progress | None:
-    """Looks once. None while there is nothing to be seen: no file, or its runtime is still being made.
+    """Reads the file once. Returns None if there is nothing to read: no file, or its runtime is still being made.
 
-    Raises `Error` for a file that is none of progress.
+    Raises `Error` for a file that is not a file of progress.
     """
     try:
         file = os.open(path, os.O_RDONLY | os.O_CLOEXEC)

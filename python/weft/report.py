@@ -1,4 +1,4 @@
-"""What a program says of its runs: the file that WEFT_REPORT names, as JSON. docs/reports.md lists its keys."""
+"""Reports of a program's runs: the JSON file that WEFT_REPORT names. docs/reports.md lists its keys."""
 
 from __future__ import annotations
 
@@ -11,19 +11,19 @@ from typing import Any
 from .errors import Error, compose
 
 _BUSY = ("compute", "private_stall", "shared_stall")
-"""What a modelled worker does in user code: together the `busy` of a real one."""
+"""The parts of a modelled worker's time in user code. Together they are what `busy` is for a real worker."""
 
 
 @dataclass(frozen=True)
 class WorkerReport:
-    """What a worker did in a run; seconds. The parts add up to the run's time."""
+    """What a worker did in a run, in seconds. The parts add up to the run's time."""
 
     busy: float
-    """In tasks; on real threads with what the runtime does between them."""
+    """Time in tasks. On real threads it includes what the runtime does between them."""
     search: float
     asleep: float
     overhead: float | None
-    """Of the runtime; None on real threads, where only a trace tells."""
+    """Time in the runtime. None on real threads, where only a trace shows it."""
     tasks: int
     steals: int
     exposures: int
@@ -31,19 +31,19 @@ class WorkerReport:
 
 @dataclass(frozen=True)
 class RunReport:
-    """One run: from the beginning of a root, with no other one there, until the last one has ended."""
+    """One run: from the beginning of a root, while there is no other root, to the end of the last root."""
 
     engine: str
     """`threads` or `model`."""
     machine: str
     policy: str
     seed: int | None
-    """None in reports of libraries that do not tell."""
+    """None in reports of libraries that do not say."""
     seconds: float
-    """Virtual ones in the model."""
+    """Virtual seconds in the model."""
     workers: tuple[WorkerReport, ...]
     fields: Mapping[str, Any]
-    """The whole JSON object: the model also tells of caches, memory and disks."""
+    """The whole JSON object. The model also reports caches, memory and disks."""
 
     @property
     def virtual(self) -> bool:
@@ -51,7 +51,7 @@ class RunReport:
 
     @property
     def busy(self) -> float:
-        """Of all workers, in seconds."""
+        """Seconds, summed over all workers."""
         return sum(w.busy for w in self.workers)
 
     @property
@@ -64,13 +64,13 @@ class RunReport:
 
     @property
     def balance(self) -> float | None:
-        """Busy time of the average worker over that of the busiest; None if nobody was busy."""
+        """Busy time of the average worker over that of the busiest one; None if no worker was busy."""
         most = max((w.busy for w in self.workers), default=0.0)
         return self.busy / len(self.workers) / most if most > 0 else None
 
     @classmethod
     def of(cls, fields: Mapping[str, Any]) -> RunReport:
-        """Of one object of `runs`. Raises KeyError, TypeError or ValueError where it is none."""
+        """From one object of `runs`. Raises KeyError, TypeError or ValueError if it is not a run."""
         workers = tuple(
             WorkerReport(
                 busy=float(w["busy"]) if "busy" in w else sum(float(w[part]) for part in _BUSY),
@@ -98,30 +98,30 @@ class RunReport:
 
 @dataclass(frozen=True)
 class Report:
-    """Of one runtime of a program."""
+    """The report of one runtime of a program."""
 
     runs: tuple[RunReport, ...]
-    """In order: the first ones, and the last."""
+    """In order. If there were too many: the first ones, and the last."""
     runs_ended: int
-    """How many there were."""
+    """Number of runs that have ended."""
     process: int | None = None
-    """Its number, where that is known."""
+    """Number of the process, if it is known."""
 
     @property
     def seconds(self) -> float:
-        """Of the runs in it."""
+        """Sum over the runs in it, in seconds."""
         return sum(r.seconds for r in self.runs)
 
     @property
     def complete(self) -> bool:
-        """Every run is in it."""
+        """Whether every run is in it."""
         return len(self.runs) == self.runs_ended
 
 
 def read_report(path: Path) -> Report | None:
-    """Reads a report in JSON. None for an empty file: the process was killed before it could write one.
+    """Reads a report in JSON. Returns None for an empty file: the process was killed before it could write one.
 
-    Raises `Error` for what is no report, OSError for what cannot be read.
+    Raises `Error` for a file that is not a report, OSError for a file that cannot be read.
     """
     text = path.read_text(encoding="utf-8")
     if not text:

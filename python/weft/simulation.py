@@ -24,12 +24,12 @@ Times = Literal["auto", "measured", "declared"]
 
 class Program:
     """A recorded program that can be run again: its tasks with what they did and declared, forks and joins, groups,
-    graphs, and who waited for whom. `simulate` runs it.
+    graphs, and which task waited for which. `simulate` runs it.
 
-    `times`: what the tasks take. "measured": as long as they ran (in a trace of the model: computed); "declared": what
-    they declared with weft::cost, and waiting for the data and disks that they declared; "auto": declared where the
-    trace is of a modelled machine and the program calls weft::cost, else measured. Raises `Error` where there is
-    nothing declared, or nothing to run.
+    `times` says how long the tasks take. "measured": as long as they ran (in a trace of the model: computed).
+    "declared": what they declared with weft::cost, and their waits for the data and disks that they declared. "auto":
+    declared if the trace is of a modelled machine and the program calls weft::cost, else measured. Raises `Error` if
+    declared times are asked for and there are none, or if the trace has no task.
     """
 
     def __init__(self, trace: Trace | str | os.PathLike[str], *, times: Times = "auto") -> None:
@@ -57,12 +57,12 @@ class Program:
 
     @property
     def tasks(self) -> int:
-        """How many, forks included."""
+        """Number of tasks, forks included."""
         return self._core.tasks
 
     @property
     def lost(self) -> int:
-        """Events that the trace lacks. With any, what is run again is not all of the program."""
+        """Number of events that the trace lacks. If it is not 0, a part of the program is not run again."""
         return self._core.lost
 
 
@@ -73,20 +73,20 @@ class SimulatedRun:
     seconds: float
     """Virtual."""
     recorded_seconds: float
-    """In the trace."""
+    """The same in the trace."""
     report: RunReport = field(repr=False)
-    """What workers, caches and memory did."""
+    """The report of what workers, caches and memory did."""
 
 
 @dataclass(frozen=True)
 class Simulation:
-    """What `simulate` returns."""
+    """The result of `simulate`."""
 
     machine: str
     policy: str
     workers: int
     seconds: float
-    """Virtual, of all runs together."""
+    """Virtual seconds of all runs together."""
     recorded_seconds: float
     """The same in the trace."""
     runs: tuple[SimulatedRun, ...]
@@ -94,7 +94,7 @@ class Simulation:
 
     @property
     def report(self) -> Report:
-        """Of all runs, as a program's own."""
+        """One report of all runs, like that of a program."""
         return Report(tuple(r.report for r in self.runs), len(self.runs))
 
 
@@ -113,16 +113,16 @@ def simulate(
     """Runs a recorded program on a modelled machine under a policy.
 
     `program`: a `Program`, or a trace or its file. `machine`, `policy`, `workers`, `seed`, `resources`, `scenario` and
-    `trace` are what the environment's variables of these names (WEFT_MACHINE and so on) take; empty: what those say,
-    else this machine, the default policy, as many workers as the machine has, and nothing, but for `resources`: those
-    of the recorded run. `policy` may also be a class derived from `Policy`, or what else makes one (CPython up to
-    3.13). `stack_bytes`: of each task. Raises `LibraryError` for what the library refuses, and `Error` for what cannot
-    be run again.
+    `trace` are as for the environment's variables of these names (WEFT_MACHINE and so on). An empty one has the value
+    of that variable; without the variable it is this machine, the default policy, as many workers as the machine has,
+    the resources of the recorded run, and nothing for the others. `policy` may also be a class derived from `Policy`,
+    or another callable that makes one (CPython up to 3.13). `stack_bytes`: size of each task's stack. Raises
+    `LibraryError` if the library refuses an argument, and `Error` if the program cannot be run again.
     """
     if not isinstance(program, Program):
         program = Program(program)
     if not isinstance(policy, str) and sys.version_info >= (3, 14):
-        # Tasks have stacks of their own, and from 3.14 on the interpreter insists on the thread's.
+        # Tasks have stacks of their own. From 3.14 on the interpreter refuses to run on any stack but the thread's.
         raise Error(compose("a policy in Python needs an older interpreter", sys.version.split()[0], "3.11 to 3.13"))
     with _resources_file(resources, program.trace.header.resources) as file:
         d = _core.simulate(

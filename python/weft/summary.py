@@ -1,4 +1,4 @@
-"""What a run of a program comes to: its reports, with the figures of its traces where there are any."""
+"""The summary of a run of a program: its reports, with the figures of its traces if there are any."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from .trace.stats import Stats, stats
 
 @dataclass(frozen=True)
 class RuntimeSummary:
-    """Of one runtime, over all its runs; seconds, virtual ones in the model."""
+    """The figures of one runtime, over all its runs. Times are in seconds, virtual ones in the model."""
 
     process: int | None
     engine: str
@@ -21,25 +21,25 @@ class RuntimeSummary:
     machine: str
     seed: int | None
     runs: int
-    """How many there were."""
+    """Number of runs that have ended."""
     runs_told: int
-    """How many of them are in the figures: those of a report, at most 1000."""
+    """Number of runs that are in the figures: those of the report, at most 1000."""
     seconds: float
-    """From the beginning of each run to its end, summed up."""
+    """Time from the beginning of each run to its end, summed up."""
     workers: tuple[WorkerReport, ...]
-    """Over all runs; where a trace tells the overhead, `busy` is without it."""
+    """Sums over all runs. If a trace shows the overhead, `busy` does not contain it."""
     balance: float | None
-    """Busy time of the average worker over that of the busiest; 1: all alike."""
+    """Busy time of the average worker over that of the busiest one; 1: all were equally busy."""
     work: float | None
-    """T1, the sum of the tasks' own times; this and the next four are None without a trace."""
+    """T1, the sum of the tasks' own times. This and the next four are None without a trace."""
     span: float | None
     """Tinf, the longest path."""
     parallelism: float | None
     """T1 / Tinf."""
     bound: float | None
-    """max(T1 / p, Tinf): no schedule of this run's tasks takes less, where a task costs the same everywhere."""
+    """max(T1 / p, Tinf): no schedule of this run's tasks takes less, if a task costs the same everywhere."""
     speedup_by_work: float | None
-    """T1 / Tp: how many workers were of use, where a task costs the same with one worker."""
+    """T1 / Tp: the number of workers that were of use, if a task costs the same with one worker."""
     notes: tuple[str, ...]
 
     @property
@@ -49,23 +49,23 @@ class RuntimeSummary:
 
 @dataclass(frozen=True)
 class Summary:
-    """Of one program."""
+    """The figures of one program."""
 
     command: tuple[str, ...]
     status: int
     outcome: str
-    """How it ended, if not well."""
+    """How the program failed; empty if it did not fail."""
     seconds: float
-    """Of the whole program, real time."""
+    """Real time of the whole program, in seconds."""
     cpu_seconds: float
     runtimes: tuple[RuntimeSummary, ...]
-    """One for each that was told of; none: the program is not linked with Weft, or was killed."""
+    """One for each runtime that ran something. Empty if the program is not linked with Weft or was killed."""
     speedup: float | None = None
-    """Of the runs, over those with 1 worker; None if that was not asked for."""
+    """Time of the runs with 1 worker over that of the runs; None if that was not asked for."""
 
     @property
     def run_seconds(self) -> float:
-        """Of all runs."""
+        """Time of all runs."""
         return sum(r.seconds for r in self.runtimes)
 
     def to_json(self) -> dict[str, Any]:
@@ -73,7 +73,7 @@ class Summary:
 
 
 def summarise(run: Run, baseline: Run | None = None) -> Summary:
-    """The figures of a program that has ended; `baseline` is the same one with 1 worker.
+    """The figures of a program that has ended. `baseline` is a run of the same program with 1 worker.
 
     Runtimes that never ran anything are left out. Raises `TraceError` for a trace that is damaged.
     """
@@ -82,7 +82,7 @@ def summarise(run: Run, baseline: Run | None = None) -> Summary:
     runtimes = []
     for report in run.reports:
         its = figures[report.process]
-        traced = its.pop(0) if its else None  # in the order of the runtimes of a process, as its reports are
+        traced = its.pop(0) if its else None  # in the order of the runtimes of a process, like its reports
         if report.runs:
             runtimes.append(summarise_runtime(report, traced))
     summary = Summary(run.command, run.status, run.outcome, run.seconds, run.cpu_seconds, tuple(runtimes))
@@ -143,7 +143,7 @@ def _of_worker(runs: tuple[RunReport, ...], rank: int) -> WorkerReport:
 
 
 def _with_overhead(w: WorkerReport, overhead: float) -> WorkerReport:
-    """A real worker's busy time, parted by what its trace tells; a modelled one knows better."""
+    """Splits a real worker's busy time by its trace. A modelled worker's report has the parts already."""
     if w.overhead is not None:
         return w
     overhead = min(overhead, w.busy)

@@ -10,10 +10,10 @@ from .errors import Error, compose
 
 FORMATS = (".svg", ".png")
 _COLUMNS = 16
-"""Cores beside each other, in one domain."""
+"""Most cores beside each other, in one domain."""
 _CORE, _BAR, _GAP = 1.0, 0.42, 0.18
 _CLASSES = ["#ffffff", "#cfe8f7", "#fbe3b5", "#f7d0bb", "#d5efe6", "#f3f0b0"]
-"""Light ones of Okabe and Ito's colours: what is written on them can be read."""
+"""The light ones of Okabe and Ito's colours, on which text can be read."""
 _CACHES = "#e6e6e6"
 _MEMORY = "#f5dce9"
 
@@ -30,7 +30,7 @@ def draw(machine: Mapping[str, Any], output: str | Path) -> None:
 
 
 def size(count: int) -> str:
-    """Bytes, in the unit that fits; 0: nobody knows."""
+    """Bytes, in the unit that fits. 0 means unknown."""
     if count == 0:
         return "unknown size"
     for unit in ("B", "KiB", "MiB", "GiB"):
@@ -50,7 +50,7 @@ def _device(device: Mapping[str, Any]) -> str:
 
 
 class _Picture:
-    """Coordinates are those of a page that begins at the top left; a core is 1 by 1."""
+    """Coordinates begin at the top left; a core is 1 by 1."""
 
     def __init__(self, machine: Mapping[str, Any]) -> None:
         self.m = machine
@@ -84,7 +84,7 @@ class _Picture:
         first, last = package["domains"]
         domains = list(enumerate(self.m["domains"]))[first:last]
         nodes = {d["memory_node"] for _, d in domains}
-        # The node of all domains lies above them, else each lies in its first domain.
+        # A node of all domains lies above them; any other lies in its first domain.
         common = nodes.pop() if len(nodes) == 1 and len(domains) > 1 else None
         at = len(self.boxes)
         begin = y + _BAR + _GAP + (_BAR + _GAP if common is not None else 0)
@@ -130,7 +130,7 @@ class _Picture:
         return f"memory {number}{kind}: {size(node['bytes'])}" + (f", {figures}" if figures else "")
 
     def cores(self, row: range, x: float, y: float) -> float:
-        """A row of cores under its caches; returns where it ends."""
+        """Draws a row of cores under its caches. Returns where it ends."""
         levels = sorted({c["level"] for c in self.m["caches"]}, reverse=True)
         for level in levels:
             drawn = False

@@ -48,7 +48,7 @@ def test_policies_are_those_of_the_page() -> None:
     for policy in policies:
         assert policy.summary and policy.source and policy.helps
     near = next(p for p in policies if p.name == "near")
-    assert [(k.key, k.standard, k.allowed) for k in near.knobs] == [
+    assert [(k.key, k.default, k.allowed) for k in near.knobs] == [
         ("tries", "4", "1..1000"),
         ("zone", "lazy", "lazy, reported"),
     ]

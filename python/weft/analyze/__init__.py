@@ -1,4 +1,4 @@
-"""Contention in traces, and what limits would gain.
+"""Contention in traces, and the gain from limits.
 
 M. Tillenius, E. Larsson, R. M. Badia, X. Martorell: Resource-aware task scheduling. ACM TECS 2015, section 4.
 """

@@ -1,4 +1,4 @@
-"""How many tasks of each limited class may run at once: all possibilities.
+"""Allocations: all possible numbers of tasks of each limited class that may run at once.
 
 M. Tillenius, E. Larsson, R. M. Badia, X. Martorell: Resource-aware task scheduling. ACM TECS 2015, section 4.2.2.
 """
@@ -14,7 +14,7 @@ from ..errors import Error, compose
 
 
 def count(workers: int, limits: int, *, parts: int = 1, exclusive: int = 0) -> int:
-    """How many allocations there are: binom((workers - exclusive) * parts, limits - exclusive)."""
+    """Number of allocations: binom((workers - exclusive) * parts, limits - exclusive)."""
     _check(workers, limits, parts, exclusive)
     return math.comb((workers - exclusive) * parts, limits - exclusive)
 
@@ -22,12 +22,12 @@ def count(workers: int, limits: int, *, parts: int = 1, exclusive: int = 0) -> i
 def allocations(workers: int, limits: int, *, parts: int = 1, exclusive: int = 0) -> Iterator[tuple[Fraction, ...]]:
     """All (p_1, ..., p_k) with p_i > 0 and sum at most `workers`, in lexicographic order.
 
-    In steps of 1/`parts` of a worker; the first `exclusive` ones have a whole worker each. Raises `Error` for numbers
-    that have no sense.
+    In steps of 1/`parts` of a worker; the first `exclusive` ones have one whole worker each. Raises `Error` for numbers
+    that are out of range.
     """
     _check(workers, limits, parts, exclusive)
     whole = (Fraction(1),) * exclusive
-    # Cuts of a stick: the distances between them are the amounts, what is beyond the last is for all others.
+    # Cuts of a stick: the distances between them are the amounts; the rest behind the last cut is for all others.
     for cuts in combinations(range(1, (workers - exclusive) * parts + 1), limits - exclusive):
         yield whole + tuple(Fraction(b - a, parts) for a, b in zip((0, *cuts), cuts, strict=False))
 

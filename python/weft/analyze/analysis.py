@@ -1,4 +1,4 @@
-"""A trace diagnosed, and what limits would gain."""
+"""The diagnosis of a trace, and the gain from limits."""
 
 from __future__ import annotations
 
@@ -20,57 +20,58 @@ from .speeds import Speeds, solve
 from .workload import Need, Workload, workload
 
 SLOWER = 1.1
-"""Classes whose sigma is above SENSITIVE are limited if by the solved speeds they take so many times as long beside
-others of their kind as with few of them."""
+"""A class whose sigma is above SENSITIVE is limited if, by the solved speeds, its tasks take at least this many times
+as long beside many of their kind as beside few."""
 MOST_LIMITS = 3
 MOST_ALLOCATIONS = 30_000
 MOST_JOINT_STATES = 200
-"""Axes are put together into one allocation state as long as there are not more states than that."""
+"""Axes are combined into one allocation state as long as there are at most this many states."""
 EVIDENCE = 10.0
-"""Difference of Bayes's information criterion from which on classes are taken to slow each other down."""
+"""From this difference of Bayes's information criterion on, classes count as slowing each other down."""
 PRECISION = 0.01
-"""Differences of a task's time below that part of it explain nothing."""
+"""Differences below this part of a task's time explain nothing."""
 WORTH = 0.02
-"""A gain below that part of the time is none."""
+"""A gain below this part of the time counts as none."""
 
 Kind = Literal["independent", "interacting"]
 
 
 @dataclass(frozen=True)
 class Analysis:
-    """Times are nanoseconds."""
+    """The result of an analysis. Times are in nanoseconds."""
 
     path: str
     workers: int
     tasks: int
     phases: int
     elapsed: int
-    """Of all phases."""
+    """Time of all phases."""
     busy: float
-    """Part of the workers' time in which tasks ran."""
+    """The part of the workers' time in which tasks ran."""
     classes: tuple[Sensitivity, ...]
     reduction: Reduction
     limits: tuple[Axis, ...]
-    """What the predictions limit; empty: nothing to limit."""
+    """The axes that the predictions limit; empty if there is nothing to limit."""
     kind: Kind
     evidence: float | None
-    """By how much Bayes's information criterion is lower where classes may slow each other down; None: not compared."""
+    """How much lower Bayes's information criterion is if classes may slow each other down; None: not compared."""
     speeds: tuple[Speeds, ...]
     predictions: tuple[Prediction, ...]
-    """All allocations, the shortest time first; of equal ones what takes the least work."""
+    """All allocations, the shortest time first; of equal times the one with the least work."""
     concurrency: Mapping[str, float]
-    """By class: how many of its tasks ran at a time on average, while any did."""
+    """By class: the average number of its running tasks, while any ran."""
     span: int
     """The longest path through the whole trace: no number of workers makes it shorter."""
     critical: Mapping[str, int]
-    """By class: how much of the longest path lies in its tasks. Shortening them shortens it."""
+    """By class: the part of the longest path, in nanoseconds, that lies in its tasks. Shortening these shortens
+    the path."""
     best_case: float | None
-    """Nothing disturbs; None: nothing to limit."""
+    """Time if no task were slowed down; None if there is nothing to limit."""
     worst_case: float | None
     needs: Mapping[str, tuple[Need, ...]]
-    """What the program itself says, by class."""
+    """By class: what the program itself declares."""
     notes: tuple[str, ...]
-    """What the traces cannot tell, and what rests on little."""
+    """What the traces do not show, and which results rest on little data."""
 
     @property
     def best(self) -> Prediction | None:
@@ -78,7 +79,7 @@ class Analysis:
 
     @property
     def gain(self) -> float:
-        """Of the best prediction against what was measured, as a part of it; 0 without any."""
+        """The gain of the best prediction over the measured time, as a part of that; 0 without predictions."""
         return 1 - self.best.time / self.elapsed if self.best and self.elapsed else 0.0
 
     @property
@@ -86,7 +87,7 @@ class Analysis:
         return self.gain >= WORTH
 
     def resources(self, comment: str = "") -> str:
-        """The resources file of the best allocation. Raises `Error` where nothing was limited."""
+        """The resources file of the best allocation. Raises `Error` if nothing was limited."""
         if not self.best:
             raise Error(
                 compose("there is nothing to limit", self.path, "a trace with a class that suffers, or --limit")
@@ -115,13 +116,14 @@ def analyze(
     kind: Kind | None = None,
     skip: int = 0,
 ) -> Analysis:
-    """Which classes of tasks suffer from others, and how long the run would take under limits.
+    """Finds which classes of tasks are slowed down by others, and how long the run would take under limits.
 
-    `more`: further traces of the same program, for the speeds alone. `serial`: one of a single worker, for the fastest
-    times and the speeds of a task alone. `limit`: groups of classes that are limited together; None: found by
-    SENSITIVE and SLOWER, MOST_LIMITS at most. `kind`: whether a class's speed depends on its own axis or on all of
-    them; None: by EVIDENCE. `skip`: so many phases (graphs run one after the other) at the begin of each trace are
-    left out. Raises `Error` for traces that do not fit together and for classes that cannot be limited.
+    `more`: further traces of the same program, used for the speeds only. `serial`: a trace with a single worker, for
+    the fastest times and the speeds of a task alone. `limit`: groups of classes that are limited together; None: at
+    most MOST_LIMITS, chosen by SENSITIVE and SLOWER. `kind`: whether a class's speed depends on its own axis or on all
+    axes; None: chosen by EVIDENCE. `skip`: number of phases (graphs that run one after the other) that are left out at
+    the beginning of each trace. Raises `Error` for traces that do not fit together and for classes that cannot be
+    limited.
     """
     run = workload(trace, skip)
     others = [workload(t, skip) for t in more]
@@ -176,7 +178,7 @@ class _Diagnosis:
     # ---- speeds
 
     def speeds(self, axes: Sequence[Axis], joint: Sequence[Axis] = ()) -> dict[str, Speeds]:
-        """By class: over the axes in `joint` together for those that belong to one of them, else over its own axis."""
+        """Speeds by class, over the axes in `joint` together if the class belongs to one of them, else over its own."""
         groups = [list(joint)] if joint else []
         groups += [[axis] for axis in axes if axis not in joint]
         out = {}
@@ -252,7 +254,7 @@ class _Diagnosis:
             )
 
     def found(self) -> list[Axis]:
-        """By sigma; those that need the same resource of the program go together."""
+        """Chooses classes by sigma. Those that need the same resource of the program go together."""
         sensitive = [c for c in self.of.values() if c.sigma is not None and c.sigma > SENSITIVE]
         axes: list[Axis] = []
         for c in sorted(sensitive, key=lambda c: (c.count * c.min - c.total, c.name)):
@@ -279,7 +281,7 @@ class _Diagnosis:
         return allocation.count(self.run.workers, limits) <= MOST_ALLOCATIONS
 
     def gets_slower(self, name: str) -> bool:
-        """By SLOWER, and by more than two standard errors of both times."""
+        """Decides by SLOWER, and by more than two standard errors of both times."""
         solved = [s for s in self.single[name].table.values() if s.source == "solved"]
         few = solved[0] if solved else None
         return few is not None and any(
@@ -342,7 +344,7 @@ class _Diagnosis:
 
 
 def _rank(p: Prediction) -> tuple[float, ...]:
-    """The shortest time first; of equal ones what takes the least work, then what forbids the least."""
+    """Sort key: the shortest time first, of equal times the least work first, then what forbids the least."""
     return (float(f"{p.time:.9g}"), -round(p.idle, 2), -sum(p.limits.values()), *p.limits.values())
 
 

@@ -1,4 +1,4 @@
-"""Running a program under the limits that an analysis suggests."""
+"""Runs a program under the limits that an analysis suggests."""
 
 from __future__ import annotations
 
@@ -18,17 +18,17 @@ from .contention import time_above
 from .workload import workload
 
 CLOCKS = 0.01
-"""So much of the time more tasks than allowed may seem to run, since workers' clocks differ a little."""
+"""For this part of the time more tasks than allowed may seem to run, since workers' clocks differ a little."""
 
 
 @dataclass(frozen=True)
 class Applied:
-    """Predicted against real, in nanoseconds, all phases."""
+    """Predicted against real time, in nanoseconds, over all phases."""
 
     command: tuple[str, ...]
     limits: dict[str, float]
     before: int
-    """Of the run that was analysed."""
+    """Time of the run that was analysed."""
     predicted: float
     elapsed: int
     error: float
@@ -48,9 +48,9 @@ def apply(
 ) -> Applied:
     """Runs the program again under the best limits, which the file `resources` holds.
 
-    Engine, policy, workers and seed are those of `header`, of the trace that was analysed; so is `command` where none
-    is given. `machine`: as WEFT_MACHINE, which the trace does not tell; None: of the environment. Raises `Error` where
-    nothing was limited, where the program fails, or did not run as before but for the limits.
+    Engine, policy, workers and seed are those of `header`, which belongs to the analysed trace. So is the program if
+    no `command` is given. `machine`: as for WEFT_MACHINE, which the trace does not have; None: from the environment.
+    Raises `Error` if nothing was limited, if the program fails, or if it did not run as before except for the limits.
     """
     best = analysis.best
     if best is None:

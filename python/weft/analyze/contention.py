@@ -1,4 +1,4 @@
-"""How long each task ran beside how many others: one equation a task."""
+"""How long each task ran beside how many others: one equation per task."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from ..errors import Error, compose
 from .workload import Floats, Ints, Workload
 
 MOST_STATES = 512
-"""More states than that occur only where many workers meet many axes; one column each would not fit."""
+"""More states than this occur only with many workers and many axes. One column for each would not fit into memory."""
 _CHUNK = 1 << 20
-"""Stretches that are added up at a time."""
+"""Number of stretches that are added up at a time."""
 
 
 @dataclass(frozen=True)
@@ -33,12 +33,12 @@ class Equations:
     """sum over states s of c(s) * time[j, s] = 1, for each task j of a class; times in nanoseconds."""
 
     states: Ints
-    """Shape (states, axes): how many tasks of each axis run."""
+    """Shape (states, axes): number of running tasks of each axis."""
     time: Floats
     """Shape (tasks, states)."""
 
     def __add__(self, other: Equations) -> Equations:
-        """Those of both, of the same axes."""
+        """The equations of both, which have the same axes."""
         states, column = np.unique(np.concatenate([self.states, other.states]), axis=0, return_inverse=True)
         column = column.reshape(-1)
         time = np.zeros((len(self.time) + len(other.time), len(states)))
@@ -48,11 +48,11 @@ class Equations:
 
 
 class _Sweep:
-    """The tasks of some axes: when how many of each ran.
+    """The numbers of running tasks of some axes over time.
 
     `segment_class`, `segment_row`: shape (segments,), the class and the task of each stretch of these axes. `begin`,
-    `end`: shape (segments,), from which instant to which one. `lasting`, `state`: shape (instants - 1,), the time
-    between two instants in nanoseconds, and the row of `states` then; `states`: shape (states, axes).
+    `end`: shape (segments,), its first and last instant. `lasting`, `state`: shape (instants - 1,), the time between
+    two instants in nanoseconds, and the row of `states` in that time. `states`: shape (states, axes).
     """
 
     def __init__(self, run: Workload, axes: Sequence[Axis]) -> None:
@@ -79,7 +79,7 @@ class _Sweep:
 
 
 def concurrency(run: Workload, axis: Axis) -> float:
-    """How many tasks of an axis ran at a time on average, while any did."""
+    """The average number of running tasks of an axis, while any ran."""
     sweep = _Sweep(run, [axis])
     level = sweep.states[sweep.state, 0]
     ran = sweep.lasting[level > 0].sum()
@@ -87,16 +87,16 @@ def concurrency(run: Workload, axis: Axis) -> float:
 
 
 def time_above(run: Workload, axis: Axis, limit: float) -> float:
-    """Nanoseconds in which more tasks of an axis ran than that."""
+    """Nanoseconds in which more than `limit` tasks of an axis ran."""
     sweep = _Sweep(run, [axis])
     return float(sweep.lasting[sweep.states[sweep.state, 0] > limit].sum())
 
 
 def equations(run: Workload, axes: Sequence[Axis], names: Sequence[str]) -> dict[str, Equations]:
-    """For each class of `names`, whose axis must be among `axes`; tasks whose own time is not known have none.
+    """The equations of each class of `names`, whose axis must be among `axes`. Tasks of unknown own time have none.
 
-    One sweep over the begins and ends of the tasks of all axes; then each task adds up the stretches between two of
-    these that it covers: O(n log n + n * workers) for n tasks. Raises `Error` where more than MOST_STATES states occur.
+    One sweep goes over the begins and ends of the tasks of all axes. Then each task adds up the stretches between two
+    of these that it covers: O(n log n + n * workers) for n tasks. Raises `Error` if more than MOST_STATES states occur.
     """
     sweep = _Sweep(run, axes)
     out = {}
@@ -131,7 +131,7 @@ def equations(run: Workload, axes: Sequence[Axis], names: Sequence[str]) -> dict
 
 
 def _sums(row: Ints, begin: Ints, end: Ints, column: Ints, lasting: Floats, rows: int, columns: int) -> Floats:
-    """Shape (rows, columns): what lasts between `begin` and `end` (indices), by column. `row` ascends."""
+    """Shape (rows, columns): sums of the stretches between `begin` and `end` (indices), by column. `row` ascends."""
     out = np.zeros((rows, columns))
     covered = np.cumsum(end - begin)
     first = 0

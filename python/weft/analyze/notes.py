@@ -1,4 +1,4 @@
-"""What traces cannot tell, and what rests on little, in words."""
+"""Notes: what traces do not show, and which results rest on little data."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from .speeds import FIRM, Speeds, said
 from .workload import Workload
 
 FEW = 8
-"""With fewer tasks than that, the minimum and the third quartile of a class say little."""
+"""With fewer tasks than this, the minimum and the third quartile of a class say little."""
 NOTABLE = 0.05
-"""Of classes with less than that part of the time nothing is said."""
+"""There are no notes about classes with less than this part of the time."""
 UNEVEN = 0.25
-"""Tasks that differ by more than that are not of one size."""
+"""Tasks that differ by more than this are not of one size."""
 IDLE = 0.1
-"""A run whose workers were idle for more than that part of the time is not what predictions think of."""
+"""Predictions do not fit a run whose workers were idle for more than this part of the time."""
 
 
 def notes(
@@ -29,8 +29,8 @@ def notes(
     predictions: Sequence[Prediction],
     busy: float,
 ) -> Iterator[str]:
-    """`runs`: the one to improve first. `alone`: speeds by the number of the class's own kind. `busy`: part of the
-    workers' time in which tasks ran. `predictions`: the best first."""
+    """`runs`: the run to improve comes first. `alone`: speeds by the number of the class's own tasks. `busy`: part of
+    the workers' time in which tasks ran. `predictions`: the best first."""
     run = runs[0]
     if lost := sum(w.lost for w in runs):
         yield f"{lost} events were lost: tasks that are not seen slow others down, and speeds come out too low"
@@ -38,12 +38,12 @@ def notes(
         if not w.complete:
             yield f"{w.path} ends before the process did: tasks without an end are cut there"
     if run.workers == 1:
-        yield "one worker: no task runs beside another, there is nothing to predict"
+        yield "one worker: no task runs beside another, so there is nothing to predict"
         return
     if run.refused:
         yield (
             f"{run.refused} times a task had to wait for a resource: the run was under limits already, and what would "
-            "be with more at a time was not seen"
+            "happen with more at a time was not seen"
         )
     if predictions and busy < 1 - IDLE:
         yield (
@@ -59,23 +59,23 @@ def notes(
         unknown = s.table[(1,)].source != "solved" and not c.serial
         if unknown and name in run.limitable and c.total > NOTABLE * total:
             yield (
-                f"{name}: hardly ever ran without others of its kind, so nobody knows how fast it could be; a trace of "
-                "one worker (--serial) would tell"
+                f"{name}: hardly ever ran without others of its kind, so it is unknown how fast it could be; a trace "
+                "of one worker (--serial) would show it"
             )
     for name in (name for axis in limits for name in axis.classes if name in speeds):
         yield from _of_class(classes[name], speeds[name], sum(w.suspended.get(name, 0) for w in runs))
     if predictions and predictions[0].extrapolated > FIRM:
         yield (
             f"{predictions[0].extrapolated:.0%} of the work of the best prediction rests on speeds that were not "
-            "measured, or not well; a trace of a run under its limits, given as well, would tell"
+            "measured, or not well; an additional trace of a run under its limits would show them"
         )
 
 
 def _of_class(c: Sensitivity, s: Speeds, waited: int) -> Iterator[str]:
     if c.count < FEW:
-        yield f"{c.name}: {c.count} tasks are too few to tell the fastest time and the spread"
+        yield f"{c.name}: {c.count} tasks are too few to know the fastest time and the spread"
     if waited:
-        yield f"{c.name}: {waited} tasks waited inside; their waiting is no part of their times"
+        yield f"{c.name}: {waited} tasks waited inside; their waits are not part of their times"
     unseen = [str(level) for (level,), speed in s.table.items() if speed.source != "solved"] if len(s.axes) == 1 else []
     if unseen:
         yield f"{c.name}: how fast it is with {_listed(unseen)} at a time is not measured, but on a line through others"

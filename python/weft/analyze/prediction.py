@@ -1,4 +1,4 @@
-"""How long the tasks of a run would take under limits.
+"""Predicts how long the tasks of a run would take under limits.
 
 M. Tillenius, E. Larsson, R. M. Badia, X. Martorell: Resource-aware task scheduling. ACM TECS 2015, sections 4.2.2 to
 4.4.
@@ -18,32 +18,32 @@ from .workload import Ints
 
 @dataclass(frozen=True)
 class Model:
-    """What a prediction is made from. Every class with tasks belongs to one axis and has speeds."""
+    """The inputs of a prediction. Every class with tasks belongs to one axis and has speeds."""
 
     workers: int
     axes: tuple[Axis, ...]
-    """All of them."""
+    """Names of all classes."""
     speeds: Mapping[str, Speeds]
-    """By class; over one axis or several of `axes`."""
+    """Speeds by class, over one axis or several of `axes`."""
     min: Mapping[str, float]
-    """By class: nanoseconds of a task that nothing disturbs."""
+    """By class: nanoseconds of a task that no other task slows down."""
     exclusive: frozenset[str] = field(default_factory=frozenset)
-    """Axes that keep their share whatever becomes free."""
+    """Axes that keep their share, even if workers become free."""
 
     def time(self, name: str, q: Mapping[str, float]) -> float:
-        """Nanoseconds a task of a class where q workers run tasks of each axis."""
+        """Nanoseconds per task of a class while q workers run tasks of each axis."""
         s = self.speeds[name]
         return s.time([q.get(axis.name, 0.0) for axis in s.axes])
 
     def extrapolated(self, name: str, q: Mapping[str, float]) -> float:
-        """Which part of that rests on speeds that are not firm."""
+        """The part of that time that rests on speeds that are not firm."""
         s = self.speeds[name]
         return s.extrapolated([q.get(axis.name, 0.0) for axis in s.axes])
 
 
 @dataclass(frozen=True)
 class Stretch:
-    """A part of a predicted run: from when an axis ran out of tasks until the next one does."""
+    """A part of a predicted run: from the moment when one axis runs out of tasks until the next one does."""
 
     time: float
     """Nanoseconds."""
@@ -53,28 +53,28 @@ class Stretch:
 
 @dataclass(frozen=True)
 class Prediction:
-    """A run under limits."""
+    """The prediction of a run under limits."""
 
     limits: dict[str, float]
-    """How many tasks of an axis may run at once."""
+    """By axis: the number of its tasks that may run at once."""
     time: float
-    """Nanoseconds, all phases."""
+    """Nanoseconds of all phases."""
     extrapolated: float
-    """Which part of the workers' busy time rests on speeds that are not firm: 0 to 1."""
+    """The part of the workers' busy time that rests on speeds that are not firm, 0 to 1."""
     idle: float
-    """Which part of the workers' time nobody could use."""
+    """The part of the workers' time that no task could use."""
     stretches: tuple[Stretch, ...]
-    """Of the longest phase."""
+    """The steps of the longest phase."""
 
 
 def predict(
     model: Model, counts: Ints, names: Sequence[str], limits: Mapping[str, float], *, steal: bool = False
 ) -> Prediction:
-    """Greedy: until the first axis runs out of tasks, then the next one, phase by phase.
+    """Predicts greedily, phase by phase: until the first axis runs out of tasks, then until the next one does.
 
     `counts`: shape (phases, classes `names`). `limits`: by axis, each above 0, together at most the workers. `steal`:
-    when only limited tasks are left, they take all workers, in proportion to their limits; else these stay idle. Tasks
-    of one axis are done in proportion, so that its classes end together.
+    when only limited tasks are left, they take all workers, in proportion to their limits; without it the other
+    workers stay idle. The tasks of one axis are done in proportion, so that its classes end together.
     """
     total = busy = loose = 0.0
     longest: tuple[Stretch, ...] = ()
@@ -87,7 +87,7 @@ def predict(
                 a.name: [n for n in a.classes if n in left] for a in model.axes if any(n in left for n in a.classes)
             }
             q = conditional(model, list(axes), limits, steal)
-            # What the workers of an axis have to do, in nanoseconds of one worker.
+            # The work that is left for the workers of an axis, in nanoseconds of one worker.
             work = {a: sum(left[n] * model.time(n, q) for n in mine) for a, mine in axes.items()}
             lasts = min(work[a] / q[a] for a in axes if q[a] > 0)
             for a, mine in axes.items():
@@ -114,7 +114,7 @@ def predict(
 
 
 def conditional(model: Model, present: Sequence[str], limits: Mapping[str, float], steal: bool) -> dict[str, float]:
-    """How many workers each axis that has tasks left gets: equations (6) to (8)."""
+    """The number of workers for each axis that has tasks left: equations (6) to (8)."""
     limited = {a: float(limits[a]) for a in present if a in limits}
     free = [a for a in present if a not in limits]
     taken = sum(limited.values())
@@ -130,13 +130,13 @@ def conditional(model: Model, present: Sequence[str], limits: Mapping[str, float
 
 
 def best_case(model: Model, counts: Ints, names: Sequence[str]) -> float:
-    """Nanoseconds if no worker ever waited and no task were slower than the fastest: no allocation takes less."""
+    """Nanoseconds if no worker ever waited and every task were as fast as the fastest: no allocation takes less."""
     per_task = [_fastest(model, n) for n in names]
     return float(counts.sum(axis=0) @ np.array(per_task)) / model.workers if len(names) else 0.0
 
 
 def worst_case(model: Model, counts: Ints, names: Sequence[str]) -> float:
-    """Nanoseconds if the tasks of each class ran on all workers before those of the next one."""
+    """Nanoseconds if the tasks of each class ran on all workers before those of the next class."""
     axis_of = {n: a.name for a in model.axes for n in a.classes}
     whole = float(model.workers)
     per_task = [model.time(n, {axis_of[n]: whole}) if n in model.speeds else 0.0 for n in names]

@@ -15,10 +15,10 @@ def resources_file(
 ) -> str:
     """The text of a file under which so many tasks of each axis run at once.
 
-    `limits`: by axis, whole numbers. `needs`: what the program itself says, by class. Where the classes of an axis,
+    `limits`: by axis, whole numbers. `needs`: by class, what the program itself declares. If the classes of an axis,
     and no others, need the same amount of one resource already, that resource is the limit; else the file gives the
-    classes a need. Of what else the program needs there is enough for all tasks. Raises `Error` for a limit that is no
-    whole number.
+    classes a need. Of other resources that the program needs there is enough for all tasks. Raises `Error` for a limit
+    that is not a whole number.
     """
     lines = [f"# {line}" for line in comment.splitlines()]
     said: dict[str, str] = {}
@@ -51,7 +51,7 @@ def resources_file(
 
 
 def own_resource(axis: Axis, needs: Mapping[str, Sequence[Need]]) -> tuple[str, int] | None:
-    """The resource that exactly the classes of an axis need, and how much of it each task does."""
+    """The resource that exactly the classes of an axis need, and the amount that each task needs."""
     mine = [needs.get(c, ()) for c in axis.classes]
     if not all(len(n) == 1 for n in mine):
         return None

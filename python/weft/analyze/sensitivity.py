@@ -1,4 +1,4 @@
-"""How much the tasks of a class suffer from others, and what could be had without that.
+"""How much other tasks slow down the tasks of a class, and what could be gained without that.
 
 M. Tillenius, E. Larsson, R. M. Badia, X. Martorell: Resource-aware task scheduling. ACM TECS 2015, section 4.1.
 """
@@ -13,7 +13,7 @@ import numpy as np
 from .workload import Workload
 
 SENSITIVE = 0.5
-"""A class whose sigma is above that suffers: a quarter of its tasks take 1.5 times the fastest."""
+"""A class with a larger sigma is sensitive: a quarter of its tasks take at least 1.5 times as long as the fastest."""
 
 
 @dataclass(frozen=True)
@@ -24,28 +24,28 @@ class Sensitivity:
     count: int
     total: int
     min: int
-    """m: of the fastest task, of the serial trace where one is given."""
+    """m: time of the fastest task, in the serial trace if one is given."""
     q3: float
     max: int
     sigma: float | None
     """(Q3 - m) / m; above 1, a quarter of the tasks take more than twice as long as the fastest. None: m is 0."""
     serial: bool
-    """`min` comes from a serial trace."""
+    """Whether `min` comes from a serial trace."""
 
 
 @dataclass(frozen=True)
 class Reduction:
-    """What would be had if every task took as long as the fastest of its class: an upper bound, as a part of the
-    whole."""
+    """The gain if every task took as long as the fastest of its class: an upper bound, as a part of the whole."""
 
     of_thread_time: float
     """R = (T0 - sum n m) / T0, where T0 is the sum of all tasks' own times."""
     of_elapsed: float
-    """The same where T0 is the elapsed time times the workers."""
+    """The same with the elapsed time times the workers as T0."""
 
 
 def sensitivities(runs: Sequence[Workload], serial: Workload | None = None) -> list[Sensitivity]:
-    """Of all classes of the runs, the largest total first. `serial`: a run of one worker, for the fastest times."""
+    """The statistics of all classes of the runs, the largest total first. `serial`: a run of one worker, for the
+    fastest times."""
     out = []
     for name in dict.fromkeys(name for run in runs for name in run.classes):
         own = np.concatenate([run.own_of(name) for run in runs])
@@ -70,7 +70,7 @@ def sensitivities(runs: Sequence[Workload], serial: Workload | None = None) -> l
 
 
 def reduction(run: Workload, classes: Sequence[Sensitivity]) -> Reduction:
-    """Of one run, with the fastest times of `classes`."""
+    """The reduction of one run, with the fastest times of `classes`."""
     least = {c.name: c.min for c in classes}
     ideal, thread_time = 0, 0
     for name in run.classes:

@@ -1,4 +1,4 @@
-"""How fast the tasks of a class are, by how many tasks run beside them.
+"""The speeds of the tasks of a class, by the number of tasks that run beside them.
 
 M. Tillenius, E. Larsson, R. M. Badia, X. Martorell: Resource-aware task scheduling. ACM TECS 2015, sections 4.2.1 and
 4.3.
@@ -18,14 +18,14 @@ from .contention import Axis, Equations
 from .workload import Floats, Ints
 
 SMALL = 0.01
-"""A column whose sum is below that part of the largest is small; so is what a row has in such columns, below that part
-of the row. The paper's text has the tolerance as 100."""
+"""A column is small if its sum is below this part of the largest sum. What a row has in such columns is small if it is
+below this part of the row. The paper's text has the tolerance as 100."""
 UNDETERMINED = 0.5
-"""A solved speed whose relative standard error is above that is as good as none: it is not two of them away from 0."""
+"""A solved speed with a relative standard error above this is dropped: it is less than two standard errors from 0."""
 FIRM = 0.1
-"""A speed with a larger relative standard error than that is not firm."""
+"""A speed with a relative standard error above this is not firm."""
 _WEAK = 1e-5
-"""Weight of `neighbours are alike` against `neighbours lie on a line`: decides only what the lines leave open."""
+"""Weight of `neighbours are alike` against `neighbours lie on a line`. It decides only what the lines leave open."""
 
 State: TypeAlias = tuple[int, ...]
 Source: TypeAlias = Literal["solved", "interpolated", "extrapolated"]
@@ -33,47 +33,47 @@ Source: TypeAlias = Literal["solved", "interpolated", "extrapolated"]
 
 @dataclass(frozen=True)
 class Speed:
-    """Of a class in one state."""
+    """The speed of a class in one state."""
 
     state: State
-    """How many tasks of each axis run."""
+    """Number of running tasks of each axis."""
     time: float
-    """Nanoseconds a task."""
+    """Nanoseconds per task."""
     source: Source
-    """`solved` from the tasks' times; else from neighbouring states."""
+    """How it was found: `solved` from the tasks' times, else from neighbouring states."""
     seen: float
-    """Part of the class's time that was spent in this state."""
+    """The part of the class's time that was spent in this state."""
     error: float | None
     """Relative standard error of the fit; None: not solved, or no more equations than unknowns."""
 
     @property
     def firm(self) -> bool:
-        """Solved, and exact enough to build on."""
+        """Whether it is solved, and exact enough to build on."""
         return self.source == "solved" and (self.error is None or self.error <= FIRM)
 
 
 @dataclass(frozen=True)
 class Speeds:
-    """Of a class in every state in which at least one task of its axis runs."""
+    """The speeds of a class in every state in which at least one task of its axis runs."""
 
     name: str
     axes: tuple[Axis, ...]
     own: int
-    """Which of the axes is that of the class."""
+    """Index of the class's own axis."""
     table: dict[State, Speed]
     residual: float
     """Root of the mean square of (sum of c * time) - 1 over the tasks."""
     equations: int
 
     def time(self, q: Sequence[float]) -> float:
-        """Nanoseconds a task where q tasks of each axis run: between whole numbers in proportion.
+        """Nanoseconds per task while q tasks of each axis run, interpolated linearly between whole numbers.
 
-        Of its own axis there is one task at least: t(0) = t(1).
+        Of its own axis at least one task runs: t(0) = t(1).
         """
         return sum(weight * self.table[state].time for state, weight in self.corners(q))
 
     def extrapolated(self, q: Sequence[float]) -> float:
-        """Which part of time(q) rests on speeds that are not firm."""
+        """The part of time(q) that rests on speeds that are not firm."""
         parts = [(weight * self.table[state].time, self.table[state].firm) for state, weight in self.corners(q)]
         total = sum(part for part, _ in parts)
         return sum(part for part, firm in parts if not firm) / total
@@ -93,7 +93,7 @@ class Speeds:
         return list(weights.items())
 
     def _nearest(self, state: State) -> State:
-        """`state`, or the nearest one that there is: corners of a full allocation may have more tasks than workers."""
+        """`state`, or the nearest existing one: corners of a full allocation may have more tasks than workers."""
         if state in self.table:
             return state
         own, others = self.own, self._array
@@ -112,17 +112,17 @@ def said(s: Speeds, state: State) -> str:
 
 
 def states_of(workers: int, axes: int, own: int) -> Ints:
-    """Shape (states, axes): all with one task of the own axis at least and no more tasks than workers."""
+    """Shape (states, axes): all states with at least one task of the own axis and no more tasks than workers."""
     levels = [range(1 if axis == own else 0, workers + 1) for axis in range(axes)]
     return np.array([s for s in itertools.product(*levels) if sum(s) <= workers], np.int64).reshape(-1, axes)
 
 
 def solve(name: str, axes: Sequence[Axis], own: int, workers: int, e: Equations) -> Speeds | None:
-    """The speeds of a class from its tasks' equations; None where it has none.
+    """The speeds of a class from its tasks' equations; None if it has no equation.
 
-    Least squares in steps, the well represented states first. The speeds are then scaled by one factor such that all
-    tasks together make as much work as they are: where tasks of a class differ in size, least squares alone takes them
-    for slower than they are.
+    Least squares in steps, the well represented states first. Then one factor scales the speeds such that the work of
+    all tasks together adds up to their number: if tasks of a class differ in size, least squares alone estimates them
+    slower than they are.
     """
     if not e.time.size:
         return None
@@ -141,7 +141,7 @@ def solve(name: str, axes: Sequence[Axis], own: int, workers: int, e: Equations)
             known[i] = speed[column]
             errors[i] = error[column]
     if not solved.any():
-        # One state that nothing else can be told from: all tasks as if it were the same everywhere.
+        # The states cannot be distinguished: all tasks count as if they had run in one state.
         known[column_of[int(e.time.sum(axis=0).argmax())]] = 1.0
     filled, between = fill(lattice, known, own)
     work = (e.time / unit) @ filled[column_of]
@@ -156,14 +156,14 @@ def solve(name: str, axes: Sequence[Axis], own: int, workers: int, e: Equations)
 
 
 def _in_steps(a: Floats) -> tuple[Floats, list[float | None]]:
-    """Speeds by column, NaN where the rows do not tell, and their relative standard errors."""
+    """Speeds by column, NaN if the rows do not determine them, and their relative standard errors."""
     count = a.shape[1]
     speed = np.full(count, np.nan)
     error: list[float | None] = [None] * count
     rows = np.ones(len(a), bool)
     b = np.ones(len(a))
     whole = left = a.sum(axis=1)
-    """What a row has in all columns, and in unsolved ones."""
+    """The sums of each row over all columns, and over the unsolved ones."""
     open_columns, aside = set(range(count)), set[int]()
     while candidates := sorted(open_columns - aside):
         sums = a[rows].sum(axis=0)
@@ -183,13 +183,13 @@ def _in_steps(a: Floats) -> tuple[Floats, list[float | None]]:
         aside.clear()
         b = b - a[:, good] @ c
         left = a[:, sorted(open_columns)].sum(axis=1)
-        # A row with hardly anything left would only tell how well the others fit.
+        # A row with hardly anything left would only show how well the others fit.
         rows &= (b > 0) & (left > SMALL * whole)
     return speed, error
 
 
 def _least_squares(a: Floats, b: Floats) -> tuple[Floats, list[float | None], int | None]:
-    """The solution, its relative standard errors, and None; or the column for whose sake there is none."""
+    """The solution, its relative standard errors, and None; or, if there is none, the column that prevents it."""
     size = np.sqrt((a * a).sum(axis=0))
     if len(a) < a.shape[1] or not size.all():
         return b, [], int(size.argmin())
@@ -209,11 +209,11 @@ def _least_squares(a: Floats, b: Floats) -> tuple[Floats, list[float | None], in
 
 
 def fill(lattice: Ints, known: Floats, own: int) -> tuple[Floats, list[bool]]:
-    """Speeds of all states, where NaN says unknown, and whether such a state lies between known ones.
+    """Fills in the unknown speeds (NaN) of all states, and says of each such state whether it lies between known ones.
 
-    Neighbours in a row are to lie on a line: c(r - 1) - 2 c(r) + c(r + 1) = 0, for rows along one axis and for those
-    where a task of one axis takes the place of another's. A speed that would come out negative, or as nothing, is that
-    of the nearest known state with the throughput of the own axis as it was there.
+    Neighbours in a row lie on a line, c(r - 1) - 2 c(r) + c(r + 1) = 0, for rows along one axis and for rows in which a
+    task of one axis replaces a task of another. A speed that would be negative or zero is that of the nearest known
+    state, such that the throughput of the own axis is the same as there.
     """
     unknown = np.flatnonzero(~np.isfinite(known))
     if not len(unknown):
@@ -255,7 +255,7 @@ def _directions(axes: int) -> Iterable[Ints]:
 
 
 def _sees(state: Ints, step: Ints, index: dict[State, int], known: Floats) -> bool:
-    """There is a known state in that direction."""
+    """Whether there is a known state in that direction."""
     at = state + step
     while (i := index.get(tuple(at.tolist()))) is not None:
         if np.isfinite(known[i]):

@@ -1,4 +1,4 @@
-"""What a trace says of contention: classes of tasks, how many of each ran when, and how long each took."""
+"""What a trace says about contention: classes of tasks, how many of each ran when, and how long each took."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ Floats: TypeAlias = npt.NDArray[np.float64]
 
 @dataclass(frozen=True)
 class Need:
-    """What the program itself says that the tasks of a class need of a resource."""
+    """What the program itself declares that the tasks of a class need of a resource."""
 
     resource: str
     least: int
@@ -31,8 +31,8 @@ class Need:
 class Workload:
     """The tasks of one trace. Times are nanoseconds.
 
-    A phase is a stretch of time in which graphs run: between two of them everything waits. A trace without graphs is
-    one phase. Tasks that began outside of every phase (the root that runs the graphs), tasks of the runtime's own and
+    A phase is a stretch of time in which graphs run; between two phases no graph runs. A trace without graphs is one
+    phase. Tasks that began outside of every phase (the root that runs the graphs), tasks of the runtime's own and
     cancelled ones are left out.
     """
 
@@ -44,7 +44,7 @@ class Workload:
     task_phase: Ints
     """Shape (tasks,)."""
     own: Ints
-    """Shape (tasks,): time on top of a worker's stack; -1 where events were lost that would say."""
+    """Shape (tasks,): time on top of a worker's stack; -1 if lost events make it unknown."""
     segment_task: Ints
     """Shape (segments,): row of the task."""
     segment_begin: Ints
@@ -52,28 +52,28 @@ class Workload:
     phases: Ints
     """Shape (phases, 2): begin and end."""
     limitable: frozenset[str] = frozenset()
-    """Classes of which all tasks have a name and are of graphs: a resources file can say what these need."""
+    """Classes whose tasks all have a name and belong to graphs: a resources file can give these needs."""
     needs: dict[str, tuple[Need, ...]] = field(default_factory=dict)
     """By class."""
     suspended: dict[str, int] = field(default_factory=dict)
-    """By class: tasks that waited inside."""
+    """By class: number of tasks that waited inside."""
     refused: int = 0
-    """How often the gate kept a task: the run was under limits already."""
+    """Number of times that the gate kept a task: if it is not 0, the run was under limits already."""
     real_time: bool = False
     lost: int = 0
     complete: bool = True
     span: int = 0
     """The longest path of the whole trace."""
     critical: dict[str, int] = field(default_factory=dict)
-    """By class: how much of it lies in its tasks."""
+    """By class: the part of it, in nanoseconds, that lies in its tasks."""
 
     @property
     def elapsed(self) -> int:
-        """Sum over the phases."""
+        """Sum of the phases' times."""
         return int((self.phases[:, 1] - self.phases[:, 0]).sum())
 
     def counts(self) -> Ints:
-        """Shape (phases, classes): how many tasks."""
+        """Shape (phases, classes): number of tasks."""
         out = np.zeros((len(self.phases), len(self.classes)), np.int64)
         np.add.at(out, (self.task_phase, self.task_class), 1)
         return out
@@ -85,7 +85,7 @@ class Workload:
 
 
 def workload(trace: Trace, skip: int = 0) -> Workload:
-    """The tasks of a trace, without those of its first `skip` phases. Raises `Error` where none is left."""
+    """The tasks of a trace, without those of its first `skip` phases. Raises `Error` if none is left."""
     tasks = trace.tasks.unique("task", keep="last", maintain_order=True).with_columns(class_name().alias("class"))
     tasks = tasks.filter(
         pl.col("began").is_not_null()
@@ -132,7 +132,7 @@ def workload(trace: Trace, skip: int = 0) -> Workload:
 
 
 def _phases(tasks: pl.DataFrame) -> Ints:
-    """Shape (phases, 2): where graphs ran, those that overlap put together; without graphs, where anything did."""
+    """Shape (phases, 2): when graphs ran, overlapping ones put together; without graphs, when any task ran."""
     if tasks.is_empty():
         return np.zeros((0, 2), np.int64)
     graphs = tasks.filter(pl.col("origin") == "graph")
@@ -149,7 +149,7 @@ def _phases(tasks: pl.DataFrame) -> Ints:
 
 
 def _needs(trace: Trace, tasks: pl.DataFrame) -> dict[str, tuple[Need, ...]]:
-    """From the `need` records, which belong to the last `spawn` of their stream."""
+    """The needs from the `need` records, which belong to the last `spawn` of their stream."""
     events = trace.events.filter(pl.col("kind").is_in(["spawn", "need"]))
     if not (events["kind"] == "need").any():
         return {}
@@ -162,7 +162,7 @@ def _needs(trace: Trace, tasks: pl.DataFrame) -> dict[str, tuple[Need, ...]]:
     needs: dict[str, tuple[Need, ...]] = {}
     for name, number, least, most, count in found.sort("class", "n").iter_rows():
         resource = trace.names.get(number, str(number))
-        if resource != "cores":  # those of a team, which no file speaks of
+        if resource != "cores":  # the cores of a team, which resources files do not have
             needs[name] = (*needs.get(name, ()), Need(resource, least, most, count))
     return needs
 

@@ -37,19 +37,19 @@ app.command(context_settings=programs.OPTIONS_END_AT_THE_PROGRAM)(compare)
 # Typer's own copy of click, or click: whichever this Typer is built on.
 _UsageError: Any = next(c for c in typer.BadParameter.__mro__ if c.__name__ == "UsageError")
 
-# What newer versions of Typer make of a KeyboardInterrupt; commands return 0, 1 or 2.
+# The status that newer versions of Typer return after a KeyboardInterrupt; commands return 0, 1 or 2.
 _INTERRUPTED = 130
 
 
 @app.callback(invoke_without_command=True)
-def _options(version: bool = typer.Option(False, "--version", help="Say the library's version and end.")) -> None:
+def _options(version: bool = typer.Option(False, "--version", help="Show the library's version and exit.")) -> None:
     if version:
         print(__version__)
         raise typer.Exit
 
 
 def main() -> None:
-    """Runs the command of sys.argv and ends the process. What a user did wrong is one line on standard error."""
+    """Runs the command of sys.argv and ends the process. A mistake of the user is one line on standard error."""
     sys.exit(run(sys.argv[1:]))
 
 
@@ -66,7 +66,7 @@ def run(arguments: list[str]) -> int:
     except (typer.Abort, KeyboardInterrupt):
         return _fail("interrupted", 1)
     except BrokenPipeError:
-        # Whoever read has enough; the interpreter's last flush must not complain.
+        # The reader of the pipe has gone; the interpreter's last flush must not complain.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 1
     except (Error, LibraryError) as failure:

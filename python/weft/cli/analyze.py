@@ -29,7 +29,9 @@ def analyze(
     file: File,
     program: Annotated[
         list[str] | None,
-        typer.Argument(metavar="[-- PROGRAM ARGS]", help="For --apply; default: the trace's.", show_default=False),
+        typer.Argument(
+            metavar="[-- PROGRAM ARGS]", help="Program for --apply; default: the trace's.", show_default=False
+        ),
     ] = None,
     more: Annotated[
         list[Path] | None,
@@ -41,7 +43,7 @@ def analyze(
     limit: Annotated[
         list[str] | None,
         typer.Option(
-            "--limit", metavar="CLASS[,CLASS...]", help="What to limit; a+b: together. Default: what is sensitive."
+            "--limit", metavar="CLASS[,CLASS...]", help="Classes to limit; a+b: together. Default: the sensitive ones."
         ),
     ] = None,
     interacting: Annotated[
@@ -51,18 +53,20 @@ def analyze(
         ),
     ] = None,
     skip: Annotated[int, typer.Option("--skip", min=0, metavar="N", help="Leave out the first N runs of graphs.")] = 0,
-    top: Annotated[int, typer.Option("--top", min=1, metavar="N", help="Show so many allocations.")] = 8,
+    top: Annotated[int, typer.Option("--top", min=1, metavar="N", help="Number of allocations to show.")] = 8,
     output: Annotated[
         Path | None, typer.Option("--output", "-o", metavar="OUT", help="Write the best limits as a resources file.")
     ] = None,
     apply: Annotated[bool, typer.Option("--apply", help="Run the program again under the best limits.")] = False,
     machine: Annotated[
         str | None,
-        typer.Option("--machine", metavar="SPEC", help="For --apply, as WEFT_MACHINE; default: the environment's."),
+        typer.Option(
+            "--machine", metavar="SPEC", help="Machine for --apply, as WEFT_MACHINE; default: the environment's."
+        ),
     ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
 ) -> None:
-    """Which classes of tasks get into each other's way, and what limiting them would gain.
+    """Find which classes of tasks slow each other down, and what limiting them would gain.
 
     Example: weft analyze run.weft --serial serial.weft -o limits.toml --apply -- ./copy_compute --copies 20
     """

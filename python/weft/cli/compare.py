@@ -29,18 +29,18 @@ def compare(
     program: Program,
     policies: Annotated[
         str | None,
-        typer.Option("--policies", metavar="A,B,...", help="Default: all that run as they are."),
+        typer.Option("--policies", metavar="A,B,...", help="Default: all policies that run without settings."),
     ] = None,
     machines: Annotated[
         str | None,
-        typer.Option("--machines", metavar="M1,M2,...", help="Modelled machines, besides the threads here."),
+        typer.Option("--machines", metavar="M1,M2,...", help="Modelled machines, besides threads on this one."),
     ] = None,
     here: Annotated[bool, typer.Option("--here/--no-here", help="On real threads, too.")] = True,
-    repeat: Annotated[int, typer.Option("--repeat", min=1, metavar="N", help="Runs of each.")] = 5,
+    repeat: Annotated[int, typer.Option("--repeat", min=1, metavar="N", help="Number of runs of each.")] = 5,
     workers: Workers = None,
     seed: Seed = None,
     timeout: Annotated[
-        float | None, typer.Option("--timeout", min=0.001, metavar="SECONDS", help="That one run may take.")
+        float | None, typer.Option("--timeout", min=0.001, metavar="SECONDS", help="Time limit of one run.")
     ] = None,
     output: Annotated[
         Path | None, typer.Option("--output", "-o", metavar="OUT", help="A picture: *.svg or *.png")
@@ -49,8 +49,8 @@ def compare(
 ) -> int:
     """Run a program under many policies, here and on modelled machines, and compare.
 
-    Each policy runs N times, in rounds; shown are medians, and how many times faster than 1 worker of steal they are.
-    The program must not mind being run again and again. Its output is thrown away.
+    Each policy runs N times, in rounds. The table shows medians, and the speed-up over 1 worker of steal. The program
+    is run many times, so running it again must do no harm. Its output is discarded.
 
     Example: weft compare --machines machines/opteron-8380-4x4.toml -o policies.svg -- ./heat2d --rows 2000
     """
@@ -88,7 +88,7 @@ def compare(
 
 
 def split_policies(text: str) -> list[str]:
-    """Names with commas between them; a comma before `key=` goes on with the knobs of the policy before."""
+    """Names with commas between them. A comma before `key=` separates knobs of one policy."""
     names: list[str] = []
     for part in text.split(","):
         if names and re.match(r"[a-z_-]+=", part):
@@ -100,7 +100,7 @@ def split_policies(text: str) -> list[str]:
 
 @contextlib.contextmanager
 def _bar() -> Iterator[Step | None]:
-    """On terminals, how far it is and how long it will take."""
+    """Shows on terminals how far the comparison is and how long it will take."""
     if not StatusLine.is_possible():
         yield None
         return
@@ -135,7 +135,7 @@ def _print(c: Comparison) -> None:
 
 def _runs(baseline: Row, rows: list[Row]) -> str:
     most = max((row.seconds.count for row in [baseline, *rows] if row.seconds), default=0)
-    return "one run of each, since another one would be the same" if baseline.exact else f"runs of each: {most}"
+    return "one run of each, since a second one would be the same" if baseline.exact else f"runs of each: {most}"
 
 
 def _figures(row: Row) -> list[str]:

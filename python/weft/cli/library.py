@@ -46,7 +46,7 @@ def topo(
 
 
 def policies(
-    name: Annotated[str, typer.Argument(help="Only this one.", show_default=False)] = "", as_json: AsJson = False
+    name: Annotated[str, typer.Argument(help="Only this policy.", show_default=False)] = "", as_json: AsJson = False
 ) -> None:
     """List the policies: what they do, their knobs, the papers they follow.
 
@@ -63,9 +63,9 @@ def policies(
     table = Table(box=None, pad_edge=False, show_edge=False)
     table.add_column("policy", no_wrap=True, style="bold")
     table.add_column("what it does; source", overflow="fold")
-    table.add_column("knobs: values (standard)", overflow="fold")
+    table.add_column("knobs: values (default)", overflow="fold")
     for p in chosen:
-        knobs = [f"{k.key}: {k.allowed} ({k.standard or 'must be given'}): {k.help}" for k in p.knobs]
+        knobs = [f"{k.key}: {k.allowed} ({k.default or 'must be given'}): {k.help}" for k in p.knobs]
         table.add_row(
             p.name,
             "\n".join(filter(None, (p.summary, f"for: {p.helps}", p.wants and f"wants: {p.wants}", p.source))),

@@ -30,25 +30,25 @@ MaybeProgram = Annotated[
 ]
 Policy = Annotated[str | None, typer.Option("--policy", metavar="NAME[:KEY=VALUE,...]", help="See `weft policies`.")]
 Workers = Annotated[int | None, typer.Option("--workers", min=1, metavar="N", help="How many.")]
-Seed = Annotated[int | None, typer.Option("--seed", min=0, metavar="N", help="Of the runtime's random choices.")]
+Seed = Annotated[int | None, typer.Option("--seed", min=0, metavar="N", help="Seed of the runtime's random choices.")]
 Resources = Annotated[Path | None, typer.Option("--resources", metavar="FILE", help="What tasks of graphs may need.")]
 TraceFile = Annotated[
     Path | None,
-    typer.Option("--trace", metavar="FILE", help="Write down all that happens; tells work, span and overhead, too."),
+    typer.Option("--trace", metavar="FILE", help="Write a trace; the table then has work, span and overhead, too."),
 ]
 Speedup = Annotated[
-    bool, typer.Option("--speedup", help="Run it once more, before, with 1 worker; tells what more workers gain.")
+    bool, typer.Option("--speedup", help="Run the program with 1 worker first, and show what more workers gain.")
 ]
 ShowProgress = Annotated[
     bool | None,
-    typer.Option("--progress/--no-progress", help="A line about the running program.", show_default="on a terminal"),
+    typer.Option("--progress/--no-progress", help="Show a line about the program.", show_default="on a terminal"),
 ]
 AsJson = Annotated[
     bool,
-    typer.Option("--json", help="One JSON object on standard output; the program's goes to standard error instead."),
+    typer.Option("--json", help="Print one JSON object; the program's standard output goes to standard error."),
 ]
 
-# A program's options are its own, with or without the two dashes.
+# Options behind the program are the program's, with or without the two dashes.
 OPTIONS_END_AT_THE_PROGRAM: dict[str, Any] = {"allow_interspersed_args": False}
 
 
@@ -58,7 +58,7 @@ def run(
     workers: Workers = None,
     machine: Annotated[
         str | None,
-        typer.Option("--machine", metavar="SPEC", help="What the policy is told; default: this machine."),
+        typer.Option("--machine", metavar="SPEC", help="The machine that the policy sees; default: this one."),
     ] = None,
     seed: Seed = None,
     resources: Resources = None,
@@ -67,10 +67,10 @@ def run(
     progress: ShowProgress = None,
     as_json: AsJson = False,
 ) -> int:
-    """Run a program under a policy, and tell what its workers did.
+    """Run a program under a policy, and show what its workers did.
 
-    What is not given is as in the environment (WEFT_POLICY and so on). Input and output are the program's; the table
-    is on standard error. The exit status is 1 if the program fails.
+    Settings that are not given are taken from the environment (WEFT_POLICY and so on). Standard input and output are
+    the program's; the table goes to standard error. The exit status is 1 if the program fails.
 
     Example: weft run --policy near --workers 4 -- ./heat2d --rows 2000
     """
@@ -87,7 +87,7 @@ def run(
 def sim(
     program: MaybeProgram = None,
     replay: Annotated[
-        Path | None, typer.Option("--replay", metavar="TRACE", help="Run again what was recorded, without a program.")
+        Path | None, typer.Option("--replay", metavar="TRACE", help="Run this recorded trace again, without a program.")
     ] = None,
     machine: Annotated[
         str | None,
@@ -111,8 +111,8 @@ def sim(
 ) -> int:
     """Run a program on a modelled machine, in virtual time.
 
-    Like `weft run`; see docs/modelled-machines.md for what a program should say about itself. With --replay, a trace is
-    the program: what would its run have been on that machine, under that policy? (docs/replay.md)
+    Otherwise like `weft run`. docs/modelled-machines.md lists what a program should declare. With --replay, a trace
+    takes the place of the program: how would its run have been on that machine, under that policy? (docs/replay.md)
 
     Example: weft sim --machine machines/opteron-8380-4x4.toml --policy near -- ./heat2d --rows 2000
 
@@ -143,7 +143,7 @@ def sim(
 
 
 def check_machine(spec: str) -> None:
-    """Raises a usage error for a machine that cannot be modelled."""
+    """Raises a usage error if the machine cannot be modelled."""
     machine = library.machine(spec)
     if not any(c["frequency_mhz"] for c in machine["core_classes"]):
         raise typer.BadParameter(
@@ -187,7 +187,7 @@ def _run(
 
 def _alone(program: list[str], settings: dict[str, Any], output: int | None) -> Run:
     try:
-        # Its trace would not be the one that was asked for.
+        # The trace of this run would not be the requested one.
         environment = {**settings.get("environment", {}), "WEFT_TRACE": None}
         run = launch(program, stdout=output, **{**settings, "workers": 1, "environment": environment})
         if run.interrupted:

@@ -20,7 +20,7 @@ from .table import duration
 
 @dataclass(frozen=True)
 class WhatIf:
-    """What is run again, and where; what is empty is as in the environment."""
+    """What is run again, and where. Empty settings are taken from the environment."""
 
     trace: Path
     machine: str
@@ -32,7 +32,7 @@ class WhatIf:
 
 
 def run_again(w: WhatIf, workers: int | None, trace: Path | None, speedup: bool, as_json: bool) -> int:
-    """Runs it, and tells what its workers did; `speedup`: with 1 worker, too."""
+    """Runs it, and shows what its workers did. `speedup`: with 1 worker, too."""
     console = make_console(stderr=True)
     with console.status(f"reading {w.trace}") as status:
         recorded = read_trace(w.trace)
@@ -64,7 +64,7 @@ def _simulate(w: WhatIf, program: Program, workers: int | None, trace: Path | No
 
 @contextmanager
 def _interruptible() -> Iterator[None]:
-    """The interpreter hears of signals between its own steps only, and a simulation is one of them."""
+    """SIGINT ends the process at once. The interpreter's own handler would run after the simulation only."""
     before = signal.signal(signal.SIGINT, signal.SIG_DFL)
     try:
         yield
@@ -112,6 +112,6 @@ def _print(recorded: Trace, result: Simulation, gained: float | None) -> None:
         console.print(f"ratio        {result.seconds / result.recorded_seconds:.3g} of the recorded time")
     console.print(f"times        {result.program.times}, of {result.program.tasks} tasks")
     if recorded.lost:
-        console.print(f"note: {recorded.lost} events were lost: what they tell was not run again")
+        console.print(f"note: {recorded.lost} events were lost: what they describe was not run again")
     if not recorded.complete:
         console.print("note: the file ends before the process did: what came later was not run again")

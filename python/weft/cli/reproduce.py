@@ -31,7 +31,7 @@ def reproduce(
         list[str], typer.Argument(metavar="PAPER...", help="Folders with a claims.toml, or their names in papers/.")
     ],
     only: Annotated[
-        str | None, typer.Option("--only", metavar="ID,...", help="These claims; * stands for anything.")
+        str | None, typer.Option("--only", metavar="ID,...", help="Only these claims; * stands for anything.")
     ] = None,
     seeds: Annotated[
         int | None, typer.Option("--seeds", min=1, metavar="N", help="Runs of each; default: as the claim says.")
@@ -42,14 +42,14 @@ def reproduce(
     ] = None,
     jobs: Annotated[int | None, typer.Option("--jobs", "-j", min=1, metavar="N", help="Runs at a time.")] = None,
     timeout: Annotated[
-        float | None, typer.Option("--timeout", min=0.001, metavar="SECONDS", help="That one run may take.")
+        float | None, typer.Option("--timeout", min=0.001, metavar="SECONDS", help="Time limit of one run.")
     ] = None,
     markdown: Annotated[bool, typer.Option("--markdown", help="Write the table into the paper's README.md.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
 ) -> int:
-    """Run what papers claim on modelled machines, and compare.
+    """Run the experiments of papers on modelled machines, and compare the results with their claims.
 
-    The exit status is 1 if a claim is not as in the paper and nothing explains it, or cannot be run.
+    The exit status is 1 if a claim cannot be run, or differs from the paper without an explanation.
 
     Example: weft reproduce cab laws --only "heat*"
     """
@@ -100,7 +100,7 @@ def _chosen(paper: Paper, only: str | None) -> set[str] | None:
 
 @contextlib.contextmanager
 def _bar() -> Iterator[Step | None]:
-    """On terminals, how far it is and how long it will take."""
+    """Shows on terminals how far the runs are and how long they will take."""
     if not StatusLine.is_possible():
         yield None
         return

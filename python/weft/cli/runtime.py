@@ -1,4 +1,4 @@
-"""A runtime's figures for people."""
+"""The figures of a runtime as text."""
 
 from __future__ import annotations
 
@@ -13,7 +13,8 @@ from .table import count, duration, share, table
 def print_bound(
     console: Console, work: float, span: float, parallelism: float | None, bound: float, at_least: str = ""
 ) -> None:
-    """Work, span, and what they say of any schedule; nanoseconds. `at_least`: before figures that lack something."""
+    """Lines of work, span, and their bound for any schedule, from nanoseconds. `at_least` comes before incomplete
+    figures."""
     console.print(f"work T1      {at_least}{duration(work)}")
     console.print(f"span Tinf    {at_least}{duration(span)}")
     if parallelism is not None:
@@ -22,7 +23,7 @@ def print_bound(
 
 
 def print_balance(console: Console, balance: float | None, notes: Iterable[str]) -> None:
-    """How evenly the workers were busy; and what the figures do not tell."""
+    """Lines of how evenly the workers were busy, and of what the figures lack."""
     if balance is not None:
         console.print(f"balance      {balance:.3g}, the average worker's busy time over the busiest one's")
     for note in notes:
@@ -30,7 +31,7 @@ def print_balance(console: Console, balance: float | None, notes: Iterable[str])
 
 
 def print_runtime(console: Console, r: RuntimeSummary) -> None:
-    """What a runtime and its workers did."""
+    """Lines of what a runtime and its workers did."""
     seed = "" if r.seed is None else f", seed {r.seed}"
     console.print(f"{r.policy} on {r.machine}, engine {r.engine}, {len(r.workers)} workers{seed}")
     virtual = " (virtual)" if r.virtual else ""

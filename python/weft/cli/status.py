@@ -1,4 +1,4 @@
-"""The line about a program that runs, on terminals."""
+"""The line about a running program, on terminals."""
 
 from __future__ import annotations
 
@@ -14,19 +14,19 @@ from ..progress import Progress, read_progress
 from .table import count, duration
 
 _SQUARES = 32
-"""Most workers that are drawn one by one."""
+"""With more workers than these, they are not drawn one by one."""
 _LEAST_HEIGHT = 4
 
-# Of the terminal (ECMA-48, and DEC's scrolling region).
+# Escape codes of the terminal (ECMA-48, and DEC's scrolling region).
 _SAVE, _RESTORE = "\x1b7", "\x1b8"
 _ERASE_LINE = "\x1b[2K"
 _DOWN, _UP = "\x1bD", "\x1b[1A"
-"""In the same column; down scrolls at the last line."""
+"""Both keep the column; down scrolls at the last line."""
 
 
 class StatusLine:
-    """The last line of the terminal behind standard error. What the program prints scrolls above it: the two share the
-    terminal, and the program knows nothing of the line."""
+    """The last line of the terminal behind standard error. The output of the program scrolls above it: both share the
+    terminal, and the program does not know of the line."""
 
     def __init__(self) -> None:
         self._console = Console(file=sys.stderr, highlight=False, markup=False)
@@ -35,11 +35,11 @@ class StatusLine:
 
     @staticmethod
     def is_possible() -> bool:
-        """Standard error is a terminal, of some height, that knows more than lines."""
+        """Whether standard error is a terminal that has some height and knows escape codes."""
         return sys.stderr.isatty() and not Console(stderr=True).is_dumb_terminal and _height() >= _LEAST_HEIGHT
 
     def __call__(self, files: list[Path]) -> None:
-        """What launch() calls."""
+        """The observer for launch()."""
         height = _height()
         if height < _LEAST_HEIGHT:
             return
@@ -53,14 +53,14 @@ class StatusLine:
         self._write(f"{keep_free}{_SAVE}\x1b[{height};1H{_ERASE_LINE}{drawn.get()}{_RESTORE}")
 
     def clear(self) -> None:
-        """Takes the line away, and gives the terminal back as it was."""
+        """Removes the line, and leaves the terminal as it was."""
         if self._height:
             self._write(f"{_SAVE}\x1b[r\x1b[{self._height};1H{_ERASE_LINE}{_RESTORE}")
             self._height = 0
 
     @staticmethod
     def _write(text: str) -> None:
-        """At once, so that nothing of the program comes in between."""
+        """Writes all at once, so that no output of the program comes in between."""
         os.write(sys.stderr.fileno(), text.encode())
 
 
@@ -72,7 +72,7 @@ def _height() -> int:
 
 
 def describe(seconds: float, runtimes: list[Progress]) -> Text:
-    """Of the runtimes that are at work, else of the last one."""
+    """The text about the runtimes that are running, else about the last one."""
     line = Text(clock(seconds), style="bold")
     for p in [p for p in runtimes if not p.over] or runtimes[-1:]:
         line.append("  ", style="not bold")
@@ -88,7 +88,7 @@ def describe(seconds: float, runtimes: list[Progress]) -> Text:
 
 
 def clock(seconds: float) -> str:
-    """Minutes and seconds, hours where there are any."""
+    """Minutes and seconds, with hours if there are any."""
     minutes, rest = divmod(int(seconds), 60)
     hours, minutes = divmod(minutes, 60)
     return f"{hours}:{minutes:02}:{rest:02}" if hours else f"{minutes}:{rest:02}"

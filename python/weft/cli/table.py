@@ -1,4 +1,4 @@
-"""Numbers and tables for people."""
+"""Numbers and tables as text."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ _IN_FILES = 160
 
 
 def duration(ns: float) -> str:
-    """With three digits and a unit that fits."""
+    """A duration with three digits and a unit that fits."""
     unit, size = _unit(ns)
     return f"{_digits(ns / size)} {unit}"
 
@@ -31,7 +31,7 @@ def _digits(x: float) -> str:
 
 
 def count(n: int) -> str:
-    """With three digits and k, M or G behind."""
+    """A number with three digits and k, M or G behind."""
     for unit, size in (("G", 10**9), ("M", 10**6), ("k", 10**3)):
         if n >= 10 * size:
             return f"{_digits(n / size)} {unit}"
@@ -39,12 +39,12 @@ def count(n: int) -> str:
 
 
 def share(part: float | None, whole: float) -> str:
-    """In percent; `-` for what is not known."""
+    """A part in percent; `-` if it is unknown."""
     return "-" if part is None or whole <= 0 else f"{part / whole:.1%}"
 
 
 def table(*columns: str) -> Table:
-    """The first column is text, the others are numbers."""
+    """A table whose first column is text and whose other columns are numbers."""
     made = Table(box=None, pad_edge=False)
     for i, column in enumerate(columns):
         first = i == 0
@@ -59,7 +59,7 @@ def table(*columns: str) -> Table:
 
 
 def text_table(*columns: str) -> Table:
-    """All columns are text."""
+    """A table of text."""
     made = Table(box=None, pad_edge=False)
     for column in columns:
         made.add_column(column, overflow="fold")
@@ -67,7 +67,7 @@ def text_table(*columns: str) -> Table:
 
 
 def console(stderr: bool = False) -> Console:
-    """As wide as the terminal; lines of files and pipes are as long as they need to be."""
+    """Prints in the width of the terminal. In files and pipes lines have any length."""
     made = Console(stderr=stderr, highlight=False, markup=False)
     if not made.is_terminal:
         made.width = _IN_FILES

@@ -27,18 +27,18 @@ trace = typer.Typer(
     no_args_is_help=True,
     rich_markup_mode=None,
 )
-File = Annotated[Path, typer.Argument(metavar="FILE", help="What WEFT_TRACE named.", show_default=False)]
+File = Annotated[Path, typer.Argument(metavar="FILE", help="A trace, as WEFT_TRACE names it.", show_default=False)]
 
 
 class Format(StrEnum):
-    """Of `weft trace convert --to`."""
+    """Formats for `weft trace convert --to`."""
 
     chrome = "chrome"
     perfetto = "perfetto"
 
 
 class Colours(StrEnum):
-    """Of `weft trace plot --by`."""
+    """Colours for `weft trace plot --by`."""
 
     activity = "activity"
     cls = "class"
@@ -46,7 +46,7 @@ class Colours(StrEnum):
 
 @trace.command()
 def stats(file: File, as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False) -> None:
-    """Time, workers, steals, classes of tasks, work and span.
+    """Show time, workers, steals, classes of tasks, work and span.
 
     Example: weft trace stats run.weft
     """
@@ -116,14 +116,14 @@ def view(
             "--machine",
             metavar="MACHINE",
             help="The machine of the trace, for its caches and packages: a .toml or .xml file, or an hwloc synthetic "
-            "string; default: this one, if it is that.",
+            "string; default: this machine, if the trace is of it.",
             show_default=False,
         ),
     ] = None,
     open_it: Annotated[bool, typer.Option("--open", help="Open the page in the browser.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
 ) -> None:
-    """Write a page that any browser shows: who ran what when, classes, steals, the graph of tasks.
+    """Write a page for any browser: which worker ran what when, classes, steals, the graph of tasks.
 
     It is one file and needs no network.
 
@@ -133,7 +133,7 @@ def view(
     if output.suffix not in (".html", ".htm"):
         raise typer.BadParameter(compose("unknown format of the page", output, "*.html") + ".")
     if output.resolve() == file.resolve():
-        raise typer.BadParameter(compose("the page would take the place of the trace", output, "another file") + ".")
+        raise typer.BadParameter(compose("the page would overwrite the trace", output, "another file") + ".")
     with make_console(stderr=True).status(f"reading {file}") as status:
         read = read_trace(file)
         status.update(f"writing {output}")

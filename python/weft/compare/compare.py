@@ -1,4 +1,4 @@
-"""Measuring the policies against each other."""
+"""Measures policies against each other."""
 
 from __future__ import annotations
 
@@ -17,19 +17,19 @@ from ..launch import LaunchError, Run, last_line, launch
 from ..summary import RuntimeSummary, summarise
 
 BASELINE = "steal"
-"""The policy that, with 1 worker, all others are measured by."""
+"""The policy that, with 1 worker, is the baseline of all others."""
 
 Step = Callable[[str, float], None]
-"""Called before each run: what is run, and the part of all runs that is done, 0 to 1."""
+"""Called before each run with what is run and the part of all runs that is done, 0 to 1."""
 
 
 @dataclass(frozen=True)
 class Place:
-    """Where a program is run."""
+    """A place where a program is run."""
 
     name: str
     spec: str | None
-    """Of the modelled machine, as WEFT_MACHINE takes it; None: here, on real threads."""
+    """The modelled machine, as for WEFT_MACHINE; None: real threads of this machine."""
 
     @property
     def virtual(self) -> bool:
@@ -41,7 +41,7 @@ HERE = Place("here", None)
 
 @dataclass(frozen=True)
 class Spread:
-    """Of some measurements of one thing."""
+    """Statistics of several measurements of one thing."""
 
     count: int
     median: float
@@ -52,7 +52,7 @@ class Spread:
 
     @classmethod
     def of(cls, values: Sequence[float]) -> Spread:
-        """Quartiles are interpolated linearly."""
+        """From the measurements. Quartiles are interpolated linearly."""
         q1, q3 = np.quantile(values, [0.25, 0.75])
         return cls(len(values), median(values), float(q1), float(q3), min(values), max(values))
 
@@ -64,36 +64,36 @@ class Row:
     place: Place
     policy: str
     workers: int | None
-    """None where it did not run."""
+    """None if it did not run."""
     seconds: Spread | None
-    """Of the program's runs, in virtual time at modelled places; None where it did not run."""
+    """Time of the program's runs in seconds, virtual at modelled places. None if it did not run."""
     speedup: float | None
-    """Median over that of 1 worker of `steal` at the same place."""
+    """Median time of `steal` with 1 worker at the same place, over the median time of this policy."""
     busy: float | None
-    """Median share of the workers' time; this and the next two are of the runtime that took longest."""
+    """Median share of the workers' time. This and the next two are of the runtime that took longest."""
     balance: float | None
     steals: float | None
     exact: bool
-    """Another run would be the same: modelled, with declared costs."""
+    """Whether another run would be the same: it is modelled, with declared costs."""
     refused: str
-    """Why it did not run, or not to a good end; empty: it did."""
+    """The reason why it did not run or failed; empty if it ran."""
 
 
 @dataclass(frozen=True)
 class Comparison:
-    """All of it."""
+    """The result of a comparison."""
 
     command: tuple[str, ...]
     repeat: int
     rows: tuple[Row, ...]
-    """By place; first that of `steal` with 1 worker, then the policies."""
+    """By place: first the row of `steal` with 1 worker, then the policies."""
 
     @property
     def places(self) -> list[Place]:
         return list(dict.fromkeys(row.place for row in self.rows))
 
     def at(self, place: Place) -> list[Row]:
-        """Its rows: the baseline, then the policies."""
+        """The rows of a place: the baseline, then the policies."""
         return [row for row in self.rows if row.place == place]
 
     def to_json(self) -> dict[str, Any]:
@@ -101,7 +101,7 @@ class Comparison:
 
 
 class _Cell:
-    """A row in the making."""
+    """A row while it is measured."""
 
     def __init__(self, place: Place, policy: str, workers: int | None) -> None:
         self.place, self.policy, self.workers = place, policy, workers
@@ -111,7 +111,7 @@ class _Cell:
         self.is_exact = False
 
     def is_wanted(self) -> bool:
-        """Another run would tell more: it runs, and another run may differ."""
+        """Whether another run is of use: the policy runs, and another run may differ."""
         return not self.refused and not self.is_exact
 
     def row(self, alone: float | None) -> Row:
@@ -138,9 +138,9 @@ def _refused(place: Place, policy: str, why: str) -> Row:
 
 
 def applicable() -> tuple[list[str], dict[str, str]]:
-    """The library's policies that run as they are, and, for the others, why they do not."""
+    """The library's policies that run without settings, and the reasons for the others."""
     policies = library.policies()
-    missing = {p.name: [k.key for k in p.knobs if not k.standard] for p in policies}
+    missing = {p.name: [k.key for k in p.knobs if not k.default] for p in policies}
     refused = {name: f"needs a value for {', '.join(knobs)}" for name, knobs in missing.items() if knobs}
     return [p.name for p in policies if p.name not in refused], refused
 
@@ -157,17 +157,16 @@ def compare(
     timeout: float | None = None,
     step: Step | None = None,
 ) -> Comparison:
-    """Runs a program under each policy at each place, `repeat` times, in rounds, so that what else the machine does
-    meets all of them alike; the order changes from round to round.
+    """Runs a program under each policy at each place, `repeat` times. It does so in rounds, so that other load of the
+    machine affects all policies alike; the order changes from round to round.
 
-    `policies`: all applicable ones where None. `machines`: modelled ones, as WEFT_MACHINE takes them. `workers`: as
-    many as the place has where None. `timeout`: seconds that one run may take. On modelled machines a program that
-    declares its costs is run once, since another run would be the same.
+    `policies`: None: all that run without settings. `machines`: modelled machines, as for WEFT_MACHINE. `workers`:
+    None: as many as the place has. `timeout`: time limit of one run in seconds. On modelled machines a program that
+    declares its costs is run once, since a second run would be the same.
 
-    What is measured is the time within runs of Weft, as in its reports: reading input and checking results outside of
-    them do not count. A policy that the program refuses, or under which it fails, has the last line of its standard
-    error as reason. Raises `LaunchError` if the program does not even run with 1 worker of `steal`, or
-    when a signal to end came.
+    The measured time is that within runs of Weft, as in its reports: reading input and checking results outside of
+    them does not count. If the program refuses a policy or fails under it, the row's reason is the last line of its
+    standard error. Raises `LaunchError` if the program fails with 1 worker of `steal`, or if a signal to end came.
     """
     refused: dict[str, str] = {}
     if policies is None:
@@ -207,8 +206,8 @@ def _name_of(machine: str) -> str:
 
 
 def _measure(cell: _Cell, command: Sequence[str], settings: dict[str, Any]) -> None:
-    """Runs it once more."""
-    # What this process was told about the place is not meant for another one.
+    """Runs the program once more."""
+    # Settings of the place in this process's environment are not meant for another place.
     environment: dict[str, str | None] = {"WEFT_TRACE": None, "WEFT_ENGINE": "threads", "WEFT_MACHINE": None}
     if cell.place.virtual:
         environment |= {"WEFT_ENGINE": "model", "WEFT_MACHINE": cell.place.spec, "WEFT_PIN": None}

@@ -22,11 +22,11 @@ _A_ROW = 3
 
 
 def plot(comparison: Comparison, output: str | Path) -> None:
-    """Draws it into `output`, *.svg or *.png: for each policy the median, quartiles and extremes of how many times
-    faster than 1 worker of `steal` it was.
+    """Draws a comparison into `output`, *.svg or *.png: for each policy the median, quartiles and extremes of its
+    speed-up over 1 worker of `steal`.
 
-    The same comparison gives the same file. Raises `Error` for what cannot be drawn, OSError where the file cannot be
-    written.
+    The same comparison gives the same file. Raises `Error` if the picture cannot be drawn, OSError if the file cannot
+    be written.
     """
     check_format(output)
     import matplotlib
@@ -40,7 +40,7 @@ def plot(comparison: Comparison, output: str | Path) -> None:
     policies = max(len(rows) for _, _, rows in panels)
     longest = max(len(row.policy) for _, _, rows in panels for row in rows)
     size = (0.6 + 0.09 * longest + 3.6 * columns, lines * (0.9 + 0.3 * policies) + 0.9)
-    with matplotlib.rc_context({"svg.hashsalt": "weft", "svg.fonttype": "none"}):  # the same picture, the same file
+    with matplotlib.rc_context({"svg.hashsalt": "weft", "svg.fonttype": "none"}):  # same picture, same file
         figure, grid = plt.subplots(lines, columns, figsize=size, squeeze=False, sharey=True, layout="constrained")
         for axes, panel in zip(grid.flat, panels, strict=False):
             _draw(axes, *panel)
@@ -55,7 +55,7 @@ def plot(comparison: Comparison, output: str | Path) -> None:
 
 
 def check_format(output: str | Path) -> None:
-    """Raises `Error` for a name that tells of no format."""
+    """Raises `Error` for a name without a known format."""
     if Path(output).suffix not in FORMATS:
         raise Error(compose("unknown format of the picture", output, ", ".join(f"*{f}" for f in FORMATS)))
 

@@ -1,4 +1,4 @@
-"""What papers claim, tried on modelled machines."""
+"""The claims of papers, tried on modelled machines."""
 
 from __future__ import annotations
 

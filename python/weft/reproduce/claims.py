@@ -31,7 +31,7 @@ class Setup:
     policy: str
     machine: Path
     workers: int | None
-    """All that the machine has where None."""
+    """None: all that the machine has."""
     environment: tuple[tuple[str, str], ...]
     run: int
     """Which of the program's runs is measured, as an index; -1: the last one."""
@@ -39,17 +39,17 @@ class Setup:
 
 @dataclass(frozen=True)
 class Figure:
-    """What the paper says: an interval that a figure lies in (both ends alike: a number), or a sign alone."""
+    """The paper's result: an interval in which a figure lies (both ends alike: a number), or a sign alone."""
 
     low: float
     high: float
     sign: Sign | None = None
     text: str = ""
-    """In the paper's words, for a sign."""
+    """The paper's words, if there is only a sign."""
 
     @property
     def is_bound(self) -> bool:
-        """At most, or at least, so much."""
+        """Whether it is a bound: at most, or at least."""
         return self.sign is None and (math.isinf(self.low) or math.isinf(self.high))
 
 
@@ -57,7 +57,7 @@ class Figure:
 class Claim:
     id: str
     source: str
-    """Where in the paper."""
+    """The place in the paper."""
     what: str
     figure: Figure
     measure: Measure
@@ -65,33 +65,33 @@ class Claim:
     metric: str
     """Of METRICS."""
     band: float
-    """So many times more or less is near enough."""
+    """A figure agrees if it differs by at most this factor."""
     same: float
-    """Percent within which two figures are the same."""
+    """Two figures within so many percent of each other count as equal."""
     candidate: Setup | None
-    """None, as `baseline`: the claim is about others."""
+    """None, as is `baseline`, if the claim combines other claims."""
     baseline: Setup | None
     of: tuple[str, ...]
     """The claims whose figures are combined."""
     combine: str
-    """`mean`, or `strongest`: the one that is farthest from no change."""
+    """`mean`, or `strongest`: the figure that is farthest from no change."""
     seeds: int
     scaled: str
-    """Why the size is not the paper's."""
+    """The reason why the size is not the paper's."""
     explanation: str
-    """Why it is not as in the paper."""
+    """The reason why the result is not as in the paper."""
 
 
 @dataclass(frozen=True)
 class Paper:
     name: str
-    """Of its folder."""
+    """The name of its folder."""
     title: str
     folder: Path
     claims: tuple[Claim, ...]
 
     def only(self, ids: set[str]) -> tuple[Claim, ...]:
-        """These claims, and those that they are about."""
+        """These claims, and those that they combine."""
         wanted = ids | {part for c in self.claims if c.id in ids for part in c.of}
         return tuple(c for c in self.claims if c.id in wanted)
 
@@ -128,7 +128,7 @@ _DEFAULTS = frozenset(_CLAIM) - {"id", "what", "paper", "says", "of", "combine",
 
 
 def read_paper(folder: Path) -> Paper:
-    """Reads a paper's folder. Raises `Error` for a file that breaks the rules, OSError for none."""
+    """Reads a paper's folder. Raises `Error` for a file that breaks the rules, OSError if there is no file."""
     path = folder / FILE
     try:
         fields = tomllib.loads(path.read_text(encoding="utf-8"))
@@ -141,7 +141,7 @@ class _Reader:
     def __init__(self, path: Path) -> None:
         self.path = path
         self.root = path.resolve().parent.parent.parent
-        """The folder of the folder of papers, where machines/ lies."""
+        """The parent of the folder of papers, where machines/ lies."""
         self.where = ""
 
     def paper(self, fields: dict[str, Any]) -> Paper:
@@ -169,18 +169,18 @@ class _Reader:
         for part in of:
             if part not in before or before[part].of:
                 self._fail("of: no claim with a setting of its own, further up", part, ", ".join(before))
-        # What is said of a combination is said in the terms of its parts.
+        # A combination has the measure and the metric of its parts.
         base = before[of[0]] if of else None
         all_ = defaults | given
 
-        def one_of(key: str, allowed: tuple[str, ...], standard: str) -> Any:
-            value = all_.get(key, standard)
+        def one_of(key: str, allowed: tuple[str, ...], default: str) -> Any:
+            value = all_.get(key, default)
             if value not in allowed:
                 self._fail(f"unknown {key}", value, ", ".join(allowed))
             return value
 
-        def positive(key: str, standard: float, least: float) -> float:
-            value = all_.get(key, standard)
+        def positive(key: str, default: float, least: float) -> float:
+            value = all_.get(key, default)
             if not value >= least:
                 self._fail(f"{key} is too small", value, f"{least} or more")
             return float(value)
@@ -228,7 +228,7 @@ class _Reader:
         return figure
 
     def _setup(self, side: str, given: dict[str, Any], defaults: dict[str, Any]) -> Setup:
-        # From the least to the most special; a side may be a policy alone.
+        # From the most general to the most special; a side may be a policy alone.
         layers: list[dict[str, Any]] = [{k: v for k, v in defaults.items() if k in _SETUP}]
         in_claim = {k: v for k, v in given.items() if k in _SETUP}
         for layer in (defaults.get(side), in_claim, given.get(side)):

@@ -12,7 +12,7 @@ BEGIN, END = "<!-- claims: begin -->", "<!-- claims: end -->"
 
 
 def table(results: Sequence[Result]) -> str:
-    """Notes that several claims have stand once, below the table."""
+    """The table as Markdown. A note of several claims stands once, below the table."""
     rows = ["| claim | where | paper | ours | |", "|---|---|---|---|---|"]
     numbers: dict[str, int] = {}
     for r in results:
@@ -41,7 +41,7 @@ def _cell(text: str) -> str:
 
 
 def write(readme: Path, results: Sequence[Result]) -> None:
-    """Puts the table between the two marks. Raises `Error` where they are not there."""
+    """Puts the table between the two marks. Raises `Error` if they are missing."""
     text = readme.read_text(encoding="utf-8")
     before, begin, rest = text.partition(BEGIN)
     _, end, after = rest.partition(END)

@@ -1,4 +1,4 @@
-"""What is measured of a run: figures of a report of the model (docs/modelled-machines.md)."""
+"""The metrics of a run: figures of a report of the model (docs/modelled-machines.md)."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ METRICS: Mapping[str, Callable[[Fields], float]] = {
     "local_bytes": _bytes("local_bytes"),
     "remote_bytes": _bytes("remote_bytes"),
     "forwarded_bytes": _bytes("forwarded_bytes"),
-    # Of the node whose own cores get the least from it.
+    # The figure of the node whose own cores get the least from it.
     "least_local_bytes": lambda run: float(min((n["local_bytes"] for n in run["memory_nodes"]), default=0)),
     "steals": lambda run: float(sum(w["steals"] for w in run["workers"])),
     "idle": _parts("search", "asleep"),

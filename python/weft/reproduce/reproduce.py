@@ -19,7 +19,7 @@ from .metrics import METRICS
 from .verdict import Verdict, combine, judge, shown, shown_figure, value_of
 
 Step = Callable[[str, float], None]
-"""Called after each run: what has run, and the part of all runs that is done, 0 to 1."""
+"""Called after each run with what has run and the part of all runs that is done, 0 to 1."""
 
 Job = tuple[Setup, int]
 """A setting and a seed."""
@@ -27,21 +27,21 @@ Job = tuple[Setup, int]
 
 @dataclass(frozen=True)
 class Result:
-    """Of one claim."""
+    """The result of one claim."""
 
     claim: Claim
     ours: float | None
-    """None: it could not be run."""
+    """None if it could not be run."""
     verdict: Verdict | None
     candidate: float | None
-    """The metric of both sides, the mean over the seeds; None where there are none, or they did not run."""
+    """The metric of both sides, the mean over the seeds. None if the claim has no sides, or they did not run."""
     baseline: float | None
     refused: str
-    """Why it could not be run; empty: it was."""
+    """The reason why it could not be run; empty if it was run."""
 
     @property
     def is_well(self) -> bool:
-        """As in the paper, or it is said why not."""
+        """Whether it is as in the paper, or a reason is given why not."""
         return self.verdict is not None and (self.verdict.within or bool(self.claim.explanation))
 
     def to_json(self) -> dict[str, Any]:
@@ -74,7 +74,7 @@ class Result:
 
 
 def summary(results: Sequence[Result]) -> str:
-    """How many claims are as in the paper."""
+    """A sentence about how many claims are as in the paper."""
     well = sum(r.verdict is not None and r.verdict.within for r in results)
     signs = sum(r.verdict is not None and r.verdict.same_sign for r in results)
     explained = sum(r.is_well for r in results) - well
@@ -94,11 +94,11 @@ def reproduce(
     timeout: float | None = None,
     step: Step | None = None,
 ) -> list[Result]:
-    """Runs the claims of a paper, `only` these where given, with the programs of the folder `examples`.
+    """Runs the claims of a paper, or `only` these, with the programs of the folder `examples`.
 
-    `seeds`: 1, 2, ..., so many for each setting; the claim's own number where None. `jobs`: runs at a time, one for
-    each processor where None. What several claims have in common is run once. A claim that cannot be run, for instance
-    since there is no such policy, has a reason.
+    `seeds`: number of seeds (1, 2, ...) for each setting; None: the claim's own number. `jobs`: number of runs at a
+    time; None: one for each processor. A run that several claims share is done once. A claim that cannot be run, for
+    instance because the policy does not exist, has a reason in its result.
     """
     claims = paper.claims if only is None else paper.only(only)
     if not claims:
@@ -166,9 +166,9 @@ def _run_all(
 
 
 def _run(job: Job, examples: Path, timeout: float | None) -> Mapping[str, Any] | str:
-    """The run's report, or why there is none."""
+    """The run's report, or the reason why there is none."""
     setup, seed = job
-    # What this process was told is not meant for the claim's machine.
+    # The settings in this process's environment are not meant for the claim's machine.
     environment: dict[str, str | None] = {name: None for name in os.environ if name.startswith("WEFT_")}
     environment |= {
         "WEFT_ENGINE": "model",

@@ -1,4 +1,4 @@
-"""Does a figure agree with the paper's?"""
+"""Whether a figure agrees with the paper's."""
 
 from __future__ import annotations
 
@@ -10,17 +10,17 @@ from .claims import Claim, Figure, Measure
 
 @dataclass(frozen=True)
 class Verdict:
-    """About one claim that was run."""
+    """The verdict about one claim that was run."""
 
     same_sign: bool
-    """Better where the paper says better, worse where it says worse."""
+    """Whether it is better where the paper says better, and worse where the paper says worse."""
     within: bool
-    """Within the band too; of a bound and of a sign: it holds."""
+    """Whether it lies within the band, too; for a bound and a sign: whether it holds."""
     text: str
 
 
 def value_of(measure: Measure, candidate: float, baseline: float) -> float:
-    """Raises ZeroDivisionError where nothing can be said."""
+    """Raises ZeroDivisionError if there is no figure to compare with."""
     if measure == "change":
         return (candidate / baseline - 1) * 100
     return candidate / baseline if measure == "ratio" else baseline / candidate
@@ -45,13 +45,13 @@ def judge(claim: Claim, ours: float) -> Verdict:
 
 
 def _near(change: float, low: float, high: float, band: float) -> bool:
-    """By their sizes."""
+    """Compares the sizes of two figures."""
     sizes = sorted((abs(low), abs(high)))
     return sizes[0] / band <= abs(change) <= sizes[1] * band
 
 
 def _change(measure: Measure, value: float) -> float:
-    """In percent; that of a speed-up, too, is of what is compared."""
+    """The change in percent. For a ratio or a speed-up it is the difference of that from 1."""
     return value if measure == "change" else (value - 1) * 100
 
 
@@ -60,7 +60,7 @@ def _sign(change: float, claim: Claim) -> int:
 
 
 def combine(how: str, measure: Measure, values: list[float]) -> float:
-    """Of several claims: their mean, or the one farthest from no change."""
+    """Combines the figures of several claims: their mean, or the figure farthest from no change."""
     if how == "mean":
         return math.fsum(values) / len(values)
     return max(values, key=lambda value: abs(_change(measure, value)))

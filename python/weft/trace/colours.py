@@ -13,15 +13,15 @@ ACTIVITIES = {
     "asleep": "#e0e0e0",
 }
 CLASSES = ["#009e73", "#56b4e9", "#e69f00", "#d55e00", "#0072b2", "#f0e442"]
-"""For classes of tasks."""
+"""Colours for classes of tasks."""
 OTHERS = "#7f7f7f"
-"""For classes beyond those."""
+"""Colour for further classes."""
 
 
 def of_classes(names: Sequence[str]) -> dict[str, str]:
-    """The colours of those classes that have one of their own; `names`: the class with the largest total first.
+    """The colours of the classes that have their own; `names`: the class with the largest total first.
 
-    By name among them, so that runs of one program look alike.
+    Among these classes colours are given out by name, so that runs of one program look alike.
     """
     shown = sorted(names[: len(CLASSES) - (len(names) > len(CLASSES))])
     return dict(zip(shown, CLASSES, strict=False))

@@ -1,4 +1,4 @@
-"""Traces for other programs' eyes: Chrome's JSON, Perfetto's protobuf."""
+"""Traces for other viewers: Chrome's JSON, Perfetto's protobuf."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ FORMATS = ("chrome", "perfetto")
 
 @dataclass(frozen=True)
 class _Picture:
-    """What both formats show, sorted by time; times in nanoseconds."""
+    """The contents of both formats, sorted by time. Times are in nanoseconds."""
 
     slices: pl.DataFrame  # worker, task, class, begin, end
     flows: pl.DataFrame  # task, from_worker, spawned, worker, began
@@ -32,7 +32,7 @@ def convert(trace: Trace, to: str, output: str | Path) -> None:
     """Writes the trace as `to`, one of FORMATS, into the file `output`.
 
     Slices: what each worker ran, by class of tasks. Flows: from a spawn to a beginning on another worker, or later on
-    the same one; from victim to thief. Counter: busy workers. OSError where the file cannot be written.
+    the same worker; from victim to thief. Counter: busy workers. Raises OSError if the file cannot be written.
     """
     picture = _picture(trace)
     if to == "chrome":
@@ -53,7 +53,7 @@ def _picture(trace: Trace) -> _Picture:
     events = trace.events
     spawns = events.filter((pl.col("kind") == "spawn") & (pl.col("stream") < trace.header.workers))
     spawner = spawns.select(pl.col("a").cast(pl.UInt32).alias("task"), pl.col("stream").alias("from_worker"))
-    # Where a task runs at once on top of its parent, an arrow would only point at its own foot.
+    # A task that runs at once on top of its parent needs no arrow.
     flows = (
         tasks.filter(pl.col("start") == "fresh")
         .join(spawner, on="task")
@@ -188,7 +188,7 @@ def _write_perfetto(trace: Trace, picture: _Picture, file: IO[bytes]) -> None:
     def note(name: str, value: int) -> bytes:
         return _bytes(4, _number(1, notes[name]) + _number(3, value))
 
-    # A flow is a number that two events carry: those of spawns are the tasks' numbers, those of steals lie above.
+    # A flow is a number that two events carry. Spawns have the numbers of their tasks, steals have numbers above them.
     arrivals: dict[tuple[int, int], list[int]] = {}
     for task, _, _, worker, began in picture.flows.iter_rows():
         arrivals.setdefault((worker, began), []).append(task)

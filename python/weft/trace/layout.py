@@ -1,4 +1,4 @@
-"""How a trace lies in its file: docs/trace-format.md."""
+"""The layout of a trace file: docs/trace-format.md."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ BLOCK = struct.Struct("<4sHHII")
 BLOCK_MARK = b"WBLK"
 RECORDS, NAMES, END = 1, 2, 3
 OUTSIDE = 0xFFFF
-"""The stream of threads that are no workers."""
+"""The stream of threads that are not workers."""
 NOBODY = 0xFFFF_FFFF
 
 RECORD = np.dtype(
@@ -26,7 +26,7 @@ RECORD = np.dtype(
 assert RECORD.itemsize == 32
 
 KINDS: list[str] = _core.kind_names
-"""By number; 0 is none."""
+"""Kinds by number; 0 is none."""
 KIND = {name: number for number, name in enumerate(KINDS)}
 ORIGINS = ["root", "child", "fork", "graph", "share", "runtime"]
 STARTS = ["fresh", "below", "inside"]

@@ -28,9 +28,9 @@ def plot(
 ) -> None:
     """Draws what the workers did into `output`, *.svg or *.png; the same trace gives the same file.
 
-    `begin`, `end`: of the picture, in ns; the trace's where None. `width`: in inches. `by`: colours by "activity"
-    (traces of modelled machines) or by "class" of tasks; where None, by activity if the trace has them. Raises `Error`
-    for what cannot be drawn, OSError where the file cannot be written.
+    `begin`, `end`: limits of the picture in ns; None: those of the trace. `width`: in inches. `by`: colours by
+    "activity" (traces of modelled machines) or by "class" of tasks; None: by activity if the trace has any. Raises
+    `Error` if the picture cannot be drawn, OSError if the file cannot be written.
     """
     if Path(output).suffix not in FORMATS:
         raise Error(compose("unknown format of the picture", output, ", ".join(f"*{f}" for f in FORMATS)))
@@ -51,7 +51,7 @@ def plot(
 
 
 _CLASS = "class "
-"""Stands before the names of classes, which may be called anything, "asleep" too."""
+"""Prefix of the names of classes, which may have any name, "asleep" too."""
 
 
 def _classes(trace: Trace) -> pl.DataFrame:
@@ -76,13 +76,14 @@ def _colours(trace: Trace, stretches: pl.DataFrame) -> dict[str, str]:
 
 
 def _label(what: str) -> str:
-    """As matplotlib shows it as it is: a dollar would begin a formula, an underscore hide it."""
+    """The name so that matplotlib shows it unchanged: a dollar would begin a formula, an underscore at the front would
+    hide it."""
     name = what.removeprefix(_CLASS)
     return ("\u200b" + name if name.startswith("_") else name).replace("$", r"\$")
 
 
 def _runs(stretches: pl.DataFrame, whats: list[str], edges: npt.NDArray[np.float64]) -> list[tuple[int, float, float]]:
-    """Of one worker, (index in whats, begin, end): for the columns between two edges, what took longest in each."""
+    """For one worker, (index in whats, begin, end): what took longest in each column between two edges."""
     spent = np.zeros((len(whats) + 1, len(edges) - 1))
     for i, what in enumerate(whats):
         of = stretches.filter(pl.col("what") == what)
@@ -92,7 +93,7 @@ def _runs(stretches: pl.DataFrame, whats: list[str], edges: npt.NDArray[np.float
         points = np.column_stack([begin, end]).ravel()
         covered = np.column_stack([np.cumsum(end - begin) - (end - begin), np.cumsum(end - begin)]).ravel()
         spent[i] = np.diff(np.interp(edges, points, covered))
-    # Nothing wins only where nothing was done.
+    # A column is empty only if nothing was done in it.
     spent[-1] = np.where(spent[:-1].sum(axis=0) > 0, -1, 0)
     best = spent.argmax(axis=0)
     best[spent[:-1].sum(axis=0) <= 0] = len(whats)
@@ -118,7 +119,7 @@ def _draw(trace: Trace, stretches: pl.DataFrame, begin: float, end: float, outpu
     height = 1.3 + 0.22 * workers
     unit, scale = ("ms", 1e6) if end - begin >= 1e7 else ("us", 1e3)
     edges = np.linspace(begin, end, int(width * 200) + 1)
-    with matplotlib.rc_context({"svg.hashsalt": "weft"}):  # the same picture is the same file
+    with matplotlib.rc_context({"svg.hashsalt": "weft"}):  # the same picture gives the same file
         figure, axes = plt.subplots(figsize=(width, height))
         figure.subplots_adjust(left=0.6 / width, right=1 - 0.2 / width, top=1 - 0.4 / height, bottom=0.8 / height)
         for worker, its in stretches.partition_by("worker", as_dict=True).items():

@@ -1,4 +1,4 @@
-"""From a file to a Trace."""
+"""Reads a trace file into a Trace."""
 
 from __future__ import annotations
 
@@ -19,15 +19,15 @@ from . import layout
 from .trace import Header, Records, Trace
 
 _LARGEST_BLOCK = 1 << 30
-"""Bytes; a runtime's blocks are below 1 MiB."""
+"""In bytes. The blocks that a runtime writes are below 1 MiB."""
 
 
 def read_trace(path: str | os.PathLike[str]) -> Trace:
-    """Reads the file that WEFT_TRACE named.
+    """Reads a file that WEFT_TRACE named.
 
     A file that ends in the middle of a block (the process was killed, the disk was full) is read up to the last whole
-    block, and `complete` is False. Raises `TraceError` for a file that is no trace or is damaged, and `Error` for one
-    that cannot be read.
+    block, and `complete` is False. Raises `TraceError` for a file that is not a trace or is damaged, and `Error` for a
+    file that cannot be read.
     """
     try:
         with open(path, "rb") as file:
@@ -114,7 +114,7 @@ class _File:
     # ---- blocks
 
     def blocks(self, at: int) -> Iterator[_Block]:
-        """The whole blocks of the file."""
+        """The blocks of the file that are whole."""
         while at < self.size:
             if self.ended:
                 raise self.fail(at, "bytes behind the end of the trace", self.size - at, "none")

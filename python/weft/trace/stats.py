@@ -14,40 +14,40 @@ from .trace import Trace
 
 @dataclass(frozen=True)
 class WorkerTime:
-    """What a worker did with the time of the trace; nanoseconds."""
+    """What a worker did with the time of the trace, in nanoseconds."""
 
     worker: int
     core: int
     busy: int
-    """It ran tasks."""
+    """Time in which it ran tasks."""
     searching: int
     asleep: int
     overhead: int
-    """The rest: on the way from one task to the next; where events were lost, what is not known."""
+    """The rest: the time between tasks. Where events were lost it also holds the time about which nothing is known."""
     tasks: int
-    """That began on it."""
+    """Number of tasks that began on it."""
     steals: int
 
 
 @dataclass(frozen=True)
 class TaskClass:
-    """The own times of tasks of one name, in nanoseconds. Tasks without a name are known by where they come from."""
+    """The own times of the tasks of one name, in nanoseconds. Tasks without a name are grouped by their origin."""
 
     name: str
     count: int
-    """Tasks that began, of which the own time is known."""
+    """Number of tasks that began and whose own time is known."""
     total: int
     min: int
     median: float
     q3: float
     max: int
     critical: int
-    """Of the longest path, how much lies in tasks of this name."""
+    """The part of the longest path, in nanoseconds, that lies in tasks of this name."""
 
 
 @dataclass(frozen=True)
 class Stats:
-    """The figures of a trace. Times are nanoseconds; a figure that the trace cannot tell is None."""
+    """The figures of a trace. Times are in nanoseconds. A figure that the trace does not show is None."""
 
     path: str
     engine: str
@@ -56,31 +56,31 @@ class Stats:
     time_kind: str
     """`real` or `virtual`."""
     elapsed: int
-    """From the first spawn to the last end of a task."""
+    """Time from the first spawn to the last end of a task."""
     events: int
     tasks: int
     lost: int
     complete: bool
     workers: list[WorkerTime]
     balance: float | None
-    """Busy time of the average worker over that of the busiest; 1: all alike."""
+    """Busy time of the average worker over that of the busiest one; 1: all were equally busy."""
     steals: dict[float, int]
-    """How many by distance between thief and victim."""
+    """Number of steals by distance between thief and victim."""
     classes: list[TaskClass]
-    """The largest total first."""
+    """The class with the largest total comes first."""
     work: int
-    """T1, the sum of own times."""
+    """T1, the sum of the tasks' own times."""
     span: int
     """Tinf, the longest path."""
     parallelism: float | None
     """T1 / Tinf."""
     bound: int
-    """max(T1 / p, Tinf): no schedule of this run's tasks takes less, where a task costs the same everywhere."""
+    """max(T1 / p, Tinf): no schedule of this run's tasks takes less, if a task costs the same everywhere."""
     notes: list[str]
-    """What the trace cannot tell."""
+    """What the trace does not show, as texts."""
 
     def to_json(self) -> dict[str, Any]:
-        """The same for JSON; distances become texts."""
+        """The same for JSON. Distances become texts."""
         return asdict(self) | {"steals": {f"{d:g}": n for d, n in self.steals.items()}}
 
 
@@ -154,7 +154,7 @@ def _workers(trace: Trace, begin: int, end: int, thieves: npt.NDArray[np.int32])
 
 
 def class_name() -> pl.Expr:
-    """By which name tasks are put together: their own, else where they come from."""
+    """The class of each task: its name, else its origin."""
     return pl.coalesce("name", pl.format("({})", pl.col("origin").cast(pl.String)), pl.lit("(unknown)"))
 
 
@@ -165,7 +165,7 @@ def classes_by_work(tasks: pl.DataFrame) -> list[str]:
 
 
 def critical_by_class(trace: Trace) -> pl.DataFrame:
-    """`class`, `critical`: how much of the longest path lies in its tasks, in nanoseconds."""
+    """One row a class: `class`, and `critical`, the nanoseconds of the longest path that lie in its tasks."""
     stretch = pl.col("end") - pl.col("begin")
     return trace.critical_path.group_by(class_name().alias("class")).agg(stretch.sum().alias("critical"))
 
@@ -197,7 +197,7 @@ def _notes(trace: Trace) -> list[str]:
         unknown = trace.tasks["own"].null_count()
         notes.append(
             f"{trace.lost} events were lost: own times of {unknown} tasks are not known; work and span are at least "
-            "what is shown, and overhead holds what nobody saw"
+            "what is shown, and overhead holds the time that no event describes"
         )
     if not trace.complete:
         notes.append("the file ends before the process did: what came later is not in these figures")

@@ -1,4 +1,4 @@
-"""What a trace holds, as tables."""
+"""The contents of a trace as tables."""
 
 from __future__ import annotations
 
@@ -20,23 +20,23 @@ Records: TypeAlias = npt.NDArray[np.void]
 
 @dataclass(frozen=True)
 class Header:
-    """What the runtime said of itself when the trace began."""
+    """The runtime's description of itself, from the beginning of the trace."""
 
     weft: str
     """Version of the library."""
     engine: str
     """`threads` or `model`."""
     policy: str
-    """As it was given."""
+    """As given to the runtime."""
     seed: int
     workers: int
     cores: tuple[int, ...]
     """Rank of the machine's core for each worker."""
     machine: str
     machine_text: str
-    """The machine described, several lines."""
+    """Description of the machine, several lines."""
     resources: str
-    """What WEFT_RESOURCES said, a TOML text; empty: nothing."""
+    """The resources of WEFT_RESOURCES, a TOML text; empty: none."""
     command: tuple[str, ...]
     process: int
     began: float
@@ -46,7 +46,7 @@ class Header:
 
     @staticmethod
     def of(fields: Mapping[str, Any]) -> Header:
-        """From the JSON object of the file; ValueError, TypeError or KeyError where that has no sense."""
+        """From the JSON object of the file. Raises ValueError, TypeError or KeyError if it is wrong."""
         workers = fields["workers"]
         if type(workers) is not int or not 1 <= workers < layout.OUTSIDE:
             raise ValueError(f"workers: {workers!r}")
@@ -73,9 +73,9 @@ class Header:
 
 
 class Trace:
-    """A trace; `read_trace` makes it. Times are nanoseconds since the trace began.
+    """A trace, made by `read_trace`. Times are in nanoseconds since the trace began.
 
-    The tables are made at first use and kept.
+    Each table is made at first use and kept.
     """
 
     path: Path
@@ -85,9 +85,9 @@ class Trace:
     records: Records
     """The records as they stand in the file, one structured array."""
     lost: int
-    """Events that found no room. With any, tables show what is known: what they cannot tell is null or missing."""
+    """Number of events that found no room. If it is not 0, what the tables cannot know is null or missing."""
     complete: bool
-    """The process ended in order, and the file has all of it."""
+    """Whether the process ended in order and the file has all of the trace."""
 
     def __init__(
         self, path: Path, header: Header, names: dict[int, str], records: Records, lost: int, complete: bool
@@ -107,15 +107,15 @@ class Trace:
     def events(self) -> pl.DataFrame:
         """All records by time, as far as the workers' clocks agree, a cause before its effects.
 
-        `ready` stands where it was noted, and is stamped with a time before.
+        `ready` stands where it was written, and is stamped with an earlier time.
 
-        Columns: `at` (ns), `stream` (a worker; 65535: threads that are no workers), `kind`, `what`, `n`, `a`, `b`;
+        Columns: `at` (ns), `stream` (a worker; 65535: threads that are not workers), `kind`, `what`, `n`, `a`, `b`.
         docs/trace-format.md says what they mean for each kind.
         """
         return self._events(self._walked["order"])
 
     def events_of(self, *kinds: str) -> pl.DataFrame:
-        """Those of `events` of the given kinds, with their `position` among all: cheaper than filtering them."""
+        """The `events` of the given kinds, with their `position` among all events. Cheaper than filtering `events`."""
         order = self._walked["order"]
         positions = np.flatnonzero(np.isin(self.records["kind"], [layout.KIND[k] for k in kinds])[order])
         return self._events(order[positions]).with_columns(pl.Series("position", positions))
@@ -132,11 +132,11 @@ class Trace:
     def tasks(self) -> pl.DataFrame:
         """One row a task, in the order in which they are first mentioned.
 
-        `task` (number), `name`, `origin` (root, child, fork, graph, share; runtime: its own, such as the forks in which
-        a run of a graph spreads), `parent` (the task that spawned it), `group` (address; the run, for a graph's tasks),
-        `worker` (on which it began), `start` (fresh, below, inside), `spawned`, `began`, `ended` (ns), `outcome` (done,
-        threw, cancelled), `own` (ns on top of a worker's stack, up to the end of the trace). Null: never happened, or
-        is not known.
+        `task` (number), `name`, `origin` (root, child, fork, graph, share; runtime: the runtime's own, such as the
+        forks by which a run of a graph spreads), `parent` (the task that spawned it), `group` (address; for tasks of
+        graphs the number of the run), `worker` (on which it began), `start` (fresh, below, inside), `spawned`, `began`,
+        `ended` (ns), `outcome` (done, threw, cancelled), `own` (ns on top of a worker's stack, up to the end of the
+        trace). Null: it never happened, or is unknown.
         """
         t = self._walked["tasks"]
         names = pl.DataFrame(
@@ -166,13 +166,13 @@ class Trace:
 
     @cached_property
     def segments(self) -> pl.DataFrame:
-        """What each worker ran when, ascending and disjoint: `worker`, `task`, `begin`, `end` (ns)."""
+        """The tasks that each worker ran, ascending and disjoint: `worker`, `task`, `begin`, `end` (ns)."""
         frame = pl.DataFrame({name: self._walked["segments"][name] for name in ("worker", "task", "begin", "end")})
         return frame.sort("worker", maintain_order=True)
 
     @cached_property
     def idle(self) -> pl.DataFrame:
-        """When each worker looked for work or slept: `worker`, `asleep`, `begin`, `end` (ns)."""
+        """The times at which each worker looked for work or slept: `worker`, `asleep`, `begin`, `end` (ns)."""
         columns = self._walked["idle"]
         frame = pl.DataFrame(
             {
@@ -186,7 +186,7 @@ class Trace:
 
     @cached_property
     def activities(self) -> pl.DataFrame:
-        """In the model, what each worker was busy with, ascending and disjoint: `worker`, `what` (one of
+        """The activities of each worker in the model, ascending and disjoint: `worker`, `what` (one of
         layout.ACTIVITIES), `begin`, `end` (ns). Traces of real threads have none.
         """
         kind, what = self.records["kind"], self.records["what"]
@@ -203,10 +203,11 @@ class Trace:
 
     @cached_property
     def steals(self) -> pl.DataFrame:
-        """What one worker got of another: `at` (ns), `worker` (the thief), `victim`, `task`, `distance` between them.
+        """Tasks that one worker got from another: `at` (ns), `worker` (the thief), `victim`, `task`, `distance` between
+        them.
 
-        That is what a thief found, and what a victim handed out and did not take back; for these, `at` is when it was
-        handed out.
+        These are the tasks that a thief found, and those that a victim exposed and did not take back. For the latter,
+        `at` is the time of the exposure.
         """
         columns = ["at", "worker", "victim", "task", "distance"]
         events = self.events_of("steal", "expose", "returned")
@@ -223,7 +224,7 @@ class Trace:
             )
             .with_columns(pl.col("n").cast(pl.Int32).alias("worker"), pl.col("stream").cast(pl.Int32).alias("victim"))
         )
-        # The model says so twice. The same task may be stolen again, by the same thief too.
+        # The model writes both events for one steal. The same task may be stolen again, also by the same thief.
         each = ["worker", "task"]
         nth = pl.int_range(pl.len()).over(each).alias("nth")
         handed = handed.with_columns(nth).join(found.with_columns(nth), on=[*each, "nth"], how="anti")
@@ -233,37 +234,37 @@ class Trace:
 
     @property
     def first(self) -> int:
-        """When the first event happened, in ns; 0 without any."""
+        """Time of the first event in ns; 0 if there is none."""
         return int(self._walked["first"])
 
     @property
     def last(self) -> int:
-        """When the last event happened, in ns; 0 without any."""
+        """Time of the last event in ns; 0 if there is none."""
         return int(self._walked["last"])
 
     @property
     def work(self) -> int:
-        """T1: the sum of the tasks' own times, in ns. Less than that where events were lost."""
+        """T1: the sum of the tasks' own times, in ns. If events were lost, T1 is larger than this."""
         own = self._walked["tasks"]["own"]
         return int(own[own > 0].sum())
 
     @property
     def span(self) -> int:
         """Tinf: the longest path through forks, joins, groups and edges, in ns. Roots that no task has spawned count as
-        independent of each other. Less than that where events were lost."""
+        independent of each other. If events were lost, Tinf may be larger than this."""
         return int(self._walked["span"])
 
     @cached_property
     def critical_path(self) -> pl.DataFrame:
         """The path whose length is `span`, one row a stretch in one task, from its beginning: `task`, `name`, `origin`,
-        `begin`, `end` (ns of the path). A run is as long as this at least, however many workers there are."""
+        `begin`, `end` (ns of the path). A run takes at least as long as this path, however many workers there are."""
         c = self._walked["critical"]
         about: pl.DataFrame = self.tasks.select("task", "name", "origin")[c["task"]]
         return about.with_columns(pl.Series("begin", c["begin"]), pl.Series("end", c["end"]))
 
     @property
     def disorder(self) -> int:
-        """Events that come before their cause: 0, unless events were lost or the file is cut."""
+        """Number of events that come before their cause: 0, unless events were lost or the file is cut."""
         return int(self._walked["disorder"])
 
     @cached_property
@@ -273,7 +274,7 @@ class Trace:
 
 
 def _words(name: str, numbers: pl.Series, words: list[str]) -> pl.Series:
-    """Numbers as words of a closed list; null where there is none."""
+    """Numbers as words of a closed list; null for a number without a word."""
     kind = pl.Enum(words)
     known = pl.Series(words, dtype=kind)
     return known.gather(pl.select(pl.when(numbers < len(words)).then(numbers.cast(pl.UInt32))).to_series()).alias(name)

@@ -1,4 +1,4 @@
-"""What a page shows of a trace: a few facts, and columns of whole numbers."""
+"""The contents of a page about a trace: a few facts, and columns of whole numbers."""
 
 from __future__ import annotations
 
@@ -21,13 +21,14 @@ from .places import Places
 Numbers: TypeAlias = npt.NDArray[np.int64]
 UNKNOWN = -1
 SEARCH, ASLEEP, LOST, FIRST_TASK = range(4)
-"""What a worker does in a stretch: looks for work, sleeps, nobody knows, runs a task (its row + FIRST_TASK)."""
+"""What a worker does in a stretch: it looks for work, sleeps, does something unknown, or runs a task (its row +
+FIRST_TASK)."""
 _BEFORE = pl.col("end").cum_max().shift(1, fill_value=0).over("worker")
 """Up to when what stands above in a frame of stretches reaches, from the origin on."""
 
 
 def head(trace: Trace, places: Places | None, tables: Tables) -> dict[str, Any]:
-    """What the page knows besides the columns; JSON."""
+    """The facts besides the columns, as JSON."""
     figures, header = stats(trace), trace.header
     return {
         "file": trace.path.name,
@@ -52,15 +53,15 @@ def head(trace: Trace, places: Places | None, tables: Tables) -> dict[str, Any]:
 
 
 class Tables:
-    """A trace as columns. Rows of tasks are those of `trace.tasks`, and stand in other columns as row + 1, 0: none.
+    """A trace as columns. Rows of tasks are those of `trace.tasks`; other columns have them as row + 1, and 0 for none.
 
-    Times are nanoseconds after `origin`, the first of all. Raises `Error` where they are too far apart for a browser.
+    Times are nanoseconds after `origin`, the first time of all. Raises `Error` if they are too far apart for a browser.
     """
 
     origin: int
     last: int
     classes: list[dict[str, str]]
-    """Name and colour; the one with the largest total first."""
+    """Name and colour of each class; the class with the largest total comes first."""
     distances: list[float]
     columns: dict[str, Column]
 
@@ -112,7 +113,7 @@ class Tables:
         return _numbers(self.tasks.select(class_name().cast(pl.Enum(names)).to_physical()).to_series())
 
     def _spawners(self) -> Numbers:
-        """The worker that spawned each task; UNKNOWN: a thread that is no worker, or not known."""
+        """The worker that spawned each task; UNKNOWN: a thread that is not a worker, or it is not known."""
         records = self.trace.records
         spawns = records[(records["kind"] == layout.KIND["spawn"]) & (records["stream"] < self.trace.header.workers)]
         spawner = np.full(len(self.tasks) + 1, UNKNOWN, np.int64)
@@ -120,9 +121,9 @@ class Tables:
         return spawner[1:]
 
     def _joins(self) -> dict[str, tuple[Numbers, bool]]:
-        """`joinTask`, `joinAt`: where a task has waited; `taskJoin`: the join (row + 1) that waits for a task, 0: none.
+        """`joinTask`, `joinAt`: where a task has waited. `taskJoin`: the join (row + 1) that waits for a task, 0: none.
 
-        Positions among the events, not times, say which join is the first one behind an end: clocks differ a little.
+        The first join behind an end is found by positions among the events, not by times: clocks differ a little.
         """
         tasks, ends = self.tasks, self.trace.events_of("end")
         ended = np.full(len(tasks) + 1, UNKNOWN, np.int64)
@@ -135,7 +136,7 @@ class Tables:
         )
         of_tasks = of_tasks.filter(pl.col("position") != UNKNOWN)
         children = of_tasks.filter(pl.col("origin") == "child")
-        # The group of a graph's tasks has no tasks that name it: they carry the number of their run.
+        # The tasks of a graph do not name their group: they carry the number of their run.
         of_groups = waited.filter(pl.col("b") > 0)
         of_graphs = of_groups.join(children.select("group").unique(), left_on="b", right_on="group", how="anti")
         parents = self._rows(tasks["parent"].fill_null(0).to_numpy())
@@ -181,7 +182,7 @@ class Tables:
         lost = lost.select("worker", pl.col("end").alias("begin"), "end", what=pl.lit(LOST, pl.Int64))
         frame = pl.concat([lost, ran, idled]).sort("worker", "begin", maintain_order=True)
         frame = frame.with_columns(pl.col("begin", "end") - self.origin)
-        # Events are missing since whatever was known last.
+        # Events are missing since the last known event.
         frame = frame.with_columns(pl.when(pl.col("what") == LOST).then(_BEFORE).otherwise("begin").alias("begin"))
         return self._lanes("stretch", frame, delta=True)
 
@@ -192,9 +193,9 @@ class Tables:
         return self._lanes("activity", frame.filter(pl.col("worker") < self.trace.header.workers), delta=False)
 
     def _lanes(self, name: str, frame: pl.DataFrame, delta: bool) -> dict[str, tuple[Numbers, bool]]:
-        """By worker, ascending and disjoint: how many, how long after the one before, how long, what.
+        """Stretches by worker, ascending and disjoint: their number, the time since the one before, the length, what.
 
-        What overlaps, in files of no program of ours, is cut.
+        Overlaps are cut. They only occur in files that no runtime has written.
         """
         frame = frame.with_columns(before=_BEFORE).with_columns(begin=pl.max_horizontal("begin", "before"))
         if not (whole := frame["begin"] < frame["end"]).all():
@@ -232,11 +233,11 @@ class Tables:
 
 
 class _Rows:
-    """Rows + 1 of tasks by number, 0 where there is none. A number that came again is the last one's."""
+    """Row + 1 of the task of each number, 0 if there is none. A number that came again is the last task's."""
 
     def __init__(self, numbers: npt.NDArray[np.uint32]) -> None:
         largest = int(numbers.max(initial=0))
-        # Workers take numbers by the thousand and need not use them up.
+        # Each worker takes numbers by the thousand and need not use them up.
         self._dense = largest <= 16 * len(numbers) + 4_000_000
         if self._dense:
             self._table = np.zeros(largest + 1, np.uint32)
@@ -265,5 +266,5 @@ def _since(times: pl.Series, origin: int) -> Numbers:
 
 
 def _codes(words: pl.Series) -> Numbers:
-    """Of a closed list; 0: none, 1: the first."""
+    """Index in a closed list; 0: none, 1: the first."""
     return _numbers((words.to_physical().cast(pl.Int64) + 1).fill_null(0))

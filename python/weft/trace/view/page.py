@@ -1,4 +1,4 @@
-"""One page of HTML out of its parts."""
+"""Makes one page of HTML from its parts."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ _EXPORT = re.compile(r"^export (?=(?:async )?(?:function|class|const|let)\b)", r
 
 
 def write_page(output: str | Path, head: Mapping[str, Any], columns: Mapping[str, Column]) -> None:
-    """Writes the page; OSError where the file cannot be written."""
+    """Writes the page. Raises OSError if the file cannot be written."""
     script = bundle("main.js")
     described = {name: {k: v for k, v in asdict(c).items() if k != "text"} for name, c in columns.items()}
     parts = {
         "title": escape(f"{head['program']}: {head['file']}"),
-        # No script runs but ours, whatever a trace has for names, and nothing is fetched.
+        # Only our script runs, whatever names a trace has, and nothing is fetched.
         "policy": escape(
             f"default-src 'none'; script-src 'sha256-{_digest(script)}'; style-src 'unsafe-inline'; img-src data:"
         ),
@@ -33,7 +33,7 @@ def write_page(output: str | Path, head: Mapping[str, Any], columns: Mapping[str
         "head": _json({**head, "columns": described}),
         "script": script,
     }
-    # Each place once: what is put in may look like a place itself.
+    # Each place is replaced once: the inserted text may look like a place itself.
     halves = _source("page.html").split("{{columns}}")
     before, behind = (re.sub(r"\{\{(\w+)\}\}", lambda place: parts[place[1]], half) for half in halves)
     with open(output, "w", encoding="utf-8") as file:
@@ -46,9 +46,9 @@ def write_page(output: str | Path, head: Mapping[str, Any], columns: Mapping[str
 
 
 def bundle(entry: str) -> str:
-    """The module `entry` and what it imports as one module, each behind those that it imports.
+    """The module `entry` and the modules that it imports as one module, each behind those that it imports.
 
-    They share one scope: no two modules may give the same name to different things.
+    They share one scope: no two modules may use one name for different things.
     """
     texts: dict[str, str] = {}
 
@@ -56,7 +56,7 @@ def bundle(entry: str) -> str:
         if name in texts:
             return
         text = _source(name)
-        texts[name] = ""  # modules that import each other would come here again
+        texts[name] = ""  # ends the recursion for modules that import each other
         for needed in _IMPORT.findall(text):
             add(needed)
         del texts[name]
@@ -71,7 +71,7 @@ def _source(name: str) -> str:
 
 
 def _json(value: object) -> str:
-    """JSON that cannot end the element that it stands in."""
+    """JSON text that cannot end the HTML element around it."""
     return json.dumps(value, ensure_ascii=True, allow_nan=False).replace("<", "\\u003c")
 
 

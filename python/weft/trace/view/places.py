@@ -19,10 +19,10 @@ class Places:
 
 
 def places(header: Header, spec: str | None) -> Places | None:
-    """Of the machine `spec`, what `WEFT_MACHINE` takes; None: this one, if the trace was written on it.
+    """The places on the machine `spec`, as for `WEFT_MACHINE`; None: this machine, if the trace was written on it.
 
-    None where the trace was written on another machine and no `spec` is given. Raises `Error` where `spec` is not the
-    machine of the trace, `LibraryError` where it cannot be read.
+    Returns None if the trace was written on another machine and no `spec` is given. Raises `Error` if `spec` is not
+    the machine of the trace, `LibraryError` if it cannot be read.
     """
     if spec is None:
         try:
