@@ -40,13 +40,22 @@ ROOMS["src/engine/threads"] = [*ROOMS["src/engine/idle"], "src/engine/idle", "sr
 ROOMS["src/engine/model"] = ROOMS["src/engine/threads"]
 ROOMS["src/graph"] = ROOMS["src/engine/idle"]
 ROOMS["src/api"] = [room for room in ROOMS if room.startswith("src/")]
+# Not in the library: what its Python package and its tests link besides.
+ROOMS["src/trace/walk"] = ["src/trace/write"]
+ROOMS["src/replay"] = ["src/machine", "src/trace/write", "src/trace/walk"]
+ROOMS["src/policy/hosted"] = ["src/machine", "src/task", "src/queue", "src/policy/seam"]
+ROOMS["python/core"] = ["src/machine", "src/trace/write", "src/trace/walk", "src/replay", "src/policy/seam",
+                        "src/policy/hosted"]
 
 # A policy runs in real and in virtual time alike: time, chance and concurrency come from its context
 # and from src/queue.
-BANNED = {
-    "src/policy": ["thread", "stop_token", "atomic", "chrono", "random", "mutex", "shared_mutex",
-                   "condition_variable", "future", "semaphore", "latch", "barrier"],
-}
+BANNED = {room: ["thread", "stop_token", "atomic", "chrono", "random", "mutex", "shared_mutex",
+                 "condition_variable", "future", "semaphore", "latch", "barrier"]
+          for room in ROOMS if room == "src/policy" or room.startswith("src/policy/")}
+
+# Only the bindings know Python: room of the includes that begin so.
+PYTHON_HEADERS = ("nanobind/", "Python.h")
+PYTHON_ROOM = "python/core"
 
 SUFFIXES = {".hpp", ".h", ".hh", ".ipp", ".inl", ".cpp", ".cc", ".c"}
 INCLUDE = re.compile(r'^[ \t]*#[ \t]*include[ \t]*([<"])([^>"\n]+)[>"]', re.MULTILINE)
@@ -78,8 +87,8 @@ def check_file(root, file):
         return [f"{file}: {file.parent} is in no room; add the room to ROOMS in tests/layering/check_layering.py "
                 "and to src/README.md, or move the file"]
     allowed = {room, PUBLIC, *ROOMS[room]}
-    errors = []
     text = (root / file).read_text(encoding="utf-8", errors="replace")
+    errors = []
     for match in INCLUDE.finditer(text):
         quote, name = match.groups()
         where = f"{file}:{text.count(chr(10), 0, match.start()) + 1}"
@@ -93,12 +102,14 @@ def check_file(root, file):
             errors.append(f'{where}: no file for "{name}"; use <> for what is not in this project')
         elif name in BANNED.get(room, []):
             errors.append(f"{where}: <{name}> is not for {room}")
+        elif name.startswith(PYTHON_HEADERS) and room != PYTHON_ROOM:
+            errors.append(f"{where}: <{name}> is for {PYTHON_ROOM} only")
     return errors
 
 
 def check_tree(root):
     root = Path(root).resolve()
-    files = [p.relative_to(root) for top in ("include", "src") for p in sorted((root / top).rglob("*"))
+    files = [p.relative_to(root) for top in ("include", "src", "python/core") for p in sorted((root / top).rglob("*"))
              if p.suffix in SUFFIXES]
     return [error for file in files for error in check_file(root, file)]
 
@@ -112,27 +123,42 @@ def self_test():
         "src/queue/deque.hpp": "#include <atomic>\n",
         "src/task/task.hpp": '#include "machine/machine.hpp"\n',
         "src/policy/steal.cpp": '#include "queue/deque.hpp"\n#include "task/task.hpp"\n#include <vector>\n',
-        "src/engine/core/run.hpp": '#include "policy/seam/policy.hpp"\n',
+        "src/engine/run/run.hpp": '#include "policy/seam/policy.hpp"\n',
         "src/policy/seam/policy.hpp": "",
-        "src/engine/threads/worker.cpp": '#include "engine/core/run.hpp"\n#include <thread>\n',
-        "src/engine/model/clock.hpp": '#include "../core/run.hpp"\n',
+        "src/engine/threads/worker.cpp": '#include "engine/run/run.hpp"\n#include <thread>\n',
+        "src/engine/model/clock.hpp": '#include "../run/run.hpp"\n',
         "src/api/join.cpp": '#include "engine/threads/worker.hpp"\n#include "engine/model/clock.hpp"\n',
         "src/engine/threads/worker.hpp": "",
+        "src/policy/hosted/hooks.hpp": '#include "policy/seam/policy.hpp"\n',
+        "src/trace/write/record.hpp": "",
+        "src/trace/walk/walk.hpp": '#include "trace/write/record.hpp"\n',
+        "src/replay/script.hpp": '#include "trace/walk/walk.hpp"\n#include "machine/tree.hpp"\n',
+        "python/core/module.hpp": "",
+        "python/core/module.cpp": '#include "module.hpp"\n#include "replay/script.hpp"\n'
+                                  '#include "policy/hosted/hooks.hpp"\n#include <nanobind/nanobind.h>\n',
     }
     # One line added to the good tree, and what must be said about it.
     bad = [
         ("src/machine/up.hpp", '#include "task/task.hpp"\n', "src/machine includes src/task/task.hpp"),
         ("src/machine/up.hpp", "# include <queue/deque.hpp>\n", "src/machine includes src/queue/deque.hpp"),
         ("src/queue/up.hpp", '#include "../machine/tree.hpp"\n', "src/queue includes src/machine/tree.hpp"),
-        ("src/policy/up.cpp", '// text\n#include "engine/core/run.hpp"\n', "up.cpp:2: src/policy includes"),
+        ("src/policy/up.cpp", '// text\n#include "engine/run/run.hpp"\n', "up.cpp:2: src/policy includes"),
         ("src/policy/clock.cpp", "#include <chrono>\n", "<chrono> is not for src/policy"),
-        ("src/engine/core/up.hpp", '#include "engine/threads/worker.hpp"\n', "src/engine/core includes"),
+        ("src/engine/run/up.hpp", '#include "engine/threads/worker.hpp"\n', "src/engine/run includes"),
         ("src/engine/model/side.cpp", '#include "engine/threads/worker.hpp"\n', "src/engine/model includes"),
         ("src/engine/threads/side.cpp", "#include <engine/model/clock.hpp>\n", "src/engine/threads includes"),
         ("src/engine/loose.hpp", "", "src/engine is in no room"),
         ("src/loose.cpp", "", "src is in no room"),
         ("src/attic/old.hpp", "", "src/attic is in no room"),
         ("include/weft/up.hpp", '#include "task/task.hpp"\n', "include/weft includes src/task/task.hpp"),
+        ("src/policy/seam/clock.hpp", "#include <atomic>\n", "<atomic> is not for src/policy/seam"),
+        ("src/policy/hosted/python.hpp", "#include <Python.h>\n", "<Python.h> is for python/core only"),
+        ("src/trace/walk/up.hpp", '#include "replay/script.hpp"\n', "src/trace/walk includes src/replay/script.hpp"),
+        ("src/trace/write/up.hpp", '#include "trace/walk/walk.hpp"\n', "src/trace/write includes src/trace/walk"),
+        ("src/replay/side.cpp", '#include "engine/threads/worker.hpp"\n', "src/replay includes src/engine/threads"),
+        ("src/replay/side.cpp", "#include <nanobind/nanobind.h>\n", "is for python/core only"),
+        ("src/api/side.cpp", '#include "replay/script.hpp"\n', "src/api includes src/replay/script.hpp"),
+        ("python/core/side.cpp", '#include "engine/run/run.hpp"\n', "python/core includes src/engine/run/run.hpp"),
         ("src/api/typo.cpp", '#include "engine/thread/worker.hpp"\n', "no file for"),
     ]
 
