@@ -67,7 +67,7 @@ bool core_pool::has_room(const core_request& r, int) const noexcept {
 void core_pool::take(core_request& r, int rank) noexcept {
     const int width = r.width(most(r.within));
     const int own = cell_of(rank);
-    // Its own place if there is room; else where most is free.
+    // Its own place if there is room, else the place with the most free tokens.
     int place = place_of(cells[at(own)], r.within);
     if (const int least = r.relaxed ? 1 : width; free_in(place, r.within) < least)
         for (const cell& c : cells)
@@ -82,12 +82,12 @@ void core_pool::take(core_request& r, int rank) noexcept {
         r.got[at(n)] += some;
         r.size += some;
     };
-    /// Of who is relaxed: the task's own worker is one of those that have nothing else to do.
+    /// For a relaxed request, the task's own worker counts as one that has nothing to do.
     const auto ready_in = [&](int n) { return r.relaxed ? idle_in(n) + (n == own ? 1 : 0) : width; };
     if (place_of(cells[at(own)], r.within) == place) take_of(own, ready_in(own));
     for (const bool same_package : {true, false})
         for (int tried = 0; tried < static_cast<int>(cells.size()) && r.size < width; ++tried) {
-            int best = -1; // the fullest one, so that few are used
+            int best = -1; // the cell with the most free tokens, so that few cells are used
             for (int n = 0; n < static_cast<int>(cells.size()); ++n) {
                 const cell& c = cells[at(n)];
                 const bool untouched = n != own && r.got[at(n)] == 0;
@@ -98,7 +98,7 @@ void core_pool::take(core_request& r, int rank) noexcept {
             if (best < 0) break;
             take_of(best, ready_in(best));
         }
-    // Nobody of those who are free is idle: the first one that will be.
+    // No free worker is idle: take the first that becomes idle.
     for (int n = 0; r.size == 0; ++n)
         if (place_of(cells[at(n)], r.within) == place) take_of(n, 1);
     tokens.at.front().used += r.size;

@@ -1,7 +1,5 @@
 #include "gate/gate.hpp"
 
-#include <weft/error.hpp>
-
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -10,187 +8,32 @@
 
 namespace weft {
 
-gate::gate(resource_table&& t, const machine& m) : table_(std::move(t)) {
-    reserving_.reserve(static_cast<std::size_t>(m.size()));
-    for (const auto& r : table_.all) {
-        if (!r->has_places()) continue;
-        for (const auto& q : r->at)
-            if (std::ranges::find(places_, q.ranks, &bound_tasks::ranks) == places_.end())
-                places_.push_back({q.ranks});
-    }
-}
+gate::gate(resource_table&& t, const machine& m)
+    : table_(std::move(t))
+    , reservations_(m.size())
+    , bound_(table_) {}
 
 std::span<const class_need> gate::needs_of(std::string_view tasks) const noexcept {
     const auto found = table_.needs.find(tasks);
     return found == table_.needs.end() ? std::span<const class_need>{} : found->second;
 }
 
-void gate::check(const claim& c, std::string_view of_task) const {
-    if (c.binding() && possible_rank(c, -1) < 0) {
-        std::string names;
-        for (const claim::part& p : c.parts)
-            names += fmt::format("{}'{}'", names.empty() ? "" : ", ", p.of->label());
-        const bool is_elsewhere = std::ranges::any_of(
-            c.binding()->at, [&](const resource::quantity& q) { return is_possible(c, q.ranks.first); });
-        if (is_elsewhere)
-            throw error("a task needs resources of a place where none of its workers is",
-                        fmt::format("{}: {}", of_task, names),
-                        "resources of places where members of the team are that its graph runs in");
-        throw error("a task needs resources that are in different places",
-                    fmt::format("{}: {}", of_task, names), "resources that one core can use");
-    }
-    for (const claim::part& p : c.parts) {
-        if (p.of->exceeds) continue;
-        std::int64_t held = 0;
-        for (const claim* a = c.above; a && !p.of->rests && p.of->at.size() == 1; a = a->above)
-            if (const claim::part* its = a->part_of(*p.of)) held += its->amount;
-        const std::int64_t most = gate::most(c, *p.of);
-        if (p.amount + held <= most) continue;
-        const std::string given = fmt::format("{} needs {} of '{}'", of_task, p.amount, p.of->label());
-        if (p.amount > most)
-            throw error("a task needs more of a resource than there is", given,
-                        fmt::format("at most {}", most));
-        throw error(
-            "a task needs more of a resource than the tasks around it leave", given,
-            fmt::format("at most {}: they hold {} of {} until it has ended", most - held, held, most));
-    }
-}
+// ---- taking and giving back, under the lock
 
-// ---- what there is room for; all of this under the lock
-
-int gate::place_at(const resource& r, int rank) noexcept {
-    if (!r.has_places()) return 0;
-    for (std::size_t i = 0; i < r.at.size(); ++i)
-        if (r.at[i].ranks.contains(rank)) return static_cast<int>(i);
-    return -1;
-}
-
-/// The place where a worker of this rank could take the part now.
-std::optional<int> gate::room(const claim& c, const claim::part& p, int rank) const noexcept {
-    const resource& r = *p.of;
-    if (r.set && r.set->active && r.set->active != &r) return std::nullopt;
-    // Who was called to a team keeps what it was given, wherever its members are.
-    if (c.is_settled()) rank = c.cores.rank;
-    // Who holds something passes those who reserve, or both would wait for each other; and so does who
-    // descends from a holder, which may be waiting for it.
-    bool passes = c.holds_some();
-    for (const claim* a = c.above; a && !passes; a = a->above) passes = a->holds_some();
-    if (r.pool) {
-        if (has_older_reservation_of_workers(c, r)) return std::nullopt;
-        return r.pool->has_room(c.cores, rank) ? std::optional(0) : std::nullopt;
-    }
-    const auto reserved = [&](int place) -> std::int64_t {
-        if (passes) return 0;
-        for (const claim* older : reserving_) {
-            if (older == &c) break;
-            for (const claim::part& its : older->parts) {
-                if (its.place >= 0) continue;
-                const bool same =
-                    its.of == &r && (!r.has_places() || place_at(r, older->reserved_by) == place);
-                const bool excluded = r.set && its.of->set == r.set && its.of != &r;
-                if (excluded) return r.at[static_cast<std::size_t>(place)].total;
-                if (same) return its.amount;
-            }
-        }
-        return 0;
-    };
-    const auto fits = [&](int place) {
-        const resource::quantity& q = r.at[static_cast<std::size_t>(place)];
-        const std::int64_t used = q.used + reserved(place);
-        return r.exceeds ? used == 0 || used < q.total : used + p.amount <= q.total;
-    };
-    if (r.per == scope::device) {
-        for (int place = 0; place < static_cast<int>(r.at.size()); ++place)
-            if (fits(place)) return place;
-        return std::nullopt;
-    }
-    const int place = place_at(r, rank);
-    if (place < 0 || !fits(place)) return std::nullopt;
-    return place;
-}
-
-/// Who comes after a reservation of workers takes none at all: places of all scopes overlap.
-bool gate::has_older_reservation_of_workers(const claim& c, const resource& tokens) const noexcept {
-    // What a team's task holds, all who could ask for its members have above them alike.
-    for (const claim* a = &c; a && !a->is_settled(); a = a->above)
-        if (a->holds_some()) return false; // it passes
-    for (const claim* older : reserving_) {
-        if (older == &c) break;
-        if (older->cores.count > 0 && older->part_of(tokens)) return true;
-    }
-    return false;
-}
-
-/// The first part that cannot be had there, or is held elsewhere; null if all of it can be had.
-const claim::part* gate::obstacle(const claim& c, int rank) const noexcept {
-    rank = c.is_settled() ? c.cores.rank : c.own(rank);
-    for (const claim::part& p : c.parts)
-        if (p.place < 0 ? !room(c, p, rank) : !is_at(p, rank)) return &p;
-    return nullptr;
-}
-
-/// A worker of this rank could run it, as far as places go: it may have to wait.
-bool gate::is_possible(const claim& c, int rank) noexcept {
-    return std::ranges::all_of(c.parts, [&](const claim::part& p) {
-        return p.place < 0 ? p.of->per == scope::device || place_at(*p.of, rank) >= 0 : is_at(p, rank);
-    });
-}
-
-/// The first of them where a worker is that may run it; -1: there is none.
-int gate::own_rank_in(const claim& c, rank_range ranks) noexcept {
-    for (int rank = ranks.first; rank < ranks.last; ++rank)
-        if (c.may_be_at(rank)) return rank;
-    return -1;
-}
-
-/// `preferred`, or another one that is possible; -1: none is.
-int gate::possible_rank(const claim& c, int preferred) noexcept {
-    if (c.is_settled()) return c.cores.rank;
-    if (preferred >= 0 && is_possible(c, c.own(preferred))) return c.own(preferred);
-    if (const resource* r = c.binding())
-        for (const resource::quantity& q : r->at)
-            if (const int rank = own_rank_in(c, q.ranks); rank >= 0 && is_possible(c, rank)) return rank;
-    return -1;
-}
-
-/// The largest total of a place where a worker is that may run it.
-std::int64_t gate::most(const claim& c, const resource& r) noexcept {
-    if (!r.has_places()) return r.most();
-    std::int64_t most = 0;
-    for (const resource::quantity& q : r.at)
-        if (own_rank_in(c, q.ranks) >= 0) most = std::max(most, q.total);
-    return most;
-}
-
-bool gate::is_at(const claim::part& held, int rank) noexcept {
-    return !held.of->has_places() || held.of->at[static_cast<std::size_t>(held.place)].ranks.contains(rank);
-}
-
-/// Who can run it when it takes what it needs at that rank; empty: all who may run it at all.
-rank_range gate::place_of(const claim& c, int rank) noexcept {
-    const resource* const r = c.binding();
-    return r && !c.is_settled() ? r->at[static_cast<std::size_t>(place_at(*r, rank))].ranks : rank_range{};
-}
-
-/// Not all of these are in teams, or on their way to one.
-bool gate::has_worker(const claim& c, int rank) noexcept {
-    return !c.among || c.cores.count > 0 || c.among->free_cell(place_of(c, rank)) >= 0;
-}
-
-/// A rank at which all of it can be had now, by a worker that may run it: `first`, or one of the place where
-/// the fewest are on their way to. If it can be, one where not all workers are in teams.
-std::optional<int> gate::rank_with_room(const claim& c, int first) noexcept {
-    if (c.is_settled()) return obstacle(c, first) ? std::nullopt : std::optional(c.cores.rank);
+/// A rank at which all of the claim can be had now, by a worker that may run its task: `first`, or a rank of
+/// the place to which the fewest tasks are bound. A place whose workers are all in teams comes last (R11).
+std::optional<int> gate::rank_with_room(const claim& c, int first) const noexcept {
+    if (c.is_settled()) return reservations_.obstacle(c, first) ? std::nullopt : std::optional(c.cores.rank);
     std::optional<int> best;
-    if (!obstacle(c, first)) best = c.own(first);
+    if (!reservations_.obstacle(c, first)) best = c.own(first);
     const resource* const r = c.binding();
-    if (!r || (best && has_worker(c, *best))) return best;
+    if (!r || (best && c.has_worker_at(*best))) return best;
     best.reset();
     std::size_t fewest = 0;
     for (const resource::quantity& q : r->at) {
-        const int rank = own_rank_in(c, q.ranks);
-        if (rank < 0 || obstacle(c, rank)) continue;
-        const std::size_t ahead = has_worker(c, rank) ? bound_to(q.ranks).tasks.size() : SIZE_MAX;
+        const int rank = c.first_rank_in(q.ranks);
+        if (rank < 0 || reservations_.obstacle(c, rank)) continue;
+        const std::size_t ahead = c.has_worker_at(rank) ? bound_.count_at(q.ranks) : SIZE_MAX;
         if (best && ahead >= fewest) continue;
         best = rank;
         fewest = ahead;
@@ -198,14 +41,10 @@ std::optional<int> gate::rank_with_room(const claim& c, int first) noexcept {
     return best;
 }
 
-gate::bound_tasks& gate::bound_to(rank_range ranks) noexcept {
-    return *std::ranges::find(places_, ranks, &bound_tasks::ranks);
-}
-
 void gate::take(claim& c, int rank) noexcept {
     for (claim::part& p : c.parts) {
         if (p.place >= 0) continue;
-        p.place = *room(c, p, rank);
+        p.place = *reservations_.room(c, p, rank);
         if (p.of->pool) {
             p.of->pool->take(c.cores, rank);
             continue;
@@ -217,15 +56,15 @@ void gate::take(claim& c, int rank) noexcept {
         }
     }
     c.refusals = 0;
-    if (std::exchange(c.reserved_by, -1) >= 0) std::erase(reserving_, &c);
+    if (std::exchange(c.reserved_by, -1) >= 0) reservations_.remove(c);
 }
 
-/// As take(), before the task starts. Until then a worker is kept from teams: if all were in teams whose
-/// tasks wait for what this one has, it would never start. False if there is none to be had.
+/// Like take(), before the task starts. Until it starts, a worker is kept from teams: if all workers were in
+/// teams whose tasks wait for what this one has, it would never start (R11). False if no worker can be kept.
 bool gate::take_early(claim& c, int rank) noexcept {
     if (c.among && c.cores.count == 0) {
-        if (has_older_reservation_of_workers(c, c.among->tokens)) return false;
-        c.awaits_cell = c.among->free_cell(place_of(c, rank));
+        if (reservations_.has_older_of_workers(c, c.among->tokens)) return false;
+        c.awaits_cell = c.among->free_cell(c.ranks_at(rank));
         if (c.awaits_cell < 0) return false;
         c.among->take_one(c.awaits_cell);
     }
@@ -234,7 +73,7 @@ bool gate::take_early(claim& c, int rank) noexcept {
 }
 
 void gate::give_back(claim::part& p) noexcept {
-    if (p.of->pool) { // the team gives them back, when it has ended
+    if (p.of->pool) { // the team gives its workers back when it has ended (R8)
         p.place = -1;
         return;
     }
@@ -243,17 +82,17 @@ void gate::give_back(claim::part& p) noexcept {
     if (exclusive_set* s = p.of->set; s && --s->users == 0) s->active = nullptr;
 }
 
-// ---- the doors
+// ---- what workers call
 
 bool gate::admit(int rank, task& t, claim& c, released& out) {
     const std::lock_guard guard(lock_);
     for (const claim::part& p : c.parts) {
-        if (p.place < 0 || is_at(p, rank) || c.is_settled()) continue;
-        // It has that already: given in advance, or kept while it was suspended.
+        if (p.place < 0 || p.is_at(rank) || c.is_settled()) continue;
+        // The claim holds this part elsewhere: it was given in advance, or kept while the task was suspended.
         bind(t, p.of->at[static_cast<std::size_t>(p.place)].ranks, out);
         return false;
     }
-    const claim::part* const in_the_way = obstacle(c, rank);
+    const claim::part* const in_the_way = reservations_.obstacle(c, rank);
     if (!in_the_way) {
         const bool reserved = c.reserved_by >= 0;
         take(c, rank);
@@ -261,12 +100,12 @@ bool gate::admit(int rank, task& t, claim& c, released& out) {
             c.among->give_back_one(cell);
             look_for_workers(*c.among, rank, out);
         }
-        if (reserved) look_again(c, rank, out); // at what was kept for it and is left over
+        if (reserved) look_again(c, rank, out); // what was kept for it and is left over
         return true;
     }
-    // It may have been on its way to something that others wait for too.
+    // What was promised to this task while it was on its way may be what others wait for (R3).
     look_again(c, rank, out);
-    if (const auto elsewhere = rank_with_room(c, rank); elsewhere && has_worker(c, *elsewhere)) {
+    if (const auto elsewhere = rank_with_room(c, rank); elsewhere && c.has_worker_at(*elsewhere)) {
         hand_on(t, c, rank, *elsewhere, out);
         return false;
     }
@@ -279,24 +118,25 @@ bool gate::admit(int rank, task& t, claim& c, released& out) {
     return false;
 }
 
-/// Where it waits. Usually at what is in its way: nothing else can help it. But with several needs of which
-/// one has places, another thing may be in its way elsewhere; and if nothing but workers is in its way
-/// somewhere, so may be something else.
+/// Where a refused task waits. Usually at what is in its way: nothing else can help it (R1). But with several
+/// needs of which one has places, another resource may be in its way elsewhere; and the same holds if at some
+/// place only workers are in its way.
 queue::chain<task>& gate::list_for(const claim& c, int rank, resource& otherwise) noexcept {
     if (c.parts.size() > 1 && c.binding()) return mixed_;
-    if (const auto to = rank_with_room(c, rank); to && !has_worker(c, *to))
+    if (const auto to = rank_with_room(c, rank); to && !c.has_worker_at(*to))
         return c.binding() ? mixed_ : c.among->tokens.refused;
-    const claim::part* const in_the_way = obstacle(c, rank);
+    const claim::part* const in_the_way = reservations_.obstacle(c, rank);
     return in_the_way ? in_the_way->of->refused : otherwise.refused;
 }
 
 void gate::refuse(claim& c, int rank) {
     if (c.reserved_by >= 0 || ++c.refusals < table_.reserve_after) return;
-    c.reserved_by = possible_rank(c, rank);
-    reserving_.push_back(&c);
+    c.reserved_by = c.possible_rank(rank);
+    reservations_.add(c);
 }
 
 void gate::release(int rank, claim& c, released& out) { give_back(rank, c, true, out); }
+// What rests goes back, all other parts stay (R7).
 void gate::rest(int rank, claim& c, released& out) { give_back(rank, c, false, out); }
 
 void gate::give_back(int rank, claim& c, bool all, released& out) {
@@ -317,23 +157,23 @@ void gate::give_back_cores(int rank, core_pool& pool, const std::vector<int>& by
     look_for_workers(pool, rank, out);
 }
 
-// ---- who is next
+// ---- which task is next
 
-/// Workers are free again.
+/// Some workers are free again.
 void gate::look_for_workers(core_pool& pool, int rank, released& out) {
     reconsider(pool.tokens, rank, out);
     reconsider_mixed(rank, out);
     look_at_freed(rank, out);
 }
 
-/// Something has become free that `c` had, or had in view: others may go now.
+/// Something has become free that `c` had, or was promised: other tasks may go now.
 void gate::look_again(const claim& c, int rank, released& out) {
     reconsider(c, rank, out);
     look_at_freed(rank, out);
 }
 
 void gate::look_at_freed(int rank, released& out) {
-    while (!freed_.empty()) { // who had reserved does so no longer
+    while (!freed_.empty()) { // these claims had reserved and do so no longer
         const claim* const next = freed_.back();
         freed_.pop_back();
         reconsider(*next, rank, out);
@@ -356,7 +196,7 @@ void gate::reconsider_mixed(int rank, released& out) {
         if (!let_go(*t, nullptr, mixed_.empty(), rank, out)) mixed_.push_back(t);
 }
 
-/// Lets go those whom there is room for: each of them alone, and all of them together as far as `r` goes.
+/// Lets go the tasks for which there is room: for each alone, and as far as `r` goes for all together.
 void gate::reconsider(resource& r, int rank, released& out) {
     if (r.refused.empty()) return;
     for (auto& q : r.at) q.promised = 0;
@@ -373,10 +213,10 @@ void gate::reconsider(resource& r, int rank, released& out) {
     r.refused = std::move(still);
 }
 
-/// Being passed over counts as a refusal for the one that waits longest: with exclusive data it is what
-/// happens to most, and many reservations would leave nothing for anybody. Who has reserved is given what it
-/// needs at once if a worker is sure to come; the others take it when they start. What is left of `r` is
-/// promised to them meanwhile.
+/// Being passed over counts as a refusal only for the task that waits longest: with exclusive data most tasks
+/// are passed over, and many reservations would leave nothing for any task. A claim that has reserved is
+/// given what it needs at once if a worker is sure to come (R4); the others take it when they start (R2).
+/// What is left of `r` is promised to them meanwhile.
 bool gate::let_go(task& t, resource* r, bool is_oldest, int rank, released& out) {
     claim& c = *t.claim_;
     const auto to = rank_with_room(c, rank);
@@ -384,16 +224,16 @@ bool gate::let_go(task& t, resource* r, bool is_oldest, int rank, released& out)
         if (is_oldest) refuse(c, rank);
         return false;
     }
-    // What was promised to it would be nobody's.
-    if (!has_worker(c, *to)) return false;
+    // No worker may come for what would be promised to it (R11).
+    if (!c.has_worker_at(*to)) return false;
     if (c.reserved_by >= 0 && take_early(c, *to)) {
         hand_on(t, c, rank, *to, out);
         freed_.push_back(&c); // what was kept for it and is left over
         return true;
     }
-    // Who has waited for any worker at all has no part in `r`.
+    // A task that waited for any worker at all needs nothing of `r`.
     if (const claim::part* const mine = r ? c.part_of(*r) : nullptr) {
-        resource::quantity& q = r->at[static_cast<std::size_t>(*room(c, *mine, *to))];
+        resource::quantity& q = r->at[static_cast<std::size_t>(*reservations_.room(c, *mine, *to))];
         if (!r->exceeds && q.used + q.promised + mine->amount > q.total) return false;
         q.promised += mine->amount;
     }
@@ -401,51 +241,32 @@ bool gate::let_go(task& t, resource* r, bool is_oldest, int rank, released& out)
     return true;
 }
 
-/// To the caller at rank `from` if it may run there, else to those who may.
+/// To the caller at rank `from` if the task may run there, else to the workers that may run it (R6).
 void gate::hand_on(task& t, const claim& c, int from, int to, released& out) {
     const resource* r = c.binding();
     if (!r || c.is_settled()) return out.tasks.push_back(&t);
     const bool is_fixed =
         std::ranges::any_of(c.parts, [](const claim::part& p) { return p.of->has_places() && p.place >= 0; });
-    const rank_range there = r->at[static_cast<std::size_t>(place_at(*r, to))].ranks;
+    const rank_range there = r->at[static_cast<std::size_t>(r->place_at(to))].ranks;
     // What can be had in several places may be stolen; else a thief would only bring it back.
     if (there.contains(from) && !is_fixed && r->at.size() > 1) return out.tasks.push_back(&t);
     bind(t, there, out);
 }
 
 void gate::bind(task& t, rank_range ranks, released& out) {
-    bound_to(ranks).tasks.push_back(&t);
-    bound_.store(bound_.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
+    bound_.put(t, ranks);
     out.at.push_back({ranks, t.arena_});
 }
 
 task* gate::take_bound(int rank, const engine::arena* in) {
     const std::lock_guard guard(lock_);
-    for (bound_tasks& p : places_) {
-        if (!p.ranks.contains(rank)) continue;
-        task* found = nullptr;
-        queue::chain<task> others;
-        while (task* const t = p.tasks.pop_front()) {
-            if (!found && t->arena_ == in)
-                found = t;
-            else
-                others.push_back(t);
-        }
-        p.tasks = std::move(others);
-        if (!found) continue;
-        bound_.store(bound_.load(std::memory_order_relaxed) - 1, std::memory_order_relaxed);
-        return found;
-    }
-    return nullptr;
+    return bound_.take(rank, in);
 }
 
 bool gate::has_bound_for(int rank, const engine::arena* in) const {
     if (!has_bound()) return false;
     const std::lock_guard guard(lock_);
-    bool any = false;
-    for (const bound_tasks& p : places_)
-        if (p.ranks.contains(rank)) p.tasks.for_each([&](const task& t) { any = any || t.arena_ == in; });
-    return any;
+    return bound_.has_for(rank, in);
 }
 
 std::string gate::line(const task& t, std::string_view what) {
@@ -479,7 +300,7 @@ std::string gate::to_string() const {
                             ? "several resources in one place"
                             : fmt::format("{} of '{}' and a worker there", p.amount, p.of->name));
     });
-    for (const bound_tasks& p : places_)
+    for (const bound_tasks::place& p : bound_.places())
         p.tasks.for_each([&](const task& t) {
             text += line(t, fmt::format("a worker of cores {} to {}", p.ranks.first, p.ranks.last - 1));
         });

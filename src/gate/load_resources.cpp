@@ -28,10 +28,10 @@ constexpr std::array<std::pair<const char*, scope>, 6> scopes = {{{"machine", sc
                                                                   {"core", scope::core},
                                                                   {"device", scope::device}}};
 
-/// One place of a resource, and what the machine says of it.
+/// One place of a resource, and where the machine describes it.
 struct found_place {
     rank_range ranks{};
-    int node = -1, device = -1; ///< index, of those scopes
+    int node = -1, device = -1; ///< indexes into the machine; -1: the place is of another scope
 };
 
 std::vector<found_place> places_of(scope per, const machine& m) {
@@ -60,7 +60,7 @@ std::vector<found_place> places_of(scope per, const machine& m) {
     return places;
 }
 
-/// What a place has of `what`; nothing if the machine does not say it, or the scope has none.
+/// How much of `what` a place has; nothing if the machine does not say it or the scope has none.
 std::optional<double> probe(std::string_view what, scope per, const found_place& at, const machine& m) {
     const auto sum_over_nodes = [&](auto&& figure) -> std::optional<double> {
         double sum = 0;
@@ -144,7 +144,7 @@ void read_resource(const toml_section& s, const machine& m, resource_table& out)
     }
     r->at.clear();
     for (const found_place& p : places) {
-        if (r->has_places() && p.ranks.size() == 0) continue; // memory without cores: nobody runs there
+        if (r->has_places() && p.ranks.size() == 0) continue; // memory without cores: no worker runs there
         r->at.push_back({.total = amount_at(s, r->per, p, m), .ranks = p.ranks});
     }
     if (r->at.empty())

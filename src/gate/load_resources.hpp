@@ -8,8 +8,8 @@
 
 namespace weft {
 
-/// What a machine has, by a file: docs/resources.md has the format. Throws weft::error, with the line and the
-/// key.
+/// Reads from a file what a machine has; docs/resources.md has the format. Throws weft::error with the line
+/// and the key. `name` names the text in errors.
 resource_table parse_resources(std::string_view text, std::string_view name, const machine&);
 resource_table load_resources(const std::filesystem::path&, const machine&);
 

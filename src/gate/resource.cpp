@@ -10,6 +10,13 @@ std::int64_t resource::most() const noexcept {
     return most;
 }
 
+int resource::place_at(int rank) const noexcept {
+    if (!has_places()) return 0;
+    for (std::size_t i = 0; i < at.size(); ++i)
+        if (at[i].ranks.contains(rank)) return static_cast<int>(i);
+    return -1;
+}
+
 resource* resource_table::find(std::string_view name) const noexcept {
     for (const auto& r : all)
         if (r->name == name) return r.get();

@@ -14,21 +14,21 @@
 
 namespace weft {
 
-/// What there is one of a resource for: a task takes it where it runs.
+/// The parts of a machine that have a resource each: a task takes it where it runs.
 enum class scope : std::uint8_t { machine, package, memory_node, cache, core, device };
 
 struct core_pool;
 struct resource;
 
-/// Resources of which one is in use at a time, by any number of tasks.
+/// Resources of which only one is in use at a time, by any number of tasks.
 struct exclusive_set {
     std::vector<resource*> members{};
     resource* active = nullptr; ///< in use
     int users = 0;              ///< claims that hold some of it
 };
 
-/// A named quantity, of which tasks take whole amounts. A datum that tasks change by turns (`commutative`) is
-/// one without a name of which there is 1.
+/// A named quantity, of which tasks take whole amounts. A datum that tasks change in turn (`commutative`) is
+/// a resource without a name and with a total of 1.
 ///
 ///   M. Tillenius, E. Larsson, R. M. Badia, X. Martorell: Resource-aware task scheduling. ACM TECS 2015.
 ///
@@ -37,8 +37,8 @@ struct resource {
     struct quantity { ///< of one place
         std::int64_t total = 1;
         std::int64_t used = 0;
-        std::int64_t promised = 0; ///< see gate::reconsider
-        rank_range ranks{};        ///< who can use it; meaningless for the scopes machine and device
+        std::int64_t promised = 0; ///< to tasks that gate::reconsider has let go
+        rank_range ranks{};        ///< of workers that can use it; unused for the scopes machine and device
     };
 
     std::string name{};
@@ -47,15 +47,17 @@ struct resource {
     bool rests = false;   ///< given back while the task that holds it is suspended
     bool exceeds = false; ///< as long as some of it is free a task may start, even if it needs more
     exclusive_set* set = nullptr;
-    core_pool* pool = nullptr;    ///< it is the workers of that one
+    core_pool* pool = nullptr;    ///< the pool whose workers it stands for; null: it stands for none
     queue::chain<task> refused{}; ///< tasks for which there was not enough of it, in that order
 
     bool has_places() const noexcept { return per != scope::machine && per != scope::device; }
     std::int64_t most() const noexcept; ///< the largest total of a place
+    /// The index of the place whose workers have this rank; -1: there is none. 0 without places.
+    int place_at(int rank) const noexcept;
     std::string_view label() const noexcept { return name.empty() ? "a datum" : std::string_view(name); }
 };
 
-/// What every task of a class needs, whatever the program says of that resource.
+/// What every task of a class needs of a resource, whatever the program says of that resource.
 struct class_need {
     resource* of = nullptr;
     std::int64_t amount = 1;

@@ -11,8 +11,8 @@
 #include <string>
 #include <utility>
 
-/// Do tasks touch what they declare? Every task of such a graph has a claim, which all that it spawns
-/// inherits, and by which a touch finds its task.
+/// Checks that tasks touch only what they declare. Every task of such a graph has a claim. All tasks that it
+/// spawns inherit the claim, and a touch finds the graph's task by it.
 namespace weft {
 
 namespace {
@@ -45,7 +45,7 @@ void graph::state::check_touch(std::uint32_t t, const void* what, std::size_t by
     const auto first = reinterpret_cast<std::uintptr_t>(what), last = first + bytes;
     bool is_read = false;
     {
-        const std::lock_guard guard(adding); // data may become known meanwhile
+        const std::lock_guard guard(adding); // an adder may make data known at the same time
         for (std::uint32_t e = nodes[t].accesses; e; e = edges[e].next) {
             const auto& d = data[data_register::datum_of(edges[e].to)];
             if (!d.address) return;

@@ -8,7 +8,7 @@
 #include <memory>
 #include <utility>
 
-/// What tasks need at the gate: data that they change by turns, and resources of the runtime.
+/// What tasks need at the gate: data that they change in turn, and resources of the runtime.
 namespace weft {
 
 using impl::graph_node;
@@ -90,7 +90,7 @@ void graph::state::settle_cores(std::uint32_t t, engine::arena& at, claim& c) co
     if (!at.of.another_policy)
         throw error("a task asks for workers of an engine that has no further instance of its policy",
                     named(t), "an engine that was given a factory of policies");
-    // The last part: the first ones are found by name.
+    // The last part: the first parts are those found by name.
     claim::part& tokens = r.is_part ? c.parts.back() : c.parts.emplace_back();
     r.is_part = true;
     tokens.of = &at.tokens;
@@ -105,10 +105,10 @@ void graph::state::settle_claim(std::uint32_t t, engine::arena& at, claim* above
     c.above = above;
     settle_needs(t, e.gate);
     settle_among(t, at);
-    e.gate.check(c, named(t));
+    c.check(named(t));
 }
 
-/// Anew for each run: another runtime may have another file.
+/// Called for each run: another runtime may have another resources file.
 void graph::state::settle_needs(std::uint32_t t, const gate& from) {
     graph_extras& x = extras[nodes[t].extras];
     std::vector<claim::part>& parts = x.at_gate->parts;

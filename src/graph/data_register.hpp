@@ -8,8 +8,8 @@
 
 namespace weft {
 
-/// Which data a graph knows, for those who want to see what its tasks declare: by number, as in
-/// data_versions. Changed under the graph's lock.
+/// The data that a graph knows, by number as in data_versions, for policies and checks that want to see what
+/// its tasks declare. It changes under the graph's lock.
 class data_register {
 public:
     struct entry {

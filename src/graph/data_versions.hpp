@@ -13,14 +13,15 @@
 
 namespace weft {
 
-/// Who must wait for whom, so that tasks that touch the same data seem to run in the order in which they were
-/// added.
+/// Which task waits for which, so that tasks that touch the same data seem to run in the order in which they
+/// were added.
 ///
 ///   M. Tillenius, E. Larsson, R. M. Badia, X. Martorell: Resource-aware task scheduling. ACM TECS 2015, 2.1.
 ///
-/// A datum has generations: a task that writes it, or several that said `concurrent` (or `commutative`) one
-/// after the other, and the readers since. A reader waits for the writers of the present generation; a writer
-/// waits for the readers, or if there is none for the writers, and begins a new one.
+/// A datum has generations. A generation is one task that writes the datum, or several consecutive ones that
+/// declared `concurrent` (or `commutative`), and the readers since. A reader waits for the writers of the
+/// present generation. A writer waits for its readers, or for its writers if it has no reader, and begins a
+/// new generation. Everything here is guarded by the graph's lock.
 class data_versions {
 public:
     data_versions() {
@@ -28,12 +29,12 @@ public:
         links_.grow();
     }
 
-    /// The number of a datum, from 1: by its address, or by `known` (0: not known yet), which is set. At most
-    /// 2^30 - 1 of them.
+    /// The number of a datum, from 1 to 2^30 - 1. It is found by `known` if that is not null (0: not known
+    /// yet; it is set then), else by the address.
     std::uint32_t find(const void* address, std::uint32_t* known);
 
-    /// Task `t`, which is younger than all others, accesses the datum; calls `wait_for(u)` for each task that
-    /// it has to wait for, some perhaps twice.
+    /// Task `t`, which is younger than all others, accesses the datum. Calls `wait_for(u)` for each task that
+    /// `t` has to wait for, for some perhaps twice.
     template <class WaitFor>
     void access(std::uint32_t datum, impl::data_mode mode, std::uint32_t t, WaitFor&& wait_for) {
         version& v = versions_[datum];
@@ -68,7 +69,7 @@ private:
     };
     struct version { // heads of lists
         std::uint32_t writers = 0, readers = 0;
-        std::uint32_t before = 0; ///< whom the first of several writers waited for
+        std::uint32_t before = 0; ///< the tasks that the first of several writers waited for
         impl::data_mode kind = impl::data_mode::write;
     };
 
@@ -90,8 +91,8 @@ private:
     tsl::robin_map<const void*, std::uint32_t, std::hash<const void*>, std::equal_to<>,
                    large_allocator<std::pair<const void*, std::uint32_t>>>
         by_address_;
-    stable_array<version> versions_; ///< none has number 0
-    stable_array<link> links_;       ///< likewise
+    stable_array<version> versions_; ///< number 0 is no datum
+    stable_array<link> links_;       ///< number 0 ends a list
     std::uint32_t free_ = 0;
 };
 

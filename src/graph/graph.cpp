@@ -66,11 +66,11 @@ graph::addition::addition(graph& g) : to(g) {
         s.adding.unlock();
         throw;
     }
-    node->missing.store(1, std::memory_order_relaxed); // until the commit
+    node->missing.store(1, std::memory_order_relaxed); // the adder's own, until the commit (E2)
 }
 
 graph::addition::~addition() {
-    if (!is_open) return; // the commit has left the lock
+    if (!is_open) return; // commit() has left the lock
     state& s = *to.state_;
     s.give_up(*node);
     s.adding.unlock();
@@ -112,7 +112,8 @@ graph_task graph::commit(const addition& a) {
     graph_node& n = *a.node;
     const std::uint32_t t = s.nodes.size() - 1;
     if (s.options.check_accesses) s.watch_touches(n, t);
-    impl::worker* const w = n.extras ? impl::hot_self() : nullptr; // else it has neither name nor claim
+    impl::worker* const w =
+        n.extras ? impl::hot_self() : nullptr; // without extras it has neither name nor claim
     if (const engine::engine* const e = s.running ? s.home : w ? &w->eng : nullptr; e && e->gate.has_needs())
         s.claim_by_name(n, e->gate);
     if (s.claims(n)) {
@@ -120,7 +121,7 @@ graph_task graph::commit(const addition& a) {
         if (cores.is_shared && cores.count == 0) cores.count = 1;
         if (s.running)
             s.settle_claim(t, *s.inside, s.around.get());
-        else if (w) // else when it is known where the graph runs
+        else if (w) // otherwise start() does it, when the arena is known
             s.settle_claim(t, w->arena(), w->current->running->claim_);
         if (!s.options.once || !s.running) s.claiming.push_back(t);
     }
@@ -136,12 +137,12 @@ graph_task graph::commit(const addition& a) {
         s.adding.unlock();
         return {this, t};
     }
-    ++s.adders; // the run is not over before it has got this one
+    ++s.adders; // the run does not end before it has this task (E4)
     s.adding.unlock();
-    // acq_rel: as in count_down(), which this is for the adder's own 1
+    // acq_rel: pairs with the decrements in finish(); this one takes back the adder's own 1 (E2)
     if (n.missing.fetch_sub(1, std::memory_order_acq_rel) == 1) s.hand_in(t);
     s.throttle();
-    s.adders.fetch_sub(1, std::memory_order_release); // pairs with the load in wait()
+    s.adders.fetch_sub(1, std::memory_order_release); // pairs with the load in wait() (E4)
     return {this, t};
 }
 
@@ -219,13 +220,14 @@ void graph::wait() {
         if (g == &*s.live)
             throw error("a graph is waited for by one of its own tasks", "wait()",
                         "a graph of its own inside of the task, or a wait() outside");
-    std::exception_ptr unforeseen; // no memory for a task, which then has not run
+    std::exception_ptr unforeseen; // there was no memory for a task, which then has not run
     for (;;) {
         try {
             impl::wait_group(*s.live);
         } catch (...) { unforeseen = std::current_exception(); }
         const std::lock_guard guard(s.adding);
-        // acquire: pairs with the end of commit(), after which nothing of the run is touched
+        // acquire: pairs with the decrement in commit(), after which the adder touches nothing of the run
+        // (E4)
         if (s.adders.load(std::memory_order_acquire) == 0) {
             s.running = false;
             if (s.options.once) {
@@ -244,7 +246,7 @@ void graph::wait() {
     s.report_touches();
 }
 
-// ---- what people read
+// ---- texts for people
 
 std::string graph::dot() const {
     const state& s = *state_;

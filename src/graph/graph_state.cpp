@@ -11,11 +11,12 @@ using impl::graph_node;
 void graph::state::link(std::uint32_t u, std::uint32_t t) {
     constexpr std::uint64_t low = 0xffff'ffff;
     graph_node* const found = options.once ? nodes.find(u) : &nodes[u];
-    if (!found) return; // it has ended and is forgotten
+    if (!found) return; // the task has ended and is forgotten (E5)
     graph_node& before = *found;
     graph_node& n = nodes[t];
-    std::uint64_t head = before.after.load(std::memory_order_relaxed); // the edges are of this lock
-    if (options.once && !running && head >> 32 != 0) return;           // it has ended in an earlier run
+    std::uint64_t head =
+        before.after.load(std::memory_order_relaxed);        // relaxed: edges change under this lock
+    if (options.once && !running && head >> 32 != 0) return; // the task has ended in an earlier run
     if (const auto newest = static_cast<std::uint32_t>(head & low); newest && edges[newest].to == t) return;
     if (levels) {
         while (levels->size() <= t) levels->add_task();
@@ -29,30 +30,30 @@ void graph::state::link(std::uint32_t u, std::uint32_t t) {
     if (!running) {
         mine.next = static_cast<std::uint32_t>(head & low);
         before.after.store((head & ~low) | e,
-                           std::memory_order_relaxed); // seen by the workers that start() asks for
+                           std::memory_order_relaxed); // relaxed: start() publishes it to the workers
         return;
     }
-    n.missing.fetch_add(
-        1, std::memory_order_relaxed); // before it can be counted down; the adder's own 1 is there
+    n.missing.fetch_add(1, std::memory_order_relaxed); // relaxed: the adder's own 1 keeps it above 0 (E2)
     do {
         mine.next = static_cast<std::uint32_t>(head & low);
-        // release: the edge; acquire: what a finisher has written. Pairs with finish().
+        // release: the edge; acquire: what a finisher has written. Pairs with the CAS in finish() (E1)
     } while (!before.after.compare_exchange_weak(head, (head & ~low) | e, std::memory_order_acq_rel,
                                                  std::memory_order_acquire));
     if (options.once ? head >> 32 == 0 : head >> 32 != run) return;
-    n.missing.fetch_sub(1, std::memory_order_relaxed); // it has ended, and has not seen the edge
+    n.missing.fetch_sub(
+        1, std::memory_order_relaxed); // the task has ended, and its finisher has not seen the edge (E1)
     if (before.failed_in.load(std::memory_order_relaxed) == run)
         n.failed_in.store(run, std::memory_order_relaxed);
 }
 
 void graph::state::give_up(graph_node& n) noexcept {
-    // It may be in lists already, so it stays, as a task that does nothing; nobody can wait for it.
+    // The node may be in lists already, so it stays, as a task that does nothing; no task can wait for it.
     if (n.act) n.act(n.room, false);
     n.extras = 0;
     n.act = [](void*, bool) {};
     if (!running)
         n.missing.store(n.waits_for, std::memory_order_relaxed);
-    else if (n.missing.fetch_sub(1, std::memory_order_acq_rel) == 1) // as in commit()
+    else if (n.missing.fetch_sub(1, std::memory_order_acq_rel) == 1) // acq_rel: as in commit() (E2)
         finish(n);
 }
 
@@ -72,14 +73,15 @@ void graph::state::survey() {
     levels.reset();
     if (!home->need.levels) return;
     levels.emplace(
-        home->graphs.fetch_add(1, std::memory_order_relaxed) + 1, // a number, orders nothing
+        home->graphs.fetch_add(1, std::memory_order_relaxed) + 1, // relaxed: a number that guards nothing
         [](const void* of, std::uint32_t t) -> const hints& {
             const auto& s = *static_cast<const state*>(of);
             return s.hint_of(s.nodes[t]);
         },
         this);
     for (std::uint32_t t = 0; t < nodes.size(); ++t) levels->add_task();
-    // From the end: what is behind a task has its level already, unless the order of adding is none.
+    // From the end: the successors of a task have their levels already, unless the order of adding is not
+    // topological.
     for (std::uint32_t t = nodes.size(); t-- > 0;)
         for (const std::uint32_t u : successors(t)) levels->add_edge(t, u);
 }

@@ -29,7 +29,7 @@
 
 namespace weft {
 
-/// What most tasks of a graph do not have.
+/// The parts of a task that most tasks of a graph do not have.
 struct graph_extras {
     hints hint{};
     std::shared_ptr<claim> at_gate{};
@@ -38,7 +38,7 @@ struct graph_extras {
         std::int64_t amount;
     };
     std::vector<need> needs{};      ///< of resources, as the program says
-    std::ptrdiff_t named_parts = 0; ///< the first ones of the claim: these, and what the resources file says
+    std::ptrdiff_t named_parts = 0; ///< the claim's first parts: these, and the resources file's
 };
 
 /// A graph, and its present run.
@@ -49,7 +49,7 @@ struct graph::state {
     // graph_state.cpp
     /// `t` waits for `u`, unless it does already. Under the lock.
     void link(std::uint32_t u, std::uint32_t t);
-    /// The last node is taken back, with whatever was linked to it. Under the lock.
+    /// Takes the last node back; what was linked to it stays. Under the lock.
     void give_up(impl::graph_node&) noexcept;
     void forget_source(std::uint32_t t) noexcept;
     void refuse_while_running(const char* what) const;
@@ -58,14 +58,14 @@ struct graph::state {
     /// Tasks on a way from one to another, both included; empty if there is none.
     std::vector<std::uint32_t> path(std::uint32_t from, std::uint32_t to) const;
     std::string named(std::uint32_t t) const;
-    void survey(); ///< `levels` of what there is when a run begins, if they are wanted
+    void survey(); ///< makes `levels` for the tasks that exist when a run begins, if the policy wants them
     const hints& hint_of(const impl::graph_node& n) const noexcept {
         return n.extras ? extras[n.extras].hint : no_hints;
     }
 
     // stream.cpp: tasks that run once
     std::uint32_t new_edge(std::uint32_t to, std::uint32_t next);
-    void forget(std::uint32_t t) noexcept; ///< it has ended and run for the only time
+    void forget(std::uint32_t t) noexcept; ///< the task has run, for the only time
     void throttle();                       ///< waits until fewer tasks are unfinished
 
     // checker.cpp
@@ -75,7 +75,7 @@ struct graph::state {
 
     // tracing.cpp: under the lock
     void trace_run();
-    void trace_edge(std::uint32_t u, std::uint32_t t); ///< of a graph that runs, as is the next one
+    void trace_edge(std::uint32_t u, std::uint32_t t); ///< while the graph runs, as the next one
     void trace_added(std::uint32_t t);
     void trace_task(trace::log&, const impl::graph_node&, std::uint32_t t);
     void number_up_to(trace::log&, std::uint32_t t);
@@ -85,11 +85,11 @@ struct graph::state {
     void need_datum(impl::graph_node&, std::uint32_t datum);
     void need_resource(impl::graph_node&, std::string_view name, std::int64_t amount);
     void need_cores(impl::graph_node&, const impl::cores_clause&);
-    /// Finds the resources of a task, and its workers in that arena, and sees that there is enough of them.
-    /// Throws weft::error.
+    /// Finds the resources of a task, and its workers in that arena. Throws weft::error if there is not
+    /// enough of them.
     void settle_claim(std::uint32_t t, engine::arena&, claim* above);
     void settle_needs(std::uint32_t t, const gate&);
-    /// A claim for each task of whose name the resources file says what it needs.
+    /// Makes a claim for each task whose name the resources file mentions.
     void claim_by_name(const gate&);
     void claim_by_name(impl::graph_node&, const gate&);
     void settle_among(std::uint32_t t, engine::arena&);
@@ -99,9 +99,9 @@ struct graph::state {
     bool claims(const impl::graph_node& n) const noexcept { return n.extras && extras[n.extras].at_gate; }
 
     // run.cpp: on workers
-    /// All that is ready when the run begins.
+    /// Runs the tasks that are ready when the run begins.
     void run_sources(std::uint32_t first, std::uint32_t last);
-    /// Runs a ready task and all that becomes ready by it, and waits for that.
+    /// Runs a ready task and every task that becomes ready by it, and waits for them.
     void run_from(std::uint32_t t);
     /// The body of a task of the policy that was made for `t`.
     void run_alone(std::uint32_t t);
@@ -128,21 +128,21 @@ struct graph::state {
     void describe_uses(const impl::graph_node&, task& made);
 
     struct edge {
-        std::uint32_t to = 0;   ///< a task; in a list of accesses a datum and how: see data_register
+        std::uint32_t to = 0;   ///< a task; in a list of accesses a packed access of data_register
         std::uint32_t next = 0; ///< 0: none
     };
 
     const graph_options options;
     const bool keeps_accesses;
 
-    queue::spin_lock<> adding; ///< guards all that changes when a task is added
+    queue::spin_lock<> adding; ///< guards everything that changes when a task is added
     node_store nodes{options.once};
-    stable_array<edge> edges;          ///< the first one is nobody's
-    stable_array<graph_extras> extras; ///< likewise
+    stable_array<edge> edges;          ///< number 0 ends a list
+    stable_array<graph_extras> extras; ///< number 0: the node has none
     data_versions versions;
     data_register data;                  ///< if accesses are kept
     std::deque<resource> exclusive_data; ///< of `commutative`
-    std::vector<resource*> by_datum;     ///< those, by number of the datum
+    std::vector<resource*> by_datum;     ///< the exclusive data, by number of the datum
     std::vector<std::uint32_t> claiming; ///< tasks that have claims
     stable_array<std::uint32_t> sources; ///< tasks that wait for none
     bool has_backward_edges = false;     ///< the order of adding is no topological order
@@ -153,35 +153,35 @@ struct graph::state {
     // Of the present run; written before it begins.
     std::optional<group> live;
     engine::engine* home = nullptr;
-    engine::arena* inside = nullptr; ///< that it was started in
-    std::uint32_t incarnation = 0;   ///< of the team, if that is one
-    std::shared_ptr<claim> around;   ///< of the task that has started it, or the nearest around that
+    engine::arena* inside = nullptr; ///< the arena that it was started in
+    std::uint32_t incarnation = 0;   ///< of the team, if that arena is one
+    std::shared_ptr<claim> around;   ///< of the task that has started it, or of the nearest around
     std::int32_t root = 0;
-    bool reported = false;              ///< every task is one of the policy
+    bool reported = false;              ///< every task of the graph is a task of the policy
     std::optional<graph_levels> levels; ///< if the policy wants them
     bool traced = false;
     std::uint32_t traced_as = 0;         ///< number of the run
-    stable_array<std::uint32_t> numbers; ///< in the trace, of the tasks; read by the workers
+    stable_array<std::uint32_t> numbers; ///< of the tasks in the trace; read by the workers
 
     // Of graphs that run once.
     std::uint32_t free_edges = 0;           ///< under the lock
-    std::vector<std::uint32_t> free_extras; ///< likewise
+    std::vector<std::uint32_t> free_extras; ///< under the lock
     std::atomic<std::int64_t> unfinished{0};
     std::atomic<std::uint64_t> ended{0};
-    std::atomic<std::uint64_t> stuck_at{UINT64_MAX}; ///< `ended` when somebody has waited in vain
-    std::atomic<bool> throttled{false};              ///< somebody waits
+    std::atomic<std::uint64_t> stuck_at{UINT64_MAX}; ///< `ended` when an adder has waited in vain
+    std::atomic<bool> throttled{false};              ///< an adder waits (E6)
     mutex throttling;
     condition_variable fewer;
 
-    queue::spin_lock<> reporting;                    ///< guards the next one
-    std::map<std::string, std::uint64_t> undeclared; ///< what was touched so, and how often
+    queue::spin_lock<> reporting;                    ///< guards `undeclared`
+    std::map<std::string, std::uint64_t> undeclared; ///< touches without a declaration, and their number
 
-    std::atomic<int> adders{0};                ///< between leaving the lock and having handed in a ready task
-    queue::spin_lock<> asiding;                ///< guards `aside`
-    ready_list aside;                          ///< ready tasks for which a stack had no room
+    std::atomic<int> adders{0}; ///< threads between leaving the lock and having handed in a ready task (E4)
+    queue::spin_lock<> asiding; ///< guards `aside`
+    ready_list aside;           ///< ready tasks for which a stack had no room
     std::atomic<std::uint32_t> aside_count{0}; ///< a hint
     std::atomic<bool> failed{false};
-    std::exception_ptr first_error; ///< of who has set `failed`
+    std::exception_ptr first_error; ///< written by the thread that has set `failed`
 };
 
 } // namespace weft

@@ -9,8 +9,9 @@
 
 namespace weft {
 
-/// Memory for arrays that may be large. Those that are lie in huge pages where the system has them: a page
-/// fault every 64 tasks would cost more than making the tasks, and so would looking up where a page lies.
+/// Memory for arrays that may be large. Large arrays lie in huge pages where the system has them: a page
+/// fault every 64 tasks would cost more than making the tasks, and so would the misses of the address
+/// translation.
 struct large_memory {
     static constexpr std::size_t huge_page = std::size_t{2} << 20;
 
@@ -32,7 +33,7 @@ struct large_memory {
     static constexpr std::align_val_t alignment{64};
 };
 
-/// For containers of the standard's kind.
+/// The allocator of large_memory for containers of the standard library.
 template <class T>
 struct large_allocator {
     using value_type = T;

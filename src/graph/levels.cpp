@@ -12,7 +12,7 @@ void graph_levels::push(std::uint32_t& list, std::uint32_t task) {
 
 void graph_levels::add_task() {
     at_.grow();
-    grown_.store(true, std::memory_order_relaxed); // who reads it takes the graph's lock next
+    grown_.store(true, std::memory_order_relaxed); // relaxed: the reader takes the graph's lock next
 }
 
 void graph_levels::add_edge(std::uint32_t from, std::uint32_t to) {

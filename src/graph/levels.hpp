@@ -9,13 +9,14 @@
 
 namespace weft {
 
-/// How far each task of a graph is from the end, and who is before and behind it, kept while the graph grows,
-/// for policies that look ahead (requirements::levels). Changed under the graph's lock.
+/// The distance of each task of a graph from the end, its predecessors and its successors, kept while the
+/// graph grows, for policies that look ahead (requirements::levels). It changes under the graph's lock.
 ///
-/// The bottom level of a task is the number of tasks on the longest way from it to a task that nobody waits
-/// for, both included: E. G. Coffman, R. L. Graham: Optimal scheduling for two-processor systems, 1972; on
-/// line as in K. Chronaki et al.: Criticality-aware dynamic task scheduling for heterogeneous architectures,
-/// ICS 2015. A new task has 1; an edge raises those before it, as far back as that changes anything.
+/// The bottom level of a task is the number of tasks on the longest path from it to a task without
+/// successors, both included: E. G. Coffman, R. L. Graham: Optimal scheduling for two-processor systems,
+/// 1972; on line as in K. Chronaki et al.: Criticality-aware dynamic task scheduling for heterogeneous
+/// architectures, ICS 2015. A new task has level 1; an edge raises the tasks before it, as far back as that
+/// changes a level.
 class graph_levels final : public graph_view {
 public:
     explicit graph_levels(std::uint64_t id, const hints& (*hint_of)(const void*, std::uint32_t),
@@ -26,9 +27,11 @@ public:
 
     void add_task();
     void add_edge(std::uint32_t from, std::uint32_t to);
-    /// The task has ended: what is raised later does not concern it.
+    /// The task has ended: its level is not raised any more. relaxed: a late reader only raises a level in
+    /// vain
     void ended(std::uint32_t t) noexcept { at_[t].ended.store(true, std::memory_order_relaxed); }
-    /// Nobody has been told of some tasks yet; says so once.
+    /// True once after tasks were added of which the policy has not been told. relaxed: the caller then takes
+    /// the graph's lock
     bool has_grown() noexcept {
         return grown_.load(std::memory_order_relaxed) && grown_.exchange(false, std::memory_order_relaxed);
     }
@@ -40,7 +43,7 @@ public:
     std::uint32_t first_new() const noexcept override { return told_; }
     const hints& hint(std::uint32_t t) const noexcept override { return hint_(of_, t); }
     int bottom_level(std::uint32_t t) const noexcept override {
-        return at_[t].level.load(std::memory_order_relaxed); // a figure, orders nothing
+        return at_[t].level.load(std::memory_order_relaxed); // relaxed: a figure that guards nothing
     }
     void predecessors(std::uint32_t t, void (*each)(void*, std::uint32_t), void* with) const override {
         visit(at_[t].before, each, with);

@@ -9,9 +9,10 @@
 
 namespace weft {
 
-/// The nodes of a graph by number, from 0. One thread at a time adds some; others may use those that they
-/// know to be there meanwhile. They stay where they are. If it releases, the memory of a block goes back to
-/// the system when all nodes of the block have been reported as finished; their numbers are not used again.
+/// The nodes of a graph by number, from 0. One thread at a time, the adder, makes nodes; meanwhile other
+/// threads may use the nodes that they know to exist. Nodes keep their addresses. In a store that releases,
+/// the memory of a block goes back to the system when all nodes of the block have been reported as finished;
+/// their numbers are not used again (E5).
 class node_store {
 public:
     explicit node_store(bool releases) noexcept : releases_(releases), at_(releases) {}
@@ -20,23 +21,27 @@ public:
 
     impl::graph_node& operator[](std::uint32_t t) noexcept { return at_[t]; }
     const impl::graph_node& operator[](std::uint32_t t) const noexcept { return at_[t]; }
-    /// For who adds and releases: null if its block is gone.
+    /// Under the graph's lock: null if the block of `t` is gone.
     impl::graph_node* find(std::uint32_t t) noexcept {
         return releases_ && blocks_[block_of(t)].is_gone ? nullptr : &at_[t];
     }
-    std::uint32_t size() const noexcept { return at_.size(); } ///< those that are gone included; for who adds
+    std::uint32_t size() const noexcept {
+        return at_.size();
+    } ///< including nodes that are gone; for the adder
 
     impl::graph_node& grow() {
         while (releases_ && blocks_.size() <= block_of(at_.size())) blocks_.grow();
         return at_.grow();
     }
 
-    /// Nobody needs this one any more. True for the last one of its block: then release() it.
+    /// No thread needs this node any more. True for the last node of its block: the caller then calls
+    /// release().
     bool finished(std::uint32_t t) noexcept {
-        // acq_rel: whoever releases the block comes after all who have used it
+        // acq_rel: pairs with the same decrement of the other nodes: the release comes after every use
         return blocks_[block_of(t)].unfinished.fetch_sub(1, std::memory_order_acq_rel) == 1;
     }
-    /// The block of `t`; calls each(node) before. Not beside grow() and find().
+    /// Gives back the block of `t`, after calling each(node) for its nodes. Not at the same time as grow()
+    /// and find().
     template <class Each>
     void release(std::uint32_t t, Each&& each) noexcept {
         block& b = blocks_[block_of(t)];
@@ -49,11 +54,12 @@ public:
 private:
     static constexpr std::uint32_t bits = 10, per_block = std::uint32_t{1} << bits;
     struct block {
-        std::atomic<std::uint32_t> unfinished{per_block}; ///< those not made yet included
-        bool is_gone = false;                             ///< belongs to who adds and releases
+        std::atomic<std::uint32_t> unfinished{per_block}; ///< including nodes not made yet
+        bool is_gone = false;                             ///< guarded by the graph's lock
     };
 
-    /// So that a block lies in one chunk. The nodes before the first whole block make one that never ends.
+    /// Shifted so that a block lies in one chunk. The nodes before the first whole block make a block that is
+    /// never released.
     static std::uint32_t block_of(std::uint32_t t) noexcept {
         return (t + stable_array<impl::graph_node>::first_chunk) >> bits;
     }

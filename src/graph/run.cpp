@@ -17,17 +17,17 @@
 #include <utility>
 #include <vector>
 
-/// A run of a graph. In the silent zone, whoever finishes a task goes on with one of those that became ready
-/// by it, and forks for the others: what is ready lies in frames, where idle workers find it. So that part of
-/// a run has ended when the forks have been joined, and nobody counts tasks. Tasks with a claim, and in the
-/// reported zone all of them, are tasks of the policy instead; the group `live` counts them.
+/// A run of a graph. In the silent zone, the worker that finishes a task goes on with one of the tasks that
+/// became ready by it, and forks for the others: ready tasks lie in frames, where idle workers find them. So
+/// that part of a run has ended when the forks have been joined, and no count of tasks is kept. Tasks with a
+/// claim, and in the reported zone all tasks, are tasks of the policy instead; the group `live` counts them.
 namespace weft {
 
 using impl::graph_node;
 
 namespace {
 
-/// Forks nest as deep as there are ready tasks that nobody has taken: at the end of the stack they are put
+/// Forks nest as deep as there are ready tasks that no thief has taken: at the end of the stack they are put
 /// aside instead.
 bool stack_is_short() noexcept {
     const std::byte here{};
@@ -89,13 +89,13 @@ void graph::state::run_alone(std::uint32_t t) {
     execute(n, is_share);
     if (impl::hot_self()->slow) [[unlikely]]
         engine::end_early(outcome_of(n, runs));
-    // acq_rel: what the other shares have done comes before the end
+    // acq_rel: pairs with the same decrement of the other shares: what they have done comes before the end
     if (is_share && me.claim_->shares_left.fetch_sub(1, std::memory_order_acq_rel) != 1) return;
     if (has_claim || is_share) engine::release_claim();
     ready_list ready = finish(n);
     if (levels) levels->ended(t);
     if (options.once) forget(t);
-    // What waits for a team's task is none of the team's.
+    // A task that waits for a team's task does not belong to the team.
     if (!reported && &impl::hot_self()->arena() == inside) {
         if (ready.count > 0) run_list(ready);
         return;
@@ -139,7 +139,7 @@ void graph::state::hand_in(std::uint32_t t) {
 }
 
 void graph::state::describe_uses(const graph_node& n, task& made) {
-    const std::lock_guard guard(adding); // data may become known meanwhile
+    const std::lock_guard guard(adding); // an adder may make data known at the same time
     auto* use = const_cast<data_access*>(made.uses_.data() + made.uses_.size());
     for (std::uint32_t e = n.accesses; e; e = edges[e].next) {
         const std::uint32_t access = edges[e].to;
@@ -165,7 +165,7 @@ void graph::state::run_list(ready_list ready) {
     join([=, this] { run_list(ready); }, [=, this] { run_list(back); });
 }
 
-/// `ran`: nothing that it depends on had failed.
+/// `ran`: no task that it depends on has failed.
 trace::outcome graph::state::outcome_of(const graph_node& n, bool ran) const noexcept {
     if (!ran) return trace::outcome::cancelled;
     return n.failed_in.load(std::memory_order_relaxed) == run ? trace::outcome::threw : trace::outcome::done;
@@ -187,7 +187,7 @@ void graph::state::execute(graph_node& n, bool is_share) noexcept {
     try {
         n.act(n.room, true);
     } catch (...) {
-        n.failed_in.store(run, std::memory_order_relaxed); // seen by those who find `after` closed
+        n.failed_in.store(run, std::memory_order_relaxed); // published by finish(), which closes `after` (E3)
         if (failed.exchange(true, std::memory_order_relaxed))
             impl::count_suppressed();
         else
@@ -198,7 +198,7 @@ void graph::state::execute(graph_node& n, bool is_share) noexcept {
 graph::state::ready_list graph::state::finish(graph_node& n) noexcept {
     constexpr std::uint64_t low = 0xffff'ffff;
     std::uint64_t head = n.after.load(std::memory_order_relaxed);
-    // acquire: the edges; release: that it has failed. Pairs with link().
+    // acquire: the edges; release: that it has failed. Pairs with the CAS in link() (E1, E3)
     while (!n.after.compare_exchange_weak(head, (head & low) | std::uint64_t{run} << 32,
                                           std::memory_order_acq_rel, std::memory_order_relaxed)) {}
     const bool has_failed = n.failed_in.load(std::memory_order_relaxed) == run;
@@ -207,8 +207,10 @@ graph::state::ready_list graph::state::finish(graph_node& n) noexcept {
     for (auto e = static_cast<std::uint32_t>(head & low); e; e = edges[e].next) {
         const std::uint32_t t = edges[e].to;
         graph_node& next = nodes[t];
-        if (has_failed) next.failed_in.store(run, std::memory_order_relaxed); // published by the countdown
-        // release: what this task has written; acquire: what the others have that it waits for.
+        if (has_failed)
+            next.failed_in.store(run, std::memory_order_relaxed); // published by the decrement below (E3)
+        // release: what this task has written; acquire: what the other tasks have written that it waits for.
+        // Pairs with the same decrement of those tasks and of the adder in commit() (E2)
         if (next.missing.fetch_sub(1, std::memory_order_acq_rel) != 1) continue;
         next.next_ready = ready.first;
         ready.first = t;
@@ -219,7 +221,7 @@ graph::state::ready_list graph::state::finish(graph_node& n) noexcept {
     return ready;
 }
 
-/// Those of larger priority come first, and of equal ones the older.
+/// Tasks of larger priority come first; of equal ones, the older task does.
 void graph::state::sort(ready_list& ready) noexcept {
     const auto priority = [&](std::uint32_t t) { return hint_of(nodes[t]).priority; };
     try {
@@ -252,7 +254,7 @@ void graph::state::put_aside(ready_list ready) noexcept {
 }
 
 std::uint32_t graph::state::take_aside() noexcept {
-    // relaxed: who has put something aside looks here itself before it ends
+    // relaxed: a thread that has put tasks aside looks here itself before it ends
     if (aside_count.load(std::memory_order_relaxed) == 0) return none;
     const std::lock_guard guard(asiding);
     if (aside.count == 0) return none;

@@ -15,12 +15,13 @@
 
 namespace weft {
 
-/// An array that grows and whose elements stay where they are. One thread at a time grows it; others may read
-/// what they know to be there meanwhile. Chunks double in size; what is not used is never touched.
+/// An array that grows and whose elements keep their addresses. One thread at a time grows it; meanwhile
+/// other threads may read the elements that they know to exist. Chunks double in size; unused memory is never
+/// touched.
 template <class T>
 class stable_array {
 public:
-    /// `discards`: discard() is going to be called.
+    /// `discards`: discard() will be called.
     explicit stable_array(bool discards = false) noexcept : discards_(discards) {}
     stable_array(const stable_array&) = delete;
     stable_array& operator=(const stable_array&) = delete;
@@ -35,14 +36,14 @@ public:
     T& operator[](std::uint32_t i) noexcept {
         const std::uint32_t n = i + first;
         const int c = std::bit_width(n) - first_bits;
-        // relaxed: whoever names an element has got the number by a synchronisation that comes after its
-        // making
+        // relaxed: a thread that names an element got the number through a synchronization that comes after
+        // grow()
         return chunks_[static_cast<std::size_t>(c)].load(
             std::memory_order_relaxed)[n - (first << static_cast<unsigned>(c))];
     }
     const T& operator[](std::uint32_t i) const noexcept { return const_cast<stable_array&>(*this)[i]; }
 
-    std::uint32_t size() const noexcept { return size_; } ///< for who grows it
+    std::uint32_t size() const noexcept { return size_; } ///< for the thread that grows it
 
     /// A new element at the end.
     T& grow() {
@@ -62,8 +63,8 @@ public:
         std::destroy_at(&(*this)[size_]);
     }
 
-    /// The whole pages of these elements go back to the system; nobody uses the elements again, nor are they
-    /// destroyed. They lie in one chunk.
+    /// Gives the whole pages of these elements back to the system. The elements lie in one chunk, are never
+    /// used again and are not destroyed.
     void discard(std::uint32_t from, std::uint32_t count) noexcept {
         static_assert(std::is_trivially_destructible_v<T>);
         constexpr std::uintptr_t page = 4096;
@@ -72,7 +73,8 @@ public:
         if (begin < end) madvise(reinterpret_cast<void*>(begin), end - begin, MADV_DONTNEED);
     }
 
-    static constexpr std::uint32_t first_chunk = 256; ///< elements of the first one; others double
+    static constexpr std::uint32_t first_chunk =
+        256; ///< elements of the first chunk; each other one has twice as many
 
 private:
     static_assert(alignof(T) <= static_cast<std::size_t>(large_memory::alignment));

@@ -6,7 +6,8 @@
 #include <mutex>
 #include <utility>
 
-/// Graphs whose tasks run once: what has ended is forgotten, and who adds faster than others run waits.
+/// Graphs whose tasks run once: ended tasks are forgotten, and an adder that is faster than the workers
+/// waits.
 namespace weft {
 
 using impl::graph_node;
@@ -27,7 +28,7 @@ void graph::state::forget(std::uint32_t t) noexcept {
     n.act(n.room, false);
     n.act = [](void*, bool) {};
     const bool is_needed =
-        n.failed_in.load(std::memory_order_relaxed) == run; // by those who come to depend on it
+        n.failed_in.load(std::memory_order_relaxed) == run; // by tasks that are added to depend on it
     if (!is_needed && nodes.finished(t)) {
         const std::lock_guard guard(adding);
         nodes.release(t, [&](graph_node& gone) {
@@ -43,9 +44,9 @@ void graph::state::forget(std::uint32_t t) noexcept {
             free_extras.push_back(gone.extras);
         });
     }
-    ended.fetch_add(1, std::memory_order_relaxed); // a sign of life
+    ended.fetch_add(1, std::memory_order_relaxed); // relaxed: a count that only shows progress
     const auto half = static_cast<std::int64_t>(options.throttle / 2);
-    // seq_cst, as the store and the look in throttle(): one of the two sees the other
+    // seq_cst, both: pairs with the store of throttled and the load of unfinished in throttle() (E6)
     if (unfinished.fetch_sub(1, std::memory_order_seq_cst) != half + 1 ||
         !throttled.load(std::memory_order_seq_cst))
         return;
@@ -59,9 +60,10 @@ void graph::state::throttle() {
         ended.load(std::memory_order_relaxed) == stuck_at.load(std::memory_order_relaxed))
         return;
     for (const group* g = impl::group_of_task(); g; g = g->around_)
-        if (g == &*live) return; // others may be waiting for its end
+        if (g == &*live) return; // its end may be waited for, so a task of the graph never waits here
     constexpr std::chrono::milliseconds without_progress{10};
     std::unique_lock lock(throttling);
+    // seq_cst, with the load of unfinished in few(): pairs with the decrement and the load in forget() (E6)
     throttled.store(true, std::memory_order_seq_cst);
     const auto few = [&] {
         return unfinished.load(std::memory_order_seq_cst) <= static_cast<std::int64_t>(options.throttle / 2);
@@ -70,11 +72,11 @@ void graph::state::throttle() {
          before = ended.load(std::memory_order_relaxed)) {
         if (fewer.wait_for(lock, without_progress, few)) break;
         if (ended.load(std::memory_order_relaxed) != before) continue;
-        // What runs may wait for what the caller does next: nobody waits until something has ended.
+        // The running tasks may wait for what the caller does next: no adder waits until a task has ended.
         stuck_at.store(before, std::memory_order_relaxed);
         break;
     }
-    throttled.store(false, std::memory_order_relaxed); // others who wait come back after without_progress
+    throttled.store(false, std::memory_order_relaxed); // others that wait look after without_progress
 }
 
 } // namespace weft

@@ -6,13 +6,13 @@
 #include <ranges>
 #include <vector>
 
-/// What a run of a graph leaves in the trace: its tasks with what they declare, and who waits for whom.
+/// What a run of a graph writes to the trace: its tasks with what they declare, and which waits for which.
 namespace weft {
 
 using impl::graph_node;
 using trace::kind;
 
-/// use(log) with that of the worker at hand, or of all others.
+/// Calls use(log) with the log of the calling worker; from another thread, with the log of all other threads.
 void graph::state::with_log(const std::function<void(trace::log&)>& use) {
     impl::worker* w = impl::hot_self();
     if (!w || &w->eng != home) return home->tracer->outside(use);
@@ -51,7 +51,7 @@ void graph::state::trace_task(trace::log& log, const graph_node& n, std::uint32_
     log.note(kind::spawn, numbers[t], traced_as, log.name(h.name),
              static_cast<std::uint8_t>(trace::origin::graph));
     engine::note_hints(log, h);
-    std::vector<std::uint32_t> accesses; // the list begins with the last one
+    std::vector<std::uint32_t> accesses; // the list begins with the last access
     for (std::uint32_t e = n.accesses; e; e = edges[e].next) accesses.push_back(edges[e].to);
     for (const std::uint32_t access : std::views::reverse(accesses)) {
         const std::uint32_t datum = data_register::datum_of(access);

@@ -147,7 +147,7 @@ private:
             const auto amount = 1 + static_cast<std::int64_t>(random_()) % (r->most() + (r->exceeds ? 2 : 0));
             a.c.parts.push_back({r, amount});
         }
-        door_.check(a.c, "a task");
+        a.c.check("a task");
     }
 
     std::string to_string() const {
