@@ -29,9 +29,9 @@ MaybeProgram = Annotated[
     typer.Argument(metavar="-- PROGRAM [ARGS]", help="A program linked with Weft.", show_default=False),
 ]
 Policy = Annotated[str | None, typer.Option("--policy", metavar="NAME[:KEY=VALUE,...]", help="See `weft policies`.")]
-Workers = Annotated[int | None, typer.Option("--workers", min=1, metavar="N", help="How many.")]
+Workers = Annotated[int | None, typer.Option("--workers", min=1, metavar="N", help="Number of workers.")]
 Seed = Annotated[int | None, typer.Option("--seed", min=0, metavar="N", help="Seed of the runtime's random choices.")]
-Resources = Annotated[Path | None, typer.Option("--resources", metavar="FILE", help="What tasks of graphs may need.")]
+Resources = Annotated[Path | None, typer.Option("--resources", metavar="FILE", help="Resources for tasks of graphs.")]
 TraceFile = Annotated[
     Path | None,
     typer.Option("--trace", metavar="FILE", help="Write a trace; the table then has work, span and overhead, too."),
@@ -96,7 +96,7 @@ def sim(
     policy: Policy = None,
     workers: Workers = None,
     scenario: Annotated[
-        Path | None, typer.Option("--scenario", metavar="FILE", help="What happens to the machine meanwhile.")
+        Path | None, typer.Option("--scenario", metavar="FILE", help="What happens to the machine during the run.")
     ] = None,
     costs: Annotated[
         str | None,
@@ -122,7 +122,7 @@ def sim(
         raise typer.BadParameter(compose("unknown source of costs", costs, "declared, measured") + ".")
     if (replay is None) == (not program):
         given = "both" if program else "neither"
-        raise typer.BadParameter(compose("one thing is to be run", given, "-- PROGRAM, or --replay TRACE") + ".")
+        raise typer.BadParameter(compose("there must be one thing to run", given, "-- PROGRAM, or --replay TRACE") + ".")
     check_machine(machine if machine is not None else os.environ.get("WEFT_MACHINE", ""))
     if replay is not None:
         what_if = WhatIf(replay, machine or "", policy or "", seed, resources, scenario, costs)

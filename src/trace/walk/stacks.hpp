@@ -37,7 +37,7 @@ public:
     /// happens if `t` is not on the stack: then the second closure of a join was offered.
     void expose(std::size_t w, row t, std::int64_t when);
 
-    /// What was put aside under `t` goes on on worker `w`. False if nothing was.
+    /// Puts what was put aside under `t` on the stack of worker `w`. Returns false if there was nothing.
     bool restore(std::size_t w, row t, std::int64_t when);
 
     /// Events of the worker are missing: what is on its stack is not known.
