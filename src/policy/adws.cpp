@@ -1,7 +1,7 @@
-#include "policy/parts/work_ranges.hpp"
+#include "policy/parts/almost_deterministic_stealing.hpp"
 #include "policy/seam/registry.hpp"
 
-/// Almost deterministic work stealing on one level: work_ranges.hpp, with the workers as members.
+/// Almost deterministic work stealing on one level: almost_deterministic_stealing.hpp, with the workers as members.
 ///
 ///   S. Shiina: Almost deterministic work stealing. Master's thesis, University of Tokyo, 2021. Chapter 4.
 namespace weft::policies {
@@ -23,9 +23,10 @@ extern constinit const policy_entry adws_entry{
     .helps = "programs that come back to the same data again and again, on machines with several caches",
     .knobs = adws_knobs,
     .make = [](const knob_values& values) -> std::unique_ptr<policy> {
-        return std::make_unique<work_ranges>(work_range_options{.steal = values.flag("steal"),
-                                                                .learned = values.is("hints", "learned"),
-                                                                .lazy = values.is("zone", "lazy")});
+        return std::make_unique<almost_deterministic_stealing>(
+            almost_deterministic_options{.steal = values.flag("steal"),
+                                         .learned = values.is("hints", "learned"),
+                                         .lazy = values.is("zone", "lazy")});
     },
 };
 

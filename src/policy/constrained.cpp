@@ -1,3 +1,4 @@
+#include "policy/parts/fair_turns.hpp"
 #include "policy/parts/id_table.hpp"
 #include "policy/parts/places.hpp"
 #include "policy/seam/registry.hpp"
@@ -65,7 +66,7 @@ public:
         if (own.in == phase::none || (own.in == phase::traced && !returns)) return places_.put(w, t, reason);
         if (reason == ready_reason::yielded || reason == ready_reason::preempted) {
             if (own.in == phase::relaxed) return places_.put(w, t, reason);
-            ++of(w).yields;
+            of(w).turns.yielded();
             of(w).arrivals.push_back(&t);
             return {w, {w, w + 1}};
         }
@@ -116,8 +117,7 @@ private:
     struct alignas(queue::k_cache_line_bytes) worker_part {
         queue::locked_list<task> arrivals; // sent here; anybody puts in, and takes what is relaxed
         queue::locked_list<task> own;      // strict, youngest first; the worker's
-        unsigned turns = 0;                // the worker's alone, as what follows
-        unsigned yields = 0;               // since the last call that left its own alone
+        fair_turns turns;                  // only the worker touches it
     };
 
     worker_part& of(worker_id w) noexcept { return mine_[static_cast<std::size_t>(w)]; }
@@ -143,12 +143,12 @@ private:
 
     decision find(worker_id w, bool last_look) {
         worker_part& me = of(w);
-        const bool fair = ++me.turns % places::turns_to_fair == 0;
-        const bool skips = me.yields >= places::yields_to_look && !last_look;
-        if (skips) me.yields = 0;
-        if (!fair && !skips)
+        const turn now = me.turns.begin();
+        const bool skips = me.turns.sees_only_yields() && !last_look;
+        if (skips) me.turns.looked_elsewhere();
+        if (now == turn::usual && !skips)
             if (task* const t = me.own.try_pop_front()) return {t, w};
-        if (fair && !skips && me.turns / places::turns_to_fair % 2 == 0)
+        if (now == turn::even_fair && !skips)
             if (task* const t = me.arrivals.try_pop_front()) return {t, w};
         if (const decision p = places_.own(w, last_look); p.t != nullptr) return p;
         if (!skips)

@@ -1,3 +1,4 @@
+#include "policy/parts/fair_turns.hpp"
 #include "policy/parts/serial_order.hpp"
 #include "policy/seam/registry.hpp"
 
@@ -86,7 +87,7 @@ public:
             part.top = nullptr, part.is = kind::free;
         lets_go(part);
         if (reason == ready_reason::yielded || reason == ready_reason::preempted) {
-            ++mine(w).yields;
+            mine(w).turns.yielded();
             behind_.push_back(&t);
         } else if (reason == ready_reason::root && part.is == kind::free) {
             roots_.push_back(&t);
@@ -104,18 +105,18 @@ public:
         worker_part& me = mine(w);
         stops(w);
         task* t = nullptr;
-        if (++me.turns % turns_to_fair == 0) {
-            const bool roots_first = me.turns / turns_to_fair % 2 == 1;
+        if (const turn now = me.turns.begin(); now != turn::usual) {
+            const bool roots_first = now == turn::odd_fair;
             t = (roots_first ? roots_ : behind_).try_pop_front();
             if (t == nullptr) t = (roots_first ? behind_ : roots_).try_pop_front();
             if (t == nullptr && taken_ == 0) t = held_.pop();
         }
-        const bool only_yields = me.yields >= yields_to_look;
+        const bool only_yields = me.turns.sees_only_yields();
         if (t == nullptr && only_yields) t = held_.pop();
         if (t == nullptr) t = open_.pop();
         if (t == nullptr && (taken_ == 0 || (running_ == 0 && behind_.empty()))) t = held_.pop();
         if (t == nullptr) t = roots_.try_pop_front();
-        if (only_yields || (t != nullptr && t->fresh())) me.yields = 0;
+        if (only_yields || (t != nullptr && t->fresh())) me.turns.looked_elsewhere();
         if (t == nullptr) t = behind_.try_pop_front();
         if (t == nullptr) return {};
         takes(*t);
@@ -171,8 +172,6 @@ public:
     }
 
 private:
-    static constexpr unsigned turns_to_fair = 64, yields_to_look = 16; // as in places.hpp
-
     enum class kind : std::uint8_t { free, above, inside };
     struct task_part {
         serial_order::node place;
@@ -184,7 +183,7 @@ private:
     static_assert(sizeof(task_part) <= max_task_bytes);
     struct alignas(queue::k_cache_line_bytes) worker_part {
         task* runs = nullptr; // under the lock
-        unsigned turns = 0, yields = 0;
+        fair_turns turns;
     };
 
     static task_part& of(task& t) noexcept { return t.data<task_part>(); }

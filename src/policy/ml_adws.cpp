@@ -1,7 +1,7 @@
-#include "policy/parts/work_ranges.hpp"
+#include "policy/parts/almost_deterministic_stealing.hpp"
 #include "policy/seam/registry.hpp"
 
-/// Almost deterministic work stealing on several levels: work_ranges.hpp, with the memory groups as members.
+/// Almost deterministic work stealing on several levels: almost_deterministic_stealing.hpp, with the memory groups as members.
 ///
 ///   S. Shiina: Almost deterministic work stealing. Master's thesis, University of Tokyo, 2021. Chapter 5.
 namespace weft::policies {
@@ -23,10 +23,11 @@ extern constinit const policy_entry ml_adws_entry{
     .helps = "data larger than the last-level caches, used again and again in each part",
     .knobs = ml_adws_knobs,
     .make = [](const knob_values& values) -> std::unique_ptr<policy> {
-        return std::make_unique<work_ranges>(work_range_options{.steal = values.flag("steal"),
-                                                                .learned = values.is("hints", "learned"),
-                                                                .lazy = values.is("zone", "lazy"),
-                                                                .multi_level = true});
+        return std::make_unique<almost_deterministic_stealing>(
+            almost_deterministic_options{.steal = values.flag("steal"),
+                                         .learned = values.is("hints", "learned"),
+                                         .lazy = values.is("zone", "lazy"),
+                                         .multi_level = true});
     },
 };
 

@@ -1,3 +1,4 @@
+#include "policy/parts/fair_turns.hpp"
 #include "policy/parts/sockets.hpp"
 #include "policy/seam/registry.hpp"
 
@@ -63,7 +64,7 @@ public:
         }
         const int socket = sockets_.of(w);
         if (reason == ready_reason::yielded || reason == ready_reason::preempted) {
-            ++mine(w).yields;
+            mine(w).turns.yielded();
             at(socket).behind.push_back(&t);
         } else {
             at(socket).tasks.push_back(&t);
@@ -84,15 +85,14 @@ public:
     void started(worker_id w, task&) override { give_back(w); } // of the gate, without next()
 
 private:
-    static constexpr unsigned turns_to_fair = 64, yields_to_look = 16; // as in places.hpp
-
     struct alignas(queue::k_cache_line_bytes) queue_of_socket {
         queue::locked_list<task> tasks;  // oldest in front
         queue::locked_list<task> behind; // what yielded
         queue::cell<worker_id> thief;    // + 1; 0: nobody
     };
     struct alignas(queue::k_cache_line_bytes) worker_part { // the worker's alone
-        unsigned turns = 0, yields = 0, probes = 0;
+        fair_turns turns;
+        unsigned probes = 0;
         int thief_for = -1; // the socket, -1: for none
     };
 
@@ -107,14 +107,14 @@ private:
         queue_of_socket& q = at(socket);
         const auto root = [&]() -> decision { return {roots_.try_pop_front(), root_place()}; };
         const auto yielded = [&]() -> decision { return {q.behind.try_pop_front(), place_of(socket)}; };
-        if (++me.turns % turns_to_fair == 0) {
-            const bool roots_first = me.turns / turns_to_fair % 2 == 1;
+        if (const turn now = me.turns.begin(); now != turn::usual) {
+            const bool roots_first = now == turn::odd_fair;
             if (const decision first = roots_first ? root() : yielded(); first.t != nullptr) return first;
             if (const decision second = roots_first ? yielded() : root(); second.t != nullptr) return second;
         }
         if (task* const t = q.tasks.try_pop_back()) return {t, place_of(socket)};
-        if (me.yields >= yields_to_look && !last_look) {
-            me.yields = 0;
+        if (me.turns.sees_only_yields() && !last_look) {
+            me.turns.looked_elsewhere();
             return {};
         }
         if (const decision first = root(); first.t != nullptr) return first;

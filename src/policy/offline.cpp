@@ -1,5 +1,6 @@
 #include "policy/parts/places.hpp"
 #include "policy/parts/sharing_order.hpp"
+#include "policy/parts/sharing_profile.hpp"
 #include "policy/seam/registry.hpp"
 
 #include "queue/cell.hpp"
@@ -8,18 +9,11 @@
 
 #include "machine/machine.hpp"
 
-#include <weft/error.hpp>
-
 #include <algorithm>
-#include <array>
 #include <cstddef>
 #include <cstdint>
-#include <cstdio>
-#include <fstream>
 #include <functional>
-#include <map>
 #include <memory>
-#include <sstream>
 #include <string>
 #include <utility>
 #include <vector>
@@ -48,17 +42,9 @@ constexpr knob offline_knobs[] = {
     {"profile", "none", "text", "a file: written if it does not exist, else followed; none: neither"},
 };
 
-constexpr std::uint64_t line_bytes = 64;
-constexpr const char* first_line = "weft profile 1";
-
 class offline_order final : public policy {
 public:
     explicit offline_order(std::string file) : file_(std::move(file)) {}
-    offline_order(const offline_order&) = delete;
-    offline_order& operator=(const offline_order&) = delete;
-    ~offline_order() override {
-        if (records_) write();
-    }
 
     requirements attach(const machine& m, policy_context& context) override {
         context_ = &context;
@@ -70,13 +56,13 @@ public:
         for (std::size_t d = 0; d < sockets_count_; ++d) sockets_[d].store_relaxed(-1);
         for (worker_id w = 0; w < count; ++w) of(w).socket = m.domain_of(context.core_of(w));
         if (file_ != "none") {
-            if (std::ifstream in{file_})
-                follow(read(in), m);
+            if (const auto tasks = read_profile(file_))
+                follow(*tasks, m);
             else
-                records_ = std::make_unique<record[]>(most_records);
+                recorder_ = std::make_unique<profile_recorder>(file_);
         }
         return {.task_bytes = sizeof(task_part),
-                .own_usage = records_ != nullptr,
+                .own_usage = recorder_ != nullptr,
                 .identity = true,
                 .demotable = true,
                 .resizable = true,
@@ -102,15 +88,12 @@ public:
         if (const decision own = places_.own(w, last_look); own.t != nullptr) return own;
         member& m = of(w);
         if (task* const t = next_of_profile(m)) return {t, group_place(m.inner)};
-        const worker_id victim = places_.random_victim(w);
-        if (victim < 0) return {};
-        if (last_look) return places_.look_everywhere(w, victim);
-        return {places_.look(victim).t, victim};
+        return places_.look_outside(w, last_look, false);
     }
 
     void finished(worker_id, task& t, const usage& used) override {
-        if (records_ && t.id() != 0 && !used.cancelled && (t.parent_group() != nullptr || t.graph() != 0))
-            keep(t, used);
+        if (recorder_ && t.id() != 0 && !used.cancelled && (t.parent_group() != nullptr || t.graph() != 0))
+            recorder_->keep(t, used);
     }
 
 private:
@@ -136,14 +119,6 @@ private:
         int socket = 0;
         int inner = -1;
     };
-    struct record {
-        static constexpr std::size_t most_ranges = 4;
-        std::uint64_t id;
-        time_ns work;
-        std::array<line_range, most_ranges> lines;
-    };
-    static constexpr std::size_t most_records = 1 << 16;
-
     member& of(worker_id w) noexcept { return members_[static_cast<std::size_t>(w)]; }
     place_id group_place(int inner) const noexcept { return places_.root_place() + 1 + inner; }
     int count() const noexcept { return static_cast<int>(groups_count_); }
@@ -154,9 +129,9 @@ private:
         std::vector<std::uint64_t> caches; // of rank 0, the largest first
         for (const int c : m.caches_of(0))
             caches.push_back(static_cast<std::uint64_t>(m.caches()[static_cast<std::size_t>(c)].bytes) /
-                             line_bytes);
+                             profile_line_bytes);
         std::ranges::sort(caches, std::greater<>());
-        if (caches.empty()) caches = {(std::uint64_t{8} << 20) / line_bytes};
+        if (caches.empty()) caches = {(std::uint64_t{8} << 20) / profile_line_bytes};
         const auto ordered = order_by_sharing(tasks, caches);
         int turn = 0, inner = -1;
         for (const ordered_task& o : ordered) {
@@ -213,69 +188,6 @@ private:
         return false;
     }
 
-    // ---- the profile
-
-    void keep(const task& t, const usage& used) noexcept {
-        const std::size_t n = used_records_.add(1);
-        if (n >= most_records) return;
-        record& r = records_[n];
-        r.id = t.id();
-        r.work = used.self;
-        std::size_t ranges = 0;
-        const auto add = [&](std::uint64_t begin, std::uint64_t bytes) {
-            if (bytes > 0 && ranges < record::most_ranges)
-                r.lines[ranges++] = {begin / line_bytes, (begin + bytes - 1) / line_bytes + 1};
-        };
-        for (const data_access& use : t.uses()) add(use.datum, use.bytes);
-        const auto begin = reinterpret_cast<std::uintptr_t>(t.hint().data_begin);
-        const auto end = reinterpret_cast<std::uintptr_t>(t.hint().data_end);
-        if (begin != 0 && end > begin) add(begin, end - begin);
-    }
-
-    void write() noexcept {
-        try {
-            std::map<std::uint64_t, const record*> by_id; // a task that ran again counts once
-            for (std::size_t n = 0; n < std::min(used_records_.load_relaxed(), most_records); ++n)
-                by_id.emplace(records_[n].id, &records_[n]);
-            if (by_id.empty()) return;
-            std::ofstream out(file_);
-            out << first_line << '\n';
-            for (const auto& [id, r] : by_id) {
-                out << std::hex << id << std::dec << ' ' << r->work;
-                for (const line_range& l : r->lines)
-                    if (l.first < l.last) out << ' ' << l.first << '-' << l.last;
-                out << '\n';
-            }
-            out.close();
-            if (!out) std::fprintf(stderr, "weft: the profile '%s' cannot be written\n", file_.c_str());
-        } catch (...) { std::fprintf(stderr, "weft: the profile '%s' was not written\n", file_.c_str()); }
-    }
-
-    std::vector<profiled_task> read(std::istream& in) const {
-        std::vector<profiled_task> tasks;
-        std::string line;
-        const auto bad = [&] {
-            return error("a profile is not understood", "'" + line + "' in '" + file_ + "'",
-                         "'" + std::string(first_line) +
-                             "', then lines of an id, the work, and FIRST-LAST "
-                             "of cache lines");
-        };
-        if (!std::getline(in, line) || line != first_line) throw bad();
-        while (std::getline(in, line)) {
-            std::istringstream words(line);
-            profiled_task& t = tasks.emplace_back();
-            if (!(words >> std::hex >> t.id >> std::dec >> t.work)) throw bad();
-            line_range r;
-            char dash = 0;
-            while (words >> r.first) {
-                if (!(words >> dash >> r.last) || dash != '-') throw bad();
-                t.lines.push_back(r);
-            }
-            if (!words.eof()) throw bad();
-        }
-        return tasks;
-    }
-
     const std::string file_;
     policy_context* context_ = nullptr;
     places places_;
@@ -285,8 +197,7 @@ private:
     std::vector<known> known_; // by id; fixed after attach()
     std::unique_ptr<group[]> groups_;
     std::size_t groups_count_ = 0;
-    std::unique_ptr<record[]> records_; // null: nothing is recorded
-    queue::cell<std::size_t> used_records_;
+    std::unique_ptr<profile_recorder> recorder_; // null: nothing is recorded
 };
 
 } // namespace

@@ -1,3 +1,4 @@
+#include "policy/parts/fair_turns.hpp"
 #include "policy/parts/serial_order.hpp"
 #include "policy/seam/registry.hpp"
 
@@ -50,9 +51,8 @@ public:
     // Always a full look, so a last one is no different.
     decision next(worker_id w, bool) override {
         const place_id at = context_->all().size();
-        const unsigned turn = ++turns_[static_cast<std::size_t>(w)].count;
-        if (turn % turns_to_fair == 0) {
-            const bool roots_first = turn / turns_to_fair % 2 == 1;
+        if (const turn now = turns_[static_cast<std::size_t>(w)].own.begin(); now != turn::usual) {
+            const bool roots_first = now == turn::odd_fair;
             if (task* const t = (roots_first ? roots_ : behind_).try_pop_front()) return {t, at};
             if (task* const t = (roots_first ? behind_ : roots_).try_pop_front()) return {t, at};
         }
@@ -74,10 +74,8 @@ public:
     }
 
 private:
-    static constexpr unsigned turns_to_fair = 64;
-
-    struct alignas(queue::k_cache_line_bytes) turns {
-        unsigned count = 0; // the worker's alone
+    struct alignas(queue::k_cache_line_bytes) turns { // only its worker touches it
+        fair_turns own;
     };
 
     task* first_ready() noexcept {

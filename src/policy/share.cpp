@@ -1,3 +1,4 @@
+#include "policy/parts/fair_turns.hpp"
 #include "policy/seam/registry.hpp"
 
 #include "queue/cell.hpp"
@@ -44,7 +45,8 @@ public:
     // Always a full look, so a last one is no different.
     decision next(worker_id, bool) override {
         task* t = nullptr;
-        if (youngest_first_ && (turns_.add(1) + 1) % turns_to_fair == 0) t = behind_.try_pop_front();
+        if (youngest_first_ && (turns_.add(1) + 1) % fair_turns::turns_to_fair == 0)
+            t = behind_.try_pop_front();
         if (t == nullptr) t = pool_.try_pop_front();
         if (t == nullptr) t = behind_.try_pop_front();
         return {t, pool_place_};
@@ -53,8 +55,6 @@ public:
     spawn_order spawn(worker_id, task&, task&) override { return spawn_order::parent_first; }
 
 private:
-    static constexpr std::uint32_t turns_to_fair = 64;
-
     const bool youngest_first_;
     place_id pool_place_ = 0;
     policy_context* context_ = nullptr;

@@ -31,11 +31,7 @@ public:
 
     decision next(worker_id w, bool last_look) override {
         if (const decision own = places_.own(w, last_look); own.t != nullptr) return own;
-        const worker_id victim = places_.random_victim(w);
-        if (victim < 0) return {};
-        if (last_look) return places_.look_everywhere(w, victim);
-        const places::look_result found = places_.look(victim);
-        return {found.t, victim, found.t == nullptr && !found.lost && lazy_};
+        return places_.look_outside(w, last_look, lazy_);
     }
 
     // Inactive workers too: whatever they still hold is found.

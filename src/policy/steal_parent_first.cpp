@@ -27,13 +27,10 @@ public:
 
     placement ready(worker_id w, task& t, ready_reason reason) override { return places_.put(w, t, reason); }
 
-    // Nobody is asked: every spawn is reported, so no frame is hidden.
+    // No worker is asked: every spawn is reported, so no frame is hidden.
     decision next(worker_id w, bool last_look) override {
         if (const decision own = places_.own(w, last_look); own.t != nullptr) return own;
-        const worker_id victim = places_.random_victim(w);
-        if (victim < 0) return {};
-        if (last_look) return places_.look_everywhere(w, victim);
-        return {places_.look(victim).t, victim};
+        return places_.look_outside(w, last_look, false);
     }
 
     spawn_order spawn(worker_id, task&, task&) override { return spawn_order::parent_first; }

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "policy/parts/fair_turns.hpp"
 #include "policy/parts/places.hpp"
 
 #include "queue/locked_list.hpp"
@@ -73,7 +74,7 @@ public:
         const worker_id at = own.home; // in a queue it is others' already
         worker_part& home = of(at);
         if (reason == ready_reason::yielded || reason == ready_reason::preempted) {
-            ++of(w).yields;
+            of(w).turns.yielded();
             of(w).after_others = true;
             home.pieces.push_back(&t);
         } else if (t.fresh()) {
@@ -86,22 +87,18 @@ public:
 
     decision next(worker_id w, bool last_look) override {
         worker_part& me = of(w);
-        const bool others_first = me.after_others || ++me.turns % places::turns_to_fair == 0;
+        const bool others_first = me.after_others || me.turns.begin() != turn::usual;
         me.after_others = false;
         if (others_first)
             if (const decision p = places_.own(w, last_look); p.t != nullptr) return p;
-        if (me.yields >= places::yields_to_look && !last_look)
-            me.yields = 0; // pieces that only yield to each other: one look elsewhere
+        if (me.turns.sees_only_yields() && !last_look)
+            me.turns.looked_elsewhere(); // pieces that only yield to each other: one look elsewhere
         else if (task* const t = me.pieces.try_pop_front())
             return {t, w};
         if (!others_first)
             if (const decision p = places_.own(w, last_look); p.t != nullptr) return p;
         if (task* const t = shared_.try_pop_front()) return {t, shared_place()};
-        const worker_id victim = places_.random_victim(w);
-        if (victim < 0) return {};
-        if (last_look) return places_.look_everywhere(w, victim);
-        const places::look_result found = places_.look(victim);
-        return {found.t, victim, found.t == nullptr && !found.lost};
+        return places_.look_outside(w, last_look, true);
     }
 
     workers victims(worker_id) override { return context_->all(); }
@@ -117,8 +114,7 @@ private:
     };
     struct alignas(queue::k_cache_line_bytes) worker_part {
         queue::locked_list<task> pieces; // anybody puts in, the worker takes
-        unsigned turns = 0;              // the worker's alone, as what follows
-        unsigned yields = 0;             // since the last call that left its pieces alone
+        fair_turns turns;                // only the worker touches it, and what follows
         bool after_others = false;       // a piece has just yielded
     };
 

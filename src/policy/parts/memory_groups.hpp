@@ -76,12 +76,18 @@ public:
             for (std::size_t g = 0; g < levels_[l].size(); ++g)
                 for (int s = levels_[l][g].first_seat; s < levels_[l][g].last_seat; ++s)
                     group_of_[l][at(s)] = static_cast<int>(g);
+        first_number_.assign(1, 0);
+        for (const auto& level : levels_)
+            first_number_.push_back(first_number_.back() + static_cast<int>(level.size()));
     }
 
     int levels() const noexcept { return static_cast<int>(levels_.size()); }
     int leaf_level() const noexcept { return levels() - 1; }
     int workers_in_all() const noexcept { return static_cast<int>(seats_.size()); }
     int groups(int level) const noexcept { return static_cast<int>(levels_[at(level)].size()); }
+    /// The groups of all levels, numbered level by level: for what a policy keeps for each of them.
+    int count() const noexcept { return first_number_.back(); }
+    int number(int level, int g) const noexcept { return first_number_[at(level)] + g; }
     double capacity(int level, int g) const noexcept { return levels_[at(level)][at(g)].capacity; }
     int of_worker(int level, worker_id w) const noexcept { return group_of_[at(level)][at(seat_of_[at(w)])]; }
     worker_id head(int level, int g) const noexcept {
@@ -135,6 +141,7 @@ private:
     std::vector<int> seat_of_;
     std::vector<std::vector<group>> levels_;
     std::vector<std::vector<int>> group_of_; // [level][seat]
+    std::vector<int> first_number_;          // of each level; behind the last one, the count
 };
 
 } // namespace weft

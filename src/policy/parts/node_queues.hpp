@@ -1,5 +1,6 @@
 #pragma once
 
+#include "policy/parts/fair_turns.hpp"
 #include "policy/seam/policy.hpp"
 
 #include "queue/locked_list.hpp"
@@ -25,9 +26,6 @@ namespace weft {
 
 class node_queues {
 public:
-    static constexpr unsigned turns_to_fair = 64;
-    static constexpr unsigned yields_to_look = 16;
-
     struct task_part { ///< of the policy's bytes
         std::int64_t turn;
         std::int32_t priority;
@@ -81,7 +79,7 @@ public:
         own.home = queue + 1;
         own.priority = priority;
         if (reason == ready_reason::yielded || reason == ready_reason::preempted) {
-            ++turns_[static_cast<std::size_t>(w)].yields;
+            turns_[static_cast<std::size_t>(w)].own.yielded();
             q.behind.push_back(&t);
         } else {
             q.lock.lock();
@@ -96,14 +94,14 @@ public:
 
     /// What a worker takes: of its own queue, else after one look at another one, or at all of them.
     decision next(worker_id w, bool last_look) noexcept {
-        worker_part& mine = turns_[static_cast<std::size_t>(w)];
+        fair_turns& mine = turns_[static_cast<std::size_t>(w)].own;
         const int home = of_worker(w);
         one_queue& q = at(home);
-        if (++mine.turns % turns_to_fair == 0)
+        if (mine.begin() != turn::usual)
             if (task* const t = q.behind.try_pop_front()) return {t, queue_place(home)};
         if (task* const t = pop(q)) return {t, queue_place(home)};
-        const bool waits = mine.yields >= yields_to_look && takes_from_others_ && !last_look;
-        if (waits) mine.yields = 0;
+        const bool waits = mine.sees_only_yields() && takes_from_others_ && !last_look;
+        if (waits) mine.looked_elsewhere();
         if (!waits)
             if (task* const t = q.behind.try_pop_front()) return {t, queue_place(home)};
         if (!takes_from_others_ || q.others.empty()) return {};
@@ -112,7 +110,7 @@ public:
             return at(other).behind.try_pop_front();
         };
         if (!last_look) {
-            const int other = q.others[mine.turns % q.others.size()];
+            const int other = q.others[mine.begun() % q.others.size()];
             return {look(other), queue_place(other)};
         }
         for (const int other : q.others)
@@ -136,8 +134,7 @@ private:
         std::vector<int> others;         // nearest first
     };
     struct alignas(queue::k_cache_line_bytes) worker_part { // the worker's alone
-        unsigned turns = 0;
-        unsigned yields = 0;
+        fair_turns own;
     };
 
     one_queue& at(int queue) noexcept { return queues_[static_cast<std::size_t>(queue)]; }

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "policy/parts/fair_turns.hpp"
 #include "policy/seam/policy.hpp"
 
 #include "queue/chase_lev_deque.hpp"
@@ -36,8 +37,8 @@ namespace weft {
 
 class places {
 public:
-    static constexpr unsigned turns_to_fair = 64;
-    static constexpr unsigned yields_to_look = 16;
+    static constexpr unsigned turns_to_fair = fair_turns::turns_to_fair;
+    static constexpr unsigned yields_to_look = fair_turns::yields_to_look;
     /// Looks in vain after which a worker takes what is kept for others, since they may not come.
     static constexpr unsigned failed_looks_before_remote_steal = 1024;
 
@@ -62,7 +63,7 @@ public:
             return {root_place(), context_->active()};
         }
         const bool yields = reason == ready_reason::yielded || reason == ready_reason::preempted;
-        if (yields) ++at(w).yields;
+        if (yields) at(w).turns.yielded();
         if (yields && end_ == owner_takes::youngest) {
             at(w).behind.push_back(&t);
         } else if (reason == ready_reason::granted && end_ == owner_takes::oldest) {
@@ -77,8 +78,8 @@ public:
     /// none.
     decision own(worker_id w, bool last_look) noexcept {
         place& p = at(w);
-        if (++p.turns % turns_to_fair == 0) {
-            const bool roots_first = p.turns / turns_to_fair % 2 == 1;
+        if (const turn now = p.turns.begin(); now != turn::usual) {
+            const bool roots_first = now == turn::odd_fair;
             task* const first = roots_first ? roots_.try_pop_front() : p.behind.try_pop_front();
             if (first != nullptr) return {first, roots_first ? root_place() : w};
             task* const second = roots_first ? p.behind.try_pop_front() : roots_.try_pop_front();
@@ -87,8 +88,8 @@ public:
         if (end_ == owner_takes::youngest) {
             if (task* const t = p.deque.pop()) return {t, w};
         }
-        if (p.yields >= yields_to_look && !last_look) {
-            p.yields = 0;
+        if (p.turns.sees_only_yields() && !last_look) {
+            p.turns.looked_elsewhere();
             return {};
         }
         if (end_ == owner_takes::oldest) {
@@ -151,6 +152,21 @@ public:
         return {};
     }
 
+    /// One look at a random other worker; `asks`: if its places are empty, it is asked for a hidden frame.
+    decision look_at_random(worker_id w, bool asks) {
+        const worker_id victim = random_victim(w);
+        if (victim < 0) return {};
+        const look_result found = look(victim);
+        return {found.t, victim, found.t == nullptr && !found.lost && asks};
+    }
+
+    /// What random stealing does when own() has given nothing.
+    decision look_outside(worker_id w, bool last_look, bool asks) {
+        if (!last_look) return look_at_random(w, asks);
+        const worker_id first = random_victim(w);
+        return first < 0 ? decision{} : look_everywhere(w, first);
+    }
+
     /// Uniform among all workers but `w`; -1 if there is no other.
     worker_id random_victim(worker_id w) {
         if (count_ < 2) return -1;
@@ -164,8 +180,7 @@ private:
         queue::chase_lev_deque<task*> deque; // owner: the worker
         queue::locked_list<task> behind;     // anybody
         queue::locked_list<task> ahead;      // anybody
-        unsigned turns = 0;                  // the worker alone, as what follows
-        unsigned yields = 0;                 // since the last call that stopped before them
+        fair_turns turns;                    // only the worker
     };
 
     place& at(worker_id w) noexcept { return mine_[static_cast<std::size_t>(w)]; }
