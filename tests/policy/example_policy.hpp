@@ -1,6 +1,6 @@
 #pragma once
 
-// The example of docs/adding-a-policy.md, which shows the lines between the markers as they are.
+// The example of docs/adding-a-policy.md, which shows the lines between the markers unchanged.
 
 // [example]
 #include "policy/parts/places.hpp"
@@ -45,7 +45,7 @@ public:
     workers victims(worker_id) override { return context_->all(); }
 
 private:
-    struct alignas(queue::k_cache_line_bytes) memory { // of one worker, and only it looks in here
+    struct alignas(queue::k_cache_line_bytes) memory { // only its worker touches it
         worker_id victim = -1;
         int failures = 0;
     };
