@@ -1,7 +1,8 @@
 #include "policy/parts/almost_deterministic_stealing.hpp"
 #include "policy/seam/registry.hpp"
 
-/// Almost deterministic work stealing on one level: almost_deterministic_stealing.hpp, with the workers as members.
+/// Almost deterministic work stealing on one level: almost_deterministic_stealing.hpp, with the workers as
+/// members.
 ///
 ///   S. Shiina: Almost deterministic work stealing. Master's thesis, University of Tokyo, 2021. Chapter 4.
 namespace weft::policies {

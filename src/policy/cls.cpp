@@ -1,4 +1,4 @@
-#include "policy/parts/clusters.hpp"
+#include "policy/parts/cluster_policy.hpp"
 #include "policy/seam/registry.hpp"
 
 #include <cstddef>
@@ -54,7 +54,7 @@ public:
         node& me = of(w);
         if (kind == load) {
             of(from).unread.exchange(0); // before the length is read: a later one comes with its own message
-            if (news_.heard() != me.asked_at) fetch(w);
+            if (puts_.total() != me.asked_at) fetch(w);
             return {};
         }
         if (kind == request) {
@@ -63,7 +63,7 @@ public:
         }
         me.under_way = false;
         const placement at = t != nullptr ? arrived(w, *t) : placement{};
-        if (news_.heard() != me.asked_at) fetch(w);
+        if (puts_.total() != me.asked_at) fetch(w);
         return at;
     }
 
@@ -80,10 +80,10 @@ private:
             tell(w);
         }
         if (last) {
-            me.far.give_up(news_.heard()); // as it was before the look
+            me.far.give_up(puts_.total()); // as it was before the look
             return got(me, last_look(w));
         }
-        if (w == coordinator_of(w) && me.far.may_ask(news_)) fetch(w);
+        if (w == coordinator_of(w) && me.far.may_ask(puts_)) fetch(w);
         const worker_id near = nodes_.draw_near(w);
         if (near < 0) return {nullptr, w};
         return got(me, {places_.look(near).t, near});
@@ -97,7 +97,7 @@ private:
         bool idle = false;
         bool under_way = false;
         std::uint32_t asked_at = 0;
-        courage far;
+        far_patience far;
     };
     node& of(worker_id w) noexcept { return mine_[static_cast<std::size_t>(w)]; }
     worker_id coordinator_of(worker_id w) const noexcept { return nodes_.head(nodes_.of(w)); }
@@ -118,7 +118,7 @@ private:
         me.length.store_relaxed(places_.length(w));
         const worker_id coordinator = coordinator_of(w);
         if (w == coordinator) {
-            if (news_.heard() != me.asked_at) fetch(w);
+            if (puts_.total() != me.asked_at) fetch(w);
         } else if (me.unread.exchange(1) == 0) { // release: pairs with the exchange in message()
             context_->post(w, coordinator, load);
         }
@@ -133,7 +133,7 @@ private:
         for (const worker_id v : all) sum += of(v).length.load_relaxed();
         if (sum >= (threshold_ > 0 ? threshold_ : static_cast<std::int64_t>(all.size()))) return;
         me.under_way = true;
-        me.asked_at = news_.heard();
+        me.asked_at = puts_.total();
         context_->post(w, nodes_.draw_far(w), request);
     }
 

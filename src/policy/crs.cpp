@@ -1,4 +1,4 @@
-#include "policy/parts/clusters.hpp"
+#include "policy/parts/cluster_policy.hpp"
 #include "policy/seam/registry.hpp"
 
 #include <cstddef>
@@ -46,12 +46,12 @@ private:
         if (const decision own = places_.own(w, last); own.t != nullptr) return own;
         thief& me = of(w);
         if (last) {
-            me.far.give_up(news_.heard()); // as it was before the look
+            me.far.give_up(puts_.total()); // as it was before the look
             const decision found = last_look(w);
             if (found.t != nullptr) me.far.gave_up = false;
             return found;
         }
-        if (!me.under_way && nodes_.several() && me.far.may_ask(news_)) {
+        if (!me.under_way && nodes_.several() && me.far.may_ask(puts_)) {
             me.under_way = true;
             context_->post(w, nodes_.draw_far(w), request);
         }
@@ -62,7 +62,7 @@ private:
 
     struct alignas(queue::k_cache_line_bytes) thief { // the worker's alone
         bool under_way = false;
-        courage far;
+        far_patience far;
     };
     thief& of(worker_id w) noexcept { return thieves_[static_cast<std::size_t>(w)]; }
 

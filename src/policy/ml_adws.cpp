@@ -1,7 +1,8 @@
 #include "policy/parts/almost_deterministic_stealing.hpp"
 #include "policy/seam/registry.hpp"
 
-/// Almost deterministic work stealing on several levels: almost_deterministic_stealing.hpp, with the memory groups as members.
+/// Almost deterministic work stealing on several levels: almost_deterministic_stealing.hpp, with the memory
+/// groups as members.
 ///
 ///   S. Shiina: Almost deterministic work stealing. Master's thesis, University of Tokyo, 2021. Chapter 5.
 namespace weft::policies {

@@ -19,8 +19,8 @@
 ///   S. Shiina: Almost deterministic work stealing. Master's thesis, University of Tokyo, 2021. 5.3.1: the
 ///   baseline that chapter 5 compares multi-level ADWS with.
 ///
-/// The levels, and which of them a group of tasks goes to, are those of ml-adws (memory_groups.hpp). A task is
-/// of a level, and the memory groups of that level do what workers do elsewhere:
+/// The levels, and which of them a group of tasks goes to, are those of ml-adws (memory_groups.hpp). A task
+/// is of a level, and the memory groups of that level do what workers do elsewhere:
 ///
 ///     level 0       roots, while none of their groups is open
 ///     between       large tasks (large_tasks.hpp): child-first, stolen at random, the oldest first, by other
@@ -35,8 +35,9 @@
 /// Resolved where the thesis is silent:
 /// - Memory groups are skipped if the data fit all groups of the next level below together, as in ml-adws.
 /// - The main memory is no cache: several roots may be open at a time.
-/// - Tasks of graphs, and children in the group of another task, are *free*: of the last level, below the main
-///   memory, so that any worker may steal them. So are the groups of a root that fit all caches together.
+/// - Tasks of graphs, and children in the group of another task, are *free*: of the last level, below the
+///   main memory, so that any worker may steal them. So are the groups of a root that fit all caches
+///   together.
 ///
 /// Invariants:
 /// I1. A memory group between is held by at most one large task, with two exceptions: a second root may enter

@@ -1,4 +1,4 @@
-#include "policy/parts/clusters.hpp"
+#include "policy/parts/cluster_policy.hpp"
 #include "policy/seam/registry.hpp"
 
 #include <cstddef>

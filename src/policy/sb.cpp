@@ -22,24 +22,24 @@
 /// anchor, like a task without bytes. A task too large for every cache is anchored to the memory. Its
 /// descendants run under its anchor only. Anchored tasks and strands take room in caches: cache_room.hpp.
 ///
-/// A free worker takes its own youngest task, or the oldest of another worker, of those that may run under its
-/// caches and have room there.
+/// A free worker takes its own youngest task, or the oldest of another worker, of those that may run under
+/// its caches and have room there.
 ///
 /// Resolved where the sources are silent:
 /// - A child without bytes runs silently, with all below it, and is stolen at random by the workers under the
 ///   anchor. What is below a task that is anchored to a worker's own cache is silent, too, and not stolen.
-/// - Room that is lacking is given in two cases: to a worker that sees only tasks that yield; and, if no worker
-///   under the cache runs anything, to a last look, or to a look after many that failed. What is kept back may
-///   be what they wait for.
+/// - Room that is lacking is given in two cases: to a worker that sees only tasks that yield; and, if no
+///   worker under the cache runs anything, to a last look, or to a look after many that failed. What is kept
+///   back may be what they wait for.
 /// - A root without bytes, and tasks of graphs, are anchored to the memory.
 ///
 /// Invariants:
 /// B1. The bytes of a task are written before its start only, in ready(), spawn() or next(): silent
 ///     descendants copy them. So what a strand takes is kept with its worker.
 /// B2. A frame is a copy of a task that may be anchored. The frame is not: it gives back nothing at its end.
-/// B3. The worker that gives back room wakes those that lacked it, if there is a task anywhere that takes any.
-///     The worker that offers such a task wakes all that may ever run it. (A spawn wakes no worker: the child
-///     takes over from its parent, and gives back at its end.)
+/// B3. The worker that gives back room wakes those that lacked it, if there is a task anywhere that takes
+///     any. The worker that offers such a task wakes all that may ever run it. (A spawn wakes no worker: the
+///     child takes over from its parent, and gives back at its end.)
 namespace weft::policies {
 namespace {
 

@@ -75,8 +75,8 @@ TEST_P(policy_knobs_refused, says_why) {
     }
 }
 
-const std::string all_knobs = "allowed: order (lifo, fifo; standard: lifo), tries (1..1000; standard: 4), "
-                              "steal (on, off; standard: on), offset (-10..10; standard: -3)";
+const std::string all_knobs = "allowed: order (lifo, fifo; default: lifo), tries (1..1000; default: 4), "
+                              "steal (on, off; default: on), offset (-10..10; default: -3)";
 
 INSTANTIATE_TEST_SUITE_P(
     inputs, policy_knobs_refused,

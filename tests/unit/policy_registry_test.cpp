@@ -34,7 +34,7 @@ TEST(policy_registry, every_built_in_policy_is_complete) {
             EXPECT_TRUE(keys.insert(k.key).second) << e.name << ": knob " << k.key << " is there twice";
             EXPECT_FALSE(k.help.empty()) << e.name << ": " << k.key;
             if (k.default_value.empty()) continue;
-            // A standard value is allowed by its own table.
+            // A default value is allowed by its own table.
             EXPECT_NO_THROW(
                 knob_values(e.name, e.knobs, std::string(k.key) + "=" + std::string(k.default_value)));
         }

@@ -25,11 +25,11 @@
 ///   (one level: Algorithms 4.1 to 4.3) and chapter 5 (several: Algorithms 5.2 and 5.3).
 ///
 /// Members are the memory groups of one level; on one level they are the workers. A task has a work_range on
-/// the line of members. Its children get pieces of it by their work, each the upper end of what is left, so the
-/// map from tasks to members follows from the hints alone. A task whose range crosses an integer is a *search
-/// root*: it is owned by the member at the lower end, goes there by the mailbox, is never stolen, and comes back
-/// there after each of its groups. Any other task is the member's own business: on the last level its whole
-/// subtree is silent, and thieves ask for its hidden frames. Stealing is bound to the ranges that
+/// the line of members. Its children get pieces of it by their work, each the upper end of what is left, so
+/// the map from tasks to members follows from the hints alone. A task whose range crosses an integer is a
+/// *search root*: it is owned by the member at the lower end, goes there by the mailbox, is never stolen, and
+/// comes back there after each of its groups. Any other task is the member's own business: on the last level
+/// its whole subtree is silent, and thieves ask for its hidden frames. Stealing is bound to the ranges that
 /// distribution_tree.hpp allows.
 ///
 /// Resolved where the thesis is silent or damaged:
@@ -41,9 +41,9 @@
 /// - One root at a time has the range of all (anchored_root.hpp). Other roots, tasks of graphs, and children
 ///   added to the group of another task have no range. Any worker steals them, at random, as under `steal`.
 ///
-/// On several levels, a group whose data fit goes to a deeper level (served_levels.hpp): its range is then that
-/// of the members below. If a task is blocked, or a worker only yields, what waits at other levels is served as
-/// well, since it may be what they wait for.
+/// On several levels, a group whose data fit goes to a deeper level (served_levels.hpp): its range is then
+/// that of the members below. If a task is blocked, or a worker only yields, what waits at other levels is
+/// served as well, since it may be what they wait for.
 ///
 /// Invariants:
 /// I1. A search root runs on the head of floor(from) only, and `from` never changes within a group.

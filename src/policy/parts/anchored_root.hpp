@@ -6,9 +6,9 @@
 /// Which root has the range of all members. The thesis that ADWS is from has one root; here several may run,
 /// and one of them at a time is *anchored*.
 ///
-/// A root that finds the first worker free is invited: it is sent to that worker, which anchors it at its start.
-/// Others run without a range. The words guard nothing but themselves: a wrong one leaves a root without a
-/// range.
+/// A root that finds the first worker free is invited: it is sent to that worker, which anchors it at its
+/// start. Others run without a range. The words guard nothing but themselves: a wrong one leaves a root
+/// without a range.
 namespace weft {
 
 class anchored_root {

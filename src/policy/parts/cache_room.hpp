@@ -22,8 +22,8 @@
 ///     strand           a task while it runs on a worker: its bytes, but at most the part `mu`, in each cache
 ///                      that the worker shares with others, below the anchor
 ///
-/// It counts. It knows no task, decides nothing about tasks that wait, and wakes no worker. The memory, level 0,
-/// is not counted, since it holds everything.
+/// It counts. It knows no task, decides nothing about tasks that wait, and wakes no worker. The memory, level
+/// 0, is not counted, since it holds everything.
 namespace weft {
 
 class cache_room {
@@ -50,9 +50,9 @@ public:
         return level;
     }
 
-    /// `w` begins a strand of a task whose parent is anchored at `above` and which is itself anchored at `to`.
-    /// Takes the room for both, if each cache has it or `may_exceed(level)` says that it may be exceeded.
-    /// Returns whether it was taken.
+    /// `w` begins a strand of a task whose parent is anchored at `above` and which is itself anchored at
+    /// `to`. Takes the room for both, if each cache has it or `may_exceed(level)` says that it may be
+    /// exceeded. Returns whether it was taken.
     template <class MayExceed>
     bool take(worker_id w, std::size_t bytes, int above, int to, MayExceed&& may_exceed) noexcept {
         const int last = std::max(to, groups_->leaf_level() - 1);

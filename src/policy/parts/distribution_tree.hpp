@@ -18,8 +18,8 @@
 ///
 /// Each group of a search root is a node. It is active from when one of its search roots has ended until the
 /// group ends. Each member has a current node, and steals within the topmost active node over it, so that the
-/// range grows from the bottom up, and only where the hints were wrong. The tree says where to look; it holds no
-/// task.
+/// range grows from the bottom up, and only where the hints were wrong. The tree says where to look; it holds
+/// no task.
 ///
 ///     word       | writer                                       | order
 ///     range      | the worker that opens the group              | relaxed, before the store of `current`
@@ -84,8 +84,8 @@ public:
     /// `n`, which may be null, becomes the current node of `m`.
     void move_to(int m, node* n) noexcept { of(m).current.store_release(n); } // pairs with steal_range()
 
-    /// The range of the topmost active node over the current one of `m`, if there is one. The member is number
-    /// `here` of `level`: a node of another level, or one that does not contain it, is stale.
+    /// The range of the topmost active node over the current one of `m`, if there is one. The member is
+    /// number `here` of `level`: a node of another level, or one that does not contain it, is stale.
     std::optional<member_range> steal_range(int m, int level, int here) const noexcept {
         std::optional<member_range> top;
         const node* n = of(m).current.load_acquire(); // pairs with open(), close(), move_to()

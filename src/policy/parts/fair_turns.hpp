@@ -2,10 +2,11 @@
 
 #include <cstdint>
 
-/// When a worker departs from its usual order so that nothing starves: the turns and the yields of one worker.
+/// When a worker departs from its usual order so that nothing starves: the turns and the yields of one
+/// worker.
 ///
-/// It counts and answers; it holds no task. R1 and R2 of places.hpp are built on it, and so is each policy that
-/// keeps tasks in lists of its own. Only the worker that it belongs to may touch it.
+/// It counts and answers; it holds no task. R1 and R2 of places.hpp are built on it, and so is each policy
+/// that keeps tasks in lists of its own. Only the worker that it belongs to may touch it.
 namespace weft {
 
 enum class turn : std::uint8_t {

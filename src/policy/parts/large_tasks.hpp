@@ -13,14 +13,15 @@
 ///
 ///   S. Shiina, master's thesis, University of Tokyo 2021, 5.3.1.
 ///
-/// A large task holds its memory group while it runs or has a group of tasks open below. A hold is a number, 0
-/// for none, which the policy keeps with the task or with its group. The tasks lie in the lists of the worker
-/// groups. Which of them may go where is the policy's business.
+/// A large task holds its memory group while it runs or has a group of tasks open below. A hold is a number,
+/// 0 for none, which the policy keeps with the task or with its group. The tasks lie in the lists of the
+/// worker groups. Which of them may go where is the policy's business.
 ///
-/// I1. `holds` counts the large tasks that hold the memory group, and changes under `lock` only. It is above 1
-///     where a policy enters by force, or lets another task in.
-/// I2. The worker that gives back a memory group wakes the workers of the group, if a large task waits anywhere.
-///     A worker that looked in vain after a task was put has had the lock before, so the task is counted.
+/// I1. `holds` counts the large tasks that hold the memory group, and changes under `lock` only. It is above
+///     1 where a policy enters by force, or lets another task in.
+/// I2. The worker that gives back a memory group wakes the workers of the group, if a large task waits
+///     anywhere. A worker that looked in vain after a task was put has had the lock before, so the task is
+///     counted.
 namespace weft {
 
 class large_tasks {
@@ -46,9 +47,9 @@ public:
         context_->wake(worker_groups_->at(under, under_i).members); // which of them can take it is not known
     }
 
-    /// A task out of the lists of memory group `from`, for that of `w`, and the hold; null if that one is held
-    /// and `at_once` is false. The youngest task of the own group, the oldest of another one; of those for which
-    /// `may_run(t)`.
+    /// A task out of the lists of memory group `from`, for that of `w`, and the hold; null if that one is
+    /// held and `at_once` is false. The youngest task of the own group, the oldest of another one; of those
+    /// for which `may_run(t)`.
     struct taken {
         task* t = nullptr;
         int hold = 0;

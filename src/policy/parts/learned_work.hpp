@@ -7,14 +7,15 @@
 #include <memory>
 #include <string_view>
 
-/// What tasks and groups took when they ran last, for policies that divide by work and are told of none.
+/// The time that tasks and groups took when they ran last: for policies that divide by work where the program
+/// gives no hints. It is not the profile of a run in a file, which is sharing_profile.hpp.
 ///
-/// A task is known by its path: the names of its groups and its index in each of them, from the root. So the
+/// A task is known by its path: the names of its groups and its index in each of them, from the root. So
 /// groups that one task opens one after another are the same place if they have the same name, as in a loop
 /// over time steps. What is measured at a place is added to all places around it, so that a place holds the
 /// work of its whole subtree.
 ///
-/// Two roots that run at the same time share their places, and a table that is full learns no more. Both cost
+/// Two roots that run at the same time share their places, and a full table learns nothing more. Both cost
 /// accuracy only.
 namespace weft {
 
@@ -31,7 +32,8 @@ public:
     }
     bool is_on() const noexcept { return places_ != nullptr; }
 
-    /// That of the index-th child, or of the group with index -1, below `around`.
+    /// The place of the index-th child below `around`; with index -1, that of a group. 0 if the table is
+    /// full.
     place below(place around, std::string_view name, int index) noexcept {
         if (around == 0) return 0;
         std::uint64_t key =
@@ -50,7 +52,8 @@ public:
         return 0;
     }
 
-    /// The place is entered again: what it took the last time, 0 if that is not known.
+    /// The place is entered again. Returns the nanoseconds that it took the last time, 0 if that is not
+    /// known.
     double begin(place p) noexcept {
         if (p == 0) return 0;
         const std::int64_t took = at(p).now.exchange(0);
@@ -58,7 +61,7 @@ public:
         return static_cast<double>(at(p).last.load_relaxed());
     }
 
-    /// Time was spent there.
+    /// Time was spent at `p`. Any worker.
     void add(place p, std::int64_t ns) noexcept {
         for (; p != 0; p = at(p).around.load_acquire()) at(p).now.add(ns); // pairs with below()
     }

@@ -11,19 +11,20 @@
 #include <cstdint>
 #include <memory>
 
-/// Loops that are cut into equal pieces at once, as OpenMP does, under a policy that steals everything else.
+/// A policy that cuts loops into equal pieces at once, as OpenMP does, and steals everything else: `static`
+/// and `dynamic`.
 ///
 /// A parallel_for of a reported task asks for pieces() and then spawns that many children of one group, in
-/// the order of the iterations. So the task is marked in pieces(), the mark goes to its next group, and the
-/// children of that group are pieces. What is below a piece is silent: a loop in a loop is divided lazily.
-/// Everything else is child-first random stealing in the reported zone, since a loop may come anywhere.
+/// the order of the iterations. So pieces() marks the task, the mark goes to its next group, and the children
+/// of that group are pieces. What is below a piece is silent: a loop in a loop is divided lazily. Everything
+/// else is child-first random stealing in the reported zone, since a loop may come anywhere.
 namespace weft {
 
 class loop_pieces : public policy {
 public:
     enum class dealt : std::uint8_t {
-        in_turn,   ///< piece i to worker i modulo their number, and nobody else
-        on_demand, ///< to who asks first, in their order
+        in_turn,   ///< piece i to worker i modulo the number of workers, and to no other worker
+        on_demand, ///< in their order, each to the worker that asks first
     };
 
     loop_pieces(dealt how, int pieces_a_worker) : how_(how), pieces_a_worker_(pieces_a_worker) {}
@@ -65,13 +66,13 @@ public:
         auto& own = t.data<task_part>();
         // A frame has the bytes of its task, and may lie where an ended piece of these bytes lay.
         if (reason == ready_reason::exposed && t.fresh()) own.piece = nullptr;
-        if (own.piece != &t) return places_.put(w, t, reason); // its frames, too
+        if (own.piece != &t) return places_.put(w, t, reason); // also the frames of a piece
         if (how_ == dealt::on_demand) {
             if (!t.fresh()) return places_.put(w, t, reason);
             shared_.push_back(&t);
             return {shared_place(), context_->active()};
         }
-        const worker_id at = own.home; // in a queue it is others' already
+        const worker_id at = own.home; // once it is in a queue, another worker may run it
         worker_part& home = of(at);
         if (reason == ready_reason::yielded || reason == ready_reason::preempted) {
             of(w).turns.yielded();
@@ -105,15 +106,15 @@ public:
 
 private:
     struct task_part {
-        const task* piece; ///< itself, if it is one; its frames have a copy of that
-        std::int32_t home; ///< in_turn: of a piece
+        const task* piece; ///< the task itself, if it is a piece; its frames have a copy of that
+        std::int32_t home; ///< of a piece, with in_turn: its worker
         bool loop_begins;  ///< its next group is that of a loop
     };
     struct group_part {
         bool of_loop;
     };
     struct alignas(queue::k_cache_line_bytes) worker_part {
-        queue::locked_list<task> pieces; // anybody puts in, the worker takes
+        queue::locked_list<task> pieces; // any worker puts in, its own takes
         fair_turns turns;                // only the worker touches it, and what follows
         bool after_others = false;       // a piece has just yielded
     };

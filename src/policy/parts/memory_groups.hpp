@@ -8,15 +8,16 @@
 #include <limits>
 #include <vector>
 
-/// The workers as the leaves of a tree of memory groups: what policies share that keep work under a cache.
+/// The workers as the leaves of a tree of memory groups: for policies that keep work under a cache. It is
+/// read from the machine once and never changes. It holds no task.
 ///
 ///   S. Shiina, master's thesis, University of Tokyo 2021, 5.3.1.
 ///
 /// Level 0 is one group, of all workers, under the main memory, whose capacity is infinite. Then comes a
-/// level for each level of caches that workers share, the largest first, and last the workers themselves,
-/// each with the largest cache that is its alone. The groups of a level have numbers; those of the children
-/// of a group are adjacent, and so are the workers below it in `seats`, which are the workers in the order of
-/// their cores. The head of a group is the worker of its first seat.
+/// level for each level of caches that workers share, the largest first. The last level is the workers
+/// themselves, each with the largest cache that no other worker has. The groups of a level have numbers. The
+/// numbers of the children of a group are adjacent, and so are the seats of the workers below it. A seat is
+/// the position of a worker in the order of cores. The head of a group is the worker of its first seat.
 namespace weft {
 
 class memory_groups {

@@ -10,16 +10,16 @@
 #include <cstddef>
 #include <memory>
 
-/// A worker group for each memory group, the workers under it: the part of a policy that lets a task run under
-/// some cache only, and not at all times.
+/// A worker group for each memory group, the workers under it: the part of a policy that lets a task run
+/// under some cache only, and not at all times.
 ///
 /// Each worker group has two lists: tasks, and behind them the tasks that yielded. A worker group of the last
 /// level is one worker, and its lists are that worker's.
 ///
 /// A worker group is idle while none of its workers runs a task. A policy that keeps tasks back lets one of
-/// them in where the group is idle: otherwise the task that holds the room might wait for the one that does not
-/// get it. The policy tells by runs() and stops() what a worker runs, in next() and in the hooks about a task.
-/// No rule here says which task may run where.
+/// them in where the group is idle: otherwise the task that holds the room might wait for the one that does
+/// not get it. The policy tells by runs() and stops() what a worker runs, in next() and in the hooks about a
+/// task. No rule here says which task may run where.
 namespace weft {
 
 class memory_worker_groups {
@@ -95,8 +95,8 @@ public:
     /// lets that task in as well.
     bool sees_only_yields(worker_id w) noexcept { return of(w).turns.sees_only_yields(); }
 
-    /// The worker has looked long enough to let in what is kept back from an idle group. A last look has, but a
-    /// worker that never sleeps has no last look.
+    /// The worker has looked long enough to let in what is kept back from an idle group. A last look has, but
+    /// a worker that never sleeps has no last look.
     bool may_help(worker_id w, bool last_look) noexcept {
         return last_look || of(w).failures >= failures_to_help;
     }

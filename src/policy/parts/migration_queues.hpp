@@ -16,8 +16,8 @@
 ///     local      continuations left behind, stolen tasks, and what they spawn: last in first out
 ///     migrated   tasks passed by other members: first in first out; what they spawn goes before them
 ///
-/// The head of the member takes from the front; passing members and thieves use the back. Which queue the head
-/// uses at the moment is a word that only the head writes.
+/// The head of the member takes from the front; passing members and thieves use the back. Which queue the
+/// head uses at the moment is a word that only the head writes.
 namespace weft {
 
 class alignas(queue::k_cache_line_bytes) migration_queues {
@@ -46,8 +46,8 @@ public:
         return t;
     }
 
-    /// STEALTASK: one look at the member, number `m` of the range `r`. At each end of the range one of the two
-    /// queues has tasks of the neighbouring range, and is left alone.
+    /// STEALTASK: one look at the member, number `m` of the range `r`. At each end of the range one of the
+    /// two queues has tasks of the neighbouring range, and is left alone.
     task* steal(const member_range& r, int m) noexcept {
         if (has_migrated_of(r, m))
             if (task* const t = migrated_.try_pop_back()) return t;

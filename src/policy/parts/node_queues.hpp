@@ -16,12 +16,13 @@
 #include <string>
 #include <vector>
 
-/// A queue for each memory node that has cores: what policies share that send tasks to where their data lie.
+/// A queue for each memory node that has cores: for policies that send tasks to where their data lie. It does
+/// not find out where data lie.
 ///
-/// Of the tasks of a queue the one with the largest priority goes first; of equal ones, what was put in front
-/// last, then what was put behind first. Tasks that yielded or were preempted wait in a list beside it, so
-/// that none of them comes back before the others had their turn. A worker begins with that list at every
-/// turns_to_fair-th call, and after yields_to_look yields looks at other nodes before it.
+/// The task with the largest priority goes first. Among equal priorities, first comes the task that was put
+/// in front last, then the one that was put behind first. Tasks that yielded or were preempted wait in a list
+/// beside the queue, so that none of them comes back before the others had their turn. A worker begins with
+/// that list at every fair turn, and after many yields it looks at other nodes first (fair_turns.hpp).
 namespace weft {
 
 class node_queues {
@@ -32,8 +33,8 @@ public:
         std::int32_t home; ///< queue + 1; 0: none yet
     };
 
-    /// Allocates: for policy::attach. Throws weft::error for workers that cannot be kept to nodes, if nobody
-    /// is to take from another node.
+    /// Allocates: for policy::attach. If no worker is to take from another node, throws weft::error if there
+    /// are more workers than cores, since such workers cannot be kept to nodes.
     void attach(const machine& m, policy_context& context, bool takes_from_others) {
         machine_ = &m;
         context_ = &context;
@@ -62,7 +63,7 @@ public:
     }
 
     int count() const noexcept { return count_; }
-    /// That of a memory node; -1 for one without cores.
+    /// The queue of a memory node; -1 for a node without cores.
     int of_node(int node) const noexcept {
         return node < 0 || node >= static_cast<int>(of_node_.size())
                    ? -1
@@ -92,7 +93,8 @@ public:
         return {queue_place(queue), context_->active(), has_own_workers ? q.ranks.first : -1};
     }
 
-    /// What a worker takes: of its own queue, else after one look at another one, or at all of them.
+    /// What a worker takes: from its own queue, otherwise from one other queue; a last look tries all of
+    /// them.
     decision next(worker_id w, bool last_look) noexcept {
         fair_turns& mine = turns_[static_cast<std::size_t>(w)].own;
         const int home = of_worker(w);
@@ -129,11 +131,11 @@ private:
         queue::spin_lock<> lock; // of the four below
         queue::pairing_heap<task, goes_first> tasks;
         std::int64_t front = 0, back = 0;
-        queue::locked_list<task> behind; // anybody
+        queue::locked_list<task> behind; // any worker
         rank_range ranks;                // fixed, as is the next one
         std::vector<int> others;         // nearest first
     };
-    struct alignas(queue::k_cache_line_bytes) worker_part { // the worker's alone
+    struct alignas(queue::k_cache_line_bytes) worker_part { // only its worker touches it
         fair_turns own;
     };
 

@@ -9,7 +9,7 @@
 
 namespace weft {
 
-/// What a core's reads cost on another memory node, relative to its own: F(i, j) = L(i, j) / L(i, i).
+/// What a core's reads cost on another memory node, relative to its own node: F(i, j) = L(i, j) / L(i, i).
 struct numa_factors {
     int nodes = 1;
     std::vector<double> of{1.0}; ///< [from the cores of][to the memory of]
@@ -20,7 +20,7 @@ struct numa_factors {
     }
 };
 
-/// Room for balancing; nothing allocates after attach().
+/// Memory that numa_balance() works in. The caller allocates it beforehand, since hooks do not allocate.
 struct numa_scratch {
     std::vector<std::uint32_t> order; ///< one for each task
     std::vector<double> on_core;      ///< load put there so far
@@ -32,9 +32,9 @@ struct numa_scratch {
 ///     load(p) + alpha (sum over nodes j other than p's of messages(t, j) F(node(p), j)
 ///                      - messages(t, node(p)))
 ///
-/// `core` has the old places of the tasks and gets the new ones. A partner that has none yet counts where it
-/// was. Of equal tasks the first goes first, of equal cores the first is taken. `partners(t, f)` calls
-/// f(other, messages).
+/// `core` has the old core of each task, and gets the new one. A partner without a new core counts on its old
+/// one. Among equal tasks the first goes first; among equal cores the first is taken. `partners(t, f)` calls
+/// f(other, messages) for each task that t exchanges messages with.
 template <class Partners>
 void numa_balance(std::span<const double> load, std::span<int> core, std::span<const int> node_of_core,
                   const numa_factors& factor, double alpha, numa_scratch& room, Partners&& partners) {

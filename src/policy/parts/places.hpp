@@ -10,36 +10,35 @@
 #include <memory>
 #include <new>
 
-/// Where the tasks of a policy with one deque a worker are kept: what all of them need beside the deque, and
-/// would get wrong.
+/// Where a policy with one deque for each worker keeps its tasks: what it needs beside the deque.
 ///
-/// A deque alone starves. A root that is handed in waits behind a deque that never runs dry; a task that
-/// yields into its own last-in-first-out deque comes back at once, and whom it waits for never runs. So
-/// there are three kinds of places:
+/// A deque alone lets tasks starve. A root that is handed in waits behind a deque that never runs dry. A task
+/// that yields into the last-in-first-out deque of its worker comes back at once, and the task that it waits
+/// for never runs. So there are three kinds of places:
 ///
-///     deque    one a worker: spawned children, continuations, tasks that may go on
-///     behind   one a worker, first in first out: tasks that yielded or were preempted
-///     roots    one for all, first in first out: what came in from outside
+///     deque    one for each worker: spawned children, continuations, tasks whose wait is over
+///     behind   one for each worker, first in first out: tasks that yielded or were preempted
+///     roots    one for all workers, first in first out: what came in from outside
 ///
-/// and one rule about their order, which own() follows: first the own deque, then a root, then the own tasks
-/// behind, and only then the policy looks elsewhere. With three exceptions:
+/// One rule, which own() follows, is about their order: first the own deque, then a root, then the own tasks
+/// behind, and only then the policy looks elsewhere. It has three exceptions:
 ///
-/// R1. Every turns_to_fair-th call begins with a root or, by turns, a task behind, even if the deque is full:
-///     the first of either waits for at most twice that many tasks of a worker.
-/// R2. After yields_to_look yields of a worker, one call stops before the place they go to, so that the
-///     policy looks elsewhere: two tasks that yield to each other in turn do not keep the worker from the
-///     task that both wait for.
+/// R1. Every turns_to_fair-th call begins with a root or, by turns, a task behind, even if the deque is full.
+///     So the first of either waits for at most twice that many tasks of a worker.
+/// R2. After yields_to_look yields of a worker, one call stops before the place that they go to, so that the
+///     policy looks elsewhere: two tasks that yield to each other do not keep the worker from the task that
+///     both wait for.
 /// R3. A last look leaves out nothing.
 ///
-/// Where the owner takes its oldest, the end of the deque is behind already, and yielded tasks go there; and
-/// tasks that were at their turn when the gate refused them are kept ahead of it.
+/// Where the owner takes its oldest task, the end of the deque is behind already, and yielded tasks go there.
+/// Tasks that were at their turn when the gate refused them are then kept ahead of the deque.
 namespace weft {
 
 class places {
 public:
     static constexpr unsigned turns_to_fair = fair_turns::turns_to_fair;
     static constexpr unsigned yields_to_look = fair_turns::yields_to_look;
-    /// Looks in vain after which a worker takes what is kept for others, since they may not come.
+    /// Failed looks after which a worker takes what is kept for others, since they may not come.
     static constexpr unsigned failed_looks_before_remote_steal = 1024;
 
     enum class owner_takes : bool { youngest, oldest };
@@ -55,8 +54,8 @@ public:
     int workers_in_all() const noexcept { return count_; }
     place_id root_place() const noexcept { return count_; }
 
-    /// For policy::ready: by its reason a task goes to the roots, behind, or onto the deque of `w`, who is
-    /// the caller.
+    /// For policy::ready: by its reason a task goes to the roots, behind, or onto the deque of `w`, the
+    /// caller.
     placement put(worker_id w, task& t, ready_reason reason) {
         if (reason == ready_reason::root) {
             roots_.push_back(&t);
@@ -74,8 +73,7 @@ public:
         return {w, context_->active()};
     }
 
-    /// The next task out of the places of `w`, who is the caller, by the rule above; `t` is null if there is
-    /// none.
+    /// The next task out of the places of `w`, the caller, by the rule above; `t` is null if there is none.
     decision own(worker_id w, bool last_look) noexcept {
         place& p = at(w);
         if (const turn now = p.turns.begin(); now != turn::usual) {
@@ -100,28 +98,29 @@ public:
         return {p.behind.try_pop_front(), w};
     }
 
-    /// Of a task that has come from another worker: after what the owner has, before that for its thieves.
+    /// For a task from another worker: the owner takes it after its deque; thieves take it after that, too.
     placement put_behind(worker_id w, task& t) {
         at(w).behind.push_back(&t);
         return {w, context_->active()};
     }
 
-    /// A task lies behind: after own() has given nothing, R2 has stopped before it.
+    /// Whether a task lies behind. If own() has given nothing, R2 has stopped before that task.
     bool keeps_behind(worker_id w) const noexcept {
         return !mine_[static_cast<std::size_t>(w)].behind.empty();
     }
 
-    /// How many tasks lie in the deque: for the owner exact but for thieves, for others a hint.
+    /// How many tasks lie in the deque. For the owner it is exact, except that thieves may take some; for
+    /// other workers it is a hint.
     int length(worker_id w) const noexcept {
         return static_cast<int>(mine_[static_cast<std::size_t>(w)].deque.size());
     }
 
     struct look_result {
         task* t = nullptr;
-        bool lost = false; ///< somebody else was faster: the victim is not empty for sure
+        bool lost = false; ///< another worker was faster, so the victim need not be empty
     };
 
-    /// One look at the places of `victim`, by anybody: the oldest of its deque, then the first behind.
+    /// One look at the places of `victim`, by any worker: the oldest of its deque, then the first behind.
     look_result look(worker_id victim) noexcept {
         place& p = at(victim);
         if (end_ == owner_takes::oldest) {
@@ -134,15 +133,15 @@ public:
         return {p.behind.try_pop_front(), false};
     }
 
-    /// The same, but comes back empty-handed only from a victim that was seen empty: for the last look.
+    /// The same, but returns null only if the victim was seen empty: for the last look.
     task* look_hard(worker_id victim) noexcept {
-        for (;;) { // whoever made this look lose got a task, so somebody gets on in every round
+        for (;;) { // the worker that made this look lose got a task, so every round makes progress
             const look_result result = look(victim);
             if (!result.lost) return result.t;
         }
     }
 
-    /// A look at everybody but `w`, in rank order from `first` round.
+    /// A look at all workers but `w`, in rank order from `first` on and around.
     decision look_everywhere(worker_id w, worker_id first) noexcept {
         for (int i = 0; i < count_; ++i) {
             const worker_id victim = (first + i) % count_;
@@ -178,14 +177,15 @@ public:
 private:
     struct alignas(queue::k_cache_line_bytes) place {
         queue::chase_lev_deque<task*> deque; // owner: the worker
-        queue::locked_list<task> behind;     // anybody
-        queue::locked_list<task> ahead;      // anybody
+        queue::locked_list<task> behind;     // any worker
+        queue::locked_list<task> ahead;      // any worker
         fair_turns turns;                    // only the worker
     };
 
     place& at(worker_id w) noexcept { return mine_[static_cast<std::size_t>(w)]; }
 
-    /// A deque that cannot grow throws before it has changed. The task is not lost: a list needs no memory.
+    /// A deque that cannot grow throws before it has changed. The task is not lost: a list needs no memory of
+    /// its own.
     void push(worker_id w, task& t) noexcept {
         try {
             at(w).deque.push(&t);

@@ -8,19 +8,19 @@
 #include <tuple>
 
 /// The order in which one worker would run the tasks of a program, depth-first and child before the rest of
-/// its parent: for policies that give what comes first in it to whoever is free.
+/// its parent: for policies that give the first task in it to any free worker. It is an order, not a queue.
 ///
 ///   Order maintenance after M. A. Bender, R. Cole, E. D. Demaine, M. Farach-Colton, J. Zito: Two simplified
 ///   algorithms for maintaining order in a list. ESA 2002.
 ///
-/// Each task that is not over has a tag and stands in a list with those of its family, in order of their
-/// tags. A family is a root, or a task of a graph, with all its descendants. A child gets a tag between its
-/// parent's and that of the task before it; where there is none left, the tags of a part of the list are
-/// spread. That keeps the order of all that have one, so a heap sorted by them stays a heap. Families stand
-/// in the order of their roots, tasks of a graph in that of their numbers.
+/// Each task that is not over has a tag, and stands in a list with the tasks of its family in the order of
+/// their tags. A family is a root, or a task of a graph, with all its descendants. A child gets a tag between
+/// its parent's and that of the task before it. If no tag is left between the two, the tags of a part of the
+/// list are spread. That keeps the order of all tasks that have a tag, so a heap sorted by tags stays a heap.
+/// Families stand in the order of their roots, tasks of a graph in that of their numbers.
 ///
 /// All calls are made under one lock, the caller's. The links are in the bytes of the tasks, and neighbours
-/// write them: a task whose bytes the engine may copy (order::lazy) is taken out of the list before.
+/// write them. So a task whose bytes the engine may copy (spawn_order::lazy) is taken out of the list before.
 ///
 /// I1: in a list, tags rise strictly, and none is 0.
 /// I2: `before` and `after` of two neighbours name each other.
@@ -63,7 +63,8 @@ public:
     }
     static bool is_placed(task& t) noexcept { return of(t).tag != 0; }
 
-    /// Both are placed then. What has left the list hands its tag on: there is none between.
+    /// Both are placed then. A parent that has left the list hands on its tag, since no task can come
+    /// between.
     static void place_before(task& child, task& parent) noexcept {
         if (!is_placed(parent)) place(parent);
         node& p = of(parent);
@@ -79,7 +80,7 @@ public:
         p.before = &child;
     }
 
-    /// It keeps its tag, and is nobody's neighbour any more.
+    /// The task keeps its tag, and is no task's neighbour any more.
     static void take_out(task& t) noexcept {
         node& n = of(t);
         if (!n.is_linked) return;

@@ -15,8 +15,8 @@
 ///
 /// A group of tasks whose data fit goes to a deeper level. As long as it is open, the memory groups that it
 /// covers count it, and the workers below them serve the deeper level, so that one large task at a time runs
-/// under a cache. But a task that waits for something other than its children may wait for what lies at another
-/// level: while there is one, all levels are served.
+/// under a cache. But a task that waits for something other than its children may wait for what lies at
+/// another level: while there is one, all levels are served.
 ///
 /// All counts are relaxed cells that any worker changes: a wrong one delays a task, and wake() tells of the
 /// change.

@@ -17,7 +17,7 @@ namespace {
 
 using edges_of = std::vector<std::vector<sharing_graph::edge>>;
 
-/// The same lines in ranges that are apart.
+/// The same lines in ranges that do not touch.
 std::vector<line_range> merged(std::vector<line_range> ranges) {
     std::erase_if(ranges, [](const line_range& r) { return r.first >= r.last; });
     std::ranges::sort(ranges, {}, &line_range::first);
@@ -36,7 +36,7 @@ idx_t weight(double value, double largest) {
     return largest > 0 ? std::max(idx_t{1}, static_cast<idx_t>(value / largest * most)) : idx_t{1};
 }
 
-/// Of each vertex its group; fewer than `groups` where there are fewer vertices.
+/// The group of each vertex. If there are fewer vertices than `groups`, each is a group.
 std::vector<std::size_t> divided(const edges_of& edges, const std::vector<double>& work, std::size_t groups) {
     std::vector<std::size_t> of(edges.size());
     if (groups >= edges.size()) {
@@ -78,7 +78,7 @@ struct ordering {
     std::vector<ordered_task> result{};
     int outer = -1, inner = -1;
 
-    /// The graph of a few of the tasks.
+    /// The graph of some of the tasks.
     edges_of part_of(const std::vector<std::size_t>& which) const {
         std::map<std::size_t, std::size_t> number;
         for (std::size_t i = 0; i < which.size(); ++i) number[which[i]] = i;
@@ -90,7 +90,7 @@ struct ordering {
         return part;
     }
 
-    /// Groups that fit, as far as single tasks do.
+    /// Appends groups of the tasks. Each fits the cache, unless it is a single task that does not.
     void divide(std::vector<std::size_t> which, std::uint64_t cache,
                 std::vector<std::vector<std::size_t>>& groups) const {
         const std::uint64_t lines = working_set(tasks, which);
@@ -153,7 +153,7 @@ sharing_graph::sharing_graph(std::span<const profiled_task> tasks) : edges(tasks
         for (const line_range& r : merged(tasks[t].lines)) uses.push_back({r, t});
     std::ranges::stable_sort(uses, {}, [](const use& u) { return u.lines.first; });
     std::map<std::pair<std::size_t, std::size_t>, std::uint64_t> shared;
-    std::vector<use> open; // those that begin before the one at hand and reach into it
+    std::vector<use> open; // uses that begin before the current one and reach into it
     for (const use& u : uses) {
         std::erase_if(open, [&](const use& o) { return o.lines.last <= u.lines.first; });
         for (const use& o : open)

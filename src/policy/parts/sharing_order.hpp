@@ -11,14 +11,15 @@
 ///   unstructured parallelism. SPAA 2013; as told by Q. Chen, M. Guo: Task Scheduling for Multi-core and
 ///   Parallel Architectures. Springer 2017, 4.3.7.
 ///
-/// Two tasks share the cache lines that both touch. The graph of that (a vertex weighs the task's work, an
-/// edge the shared lines) is divided by METIS into groups of equal work that share as little as may be, each
-/// of which fits a cache; then within each group for the next smaller cache. Groups, and tasks of the
-/// innermost ones, are ordered as they enter a maximum spanning tree in Prim's algorithm.
+/// Two tasks share the cache lines that both touch. In the graph of sharing, a vertex weighs the work of a
+/// task, and an edge the shared lines. METIS divides it into groups of equal work that share as little as
+/// possible, each of which fits a cache; then it divides each group for the next smaller cache. Groups, and
+/// the tasks of the innermost ones, are in the order in which they enter a maximum spanning tree by Prim's
+/// algorithm.
 ///
-/// Where the source is silent: there are as many groups as the cache goes into what all tasks touch, and a
-/// group that does not fit is divided again; the tree begins at the first vertex, and of equal edges the one
-/// to the first vertex goes first.
+/// Where the source is silent: the number of groups is the size of what all tasks touch over that of the
+/// cache, rounded up, and a group that does not fit is divided again. The tree begins at the first vertex,
+/// and among equal edges the one to the first vertex goes first.
 namespace weft {
 
 struct line_range { ///< half-open
@@ -31,7 +32,7 @@ struct profiled_task {
     std::vector<line_range> lines{}; ///< read or written
 };
 
-/// Who shares how many lines with whom; each edge is at both its ends.
+/// How many lines each pair of tasks shares. Each edge is listed at both of its ends.
 struct sharing_graph {
     explicit sharing_graph(std::span<const profiled_task> tasks);
 

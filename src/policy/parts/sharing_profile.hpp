@@ -16,8 +16,8 @@
 /// A profile of a run: the work of each task, and the cache lines that it says to touch, in a file.
 ///
 /// The first line names the format. Each of the others is a task: its id in hexadecimal digits, its work in
-/// nanoseconds, and ranges of cache lines, FIRST-LAST, half-open. What is made of the figures is the business of
-/// sharing_order.hpp and of the policy.
+/// nanoseconds, and ranges of cache lines, FIRST-LAST, half-open. What is made of the figures is the business
+/// of sharing_order.hpp and of the policy.
 namespace weft {
 
 inline constexpr std::uint64_t profile_line_bytes = 64;

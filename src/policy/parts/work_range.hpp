@@ -21,9 +21,10 @@ struct work_range { ///< [from, to], the thesis' distribution range
     /// current node of the distribution tree.
     bool crosses() const noexcept { return static_cast<int>(from) != static_cast<int>(to); }
 
-    /// Where the range is cut: the continuation keeps `share` of it, from the lower end, and the new task gets
-    /// what is above (4.3.2). A cut close to an integer moves onto it, so that rounding errors do not change
-    /// the owner. A cut at `end`, the number of members, moves to just below, since member `end` does not exist.
+    /// Where the range is cut: the continuation keeps `share` of it, from the lower end, and the new task
+    /// gets what is above (4.3.2). A cut close to an integer moves onto it, so that rounding errors do not
+    /// change the owner. A cut at `end`, the number of members, moves to just below, since member `end` does
+    /// not exist.
     double cut(double share, int end) const noexcept {
         constexpr double snap = 1e-4, below_end = 1e-5;
         double middle = from + (to - from) * share;

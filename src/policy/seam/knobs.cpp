@@ -139,7 +139,7 @@ std::string list_knobs(std::span<const knob> knobs) {
         if (!list.empty()) list += ", ";
         list += k.default_value.empty()
                     ? fmt::format("{} ({})", k.key, k.allowed)
-                    : fmt::format("{} ({}; standard: {})", k.key, k.allowed, k.default_value);
+                    : fmt::format("{} ({}; default: {})", k.key, k.allowed, k.default_value);
     }
     return list;
 }

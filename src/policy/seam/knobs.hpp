@@ -8,33 +8,33 @@
 
 namespace weft {
 
-/// One setting of a policy, as it is listed for users. `allowed` is both what the user reads and what is
-/// checked:
+/// One setting of a policy, as it is listed for users. `allowed` is what the user reads, and what is checked:
 ///
 ///     "lifo, fifo"   one of these words; "on, off" for knob_values::flag
 ///     "1..1000"      an integer of this closed range
 ///     "text"         anything without a comma
-///     "policy"       the name of a policy and its knobs: all the rest of the text, commas included, so that
-///                    it is written last, as in "chaos:of=near:tries=2"
+///     "policy"       the name of a policy and its knobs: all the rest of the text, commas included. So it is
+///                    written last, as in "chaos:of=near:tries=2"
 struct knob {
     std::string_view key;
-    std::string_view default_value; ///< the value where none is given; empty: one must be given
+    std::string_view default_value; ///< empty: a value must be given
     std::string_view allowed;
     std::string_view help; ///< one line
 };
 
-/// The knob of each policy that lets spawns be silent (order::lazy): whether it does is
+/// The knob of each policy that may let spawns be silent (spawn_order::lazy). It does if
 /// values.is("zone", "lazy").
 consteval knob
 zone_knob(std::string_view help = "reported: every spawn is shown to the policy (for traces and tests)") {
     return {.key = "zone", .default_value = "lazy", .allowed = "lazy, reported", .help = help};
 }
 
-/// The values of all knobs of one policy, checked: no getter fails on what a user wrote. Asking for a key
-/// that the table does not have, or for a value as what it is not, is a mistake of the policy and asserted.
+/// The checked values of all knobs of one policy: no getter fails on what a user wrote. To ask for a key that
+/// the table does not have, or for a value as another type than its own, is a mistake in the policy, and
+/// asserted.
 class knob_values {
 public:
-    /// From "key=value,key=value", possibly empty. Throws weft::error; `owner` names the policy in it. The
+    /// From "key=value,key=value", possibly empty. Throws weft::error, which names the policy by `owner`. The
     /// table must outlive the values.
     knob_values(std::string_view owner, std::span<const knob> knobs, std::string_view text);
 
@@ -50,11 +50,11 @@ private:
     std::vector<std::string> values_; ///< one for each of knobs_
 };
 
-/// "order (lifo, fifo; standard: lifo), tries (1..1000; standard: 4)", or "no knobs".
+/// "order (lifo, fifo; default: lifo), tries (1..1000; default: 4)", or "no knobs".
 std::string list_knobs(std::span<const knob> knobs);
 
-/// A specification NAME[:key=value,...] in its two halves; `knobs` is empty where there is no colon. Throws
-/// weft::error for an empty name and for a colon with nothing behind it.
+/// A specification NAME[:key=value,...] in its two halves; `knobs` is empty if there is no colon. Throws
+/// weft::error for an empty name, and for a colon with nothing behind it.
 struct policy_spec {
     std::string_view name;
     std::string_view knobs;

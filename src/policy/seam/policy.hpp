@@ -11,17 +11,16 @@
 /// The seam between a scheduling policy and the engines that carry it out.
 ///
 /// A policy decides where a ready task goes, which task a worker runs next, and what a spawn does. It sees
-/// workers by rank, time and chance by its context, and no engine: no threads, clocks, or random sources of
-/// its own. The same object serves any engine. docs/adding-a-policy.md is the tour, src/policy/README.md has
-/// the rules that the engine guarantees in return.
+/// workers by rank, and gets time and random numbers from its context. It sees no engine, and has no threads,
+/// clocks or random sources of its own, so the same object serves any engine. docs/adding-a-policy.md is the
+/// tour; src/policy/README.md has the rules that the engine guarantees in return.
 namespace weft {
 
 enum class spawn_order : std::uint8_t {
-    child_first,  ///< the parent's fiber is captured and offered by ready(.., continuation); the child runs
-                  ///< now
-    parent_first, ///< the child is offered by ready(.., spawned); the parent goes on
-    call,         ///< the child runs now on the parent's stack, still a task for the policy
-    lazy, ///< like call, but its whole subtree is silent: joins are frames, exposed only when asked for
+    child_first,  ///< the child runs now; the parent's fiber is saved and offered by ready(.., continuation)
+    parent_first, ///< the parent continues; the child is offered by ready(.., spawned)
+    call,         ///< the child runs now on the parent's stack, and is still a task for the policy
+    lazy,         ///< like call, but the whole subtree is silent: joins are frames, exposed only if asked for
 };
 
 enum class ready_reason : std::uint8_t {
@@ -30,18 +29,17 @@ enum class ready_reason : std::uint8_t {
     continuation, ///< a parent whose spawn() said child_first
     joined,       ///< its group, or the frame that it waited for, is done
     moved,        ///< group_wait() said requeue
-    unblocked,    ///< the lock, future or timer that it waited for is done, or what it waited for in another
-                  ///< runtime
-    released,     ///< a task of a graph: those that it waited for have ended
+    unblocked,    ///< its wait for a lock, a future, a timer, or for another runtime is over
+    released,     ///< a task of a graph: the tasks that it waited for have ended
     granted,      ///< the gate had refused it, and there is room now
-    exposed,      ///< taken out of a worker's hidden frames; w is the thief
+    exposed,      ///< taken out of a worker's hidden frames; `w` is the thief
     preempted,
     yielded,
 };
 
 enum class after_wait : std::uint8_t { stay, requeue };
 
-/// A place where tasks are kept; the numbers are the policy's own. By convention a worker's rank is its own
+/// A place where tasks are kept. The numbers are the policy's own; by convention a worker's rank is its own
 /// place.
 using place_id = int;
 
@@ -52,10 +50,10 @@ struct workers { ///< half-open range of ranks
     constexpr bool empty() const noexcept { return first >= last; }
 };
 
-struct placement { ///< where ready() put a task, and who could run it: one sleeper of `who` is woken
+struct placement { ///< where ready() put a task, and which workers could run it
     place_id at = 0;
-    workers who{};
-    worker_id near = -1; ///< whom to wake if it sleeps, else the next of them upwards; -1: the caller
+    workers who{};       ///< one sleeper of these is woken; empty: the policy has woken them itself
+    worker_id near = -1; ///< the search for a sleeper begins here and goes upwards; -1: at the caller
 };
 
 /// The answer of next(). With `t` null and `ask` set, worker `from` may be asked to expose a hidden frame.
@@ -72,14 +70,14 @@ struct usage { ///< of a finished task; the optional figures are there where the
 };
 
 struct snapshot {      ///< of what a worker does, by value since a task may end at any time
-    bool busy = false; ///< it runs a task; else the rest is empty
+    bool busy = false; ///< it runs a task; otherwise the rest is empty
     std::string_view name;
     std::uint64_t id = 0;
     time_ns since = 0;
 };
 
-/// Read-only view of a data-flow graph, for policies that look ahead. Its tasks have numbers, in the order of
-/// adding, from 0 (task::graph_number). Good during graph_grew() only, apart from bottom_level().
+/// Read-only view of a data-flow graph, for policies that look ahead. Its tasks have numbers from 0, in the
+/// order of adding (task::graph_number). Valid during graph_grew() only, except bottom_level().
 struct graph_view {
     virtual std::uint64_t id() const noexcept = 0;        ///< of this run of the graph: task::graph
     virtual std::uint32_t size() const noexcept = 0;      ///< tasks
@@ -99,16 +97,16 @@ struct policy_context {
     virtual workers active() const = 0;       ///< may change: never keep it across hooks
     virtual int core_of(worker_id) const = 0; ///< rank of the machine's core it runs on; may change
     virtual time_ns now() const = 0;          ///< of the engine: real or virtual
-    virtual std::uint32_t random(worker_id,
-                                 std::uint32_t below) = 0; ///< uniform in [0, below), by the runtime's seed
+    /// Uniform in [0, below), by the runtime's seed.
+    virtual std::uint32_t random(worker_id, std::uint32_t below) = 0;
     virtual void wake(workers) = 0; ///< state changed: sleepers of the range look again
-    /// By the calling worker, `from`. Arrives as message() when `to` comes by the runtime, in the order of
-    /// posting; wakes it. A task that it brings is in no place meanwhile.
+    /// Sends a message from the calling worker, `from`, and wakes `to`. It arrives as message() when `to`
+    /// next enters the runtime, in the order of posting. Until then a task that it brings is in no place.
     virtual void post(worker_id from, worker_id to, int kind, task* = nullptr) = 0;
-    virtual void exchange(worker_id,
-                          worker_id) = 0; ///< swaps the cores under two workers; running tasks go on
-    virtual void preempt(worker_id) = 0;  ///< its task comes back by ready(.., preempted)
-    virtual std::span<task*> mold(task&, int width) = 0; ///< one share task a rank
+    /// Swaps the cores under two workers; running tasks continue.
+    virtual void exchange(worker_id, worker_id) = 0;
+    virtual void preempt(worker_id) = 0;                 ///< its task comes back by ready(.., preempted)
+    virtual std::span<task*> mold(task&, int width) = 0; ///< one share task for each rank
     virtual snapshot running(worker_id) const = 0;
     virtual usage so_far(const task&) const = 0;
 
@@ -122,11 +120,12 @@ struct requirements {
     std::uint16_t group_bytes = 0; ///< at most max_group_bytes
     bool lazy = false;             ///< roots are born silent: no spawn is ever reported
     bool own_usage = false;        ///< usage::self and wall are metered
-    /// usage::misses are metered: lines that a task itself, not its children, asked of what its core shares
-    /// with others. By the model; by the processor's counters where they can be had; else what it declares by
-    /// weft::touch, in lines. So are usage::instructions, where they can be told: in the model, which knows
-    /// none, the cycles of weft::cost stand for them; else by the counters or not at all. The report and the
-    /// trace say which (misses_from, instructions_from).
+    /// usage::misses are metered: cache lines that the task itself, not its children, asked of what its core
+    /// shares with others. The model counts them. On threads they come from the processor's counters where
+    /// these are available, otherwise from what the task declares by weft::touch, in lines.
+    /// usage::instructions are metered as well, where they can be told. The model knows none: the cycles of
+    /// weft::cost stand for them. On threads they come from the counters or not at all. The report and the
+    /// trace name the source (misses_from, instructions_from).
     bool own_misses = false;
     bool identity = false;  ///< task::id is needed across iterations
     bool demotable = false; ///< the engine may turn child_first into call when it has no stack for it
@@ -144,18 +143,19 @@ struct requirements {
 /// In every hook `w` is the calling worker. Hooks of different workers run at the same time. No hook
 /// allocates from the heap, blocks or throws, except attach().
 struct policy {
-    /// Once, before any other hook. Throws weft::error for a machine it cannot serve. `knobs` were parsed by
-    /// the factory.
+    /// Once, before any other hook. Throws weft::error for a machine it cannot serve. The factory has parsed
+    /// the knobs.
     virtual requirements attach(const machine&, policy_context&) = 0;
 
     /// `t` may run: keep it in some place. Its context is fully saved.
     virtual placement ready(worker_id w, task& t, ready_reason) = 0;
 
-    /// A task for `w`, or where to ask. At most one look outside the worker's own places a call, unless
-    /// `last_look`: then everything that w may take is looked at, since w parks if nothing comes.
+    /// A task for `w`, or the worker to ask. A call looks at no more than one place outside the worker's own,
+    /// except with `last_look`. Then it looks at everything that `w` may take, since `w` parks if nothing
+    /// comes.
     virtual decision next(worker_id w, bool last_look) = 0;
 
-    /// Whose hidden frames a parked worker keeps asking for; read again after wake().
+    /// The workers whose hidden frames a parked worker keeps asking for; read again after wake().
     virtual workers victims(worker_id) { return {}; }
 
     /// What a spawn of `child` by `parent` does. Not called in the silent zone.
@@ -164,30 +164,30 @@ struct policy {
         return spawn_order::lazy;
     }
 
-    /// In how many equal pieces a parallel_for of a reported zone is cut; 0: halved down to its grain.
+    /// Into how many equal pieces a parallel_for of a reported zone is cut; 0: halved down to its grain.
     virtual int pieces(worker_id, task& loop) { return static_cast<void>(loop), 0; }
 
     virtual void group_begin(worker_id, task&, group&) {}
     virtual after_wait group_wait(worker_id, task&, group&) { return after_wait::stay; }
-    virtual void group_end(worker_id, task&, group&) {} ///< on the worker that goes on; also when unwinding
+    virtual void group_end(worker_id, task&, group&) {} ///< on the worker that resumes; also when unwinding
 
     virtual void started(worker_id, task&) {} ///< first start only
-    virtual void blocked(worker_id, task&, ready_reason) {
-    } ///< suspended; comes back by ready(.., that reason)
-    /// After blocked(): it runs again. Taken by next(), or at once and without ready(), since what it waited
-    /// for was over before it slept.
+    /// It is about to be suspended, and comes back by ready(.., that reason).
+    virtual void blocked(worker_id, task&, ready_reason) {}
+    /// After blocked(): it runs again. Either next() has returned it, or it continues at once and without
+    /// ready(), since what it waited for was over before it slept.
     virtual void resumed(worker_id, task&) {}
-    virtual void finished(worker_id, task&, const usage&) {
-    } ///< once a started or cancelled task, before its group
-    /// What `from` has posted to this worker. The task it brings, if any, may run: as for ready().
+    /// Once for each task that was started or cancelled, before its group counts down.
+    virtual void finished(worker_id, task&, const usage&) {}
+    /// What `from` has posted to this worker. The task that it brings, if any, may run: as for ready().
     virtual placement message(worker_id, worker_id from, int kind, task*) {
         return static_cast<void>(from), static_cast<void>(kind), placement{};
     }
     virtual void iteration(worker_id, task&, int) {}
-    virtual void graph_grew(worker_id, const graph_view&) {
-    } ///< requirements::levels; before ready() of what is new
+    /// With requirements::levels; before ready() of any new task.
+    virtual void graph_grew(worker_id, const graph_view&) {}
     virtual void resized(workers active) { static_cast<void>(active); }
-    virtual void tick(time_ns) {} ///< never beside itself, may run beside other hooks
+    virtual void tick(time_ns) {} ///< calls never overlap each other; they overlap other hooks
 
     virtual ~policy() = default;
 };

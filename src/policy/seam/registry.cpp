@@ -118,7 +118,7 @@ std::size_t edits(std::string_view from, std::string_view to) {
     return row.back();
 }
 
-/// Empty where no name is so near that a slip of the hand could be meant.
+/// Empty if no name is near enough for the given one to be a slip of the hand.
 std::string_view nearest_name(std::string_view name) {
     const auto list = names();
     const auto nearest =
