@@ -8,10 +8,10 @@
 
 /// Any policy, disturbed: for tests of programs, policies and engines.
 ///
-/// Tasks that become ready are now and then held back for a while and then offered in another order; a worker
-/// that looks for a task is now and then told that there is none; hooks take their time. What is decided
-/// stays the other policy's, so a program that goes wrong under chaos can go wrong without it. Every choice
-/// is drawn from the runtime's seed, in the order of the hooks of each worker.
+/// Some of the tasks that become ready are held back for a while, and then offered in another order. A worker
+/// that looks for a task is sometimes told that there is none. Hooks are sometimes slow. The other policy
+/// still decides everything, so a program that fails under chaos can fail without it. Every choice is drawn
+/// from the runtime's seed, in the order of the hooks of each worker.
 namespace weft::policies {
 namespace {
 
@@ -44,7 +44,7 @@ public:
             list.push_back(&t);
         else
             list.push_front(&t);
-        return {w, context_->active()}; // a last look of anybody finds it
+        return {w, context_->active()}; // a last look of any worker finds it
     }
 
     decision next(worker_id w, bool last_look) override {
@@ -85,7 +85,7 @@ public:
 private:
     static constexpr std::size_t reasons = static_cast<std::size_t>(ready_reason::yielded) + 1;
 
-    /// What a worker holds back; anybody may offer it.
+    /// What a worker holds back; any worker may offer it.
     struct alignas(queue::k_cache_line_bytes) held {
         queue::locked_list<task> by_reason[reasons];
     };
@@ -103,7 +103,7 @@ private:
         for (std::size_t reason = 0; reason < reasons; ++reason)
             while (task* const t = at(holder).by_reason[reason].try_pop_front()) {
                 const placement p = of_->ready(w, *t, static_cast<ready_reason>(reason));
-                // Nobody announces it: that was done when it was held back.
+                // The engine announces nothing: it did so when the task was held back.
                 if (!p.who.empty()) context_->wake(p.who);
             }
     }

@@ -12,14 +12,16 @@
 ///   R. V. van Nieuwpoort, T. Kielmann, H. E. Bal: Efficient load balancing for
 ///   wide-area divide-and-conquer applications. PPoPP 2001.
 ///
-/// The nodes of a cluster form a tree. Who is idle asks the nodes below it, then its parent with what is
-/// below that, and so on; when the whole cluster has nothing, one request goes to the root of another
-/// cluster, drawn at random, which looks through its own tree in the same way. The thief waits for it.
+/// The nodes of a cluster form a tree. An idle node asks the nodes below it, then its parent with all nodes
+/// below that, and so on. If the whole cluster has nothing, one request goes to the root of another cluster,
+/// drawn at random, which looks through its own tree in the same way. The thief waits for the answer.
 ///
-/// The book leaves the tree open; here it is that of a heap over the ranks, `arity` children a node. One
-/// node is looked at a call; but the look through another cluster's tree is one, since it is one message
-/// there and back. Invariant: one request of a cluster is under way at a time (asking). It ends when its
-/// thief, who stands in for its root, comes by again.
+/// The book leaves the tree open; here it is that of a heap over the ranks, with `arity` children for each
+/// node. A call looks at one node. The look through another cluster's tree counts as one, since it is one
+/// message there and back.
+///
+/// Invariant: one request of a cluster is under way at a time (asking). The thief stands in for the root of
+/// its cluster, and the request ends at the thief's next hook.
 namespace weft::policies {
 namespace {
 
@@ -78,7 +80,7 @@ public:
     }
 
 private:
-    struct alignas(queue::k_cache_line_bytes) node { // the worker's alone
+    struct alignas(queue::k_cache_line_bytes) node { // only its worker touches it, except `way`
         std::vector<worker_id> way; // fixed: all others of the cluster, in the order of asking
         std::size_t step = 0;
         bool asks = false; // it stands in for the root of its cluster
@@ -88,7 +90,7 @@ private:
         return asking_[static_cast<std::size_t>(nodes_.of(w))];
     }
 
-    /// The i-th of `all` and what is below it, but for those that are on the way already.
+    /// Appends the i-th of `all` and the nodes below it, except those that `way` has already.
     void descend(const std::vector<worker_id>& all, int i, std::vector<bool>& seen,
                  std::vector<worker_id>& way) const {
         const auto at = static_cast<std::size_t>(i);

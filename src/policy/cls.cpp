@@ -11,15 +11,15 @@
 ///   R. V. van Nieuwpoort, T. Kielmann, H. E. Bal: Efficient load balancing for
 ///   wide-area divide-and-conquer applications. PPoPP 2001.
 ///
-/// Inside of a cluster stealing is random. Every node tells the coordinator of its cluster, its first
-/// worker, the length of its queue: every `interval`, and 0 at once when it runs dry. When the sum is below
-/// `threshold` and no request of the cluster is under way, the coordinator posts one to a random node of a
-/// random other cluster. What comes goes to the coordinator's queue, where the others find it by stealing.
-/// With one cluster no message is ever sent, and the policy is random stealing.
+/// Inside of a cluster stealing is random. Every node tells the length of its queue to the coordinator of its
+/// cluster, which is the first worker of the cluster: every `interval`, and at once when the queue runs dry.
+/// If the sum is below `threshold` and no request of the cluster is under way, the coordinator posts one to a
+/// random node of a random other cluster. The task that comes goes to the coordinator's queue, where the
+/// others find it by stealing. With one cluster no message is ever sent, and the policy is random stealing.
 ///
-/// Lengths stand in words of the nodes; the message says that there is something to read, and a node sends
-/// no second one before the first was read (unread). That a coordinator has at most one request under way is
-/// not spelled out in the book.
+/// Lengths stand in words of the nodes. The message says that there is something to read, and a node sends no
+/// second one before the first was read (unread). The book does not say that a coordinator has at most one
+/// request under way.
 namespace weft::policies {
 namespace {
 
@@ -92,7 +92,7 @@ private:
     struct alignas(queue::k_cache_line_bytes) node {
         queue::cell<std::int64_t> length;  // written by the worker
         queue::cell<std::uint32_t> unread; // 1: a message about it is under way
-        // What follows is the worker's alone; the last three are used by coordinators.
+        // Only its worker touches what follows; the last three are used by coordinators.
         time_ns told = 0;
         bool idle = false;
         bool under_way = false;
@@ -124,7 +124,7 @@ private:
         }
     }
 
-    /// By a coordinator.
+    /// Only a coordinator calls it.
     void fetch(worker_id w) {
         node& me = of(w);
         if (me.under_way || !nodes_.several()) return;

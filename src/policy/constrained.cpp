@@ -15,20 +15,19 @@
 ///   schedulers. PLDI 2013; Optimizing data locality for fork/join programs using constrained work stealing.
 ///   SC 2014. As a base line in S. Shiina's thesis (U. Tokyo 2021, appendix B).
 ///
-/// Iteration 1 is child-first random stealing. A steal is noted by what was stolen, the rest of a task after
-/// its n-th stop, and by whom. In the next `relaxed` iterations (RelWS) a rest that was stolen goes to its
-/// thief at once, and whoever is idle steals nevertheless, by which the trace is revised. After those (StOWS)
-/// every task goes where the trace says, and nobody steals.
+/// Iteration 1 is child-first random stealing. The trace of a steal is what was stolen, the rest of a task
+/// after its n-th stop, and the thief. In the next `relaxed` iterations (RelWS) a rest that was stolen goes
+/// to its thief at once; idle workers steal all the same, which revises the trace. After those (StOWS) every
+/// task goes where the trace says, and no worker steals.
 ///
 /// Where the source leaves it open:
 ///
-/// - A task that has waited goes on where it stopped, unless the trace says otherwise; the root where its
-/// first
-///   iteration began, or its first child would move with it each time.
-/// - What belongs to no iteration (roots before they mark one, other roots, graphs) is stolen at random,
-/// always.
-/// - Waiting for anything but children, and yielding, is no part of the trace: such a task goes on where it
-/// was.
+/// - A task that has waited resumes where it stopped, unless the trace says otherwise. The root resumes where
+///   its first iteration began; otherwise its first child would move with it each time.
+/// - What belongs to no iteration (roots before they mark one, other roots, graphs) is always stolen at
+///   random.
+/// - Waiting for anything but children, and yielding, is no part of the trace: such a task resumes where it
+///   was.
 namespace weft::policies {
 namespace {
 
@@ -90,7 +89,7 @@ public:
         const decision p = find(w, last_look);
         if (p.t == nullptr) return p;
         part& own = p.t->data<part>();
-        // Not what was handed in, or lies at a worker that the task was sent to.
+        // A root that was handed in is not stolen, nor is a task at the worker that it was sent to.
         const bool stolen = p.from != w && p.from < places_.workers_in_all();
         if (stolen && (own.in == phase::traced || own.in == phase::relaxed) && own.stops > 0)
             thieves_->insert(key(*p.t), static_cast<std::uint64_t>(w) + 1);
@@ -115,8 +114,8 @@ public:
 
 private:
     struct alignas(queue::k_cache_line_bytes) worker_part {
-        queue::locked_list<task> arrivals; // sent here; anybody puts in, and takes what is relaxed
-        queue::locked_list<task> own;      // strict, youngest first; the worker's
+        queue::locked_list<task> arrivals; // sent here; any worker puts in, and takes what is relaxed
+        queue::locked_list<task> own;      // strict, youngest first; only its worker
         fair_turns turns;                  // only the worker touches it
     };
 
@@ -133,7 +132,7 @@ private:
         return me.arrivals.try_pop_front();
     }
 
-    /// What was sent to `v` in a relaxed iteration is there for everybody; but the root stays.
+    /// Any worker may take what was sent to `v` in a relaxed iteration, except the root.
     task* look_at_arrivals(worker_id v) {
         return of(v).arrivals.pop_first_if([](const task& t) {
             const part& own = const_cast<task&>(t).data<part>();

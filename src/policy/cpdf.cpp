@@ -13,8 +13,8 @@
 #include <memory>
 #include <vector>
 
-/// Controlled parallel depth-first: subtrees that fit the shared cache run one after another, and those
-/// inside of them that fit a private cache run beside each other, each on one core.
+/// Controlled parallel depth-first: subtrees that fit the shared cache run one after another. Inside of them,
+/// subtrees that fit a private cache run in parallel, each on one core.
 ///
 ///   G. E. Blelloch, R. A. Chowdhury, P. B. Gibbons, V. Ramachandran, S. Chen, M. Kozuch: Provably good
 ///   multicore cache performance for divide-and-conquer algorithms. SODA 2008; Q. Chen, M. Guo: Task
@@ -22,28 +22,31 @@
 ///
 /// The space of a task is hints::bytes, what it and its descendants touch.
 ///
-///     above         a task of more than `l2` bytes: such tasks run one at a time, in serial order
-///     L2-supernode  the largest subtree of at most `l2` bytes: one is open at a time, and only while no task
-///                   above runs
-///     L1-supernode  the largest subtree in one of at most `l1` bytes: runs silently on one worker; nobody is
-///                   asked for its frames
-///     free          a task without a size, and no task with one around it: runs at any time
+///     kind          | the task                                  | when it runs
+///     --------------|-------------------------------------------|-----------------------------------------------
+///     above         | more than `l2` bytes                      | one at a time, in serial order
+///     L2-supernode  | the largest subtree of at most `l2` bytes | one is open at a time, and only while no task
+///                   |                                           | above runs
+///     L1-supernode  | the largest subtree of at most `l1` bytes | silently on one worker; no worker asks for its
+///                   | in an L2-supernode                        | frames
+///     free          | no size, and no task with a size around   | at any time
+///                   | it                                        |
 ///
-/// Whoever is free gets the first task, in the serial order (serial_order.hpp), of those that may run. A task
-/// without a size is what its parent is. Inside of an L2-supernode it so remains outside of any L1-supernode.
+/// A free worker gets the first task, in the serial order (serial_order.hpp), of those that may run. A task
+/// without a size is what its parent is. So inside of an L2-supernode it remains outside of any L1-supernode.
 ///
-/// I1. While nothing stalls or yields, `taken_` is at most 1: the one open L2-supernode, or the one task
-/// above
-///     that runs; but 2 in the moment in which the one hands over to the other.
-/// I2. What is held back runs at last: when no worker runs a task of this policy, though something is taken,
-///     and none has yielded, all that is open waits, maybe for what is held; then the first of it is let go
-///     as well. So it is for a worker that has seen only tasks that yield, `yields_to_look` times in a row.
-/// I3. Who makes I2 or the end of a turn true wakes all workers: it may itself not look again, because it
-///     stands by or goes to a team.
+/// I1. While no task stalls or yields, `taken_` is at most 1: the one open L2-supernode, or the one task
+///     above that runs. It is 2 at the moment when one of them hands over to the other.
+/// I2. What is held back runs in the end. If no worker runs a task of this policy though something is taken,
+///     and no task has yielded, then all open tasks wait, maybe for a held one; so the first held task is let
+///     go as well. The same holds for a worker that has seen only tasks that yield (fair_turns.hpp).
+/// I3. The worker that makes I2 or the end of a turn true wakes all workers. It may not look again itself,
+///     because it becomes inactive or goes to a team.
 /// I4. A task with silent descendants is in no list (serial_order.hpp): its links would be copied.
 ///
-/// The book defines neither what runs in which order above the L2-supernodes nor what has no space function;
-/// both are answered above. It is for one socket: the machine's first cache of each level counts.
+/// The book does not define the order above the L2-supernodes, nor what to do with a task that has no space
+/// function; both are answered above. The policy is for one socket: the machine's first cache of each level
+/// counts.
 namespace weft::policies {
 namespace {
 
@@ -127,7 +130,7 @@ public:
     spawn_order spawn(worker_id w, task& parent, task& child) override {
         const serial_order::guard held(lock_);
         task_part& own = of(parent);
-        if (!serial_order::is_placed(parent)) { // nobody has offered it: a share of a moldable task
+        if (!serial_order::is_placed(parent)) { // it was never offered: a share of a moldable task
             serial_order::place(parent);
             classify(parent, nullptr);
         }

@@ -10,14 +10,14 @@
 ///   Algorithm 4; after R. V. van Nieuwpoort, T. Kielmann, H. E. Bal: Efficient load balancing for
 ///   wide-area divide-and-conquer applications. PPoPP 2001.
 ///
-/// A worker without work posts one request to a random node of a random other cluster and, while that is
-/// under way, steals from random nodes of its own. The request is not withdrawn when something is found
-/// nearby; the answer, a task or none, comes as a message at any time, and only then the next request may be
-/// sent. What comes goes to the tail of the own queue.
+/// A worker without work posts one request to a random node of a random other cluster. While that is under
+/// way, it steals from random nodes of its own cluster. The request is not withdrawn if a task is found
+/// nearby. The answer, a task or none, comes as a message at any time; only then may the next request be
+/// sent. A task that comes goes to the tail of the own queue.
 ///
-/// Invariant: a worker has at most one request under way (under_way, its own), and sends none while it has
-/// a task. The algorithm does not say how the far victim is drawn, nor when thieves stop: here they do when
-/// they have looked everywhere, until something is put anywhere (news).
+/// Invariant: a worker has at most one request under way (under_way, which only it touches), and sends none
+/// while it has a task. The algorithm says neither how the far victim is drawn, nor when thieves stop. Here
+/// they stop when they have looked everywhere, until a task is put anywhere (put_count.hpp).
 namespace weft::policies {
 namespace {
 
@@ -60,7 +60,7 @@ private:
         return {places_.look(near).t, near};
     }
 
-    struct alignas(queue::k_cache_line_bytes) thief { // the worker's alone
+    struct alignas(queue::k_cache_line_bytes) thief { // only its worker touches it
         bool under_way = false;
         far_patience far;
     };

@@ -5,7 +5,7 @@
 ///
 ///   OpenMP Application Programming Interface 5.2, 11.5.3.
 ///
-/// OpenMP's chunk is the grain of the loop; without one, it has `pieces` of them for each worker.
+/// The grain of the loop is OpenMP's chunk. A loop without a grain has `pieces` pieces for each worker.
 namespace weft::policies {
 namespace {
 

@@ -19,22 +19,22 @@
 ///   multi-socket multicore systems. ROSS 2011; Q. Chen, M. Guo: Task Scheduling for Multi-core and Parallel
 ///   Architectures. Springer 2017, 3.2.2.
 ///
-/// The workers of a socket push and pop the same end of its queue, so together they go on depth-first. The
-/// first that finds it empty becomes the thief: it alone looks at other sockets, one a call, until it has
-/// something. It takes the oldest tasks of its victim, as many as its socket has workers, keeps the youngest
-/// of them for itself, and puts the others, in their order, into the queue of its socket.
+/// The workers of a socket push and pop at the same end of its queue, so together they proceed depth-first.
+/// The first worker that finds the queue empty becomes the thief. It alone looks at other sockets, one in
+/// each call, until it has something. It takes the oldest tasks of its victim, as many as its socket has
+/// workers. It keeps the youngest of them for itself, and puts the others, in their order, into the queue of
+/// its socket.
 ///
-/// I1. At most one worker of a socket is its thief. A worker gives the part back when it takes a task, begins
-///     one, or is about to sleep; from one that stands by it is taken.
-/// I2. A last look goes everywhere, whoever is thief: else a worker would sleep beside tasks that it may take
-///     because a thief, that has been given something else to do, still held the part.
-/// I3. Tasks on their way between sockets are in no queue for a moment. Who looked in vain in that moment,
-/// and
-///     sleeps, is woken when they have arrived.
+/// I1. At most one worker of a socket is its thief. A worker gives the role back when it takes a task, begins
+///     one, or is about to sleep. From an inactive worker it is taken.
+/// I2. A last look goes everywhere, whichever worker is the thief. Otherwise a worker would sleep beside
+///     tasks that it may take, because a thief that was given another task still held the role.
+/// I3. Tasks on their way between sockets are in no queue for a moment. A worker that looked in vain in that
+///     moment, and sleeps, is woken when they have arrived.
 ///
-/// The book has the head core steal in one paragraph and the first idle worker in another; it is the latter.
-/// Roots wait in a line of their own for whoever is free, and tasks that yielded in one of their socket: the
-/// rules about both are those of places.hpp.
+/// In the book the head core steals in one paragraph, and the first idle worker in another; here it is the
+/// first idle worker. Roots wait in a queue of their own for any free worker, and tasks that yielded in a
+/// queue of their socket: the rules about both are those of places.hpp.
 namespace weft::policies {
 namespace {
 
@@ -88,9 +88,9 @@ private:
     struct alignas(queue::k_cache_line_bytes) queue_of_socket {
         queue::locked_list<task> tasks;  // oldest in front
         queue::locked_list<task> behind; // what yielded
-        queue::cell<worker_id> thief;    // + 1; 0: nobody
+        queue::cell<worker_id> thief;    // + 1; 0: none
     };
-    struct alignas(queue::k_cache_line_bytes) worker_part { // the worker's alone
+    struct alignas(queue::k_cache_line_bytes) worker_part { // only its worker touches it
         fair_turns turns;
         unsigned probes = 0;
         int thief_for = -1; // the socket, -1: for none
@@ -159,10 +159,10 @@ private:
         worker_part& me = mine(w);
         auto& thief = at(socket).thief;
         worker_id holder = thief.load_relaxed();
-        if (holder == w + 1) return true; // nobody else writes that
+        if (holder == w + 1) return true; // no other worker writes that
         give_back(w);                     // it has moved to another socket
         if (holder != 0 && holder <= context_->active().last) return false;
-        if (!thief.compare_exchange(holder, w + 1)) return false; // from nobody, or who stands by
+        if (!thief.compare_exchange(holder, w + 1)) return false; // from none, or from an inactive worker
         me.thief_for = socket;
         return true;
     }

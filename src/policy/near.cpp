@@ -15,13 +15,13 @@
 ///
 /// The distances from a worker's core to the others, as the machine gives them, make its levels: 0 is the
 /// nearest. A worker at level l draws its victim uniformly among the workers that are at most that far.
-/// `tries` failed looks in a row take it one level wider, up to all workers; the first task that it gets,
+/// `tries` failed looks in a row take it one level wider, up to all workers. The first task that it gets,
 /// stolen or handed over by a victim, takes it back to level 0.
 ///
-/// What fails is a look that came back empty. A victim that was asked for a hidden frame has not answered
-/// yet, so the asking is no failure by itself: it becomes one when the engine calls next() again, which it
-/// does only after the ask came back empty or was withdrawn. A look that lost to another thief is none
-/// either: there was work at that distance.
+/// A look that came back empty is a failure. A victim that was asked for a hidden frame has not answered yet,
+/// so an ask is not a failure by itself. It becomes one when the engine calls next() again, which it does
+/// only after the ask came back empty or was withdrawn. A look that lost to another thief is not a failure:
+/// there was work at that distance.
 namespace weft::policies {
 namespace {
 
@@ -66,7 +66,7 @@ public:
     workers victims(worker_id) override { return context_->all(); }
 
 private:
-    /// Of one worker, and only it looks in here.
+    /// Of one worker; only that worker touches it.
     struct alignas(queue::k_cache_line_bytes) search {
         int level = 0;
         int failures = 0;   // in a row, at this level
@@ -110,7 +110,7 @@ private:
         return count;
     }
 
-    /// The next level that has a victim more than this one; the widest if there is none.
+    /// The next level with more victims than this one; the widest if there is none.
     int wider(worker_id w, int core, int level) const {
         const int here = victims_within(w, core, level);
         while (level < widest_ && victims_within(w, core, level) == here) ++level;
@@ -128,7 +128,7 @@ private:
             s.failures = 0;
         }
         int within = victims_within(w, core, s.level);
-        if (within == 0) { // nobody that near: no reason to try
+        if (within == 0) { // no worker is that near
             s.level = wider(w, core, s.level);
             within = victims_within(w, core, s.level);
             if (within == 0) return {};
@@ -157,7 +157,8 @@ private:
                 if (task* const t = places_.look_hard(victim)) return {t, victim};
             }
         }
-        // Who changed cores meanwhile may have been passed over, and a last look must not miss a task.
+        // A worker that changed cores meanwhile may have been passed over, and a last look must not miss a
+        // task.
         return places_.look_everywhere(w, 0);
     }
 

@@ -10,19 +10,20 @@
 #include <memory>
 #include <vector>
 
-/// Balancing of a graph's tasks over the cores by what they took in its last run and whom they talk to.
+/// Balancing of a graph's tasks over the cores, by the time they took in its last run and by their messages.
 ///
 ///   Q. Chen, M. Guo: Task Scheduling for Multi-core and Parallel Architectures. Springer 2017, 4.3.6,
 ///   equations (4.3) and (4.4); after the NUMALB of L. L. Pilla et al. for Charm++.
 ///
-/// There objects that live long are moved between cores at certain steps. Here the tasks of a graph that
-/// runs again are such objects, known by their numbers; each begin of a run is a step. The load of a task is
-/// the time it took in the run before, at first the hint `work`, else 1. A message is an edge of the graph,
-/// one a run. numa_balance.hpp has the cost and the list scheduling. Forks and other tasks stay where they
-/// come up and are stolen by who has nothing.
+/// In Charm++, objects that live long are moved between cores at certain steps. Here the tasks of a graph
+/// that runs again are such objects, known by their numbers, and each start of a run is a step. The load of a
+/// task is the time that it took in the run before; in the first run it is the hint `work`, otherwise 1. A
+/// message is an edge of the graph, one in each run. numa_balance.hpp has the cost and the list scheduling.
+/// Forks and other tasks stay where they become ready, and idle workers steal them.
 ///
-/// One run is balanced at a time (lock_, only ever tried); tasks of others, and those beyond `tasks`, are
-/// treated like forks. The book has no stealing; a worker that is about to sleep looks everywhere.
+/// One run is balanced at a time (lock_, which is only ever tried). Tasks of other runs, and those beyond
+/// `tasks`, are treated like forks. The book has no stealing; here a worker that is about to sleep looks
+/// everywhere.
 namespace weft::policies {
 namespace {
 
@@ -63,7 +64,7 @@ public:
 
     void graph_grew(worker_id, const graph_view& g) override {
         if (g.first_new() > 0 || !lock_.try_lock()) return;
-        balanced_.store_relaxed(0); // tasks of an older run that come meanwhile are none of it
+        balanced_.store_relaxed(0); // tasks of an older run that come meanwhile are not of this one
         const std::size_t count = std::min<std::size_t>(g.size(), most_);
         for (std::size_t i = 0; i < count; ++i) {
             const double known = static_cast<double>(took_[i].load_relaxed());
@@ -123,7 +124,7 @@ private:
     std::vector<int> node_of_worker_;
     std::unique_ptr<queue::cell<int>[]> shown_;         ///< place_, also read while the next run is balanced
     std::unique_ptr<queue::cell<std::int64_t>[]> took_; ///< in the last run that ended it
-    queue::spin_lock<> lock_;                           ///< of the three below, for who writes them
+    queue::spin_lock<> lock_;                           ///< of the three below, for writing
     std::vector<double> load_;
     std::vector<int> place_;
     numa_scratch room_;

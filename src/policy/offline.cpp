@@ -24,17 +24,17 @@
 ///   unstructured parallelism. SPAA 2013; Q. Chen, M. Guo: Task Scheduling for Multi-core and Parallel
 ///   Architectures. Springer 2017, 4.3.7. The order itself: sharing_order.hpp.
 ///
-/// A run whose profile does not exist yet writes it: the work of each task, and the cache lines that it says
-/// to touch. Later runs know their tasks by their ids. A socket works on one group of the largest cache at a
-/// time, each of its workers on one group of the next; a worker that finds nothing there begins another, and
-/// if all are begun, it helps where tasks are left. Nothing is held back: a group whose tasks are still to
-/// come is no reason to wait.
+/// If the profile does not exist yet, the run writes it: the work of each task, and the cache lines that it
+/// says to touch. Later runs know their tasks by their ids. A socket works on one group of the largest cache
+/// at a time, and each of its workers on one group of the next smaller cache. A worker that finds nothing
+/// there begins another group; if all are begun, it helps where tasks are left. Nothing is held back: no
+/// worker waits for tasks of a group that are still to come.
 ///
 /// Tasks that the profile does not know, roots, and tasks that have begun are stolen at random, parent-first.
 ///
 /// O1. A task of the profile that has not begun is in the heap of its inner group, and any worker may take
 ///     it.
-/// O2. What a socket or a worker is at is a hint only: a last look goes through all groups.
+/// O2. The current group of a socket or a worker is a hint only: a last look goes through all groups.
 namespace weft::policies {
 namespace {
 
@@ -112,10 +112,10 @@ private:
     struct alignas(queue::k_cache_line_bytes) group { // an inner one
         queue::spin_lock<> lock;                      // of the tasks
         queue::pairing_heap<task, goes_first> tasks;
-        queue::cell<int> count; // of them; written under the lock, elsewhere a hint
+        queue::cell<int> count; // of the tasks; written under the lock, a hint outside of it
         int outer = 0;          // fixed
     };
-    struct alignas(queue::k_cache_line_bytes) member { // the worker's alone
+    struct alignas(queue::k_cache_line_bytes) member { // only its worker touches it
         int socket = 0;
         int inner = -1;
     };
@@ -182,7 +182,7 @@ private:
         return take([](int) { return true; });
     }
 
-    bool is_begun(int outer) const noexcept { // by some socket that is still at it
+    bool is_begun(int outer) const noexcept { // by a socket that still works on it
         for (std::size_t d = 0; d < sockets_count_; ++d)
             if (sockets_[d].load_relaxed() == outer) return true;
         return false;
@@ -192,7 +192,7 @@ private:
     policy_context* context_ = nullptr;
     places places_;
     std::unique_ptr<member[]> members_;
-    std::unique_ptr<queue::cell<int>[]> sockets_; // the outer group that each is at; -1: none
+    std::unique_ptr<queue::cell<int>[]> sockets_; // the outer group that each works on; -1: none
     std::size_t sockets_count_ = 0;
     std::vector<known> known_; // by id; fixed after attach()
     std::unique_ptr<group[]> groups_;

@@ -10,18 +10,18 @@
 #include <cstdint>
 #include <memory>
 
-/// Parallel depth-first: of all ready tasks, whoever is free gets the one that a serial program would come to
+/// Parallel depth-first: a free worker gets, of all ready tasks, the one that a serial program would come to
 /// first.
 ///
 ///   G. E. Blelloch, P. B. Gibbons, Y. Matias: Provably efficient scheduling for languages with fine-grained
 ///   parallelism. JACM 46(2), 1999; Q. Chen, M. Guo: Task Scheduling for Multi-core and Parallel
 ///   Architectures. Springer 2017, 3.2.
 ///
-/// One queue for all workers, sorted by serial_order.hpp. A spawn is child-first, since the child comes
+/// One queue for all workers is sorted by serial_order.hpp. A spawn is child-first, since the child comes
 /// before the rest of its parent. So p workers are never far ahead of a serial run, and share its cache.
 ///
-/// I1. next() gives the first of what is ready, but for roots that have not begun, which come after all that
-///     has, and tasks that yielded, which come last.
+/// I1. next() gives the first ready task, with two exceptions: roots that have not begun come after all tasks
+///     that have, and tasks that yielded come last.
 /// I2. Every 64th call of a worker begins with a root or, by turns, a task that yielded, as in places.hpp.
 namespace weft::policies {
 namespace {
@@ -85,7 +85,7 @@ private:
 
     policy_context* context_ = nullptr;
     std::unique_ptr<turns[]> turns_;
-    queue::spin_lock<> lock_; // of the next, and of the order
+    queue::spin_lock<> lock_; // of ready_, and of the order
     queue::pairing_heap<task, serial_order::earlier> ready_;
     queue::locked_list<task> roots_, behind_;
 };

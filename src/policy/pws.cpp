@@ -16,11 +16,11 @@
 ///
 ///     P(v) = (1 / d(w, v)) / (sum over u != w of 1 / d(w, u))
 ///
-/// where d is the distance of their cores. The book leaves the distances to a description of the hierarchy:
-/// here that is the machine's (1 under a common inner cache, 2 in a cache domain, up to 4 in a package, 3 + d
-/// beyond), two workers on one core being half as far from each other as from the next; or, with `across`, 1
-/// inside of a socket and that much outside. Weights are kept in fixed point, so no victim has the weight 0
-/// and the same seed draws the same victims everywhere.
+/// where d is the distance of their cores. The book leaves the distances to a description of the hierarchy.
+/// Here they are the machine's: 1 under a common inner cache, 2 in a cache domain, up to 4 in a package, 3 +
+/// d beyond. Two workers on one core have half the distance of the nearest cores. With `across`, the distance
+/// is 1 inside of a socket and `across` outside. Weights are kept in fixed point, so no victim has the weight
+/// 0, and the same seed draws the same victims everywhere.
 namespace weft::policies {
 namespace {
 
@@ -81,7 +81,7 @@ private:
         for (worker_id v = 0; v < count; ++v) sum += v == w ? 0 : weight(core, v);
         if (sum == 0) return -1;
         std::uint32_t left = context_->random(w, sum);
-        worker_id victim = -1; // workers may change cores meanwhile: then the last one passed
+        worker_id victim = -1; // if workers change cores meanwhile, the last one passed is the victim
         for (worker_id v = 0; v < count; ++v) {
             if (v == w) continue;
             victim = v;

@@ -5,17 +5,17 @@
 #include <cstdint>
 #include <memory>
 
-/// Random pushing: work is sent before anybody asks for it.
+/// Random pushing: work is sent before any worker asks for it.
 ///
 ///   Q. Chen, M. Guo: Task Scheduling for Multi-core and Parallel Architectures. Springer 2017, 4.3.1; after
 ///   R. V. van Nieuwpoort, T. Kielmann, H. E. Bal: Efficient load balancing for
 ///   wide-area divide-and-conquer applications. PPoPP 2001.
 ///
-/// Whenever a worker has created a task and its queue is longer than `threshold`, it sends its oldest to a
-/// random other worker and goes on. Nobody steals. At most `in_flight` tasks of a worker are on their way at
-/// a time; at that limit it keeps the task. The book gives neither figure, and calls the sending both
-/// synchronous and asynchronous; here it is the latter. Where the queue lies, who sends, and where the task
-/// comes out, who receives, only the count of what is on its way is written by both.
+/// If a worker has created a task and its queue is longer than `threshold`, it sends its oldest task to a
+/// random other worker and continues. No worker steals. At most `in_flight` tasks of a worker are on their
+/// way at a time; at that limit it keeps the task. The book gives neither figure, and calls the sending both
+/// synchronous and asynchronous; here it is asynchronous. The sender and the receiver share one word, the
+/// count of what is on its way.
 namespace weft::policies {
 namespace {
 
@@ -59,7 +59,8 @@ public:
 
 private:
     struct alignas(queue::k_cache_line_bytes) counter {
-        queue::cell<std::int32_t> value; // sent by this worker and not arrived
+        queue::cell<std::int32_t>
+            value; // tasks sent by this worker that have not arrived: it adds, receivers subtract
     };
     queue::cell<std::int32_t>& on_their_way(worker_id w) noexcept {
         return on_their_way_[static_cast<std::size_t>(w)].value;

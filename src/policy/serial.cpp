@@ -3,11 +3,11 @@
 #include "queue/locked_list.hpp"
 
 /// One task at a time, on worker 0, in the order in which the program without its parallel words would run:
-/// what other policies are compared with.
+/// the reference for other policies.
 ///
-/// Spawns are silent and nobody asks for frames, so a root runs to its end as a plain program. Only where it
-/// blocks does another task get its turn: first what its blocking laid open, youngest first as the serial
-/// program would go on, then the other roots in the order they came.
+/// Spawns are silent and no worker asks for frames, so a root runs to its end like a serial program. If it
+/// blocks, another task gets its turn: first what its blocking exposed, the youngest first as in the serial
+/// program, then the other roots in the order of their arrival.
 namespace weft::policies {
 namespace {
 

@@ -4,14 +4,14 @@
 #include "queue/cell.hpp"
 #include "queue/locked_list.hpp"
 
-/// Work sharing: one pool under one lock for everybody.
+/// Work sharing: one pool under one lock for all workers.
 ///
 ///   Q. Chen, M. Guo: Task Scheduling for Multi-core and Parallel Architectures. Springer 2017, 2.2.2.1.
 ///
-/// The book does not say in which order the pool is emptied. First in first out is the standard; it keeps the
-/// widest level of the task tree pending. With `order=lifo` the youngest is taken, and what must go behind
-/// (roots, tasks that yielded or were preempted) has a pool of its own, looked at when the first is empty and
-/// at every 64th turn.
+/// The book does not say in which order the pool is emptied. First in first out is the default; it keeps the
+/// widest level of the task tree pending. With `order=lifo` the youngest task is taken. Tasks that must go
+/// behind (roots, tasks that yielded or were preempted) then have a pool of their own, which is looked at
+/// when the first pool is empty and at every 64th turn.
 namespace weft::policies {
 namespace {
 
@@ -37,7 +37,7 @@ public:
         } else if (goes_behind) {
             behind_.push_back(&t);
         } else {
-            pool_.push_front(&t); // also who was at its turn when the gate refused it
+            pool_.push_front(&t); // also a task that was at its turn when the gate refused it
         }
         return {pool_place_, context_->active()};
     }

@@ -9,7 +9,7 @@
 #include <memory>
 
 /// Adaptive work stealing: each spawn is child-first or parent-first, by what the worker has and by how much
-/// is stolen from it; and steals stay in the own place while there is work.
+/// is stolen from it. Steals stay in the own place while there is work.
 ///
 ///   Y. Guo, J. Zhao, V. Cavé, V. Sarkar: SLAW, a scalable locality-aware adaptive work-stealing scheduler.
 ///   IPDPS 2010; Q. Chen, M. Guo: Task Scheduling for Multi-core and Parallel Architectures. Springer 2017,
@@ -19,18 +19,18 @@
 ///
 /// 1. The child would be nested more than `stack` deep on its stack: parent-first.
 /// 2. More than `fresh` tasks that this worker spawned parent-first have not begun: child-first.
-/// 3. The mode of the interval. An interval is `interval` spawns of the worker. If more tasks than that were
-///    stolen from it in the last one, tasks go faster than they come, and the mode is parent-first; else, and
-///    at the beginning, it is child-first.
+/// 3. Otherwise the mode of the interval decides. An interval is `interval` spawns of the worker. If more
+///    tasks than that were stolen from it in the last interval, tasks go faster than they come, and the mode
+///    is parent-first. Otherwise, and at the beginning, it is child-first.
 ///
 /// I1. No chain of tasks that run one on top of the other by child-first spawns is longer than `stack`.
-/// I2. A worker has at most `fresh` + 1 tasks that have not begun, but for those that rule 1 makes.
+/// I2. A worker has at most `fresh` + 1 tasks that have not begun, apart from those that rule 1 makes.
 ///
-/// The book names the thresholds and gives no numbers, says nothing about the length of an interval, nor
-/// whose fresh tasks are counted: an interval in spawns makes its comparison that of tasks stolen with tasks
-/// made. A task that blocked takes its stack with it, so nesting is counted for each chain, not for each
-/// worker. The places of the paper are sockets here, and it forbids steals between places; here a thief
-/// leaves its own after `tries` failed looks, since the program does not say to which place a task belongs.
+/// The book names the thresholds without numbers. It says neither how long an interval is nor which fresh
+/// tasks are counted. With an interval in spawns, the comparison is one of tasks stolen with tasks made. A
+/// task that blocked takes its stack with it, so nesting is counted for each chain, not for each worker. The
+/// places of the paper are sockets here. The paper forbids steals between places; here a thief leaves its own
+/// after `tries` failed looks, since the program does not say to which place a task belongs.
 namespace weft::policies {
 namespace {
 
@@ -103,14 +103,14 @@ public:
 private:
     struct task_part {
         std::int32_t nested;   ///< child-first spawns below it on its stack
-        std::int32_t fresh_of; ///< the worker that counts it as fresh + 1; 0: nobody
+        std::int32_t fresh_of; ///< the worker that counts it as fresh + 1; 0: none
     };
     struct alignas(queue::k_cache_line_bytes) worker_part {
-        int spawns = 0;                    // in this interval; the worker's alone, as the next two
+        int spawns = 0;                    // in this interval; only its worker, as the next two
         int failures = 0;                  // looks in a row
         bool parent_first = false;         // mode of this interval
         queue::cell<std::uint32_t> stolen; // in this interval; thieves add
-        queue::cell<std::int32_t> fresh;   // whoever starts one takes it off
+        queue::cell<std::int32_t> fresh;   // the worker that starts one takes it off
     };
 
     worker_part& of(worker_id w) noexcept { return mine_[static_cast<std::size_t>(w)]; }
@@ -122,7 +122,7 @@ private:
         own.fresh_of = 0;
     }
 
-    /// The own socket first, then everybody; who moves meanwhile is looked at in the second round.
+    /// The own socket first, then all workers, so that one that moves meanwhile is not missed.
     decision look_everywhere(worker_id w, worker_id first) {
         const int count = places_.workers_in_all();
         const int socket = sockets_.of(w);

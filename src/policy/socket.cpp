@@ -6,8 +6,8 @@
 ///   The socket-aware policy of OmpSs in M. Tillenius, E. Larsson, R. M. Badia, X. Martorell: Resource-aware
 ///   task scheduling. ACM TECS 2015.
 ///
-/// There the program names the node of an outermost task; here it is the node of the first datum that the
-/// task declares and whose node is known, else the nodes take turns in the order of adding.
+/// In OmpSs the program names the node of an outermost task. Here it is the node of the first datum that the
+/// task declares and whose node is known; if there is none, the nodes take turns in the order of adding.
 namespace weft::policies {
 namespace {
 

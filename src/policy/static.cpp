@@ -3,12 +3,12 @@
 
 /// Loops are dealt out to the workers before they begin, and stay there: `schedule(static)`.
 ///
-///   OpenMP Application Programming Interface 5.2, 11.5.3; in S. Shiina's thesis (U. Tokyo 2021, 4.4.1) what
-///   is compared with on regular loops.
+///   OpenMP Application Programming Interface 5.2, 11.5.3; a baseline for regular loops in S. Shiina's thesis
+///   (U. Tokyo 2021, 4.4.1).
 ///
-/// OpenMP's chunk is the grain of the loop; without one, it has `pieces` of them for each worker. Piece i
-/// goes to worker i modulo their number and is never stolen, so a loop that runs again finds its data where
-/// it left them.
+/// The grain of the loop is OpenMP's chunk. A loop without a grain has `pieces` pieces for each worker. Piece
+/// i goes to worker i modulo the number of workers and is never stolen, so a loop that runs again finds its
+/// data where it left them.
 namespace weft::policies {
 namespace {
 

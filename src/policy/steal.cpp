@@ -7,9 +7,9 @@
 ///   and 3.2.1. R. D. Blumofe, C. E. Leiserson: Scheduling multithreaded computations by work stealing. JACM
 ///   46(5), 1999.
 ///
-/// A worker goes on with its own youngest task; without one it looks at one victim, each of the others
-/// equally likely, and takes the oldest there. In the silent zone nearly all that a victim has are hidden
-/// frames, in the same order, so a victim whose deque is empty is asked for its oldest frame.
+/// A worker runs its own youngest task next. If it has none, it looks at one victim, each of the others
+/// equally likely, and takes the oldest task there. In the silent zone nearly all that a victim has are
+/// hidden frames, in the same order, so a victim whose deque is empty is asked for its oldest frame.
 namespace weft::policies {
 namespace {
 
@@ -34,7 +34,7 @@ public:
         return places_.look_outside(w, last_look, lazy_);
     }
 
-    // Inactive workers too: whatever they still hold is found.
+    // Inactive workers too, so that what they still hold is found.
     workers victims(worker_id) override { return context_->all(); }
 
     spawn_order spawn(worker_id, task&, task&) override {

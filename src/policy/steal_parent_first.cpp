@@ -6,8 +6,8 @@
 ///   Q. Chen, M. Guo: Task Scheduling for Multi-core and Parallel Architectures. Springer 2017, 3.2.1
 ///   and 3.5.2.
 ///
-/// A spawned child is offered and the parent goes on. The book's breadth-first order (Fig. 3.10) needs an
-/// owner that takes its oldest task, which is `order=fifo`. It keeps the widest level of the task tree
+/// A spawned child is offered, and the parent continues. The book's breadth-first order (Fig. 3.10) needs an
+/// owner that takes its oldest task: `order=fifo`. That order keeps the widest level of the task tree
 /// pending, so by default the owner takes its youngest. Thieves take the oldest either way.
 namespace weft::policies {
 namespace {

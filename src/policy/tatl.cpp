@@ -11,18 +11,18 @@
 ///   Q. Chen, M. Guo: Task Scheduling for Multi-core and Parallel Architectures. Springer 2017, 4.3.5,
 ///   equations (4.1) and (4.2), Algorithm 5; after Vikranth et al.
 ///
-/// The workers of a package are a stealing domain. Every queue has a bit: it shows a victim from
-/// S = C - lambda T_push + mu T_pop tasks on, and a thief from s = mu T_pop tasks down; between the two it
-/// stays as it is. Who has nothing takes the oldest of a victim of its own domain, and of another domain
-/// only if no queue of the own one shows a victim. Nobody is drawn at random.
+/// The workers of a package are a stealing domain. Every queue has a bit. It shows a victim from S = C -
+/// lambda T_push + mu T_pop tasks upwards, and a thief from s = mu T_pop tasks downwards; between the two it
+/// stays as it is. A worker that has nothing takes the oldest task of a victim of its own domain. It goes to
+/// another domain only if no queue of its own domain shows a victim. No victim is drawn at random.
 ///
-/// The text of the book has the thresholds the other way round than its algorithm, and overlapping; the
-/// algorithm is right. Its literal "if not empty" would have a worker steal after every task; the loop is
-/// meant. S may exceed the capacity C, so it is kept within [s + 1, C]. The products are given by knobs: a
+/// In the text of the book the thresholds overlap, and are the other way round than in its algorithm; the
+/// algorithm is right. Taken literally, its "if not empty" would have a worker steal after every task; the
+/// loop is meant. S may exceed the capacity C, so it is kept within [s + 1, C]. Knobs give the products. A
 /// queue of fewer than S tasks is never a victim, so the capacity is small.
 ///
-/// A bit is a hint that anybody writes after a push or a pop that it has made itself; the next push or pop
-/// puts a wrong one right, and a last look does not look at bits.
+/// A bit is a hint. Each worker writes it after a push or a pop of its own; the next push or pop corrects a
+/// wrong bit, and a last look does not read bits.
 namespace weft::policies {
 namespace {
 
@@ -78,7 +78,7 @@ private:
         if (now != before) is_victim(w).store_relaxed(now);
     }
 
-    /// The next one upwards, round, of the own domain or else of the others; -1: nobody.
+    /// The next victim upwards and around, of the own domain, otherwise of another; -1: none.
     worker_id victim_of(worker_id w) noexcept {
         const int count = places_.workers_in_all();
         worker_id far = -1;

@@ -198,7 +198,7 @@ public:
         root_.finished(t);
         if (part.has(range_task::counted)) without_range_.add(-1);
         if (part.has(range_task::descended))
-            levels_.stall(); // its group is left to others, who may be kept back by it
+            levels_.stall(); // it leaves its group to other tasks, which the group may keep back
         if (!part.has(range_task::known) || !part.crosses()) return;
         if (!part.has(range_task::opened)) members_.hand_over(part);
         members_.activate(part.node);

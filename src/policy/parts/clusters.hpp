@@ -26,9 +26,8 @@ public:
         for (const auto& list : members_) populated_ += list.empty() ? 0 : 1;
     }
 
-    int count() const noexcept {
-        return static_cast<int>(members_.size());
-    } ///< including those without workers
+    /// Including those without workers.
+    int count() const noexcept { return static_cast<int>(members_.size()); }
     bool several() const noexcept { return populated_ > 1; }
     int of(worker_id w) const noexcept { return of_[at(w)]; }
     /// In rank order.
