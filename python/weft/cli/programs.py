@@ -122,7 +122,7 @@ def sim(
         raise typer.BadParameter(compose("unknown source of costs", costs, "declared, measured") + ".")
     if (replay is None) == (not program):
         given = "both" if program else "neither"
-        raise typer.BadParameter(compose("there must be one thing to run", given, "-- PROGRAM, or --replay TRACE") + ".")
+        raise typer.BadParameter(compose("expected one thing to run", given, "-- PROGRAM, or --replay TRACE") + ".")
     check_machine(machine if machine is not None else os.environ.get("WEFT_MACHINE", ""))
     if replay is not None:
         what_if = WhatIf(replay, machine or "", policy or "", seed, resources, scenario, costs)
