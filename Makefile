@@ -3,7 +3,8 @@
 .NOTPARALLEL:
 .PHONY: help demo test build docs wheel bench calibrate stress mutants format clean setup
 
-# How many random programs `make stress` runs under every policy, and how often it runs the other stress tests.
+# How many random programs `make stress` runs under every policy, and how many times as many rounds as in the suite its
+# other tests take.
 PROGRAMS ?= 10000
 REPEAT ?= 20
 
@@ -15,7 +16,7 @@ help:
 	@echo 'make wheel    the Python package as a wheel for other machines, build/wheel, and tries it where no compiler is'
 	@echo 'make bench    the benchmarks, Weft and its peers; BENCH=--quick, BENCH="--only fork", see bench/README.md'
 	@echo 'make calibrate  what the runtime costs here, as a part of a machine file'
-	@echo 'make stress   PROGRAMS=$(PROGRAMS) random programs, a tenth under ThreadSanitizer; other stress tests REPEAT=$(REPEAT) times'
+	@echo 'make stress   PROGRAMS=$(PROGRAMS) random programs, a tenth under ThreadSanitizer; other tests REPEAT=$(REPEAT) times as long'
 	@echo 'make mutants  puts one mistake at a time into the source: do the tests notice? MUTANTS="--only fence", about an hour for all'
 	@echo 'make format   format the C++ and Python files in place'
 	@echo 'make clean    remove what was built; fetched data stay'

@@ -96,7 +96,7 @@ TEST_P(resized, what_lies_at_one_that_is_no_longer_active_is_found) {
 }
 
 TEST_P(resized, sleepers_come_back_for_work) {
-    for (int i = 0; i < 50; ++i) {
+    for (int i = 0; i < test::rounds(16); ++i) {
         engine_.set_active(1);
         if (i % 2) {
             ASSERT_TRUE(test::await([&] { return wait_inactive(engine_, 1); }));
@@ -114,7 +114,7 @@ TEST_P(resized, sleepers_come_back_for_work) {
 }
 
 TEST_P(resized, while_it_starts_and_ends) {
-    for (int i = 0; i < 50; ++i) {
+    for (int i = 0; i < test::rounds(12); ++i) {
         test::bare_engine brief(GetParam(), test::options_of(workers));
         brief.engine.set_active(1 + i % workers);
         if (i % 3) brief.run([] { EXPECT_EQ(fib(6), 8); });
@@ -132,7 +132,7 @@ TEST_P(resized, roots_from_many_threads_while_it_changes) {
     });
     std::vector<std::thread> threads;
     std::atomic<int> right{0};
-    const int runs = test::sanitized ? 100 : 1000;
+    const int runs = test::rounds(test::sanitized ? 60 : 300);
     for (int t = 0; t < 3; ++t)
         threads.emplace_back([&] {
             for (int i = 0; i < runs; ++i) {

@@ -1,3 +1,5 @@
+// ctest: labels=slow
+//
 // What a policy decides follows from what it is told, whatever engine tells it: a recorded run of either
 // engine is lived through again by a fresh object of the same policy, without an engine. Every registered
 // policy is in here by itself.
@@ -109,14 +111,14 @@ INSTANTIATE_TEST_SUITE_P(all, conformance, testing::ValuesIn(every_policy()), []
 });
 
 TEST_P(conformance, of_what_the_model_engine_tells) {
-    for (std::uint64_t seed = 1; seed <= programs; ++seed)
+    for (std::uint64_t seed = 1; seed <= programs(); ++seed)
         for (const machine* on : {&four_cores, &sixteen_cores})
             expect_the_same(record_in_model(make_policy(GetParam()), *on, seed), *on,
                             std::to_string(on->size()) + " workers, program " + std::to_string(seed));
 }
 
 TEST_P(conformance, of_what_the_threads_engine_tells) {
-    for (std::uint64_t seed = 1; seed <= programs; ++seed)
+    for (std::uint64_t seed = 1; seed <= programs(); ++seed)
         expect_the_same(record_in_threads(make_policy(GetParam()), seed), four_cores,
                         "program " + std::to_string(seed));
 }

@@ -1,3 +1,5 @@
+// ctest: labels=slow
+//
 // Hidden work becomes visible: an entry of a fiber's chain reaches an idle worker by flag or by signal,
 // oldest first, whatever its owner does at that moment; nothing is lost, run twice or kept hidden.
 //
@@ -6,6 +8,7 @@
 #include <weft/weft.hpp>
 
 #include "api/options.hpp"
+#include "engine/run/roots.hpp"
 #include "engine/threads/thread_engine.hpp"
 #include "policy/seam/registry.hpp"
 
@@ -41,6 +44,9 @@ using clock_type = std::chrono::steady_clock;
 
 constexpr auto patience = 10s; // whoever waits longer will never get it
 constexpr int sizes_down = test::sanitized ? 10 : 1;
+
+/// So many rounds, a tenth of them under a sanitizer.
+int rounds(int few) { return std::max(test::rounds(few) / sizes_down, 2); }
 
 std::atomic<int> calls_of_handler_before{0};
 // Before the first runtime, which keeps the handler that it finds.
@@ -151,16 +157,15 @@ void expect_shared() {
 
 TEST_P(exposure, of_what_lies_beside_a_leaf_that_never_polls) {
     WEFT_SEEDED;
-    for (int round = 0; round < 100 / sizes_down && !HasFatalFailure(); ++round)
-        crew.run([] { expect_shared(); });
+    for (int round = 0; round < rounds(40) && !HasFatalFailure(); ++round) crew.run([] { expect_shared(); });
     crew.run([] {
-        for (int round = 0; round < 100 / sizes_down && !HasFatalFailure(); ++round) expect_shared();
+        for (int round = 0; round < rounds(40) && !HasFatalFailure(); ++round) expect_shared();
     });
 }
 
 TEST_P(exposure, when_all_thieves_are_asleep) {
     WEFT_SEEDED;
-    for (int round = 0; round < 50 / sizes_down && !HasFatalFailure(); ++round)
+    for (int round = 0; round < rounds(20) && !HasFatalFailure(); ++round)
         crew.run([&, round] {
             ASSERT_TRUE(spin_until([&] { return crew.others_parked(); })) << "they never sleep";
             if (round % 2) std::this_thread::sleep_for(1ms); // so that they are, not only about to be
@@ -171,7 +176,7 @@ TEST_P(exposure, when_all_thieves_are_asleep) {
 TEST_P(exposure, when_thieves_fall_asleep_meanwhile) {
     WEFT_SEEDED;
     std::minstd_rand random(static_cast<unsigned>(test::seed));
-    for (int round = 0; round < 300 / sizes_down && !HasFatalFailure(); ++round)
+    for (int round = 0; round < rounds(100) && !HasFatalFailure(); ++round)
         crew.run([&] {
             // A worker sleeps about 100 microseconds after its last piece of work.
             spin_for(std::chrono::microseconds(60 + random() % 80));
@@ -198,7 +203,7 @@ TEST_P(exposure, serves_all_who_wait_out_of_one_chain) {
     WEFT_SEEDED;
     const int all = GetParam();
     for (const bool asleep : {false, true})
-        for (int round = 0; round < 30 / sizes_down; ++round) {
+        for (int round = 0; round < rounds(10); ++round) {
             bool seen = false;
             std::atomic<int> started{0};
             crew.run([&] {
@@ -215,7 +220,7 @@ TEST_P(exposure, serves_all_who_wait_out_of_groups) {
     WEFT_SEEDED;
     const int all = GetParam();
     for (const bool asleep : {false, true})
-        for (int round = 0; round < 30 / sizes_down; ++round) {
+        for (int round = 0; round < rounds(10); ++round) {
             std::atomic<int> started{0}, seen{0};
             crew.run([&] {
                 if (asleep) {
@@ -251,7 +256,8 @@ void count_tree(int depth, std::atomic<int>& leaves) {
 
 TEST_P(exposure, in_a_storm_of_signals) {
     WEFT_SEEDED;
-    const auto until = clock_type::now() + 1500ms;
+    const auto all = test::rounds(1) * 600ms;
+    const auto until = clock_type::now() + all;
     for (const auto pause : {0us, 3us, 20us}) {
         const storm signals(crew, pause);
         int round = 0;
@@ -260,7 +266,7 @@ TEST_P(exposure, in_a_storm_of_signals) {
             crew.run([&] { count_tree(12, leaves); });
             ASSERT_EQ(leaves.load(), 1 << 12) << "round " << round;
             ++round;
-        } while (clock_type::now() < until - (pause > 0us ? 0ms : 1000ms) ||
+        } while (clock_type::now() < until - (pause > 0us ? 0ms : all * 2 / 3) ||
                  signals.sent() < 1000 / sizes_down);
     }
 }
@@ -268,7 +274,7 @@ TEST_P(exposure, in_a_storm_of_signals) {
 TEST_P(exposure, by_signals_that_find_the_victim_in_the_runtime) {
     WEFT_SEEDED;
     // The worker is in the runtime most of the time; what it leaves hidden, it must hand out on its way out.
-    for (int round = 0; round < 200 / sizes_down && !HasFatalFailure(); ++round)
+    for (int round = 0; round < rounds(50) && !HasFatalFailure(); ++round)
         crew.run([&] {
             std::atomic<bool> done{false};
             bool seen = false;
@@ -320,7 +326,8 @@ TEST(exposure_of_a_chain, of_short_leaves_does_not_starve) {
 
 TEST_P(exposure, loses_nothing_to_a_thief_that_found_other_work) {
     WEFT_SEEDED;
-    constexpr int senders = 2, rounds = 400 / sizes_down, width = 8;
+    constexpr int senders = 2, width = 8;
+    const int all = rounds(200);
     std::atomic<int> roots{0}, halves{0};
     std::atomic<bool> over{false};
     std::vector<std::thread> outside;
@@ -333,7 +340,7 @@ TEST_P(exposure, loses_nothing_to_a_thief_that_found_other_work) {
             }
         });
     std::minstd_rand random(static_cast<unsigned>(test::seed) + 17);
-    for (int round = 0; round < rounds; ++round) {
+    for (int round = 0; round < all; ++round) {
         const int leaf = static_cast<int>(random() % 80);
         crew.run([&] {
             for (int i = 0; i < width; ++i)
@@ -352,7 +359,7 @@ TEST_P(exposure, loses_nothing_to_a_thief_that_found_other_work) {
 TEST(exposure_order, is_oldest_first_over_frames_and_continuations) {
     WEFT_SEEDED;
     crew_under_test crew(2);
-    for (int round = 0; round < 50 / sizes_down; ++round) {
+    for (int round = 0; round < rounds(20); ++round) {
         // One victim that stays where it is, one thief: what the thief notes down is the order it was given.
         std::mutex lock;
         std::vector<std::string> order;
@@ -400,7 +407,7 @@ TEST(exposure_order, of_runs_in_a_loop_gives_each_child_once) {
     WEFT_SEEDED;
     for (const int workers : {2, 4}) {
         crew_under_test crew(workers);
-        for (int round = 0; round < 40 / sizes_down; ++round) {
+        for (int round = 0; round < rounds(20); ++round) {
             constexpr int children = 64;
             std::array<std::atomic<int>, children> ran{};
             crew.run([&] {
@@ -436,7 +443,7 @@ INSTANTIATE_TEST_SUITE_P(workers, blocked_fiber, testing::Values(1, 2, 3));
 
 TEST_P(blocked_fiber, hides_no_older_frame) {
     WEFT_SEEDED;
-    for (int round = 0; round < 100 / sizes_down; ++round) {
+    for (int round = 0; round < rounds(30); ++round) {
         foreign_child child(2);
         crew.run([&] {
             join([&] { join([&] { child.g.wait(); }, [&] { child.came.fetch_add(1); }); },
@@ -448,7 +455,7 @@ TEST_P(blocked_fiber, hides_no_older_frame) {
 
 TEST_P(blocked_fiber, hides_no_older_continuation) {
     WEFT_SEEDED;
-    for (int round = 0; round < 100 / sizes_down; ++round) {
+    for (int round = 0; round < rounds(30); ++round) {
         foreign_child child(4);
         crew.run([&] {
             join(
@@ -473,7 +480,7 @@ TEST_P(blocked_fiber, hides_no_older_continuation) {
 TEST_P(exposure, keeps_errno) {
     WEFT_SEEDED;
     const storm signals(crew, 5us);
-    for (int round = 0; round < 100 / sizes_down; ++round) {
+    for (int round = 0; round < rounds(30); ++round) {
         bool kept = true, seen = false;
         crew.run([&] {
             std::atomic<bool> done{false};
@@ -501,7 +508,7 @@ TEST_P(exposure, restarts_a_blocking_read) {
         GTEST_SKIP() << "ThreadSanitizer hands a signal on only after the system call";
     int ends[2];
     ASSERT_EQ(pipe(ends), 0);
-    for (int round = 0; round < 10; ++round) {
+    for (int round = 0; round < rounds(4); ++round) {
         std::atomic<bool> reading{false}, beside{false};
         std::thread writer([&] {
             // The second half of the join must have come past the blocked reader first.
@@ -550,7 +557,7 @@ TEST(exposure_handler, leaves_other_threads_to_the_handler_before) {
 TEST_P(exposure, in_a_storm_while_fibers_switch) {
     WEFT_SEEDED;
     const storm signals(crew);
-    const auto until = clock_type::now() + 1s;
+    const auto until = clock_type::now() + test::rounds(1) * 300ms;
     int round = 0;
     do {
         constexpr int children = 2'000 / sizes_down;
@@ -577,7 +584,7 @@ TEST_P(exposure, in_a_storm_while_fibers_switch) {
 TEST_P(exposure, in_a_storm_while_exceptions_fly) {
     WEFT_SEEDED;
     const storm signals(crew, 5us);
-    const auto until = clock_type::now() + 500ms;
+    const auto until = clock_type::now() + test::rounds(1) * 200ms;
     do {
         crew.run([&] {
             int caught = 0, ran = 0;
@@ -628,7 +635,7 @@ struct forks_when_moved {
 
 TEST_P(exposure, of_a_parent_comes_after_the_move_of_the_closure) {
     WEFT_SEEDED;
-    for (int round = 0; round < 20; ++round) {
+    for (int round = 0; round < rounds(10); ++round) {
         std::atomic<bool> went_on{false};
         bool too_early = false;
         std::atomic<int> halves{0};

@@ -157,7 +157,8 @@ TEST_F(forks, beside_threads_that_make_and_use_runtimes) {
 
 class forks_in_tasks : public testing::TestWithParam<test::setup> {};
 
-INSTANTIATE_TEST_SUITE_P(all, forks_in_tasks, testing::ValuesIn(test::setups(test::all_policies, {1, 2})),
+INSTANTIATE_TEST_SUITE_P(all, forks_in_tasks,
+                         testing::ValuesIn(test::setups_in_turn(test::all_policies, {1, 2})),
                          test::setup_name{});
 
 TEST_P(forks_in_tasks, the_child_may_exec_or_end_at_once) {

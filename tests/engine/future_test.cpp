@@ -24,7 +24,8 @@ protected:
     runtime rt_{GetParam().options()};
 };
 
-INSTANTIATE_TEST_SUITE_P(all, futures, testing::ValuesIn(test::setups(test::all_policies, test::crews)),
+INSTANTIATE_TEST_SUITE_P(all, futures,
+                         testing::ValuesIn(test::setups_in_turn(test::all_policies, test::crews)),
                          test::setup_name{});
 
 long fib(int n) {

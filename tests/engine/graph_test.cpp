@@ -92,7 +92,7 @@ TEST(graph, the_result_is_that_of_the_order_of_adding) {
     for (const auto& policy : policies) {
         for (const auto& engine : engines) {
             runtime rt(with(policy, policy == "serial" ? 1 : 4, engine));
-            for (int program = 0; program < (test::sanitized ? 5 : 25); ++program) {
+            for (int program = 0; program < test::rounds(test::sanitized ? 3 : 8); ++program) {
                 auto steps = random_steps(random, 80, 3 + static_cast<int>(random() % 6));
                 for (auto& s : steps) s.accesses.resize(std::min<std::size_t>(s.accesses.size(), 6));
                 const int data = 9;

@@ -1,3 +1,5 @@
+// ctest: labels=slow
+//
 // join and parallel_invoke: what they return, in which form, what they throw, and that nothing of a closure
 // or a result is lost or destroyed twice, whoever ran it.
 #include <weft/weft.hpp>
@@ -52,7 +54,7 @@ protected:
 };
 
 INSTANTIATE_TEST_SUITE_P(all, join_everywhere,
-                         testing::ValuesIn(test::setups(test::all_policies, test::crews)),
+                         testing::ValuesIn(test::setups_in_turn(test::all_policies, test::crews)),
                          test::setup_name{});
 
 TEST_P(join_everywhere, returns_a_pair) {
@@ -391,7 +393,7 @@ protected:
 };
 
 INSTANTIATE_TEST_SUITE_P(all, join_stolen,
-                         testing::ValuesIn(test::setups(test::parallel_policies, {2, 3, 4})),
+                         testing::ValuesIn(test::setups_in_turn(test::parallel_policies, {2, 3, 4})),
                          test::setup_name{});
 
 TEST_P(join_stolen, returns_both_results) {

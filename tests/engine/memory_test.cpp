@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "engine/held.hpp"
+#include "engine/run/roots.hpp"
 #include "engine/support.hpp"
 #include "engine/threads/thread_engine.hpp"
 #include "machine/load.hpp"

@@ -116,6 +116,8 @@ inline recording record_in_threads(std::unique_ptr<policy> p, std::uint64_t of) 
 }
 
 /// How many programs a test plays.
-inline constexpr std::uint64_t programs = thread_sanitized ? 1 : sanitized ? 3 : 10;
+inline std::uint64_t programs() {
+    return static_cast<std::uint64_t>(rounds(thread_sanitized ? 1 : sanitized ? 2 : 4));
+}
 
 } // namespace weft::test

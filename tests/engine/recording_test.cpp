@@ -97,7 +97,7 @@ private:
 };
 
 TEST(recording_and_replay, lists_all_that_a_policy_can_read) {
-    for (std::uint64_t seed = 1; seed <= programs; ++seed) {
+    for (std::uint64_t seed = 1; seed <= programs(); ++seed) {
         curious in_model, in_threads;
         const auto modelled = record_in_model(std::make_unique<curious>(), sixteen_cores, seed);
         EXPECT_EQ(replay(modelled, in_model, sixteen_cores), std::nullopt) << seed;

@@ -33,7 +33,8 @@ protected:
     runtime rt_{GetParam().options()};
 };
 
-INSTANTIATE_TEST_SUITE_P(all, runtimes, testing::ValuesIn(test::setups(test::all_policies, test::crews)),
+INSTANTIATE_TEST_SUITE_P(all, runtimes,
+                         testing::ValuesIn(test::setups_in_turn(test::all_policies, test::crews)),
                          test::setup_name{});
 
 TEST_P(runtimes, returns_what_the_function_returns) {

@@ -117,6 +117,7 @@ class sized_programs : public testing::TestWithParam<const char*> {};
 INSTANTIATE_TEST_SUITE_P(all, sized_programs, testing::ValuesIn(policies_under_test));
 
 constexpr int depth = thread_sanitized ? 4 : 6;
+const auto programs = static_cast<std::uint64_t>(rounds(thread_sanitized ? 5 : sanitized ? 10 : 20));
 
 TEST_P(sized_programs, on_threads) {
     WEFT_SEEDED;
@@ -125,7 +126,7 @@ TEST_P(sized_programs, on_threads) {
         runtime_options options = setup{GetParam(), workers}.options();
         options.machine = caches;
         runtime rt(options);
-        for (std::uint64_t i = 0; i < 60; ++i) {
+        for (std::uint64_t i = 0; i < programs; ++i) {
             SCOPED_TRACE(i);
             const auto program = [&] { return sized(seed + i, 8 * l2, depth); };
             ASSERT_EQ(rt.run(program), plain.run(program));
@@ -138,7 +139,7 @@ TEST_P(sized_programs, in_the_model) {
     for (const auto& [domains, cores] : {std::pair{1, 1}, {1, 2}, {2, 1}, {1, 5}, {3, 2}}) {
         const machine on = with_caches(domains, cores);
         modelled plain("serial", on);
-        for (std::uint64_t i = 0; i < 60; ++i) {
+        for (std::uint64_t i = 0; i < programs; ++i) {
             SCOPED_TRACE(i);
             modelled model(make_policy(GetParam()), on, i, i % 2 == 0 ? 0 : 1000);
             std::uint64_t got = 0, expected = 0;

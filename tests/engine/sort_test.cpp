@@ -1,3 +1,5 @@
+// ctest: labels=slow
+//
 // Sorting: the elements that were there, in order, whatever their type, their pattern, the comparison and the
 // policy; equal ones too come in the same order everywhere.
 #include <weft/weft.hpp>
@@ -41,7 +43,7 @@ const std::vector<std::string> policies =
     test::sanitized ? std::vector<std::string>{"steal", "steal-parent-first", "share", "cab", "laws", "adws"}
                     : test::all_policies;
 
-INSTANTIATE_TEST_SUITE_P(all, sorts, testing::ValuesIn(test::setups(policies, test::crews)),
+INSTANTIATE_TEST_SUITE_P(all, sorts, testing::ValuesIn(test::setups_in_turn(policies, test::crews)),
                          test::setup_name{});
 
 /// Values below `bound` in the orders that sorts are known to meet.

@@ -7,6 +7,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <atomic>
 #include <cctype>
 #include <chrono>
@@ -54,6 +55,17 @@ inline const std::uint64_t seed = [] {
 
 /// Put one into each test that draws numbers.
 #define WEFT_SEEDED SCOPED_TRACE("WEFT_TEST_SEED=" + std::to_string(::weft::test::seed))
+
+/// WEFT_TEST_ROUNDS: how many times the usual number of rounds a test takes whose subject is a matter of
+/// chance. 1 in the suite; scripts/stress sets it.
+inline const int more_rounds = [] {
+    const auto given = take_variable("WEFT_TEST_ROUNDS");
+    return given ? std::max(std::stoi(*given), 1) : 1;
+}();
+
+/// The rounds of a test that meets its case by chance: `few` in the suite, many times as many in the stress
+/// tests.
+inline int rounds(int few) { return few * more_rounds; }
 
 struct setup {
     std::string policy;
@@ -151,6 +163,17 @@ inline std::vector<setup> setups(const std::vector<std::string>& policies, const
     std::vector<setup> all;
     for (const auto& p : policies)
         for (const int w : workers) all.push_back({p, w});
+    return all;
+}
+
+/// Each policy with one of the numbers of workers, in turn; in the stress tests with each of them. For tests
+/// whose subject depends on the policy and on the number of workers, but hardly on the pair.
+inline std::vector<setup> setups_in_turn(const std::vector<std::string>& policies,
+                                         const std::vector<int>& workers) {
+    if (more_rounds > 1) return setups(policies, workers);
+    std::vector<setup> all;
+    for (std::size_t i = 0; i < policies.size(); ++i)
+        all.push_back({policies[i], workers[i % workers.size()]});
     return all;
 }
 

@@ -1,3 +1,5 @@
+// ctest: labels=slow
+//
 // task_group: children are run once and waited for, exceptions reach one wait, cancelling drops what has not
 // begun, and closures of any shape are moved in and destroyed once.
 #include <weft/weft.hpp>
@@ -41,7 +43,7 @@ protected:
 };
 
 INSTANTIATE_TEST_SUITE_P(all, group_everywhere,
-                         testing::ValuesIn(test::setups(test::all_policies, test::crews)),
+                         testing::ValuesIn(test::setups_in_turn(test::all_policies, test::crews)),
                          test::setup_name{});
 
 // ---- run and wait
@@ -621,7 +623,7 @@ protected:
 };
 
 INSTANTIATE_TEST_SUITE_P(all, group_stolen,
-                         testing::ValuesIn(test::setups(test::parallel_policies, {2, 3, 4})),
+                         testing::ValuesIn(test::setups_in_turn(test::parallel_policies, {2, 3, 4})),
                          test::setup_name{});
 
 TEST_P(group_stolen, the_parent_goes_on_while_the_child_runs) {

@@ -1,3 +1,5 @@
+// ctest: labels=slow
+//
 // weft
 //
 // Teams: tasks of graphs that have several workers for themselves and for what they start, and moldable
@@ -697,11 +699,10 @@ TEST(teams, stay_together_when_their_members_are_to_stand_by) {
 // Whatever they mix, they come to an end.
 TEST(teams, in_random_programs) {
     WEFT_SEEDED;
-    const int programs = test::thread_sanitized ? 20 : test::sanitized ? 60 : 300;
+    const int programs = test::rounds(test::thread_sanitized ? 20 : test::sanitized ? 40 : 150);
     const std::string patient = file_with(random_program::resources),
                       impatient = file_with(std::string("reserve_after = 2\n") + random_program::resources);
-    const auto until = std::chrono::steady_clock::now() + std::chrono::seconds(60);
-    for (int i = 0; i < programs && std::chrono::steady_clock::now() < until; ++i) {
+    for (int i = 0; i < programs; ++i) {
         const std::uint64_t seed = test::seed + static_cast<std::uint64_t>(i);
         const std::string& policy = policies[seed % policies.size()];
         const std::string& engine = engines[seed / policies.size() % engines.size()];

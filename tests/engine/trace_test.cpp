@@ -1,3 +1,4 @@
+// ctest: labels=slow
 #include <weft/graph.hpp>
 #include <weft/weft.hpp>
 
@@ -80,14 +81,14 @@ void check(const std::string& file, std::uint64_t slack) {
 TEST_P(traced, programs_of_all_kinds_leave_what_the_format_promises) {
     WEFT_SEEDED;
     const std::string file = trace_path("threads");
-    play_programs(in_threads(policy(), file), test::sanitized ? 2 : 6);
+    play_programs(in_threads(policy(), file), test::rounds(test::sanitized ? 1 : 3));
     check(file, slack_ns);
 }
 
 TEST_P(traced, in_the_model_as_well) {
     WEFT_SEEDED;
     const std::string file = trace_path("model");
-    play_programs(in_model(policy(), file), test::sanitized ? 1 : 4);
+    play_programs(in_model(policy(), file), test::rounds(test::sanitized ? 1 : 2));
     check(file, 0);
 }
 

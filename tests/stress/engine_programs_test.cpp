@@ -108,17 +108,14 @@ std::vector<std::string> chosen_policies() {
 }
 
 TEST(engine_programs, same_results_as_plain_code) {
-    const std::uint64_t programs = programs_given ? std::stoull(*programs_given) : 300;
+    const std::uint64_t programs = programs_given ? std::stoull(*programs_given) : test::sanitized ? 5 : 20;
     constexpr std::uint64_t batch = 10; // programs for which the runtimes live
-    constexpr std::chrono::seconds longest{20};
-    const auto until = std::chrono::steady_clock::now() + longest;
     const auto configurations = test::setups(chosen_policies(), {1, 2, 3, 4});
     std::printf("WEFT_TEST_SEED=%llu\n", static_cast<unsigned long long>(test::seed));
     std::fflush(stdout);
     watchdog dog;
 
     for (std::uint64_t first = 0; first < programs && !HasFailure(); first += batch) {
-        if (!programs_given && std::chrono::steady_clock::now() > until) break;
         std::vector<node> nodes;
         for (std::uint64_t i = first; i < std::min(first + batch, programs); ++i) {
             nodes.push_back(generator(test::seed + i).program());
@@ -155,7 +152,7 @@ TEST(engine_programs, same_results_as_plain_code) {
 
 // Several runtimes at once, each with a program of its own and more workers in all than there are cores.
 TEST(engine_programs, in_several_runtimes_at_once) {
-    const std::uint64_t programs = programs_given ? std::stoull(*programs_given) : 40;
+    const std::uint64_t programs = programs_given ? std::stoull(*programs_given) : test::sanitized ? 10 : 30;
     const auto policies = chosen_policies();
     watchdog dog;
     dog.now("several runtimes, WEFT_TEST_SEED=" + std::to_string(test::seed));
@@ -185,7 +182,7 @@ TEST(engine_programs, in_several_runtimes_at_once) {
 
 // Workers stand by and come back, at random, while the programs run.
 TEST(engine_programs, while_the_number_of_active_workers_changes) {
-    const std::uint64_t programs = programs_given ? std::stoull(*programs_given) : test::sanitized ? 15 : 60;
+    const std::uint64_t programs = programs_given ? std::stoull(*programs_given) : test::sanitized ? 6 : 30;
     watchdog dog;
     for (const auto& policy : chosen_policies()) {
         runtime rt(test::setup{policy, 4}.options()), other(test::setup{"steal", 2}.options());
@@ -224,13 +221,11 @@ TEST(engine_programs, while_the_number_of_active_workers_changes) {
 // A thief takes the rest of a task while the child above that rest ends, on a fiber that is then used for
 // another child: what the thief reads of the entry must not be that fiber's any more.
 TEST(engine_programs, the_rest_of_a_task_is_taken_while_its_child_ends) {
-    constexpr int repeats = test::sanitized ? 3'000 : 30'000;
-    constexpr std::chrono::seconds longest{8};
+    const int repeats = test::rounds(test::sanitized ? 500 : 3'000);
     watchdog dog;
     for (const char* policy : {"steal", "near"}) {
-        const auto until = std::chrono::steady_clock::now() + longest;
         runtime rt(test::setup{policy, 2}.options()), other(test::setup{policy, 1}.options());
-        for (int i = 0; i < repeats && std::chrono::steady_clock::now() < until; ++i) {
+        for (int i = 0; i < repeats; ++i) {
             if (i % 1000 == 0) dog.now(std::string("the rest of a task, ") + policy);
             std::atomic<int> inner{0}, outer{0};
             rt.run([&] {
