@@ -82,7 +82,7 @@ private:
     void read(worker_id w, task& t) {
         mix(w, context_->now(), context_->core_of(w), t.data<std::uint64_t>(), t.id(), t.level(), t.index(),
             t.root(), t.last(), t.fresh(), t.hint().priority, t.hint().work, t.hint().name.size(),
-            t.parent() != nullptr, t.level() > 0 && t.in() != nullptr);
+            t.parent() != nullptr, t.level() > 0 && t.parent_group() != nullptr);
         if (t.parent()) mix(t.parent()->id(), t.parent()->level(), t.parent()->data<std::uint64_t>());
         ++t.data<std::uint64_t>();
     }
