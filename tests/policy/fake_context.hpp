@@ -9,11 +9,11 @@
 #include <utility>
 #include <vector>
 
-/// What a policy is driven with where there is no engine: workers that are on cores of the same number,
-/// chance that is written down or comes from a seed, and a list of what was asked for.
+/// What drives a policy without an engine: workers on cores of the same numbers, random numbers that the test
+/// writes down or that come from a seed, and a list of what the policy asked for.
 namespace weft::test {
 
-/// A task with room for the bytes of any policy, as the engine makes it.
+/// A task with room for the bytes of any policy, as an engine makes it.
 struct task_with_bytes : task {
     alignas(std::max_align_t) std::byte bytes[max_task_bytes]{};
 };
@@ -65,7 +65,7 @@ public:
         int kind;
         task* t;
     };
-    std::deque<message> messages; ///< posted and not carried yet: for who plays the network
+    std::deque<message> messages; ///< posted and not delivered yet; the test plays the network
     int active_workers = -1;      ///< all
     time_ns time = 0;
 

@@ -12,7 +12,7 @@
 
 namespace weft::test {
 
-/// A policy on a machine of `sockets` packages with `cores` cores each and a worker on every core.
+/// A policy on a machine of `sockets` packages with `cores` cores each, and a worker on every core.
 struct on_sockets {
     on_sockets(const std::string& spec, int sockets, int cores, int workers = 0)
         : on(load_synthetic("pack:" + std::to_string(sockets) + " [numa] l3:1 core:" + std::to_string(cores) +

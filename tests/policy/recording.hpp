@@ -16,16 +16,16 @@
 #include <utility>
 #include <vector>
 
-/// What happened to a policy, as a list: replay.hpp has another object of the same policy live through it
-/// again.
+/// What happened to a policy, as a list of events: replay.hpp repeats them with another object of the same
+/// policy.
 ///
-/// recorder passes every hook on to the policy that it wraps, one at a time, and writes down what went in
-/// (arguments, all that a policy can read of them, the answers of its context) and what came out (the
-/// decision, the questions).
+/// A recorder passes every hook on to the policy that it wraps, one at a time. It records the input
+/// (arguments, all that a policy can read of them, the answers of its context) and the output (the decision,
+/// the questions).
 ///
-/// Tasks and groups have numbers, since their addresses are used again. A life begins with the hook that
-/// shows the newborn (a root, a child that is spawned, a frame that is exposed, group_begin) and ends with
-/// finished() or group_end().
+/// Tasks and groups have numbers, since their addresses are reused. A number begins with the hook that first
+/// shows a task or group (a root, a child that is spawned, a frame that is exposed, group_begin) and ends
+/// with finished() or group_end().
 namespace weft::test {
 
 enum class hook : std::uint8_t {
@@ -51,22 +51,22 @@ enum class hook : std::uint8_t {
 enum class question : std::uint8_t { all, active, core_of, now, random, wake, post, exchange, preempt };
 
 using number = std::int64_t; ///< of a task or a group
-inline constexpr number nobody = -1;
-inline constexpr worker_id nobody_calls = -1; ///< a hook that is no worker's
-using values = std::vector<std::int64_t>;     ///< the fields of an argument, answer or decision, in order
+inline constexpr number no_number = -1;
+inline constexpr worker_id no_worker = -1; ///< the hook is called by no worker
+using values = std::vector<std::int64_t>;  ///< the fields of an argument, answer or decision, in order
 
 struct task_facts {
-    number who = nobody, parent = nobody, in = nobody;
+    number who = no_number, parent = no_number, in = no_number;
     std::uint64_t id = 0;
     hints hint{};
     int level = 0, index = 0, root = 0, rank = 0, width = 0, bottom_level = 0;
     bool last = false, fresh = false;
-    /// Of a newborn: the bytes that the engine gave it. From then on they are the policy's.
+    /// Of a new task: the bytes that the engine gave it. From then on they are the policy's.
     std::optional<std::array<std::byte, max_task_bytes>> bytes{};
 };
 
 struct group_facts {
-    number who = nobody, owner = nobody;
+    number who = no_number, owner = no_number;
     std::uint64_t id = 0;
     hints hint{};
 };
@@ -107,7 +107,7 @@ public:
     recorder(std::unique_ptr<policy> of, recording& list) : of_(std::move(of)), list_(list) {}
 
     requirements attach(const machine& m, policy_context& engine) override {
-        const auto lock = begin(hook::attach, nobody_calls);
+        const auto lock = begin(hook::attach, no_worker);
         engine_ = &engine;
         return decided(need_ = of_->attach(m, *this));
     }
@@ -190,16 +190,16 @@ public:
         of_->iteration(w, t, k);
     }
     void resized(workers active) override {
-        const auto lock = begin(hook::resized, nobody_calls, fields(active));
+        const auto lock = begin(hook::resized, no_worker, fields(active));
         of_->resized(active);
     }
     void tick(time_ns now) override {
-        const auto lock = begin(hook::tick, nobody_calls, {now});
+        const auto lock = begin(hook::tick, no_worker, {now});
         of_->tick(now);
     }
 
 private:
-    // The context of the policy. Whoever calls is in a hook, and so has the lock.
+    // The context of the policy. Each caller is in a hook, and so holds the lock.
     workers all() const override { return answered(question::all, {}, engine_->all()); }
     workers active() const override { return answered(question::active, {}, engine_->active()); }
     int core_of(worker_id w) const override { return answered(question::core_of, {w}, engine_->core_of(w)); }
@@ -207,9 +207,9 @@ private:
     std::uint32_t random(worker_id w, std::uint32_t below) override {
         return answered(question::random, {w, below}, engine_->random(w, below));
     }
-    void wake(workers who) override {
-        now_->questions.push_back({question::wake, fields(who)});
-        engine_->wake(who);
+    void wake(workers range) override {
+        now_->questions.push_back({question::wake, fields(range)});
+        engine_->wake(range);
     }
     void post(worker_id from, worker_id to, int kind, task* t) override {
         now_->questions.push_back({question::post, {from, to, kind, number_of(t)}});
@@ -264,8 +264,8 @@ private:
              .bottom_level = t.bottom_level(),
              .last = t.last(),
              .fresh = t.fresh()};
-        // The record of a silent child is its fiber's: it has no id, and no policy hears where one life of it
-        // ends and the next begins.
+        // The record of a silent child belongs to its fiber: it has no id, and no hook tells the policy where
+        // one use of the record ends and the next begins.
         const bool of_fiber = t.id() == 0 && t.frame_ == nullptr;
         if (unknown || of_fiber)
             std::memcpy(f.bytes.emplace().data(), static_cast<const void*>(&t + 1), need_.task_bytes);
@@ -276,11 +276,11 @@ private:
 
     number number_of(const task* t) const {
         const auto at = tasks_.find(t);
-        return at == tasks_.end() ? nobody : at->second;
+        return at == tasks_.end() ? no_number : at->second;
     }
     number number_of(const group* g) const {
         const auto at = groups_.find(g);
-        return at == groups_.end() ? nobody : at->second;
+        return at == groups_.end() ? no_number : at->second;
     }
 
     std::unique_ptr<policy> of_;

@@ -21,32 +21,32 @@ inline std::string to_string(hook h) {
     return names[static_cast<std::size_t>(h)];
 }
 
-/// What a policy sees where there is no engine: stand-ins that carry the recorded facts, and the recorded
-/// answers as long as its questions are the recorded ones.
+/// What a policy sees without an engine: stand-ins with the recorded facts, and the recorded answers as long
+/// as its questions are the recorded ones.
 class replayer final : policy_context {
 public:
     replayer(policy& p, const machine& m) : policy_(p), machine_(m) {}
 
-    /// What it did otherwise than the recorded policy; nothing if it did the same.
+    /// What it did differently from the recorded policy; empty if it did the same.
     std::optional<std::string> live_through(const event& e) {
         now_ = &e;
         asked_ = 0;
-        strayed_ = false;
+        deviated_ = false;
         for (const task_facts& f : e.tasks) take_on(f);
         if (e.in) take_on(*e.in);
         const values decision = call(e);
-        if (decision == e.decision && !strayed_ && asked_ == e.questions.size()) return std::nullopt;
+        if (decision == e.decision && !deviated_ && asked_ == e.questions.size()) return std::nullopt;
         return fmt::format(
             "{} by worker {} ({}): decided ({}), recorded ({}); {} of {} recorded questions asked{}",
             to_string(e.what), e.w, fmt::join(e.arguments, ", "), fmt::join(decision, ", "),
-            fmt::join(e.decision, ", "), asked_, e.questions.size(), strayed_ ? ", then another one" : "");
+            fmt::join(e.decision, ", "), asked_, e.questions.size(), deviated_ ? ", then another one" : "");
     }
 
 private:
     struct stand_in {
         task record{};
         alignas(std::max_align_t) std::byte bytes[max_task_bytes]{}; ///< right behind the record
-        number who = nobody;
+        number who = no_number;
     };
     static_assert(offsetof(stand_in, bytes) == sizeof(task));
     struct group_stand_in {
@@ -93,8 +93,8 @@ private:
         }
         stand_in& s = *at(f.who);
         task& t = s.record;
-        t.parent_ = f.parent == nobody ? nullptr : &at(f.parent)->record;
-        t.group_ = f.in == nobody ? nullptr : &at_group(f.in)->record;
+        t.parent_ = f.parent == no_number ? nullptr : &at(f.parent)->record;
+        t.group_ = f.in == no_number ? nullptr : &at_group(f.in)->record;
         t.id_ = f.id;
         t.hint_ = f.hint;
         t.level_ = f.level;
@@ -112,7 +112,7 @@ private:
         group_stand_in& s = *at_group(f.who);
         s.hint = f.hint;
         s.record.hint_ = &s.hint;
-        s.record.owner_ = f.owner == nobody ? nullptr : &at(f.owner)->record;
+        s.record.owner_ = f.owner == no_number ? nullptr : &at(f.owner)->record;
         s.record.id_ = f.id;
         s.record.data_ = s.bytes;
     }
@@ -120,7 +120,7 @@ private:
     stand_in* at(number n) { return &tasks_.at(static_cast<std::size_t>(n)); }
     group_stand_in* at_group(number n) { return &groups_.at(static_cast<std::size_t>(n)); }
     static number number_of(const task* t) {
-        return t ? reinterpret_cast<const stand_in*>(t)->who : nobody; // the record is its first member
+        return t ? reinterpret_cast<const stand_in*>(t)->who : no_number; // the record is its first member
     }
 
     workers all() const override { return range(question::all, {}); }
@@ -130,7 +130,7 @@ private:
     std::uint32_t random(worker_id w, std::uint32_t below) override {
         return static_cast<std::uint32_t>(one(question::random, {w, below}));
     }
-    void wake(workers who) override { answer(question::wake, fields(who)); }
+    void wake(workers range) override { answer(question::wake, fields(range)); }
     void post(worker_id from, worker_id to, int kind, task* t) override {
         answer(question::post, {from, to, kind, number_of(t)});
     }
@@ -140,13 +140,13 @@ private:
     snapshot running(worker_id) const override { return {}; }
     usage so_far(const task&) const override { return {}; }
 
-    /// Zeros for who strays: the replay ends with this event.
+    /// Zeros if the questions deviate: the replay ends with this event.
     values answer(question what, const values& about) const {
-        if (!strayed_ && asked_ < now_->questions.size()) {
+        if (!deviated_ && asked_ < now_->questions.size()) {
             const asked& expected = now_->questions[asked_];
             if (expected.what == what && expected.about == about) return ++asked_, expected.answer;
         }
-        strayed_ = true;
+        deviated_ = true;
         return {0, 0};
     }
     std::int64_t one(question what, const values& about) const { return answer(what, about)[0]; }
@@ -155,8 +155,8 @@ private:
         return {static_cast<int>(v[0]), static_cast<int>(v[1])};
     }
 
-    /// Stand-ins lie where no task of an engine has ever lain: the bytes of a newborn may have the address of
-    /// a task that has ended, and a policy may ask whether that is the address of this one. One replay at a
+    /// Stand-ins lie where no task of an engine has ever lain. The bytes of a new task may hold the address
+    /// of a task that has ended, and a policy may compare it with the address of this one. One replay at a
     /// time.
     alignas(std::max_align_t) static inline std::byte room_[std::size_t{64} << 20];
 
@@ -167,11 +167,11 @@ private:
     std::deque<group_stand_in> groups_;
     const event* now_ = nullptr;
     mutable std::size_t asked_ = 0; ///< of the event's questions
-    mutable bool strayed_ = false;
+    mutable bool deviated_ = false;
 };
 
-/// The first event at which `p`, a fresh object, does not do what the recorded one did; nothing if it always
-/// does.
+/// The first event at which `p`, a fresh object, does not do what the recorded one did; empty if there is
+/// none.
 inline std::optional<std::string> replay(const recording& list, policy& p, const machine& m) {
     replayer r(p, m);
     for (std::size_t i = 0; i < list.size(); ++i)

@@ -1,5 +1,5 @@
-// adws without an engine: what it divides, whom it lets steal, and the theorems of the thesis that it is from
-// (S. Shiina, 2021, appendix A) on random programs.
+// adws without an engine: what it divides, which workers it lets steal, and the theorems of the thesis (S.
+// Shiina, 2021, appendix A) on random programs.
 #include "policy/fake_context.hpp"
 #include "policy/parts/memory_groups.hpp"
 #include "policy/seam/registry.hpp"
@@ -152,7 +152,7 @@ TEST(adws, who_may_steal_what) {
     EXPECT_EQ(p->next(0, true).t, nullptr);
 }
 
-/// A second root has no range while the first one runs, and anybody takes it.
+/// A second root has no range while the first one runs, and any worker takes it.
 TEST(adws, one_root_at_a_time_has_the_range_of_all) {
     driven p("adws", 2);
     task &first = p.make(), &second = p.make(), &third = p.make();
@@ -197,8 +197,8 @@ TEST(ml_adws, levels_at_which_workers_begin) {
     EXPECT_EQ(groups.of_worker(2, 4), 4);
 }
 
-/// The roots of two levels go to those who begin there, and to nobody else: of a root group that fits no
-/// cache to the heads of the caches, the uppermost first.
+/// The roots of two levels go to the workers that begin there, and to no others: those of a root group that
+/// fits no cache go to the heads of the caches, the uppermost first.
 TEST(ml_adws, tasks_of_a_level_go_to_its_heads) {
     fake_context context(16);
     const std::unique_ptr<policy> p = make_policy("ml-adws:steal=off");
@@ -425,8 +425,8 @@ void grow(program& p, std::size_t at, int depth, int arity, int groups) {
     }
 }
 
-/// Four workers, eight equal leaves: nobody may steal but where a search root has ended, and the ranges grow
-/// from the single workers up to all.
+/// Four workers, eight equal leaves: a worker may steal only where a search root has ended, and the ranges
+/// grow from the single workers up to all.
 TEST(adws, ranges_become_active_from_the_bottom_up) {
     program p(1);
     grow(p, 0, 3, 2, 1);

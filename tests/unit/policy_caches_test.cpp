@@ -1,4 +1,5 @@
-// What the policies that keep tasks under caches are made of, each part alone: turns, room in caches, large tasks.
+// What the policies that keep tasks under caches are made of, each part alone: turns, room in caches, large
+// tasks.
 #include "policy/fake_context.hpp"
 #include "policy/parts/cache_room.hpp"
 #include "policy/parts/fair_turns.hpp"

@@ -1,6 +1,6 @@
 // The policies for clusters (Chen & Guo 2017, 4.3.1 to 4.3.5) on a machine of two packages with four workers
-// each: 0 to 3 are near each other, and 4 to 7. The test plays the network: what is posted arrives when it
-// says so.
+// each: 0 to 3 are near each other, and so are 4 to 7. The test plays the network: it delivers what is
+// posted.
 #include "policy/fake_context.hpp"
 #include "policy/seam/registry.hpp"
 
@@ -38,7 +38,7 @@ protected:
     worker_id looked_at(worker_id w) { return scheduler->next(w, false).from; }
 
     std::size_t under_way() const { return context->messages.size(); }
-    fake_context::message carry_one() {
+    fake_context::message deliver_one() {
         const auto l = context->messages.front();
         context->messages.pop_front();
         scheduler->message(l.to, l.from, l.kind, l.t);
@@ -74,8 +74,8 @@ TEST_F(policy_clusters, crs_asks_everybody_far_away_with_equal_chances) {
     std::set<worker_id> asked;
     for (int i = 0; i < 200; ++i) {
         next(1);
-        asked.insert(carry_one().to);
-        carry_one();
+        asked.insert(deliver_one().to);
+        deliver_one();
     }
     EXPECT_EQ(asked, (std::set<worker_id>{4, 5, 6, 7}));
 }
@@ -99,8 +99,8 @@ TEST_F(policy_clusters, crs_does_not_withdraw_what_it_asked_for_when_it_finds_a_
     task& near = add(1);
     context->draws = {0};
     EXPECT_EQ(next(0), &near);
-    carry_one(); // the request
-    const auto answer = carry_one();
+    deliver_one(); // the request
+    const auto answer = deliver_one();
     EXPECT_EQ(answer.from, 4);
     EXPECT_EQ(answer.t, &far); // the oldest
     EXPECT_EQ(next(0), &far);
@@ -115,8 +115,8 @@ TEST_F(policy_clusters, crs_puts_what_comes_at_the_tail) {
     context->draws = {0, 0};
     next(0);
     task& own = add(0);
-    carry_one();
-    const auto answer = carry_one();
+    deliver_one();
+    const auto answer = deliver_one();
     ASSERT_NE(answer.t, nullptr);
     EXPECT_EQ(next(0), &own);
     EXPECT_EQ(next(0), answer.t);
@@ -125,13 +125,13 @@ TEST_F(policy_clusters, crs_puts_what_comes_at_the_tail) {
 TEST_F(policy_clusters, crs_asks_again_after_any_answer) {
     attach("crs");
     next(0);
-    carry_one();
-    EXPECT_EQ(carry_one().t, nullptr);
+    deliver_one();
+    EXPECT_EQ(deliver_one().t, nullptr);
     next(0);
     EXPECT_EQ(under_way(), 1U);
 }
 
-/// Else two that have asked each other hand it to and fro.
+/// Otherwise two workers that have asked each other hand it to and fro.
 TEST_F(policy_clusters, crs_gives_nothing_away_before_it_has_begun_something) {
     attach("crs");
     for (const worker_id w : {0, 4}) {
@@ -139,11 +139,11 @@ TEST_F(policy_clusters, crs_gives_nothing_away_before_it_has_begun_something) {
         next(w);
     }
     add(0);
-    const auto first = carry_one(); // 0 asks 4
+    const auto first = deliver_one(); // 0 asks 4
     EXPECT_EQ(first.from, 0);
-    carry_one(); // 4 asks 0, which has a task and has not begun it
-    EXPECT_EQ(carry_one().t, nullptr);
-    EXPECT_EQ(carry_one().t, nullptr);
+    deliver_one(); // 4 asks 0, which has a task and has not begun it
+    EXPECT_EQ(deliver_one().t, nullptr);
+    EXPECT_EQ(deliver_one().t, nullptr);
 }
 
 TEST_F(policy_clusters, crs_of_one_cluster_sends_no_message) {
@@ -152,12 +152,12 @@ TEST_F(policy_clusters, crs_of_one_cluster_sends_no_message) {
     EXPECT_EQ(under_way(), 0U);
 }
 
-/// Else sleepers wake each other by their questions for ever.
+/// Otherwise sleepers wake each other by their requests for ever.
 TEST_F(policy_clusters, who_has_looked_everywhere_asks_nobody_before_something_was_put) {
     for (const char* const spec : {"crs", "cls"}) {
         attach(spec);
         for (worker_id w = 0; w < 8; ++w) scheduler->next(w, true);
-        while (under_way() > 0) carry_one();
+        while (under_way() > 0) deliver_one();
         for (worker_id w = 0; w < 8; ++w) next(w);
         EXPECT_EQ(under_way(), 0U) << spec;
         add(7);
@@ -204,8 +204,8 @@ TEST_F(policy_clusters, cls_fetches_below_the_threshold_one_at_a_time) {
     context->time += 10'000;
     add(0);
     EXPECT_EQ(under_way(), 1U);
-    carry_one();
-    carry_one(); // nothing comes; 4 tasks are not below 3
+    deliver_one();
+    deliver_one(); // nothing comes; 4 tasks are not below 3
     EXPECT_EQ(under_way(), 0U);
 }
 
@@ -229,8 +229,8 @@ TEST_F(policy_clusters, cls_puts_what_comes_at_the_coordinator) {
     context->draws = {0, 0, 0};
     next(0);
     ASSERT_EQ(under_way(), 1U);
-    carry_one();
-    EXPECT_EQ(carry_one().t, &far);
+    deliver_one();
+    EXPECT_EQ(deliver_one().t, &far);
     context->draws = {0};
     EXPECT_EQ(next(1), &far); // found at 0
 }
@@ -248,7 +248,7 @@ TEST_F(policy_clusters, chs_asks_below_then_upwards_then_another_root) {
     };
     EXPECT_EQ(way(1, 4), (std::vector<worker_id>{3, 0, 2, 4}));
     EXPECT_EQ(way(1, 4), (std::vector<worker_id>{3, 0, 2, 4}));
-    looked_at(1); // else its request is still under way for the cluster
+    looked_at(1); // otherwise its request is still under way for the cluster
     EXPECT_EQ(way(0, 4), (std::vector<worker_id>{1, 3, 2, 4}));
     EXPECT_EQ(way(7, 4), (std::vector<worker_id>{5, 4, 6, 0}));
 }
@@ -282,7 +282,7 @@ TEST_F(policy_clusters, random_push_sends_its_oldest_when_it_has_too_many) {
     add(0);
     ASSERT_EQ(under_way(), 1U);
     EXPECT_EQ(context->messages.front().t, &oldest);
-    EXPECT_EQ(carry_one().to, 5);
+    EXPECT_EQ(deliver_one().to, 5);
     EXPECT_EQ(next(5), &oldest);
 }
 
@@ -290,7 +290,7 @@ TEST_F(policy_clusters, random_push_keeps_what_would_be_too_many_on_their_way) {
     attach("random-push:threshold=0,in_flight=2");
     for (int i = 0; i < 5; ++i) add(0);
     EXPECT_EQ(under_way(), 2U);
-    carry_one();
+    deliver_one();
     add(0);
     EXPECT_EQ(under_way(), 2U);
 }
@@ -299,7 +299,7 @@ TEST_F(policy_clusters, random_push_steals_nothing) {
     attach("random-push:threshold=100");
     add(0);
     for (int i = 0; i < 100; ++i) EXPECT_EQ(next(1), nullptr);
-    EXPECT_NE(scheduler->next(1, true).t, nullptr); // but nothing is left behind by who goes to sleep
+    EXPECT_NE(scheduler->next(1, true).t, nullptr); // but a worker that goes to sleep leaves nothing behind
 }
 
 TEST_F(policy_clusters, random_push_sends_only_what_was_created) {
@@ -343,7 +343,7 @@ TEST_F(policy_clusters, tatl_goes_far_only_if_nobody_near_is_a_victim) {
     EXPECT_EQ(looked_at(0), 6);
     for (int i = 0; i < 4; ++i) add(3);
     EXPECT_EQ(looked_at(0), 3);
-    EXPECT_TRUE(context->bounds.empty()); // nobody is drawn
+    EXPECT_TRUE(context->bounds.empty()); // no victim is drawn
 }
 
 // ---- all of them

@@ -1,5 +1,5 @@
-// Frames that a thief took where an ended task lay: they have the bytes of that task, which names itself in
-// them, and are something else all the same.
+// Frames whose records lie where an ended task lay. They have the bytes of that task, in which it named
+// itself, and are another task all the same.
 #include "policy/on_sockets.hpp"
 
 #include <weft/impl/group.hpp>

@@ -166,8 +166,8 @@ TEST(policy_ml_steal, one_large_task_at_a_time_under_a_cache) {
     ASSERT_TRUE(p.takes(5, root));          // the oldest of the other cache
     task& second = p.spawn_first(5, root, whole);
     EXPECT_EQ(p->next(4, true).t, nullptr);
-    p.root_on(7); // under the same cache somebody goes on
-    // What the second leaves behind is for whoever is free under its cache, and then for the other one.
+    p.root_on(7); // under the same cache a worker continues
+    // What the second leaves behind is for any free worker under its cache, and then for the other one.
     p.context.woken.clear();
     p->finished(5, second, {});
     EXPECT_TRUE(p.was_woken(4));
@@ -241,7 +241,7 @@ TEST(policy_ml_steal, a_cache_whose_workers_run_nothing_lets_another_one_in) {
     EXPECT_EQ(p->next(5, true).t, nullptr);
     p.context.woken.clear();
     p->blocked(0, large, ready_reason::unblocked); // for what the rest of the root does, maybe
-    EXPECT_TRUE(p.was_woken(0));                   // who might not look again
+    EXPECT_TRUE(p.was_woken(0));                   // which might not look again
     EXPECT_EQ(p->next(1, false).t, nullptr);
     EXPECT_EQ(p->next(1, true).t, &root);
     EXPECT_EQ(p->next(5, true).t, nullptr);
@@ -336,14 +336,14 @@ TEST(policy_sb, a_task_is_anchored_to_the_smallest_cache_that_it_half_fills) {
     EXPECT_TRUE(p.takes(1, shared));
     p->blocked(1, shared, ready_reason::joined);
     shared.state_ = task_state::suspended;
-    p->ready(5, shared, ready_reason::joined); // by somebody under the other cache
+    p->ready(5, shared, ready_reason::joined); // by a worker under the other cache
     EXPECT_EQ(p->next(4, true).t, nullptr);
     EXPECT_TRUE(p.takes(1, shared));
     open_group& in_same = p.open(0, same, 0);
     task& own = p.spawn_first(0, same, in_same, 50);
     open_group& in_own = p.open(0, own, 0);
     EXPECT_EQ(p->spawn(0, own, p.child_of(own, in_own, 50)), spawn_order::lazy);
-    EXPECT_TRUE(p->victims(1).empty()); // and nobody asks for it
+    EXPECT_TRUE(p->victims(1).empty()); // and no worker asks for it
     own.state_ = task_state::suspended;
     p->blocked(0, own, ready_reason::unblocked);
     EXPECT_EQ(p->ready(3, own, ready_reason::unblocked).who.size(), 1);
@@ -436,7 +436,7 @@ TEST(policy_sb, a_worker_that_only_yields_needs_no_room) {
     ASSERT_TRUE(p.takes(0, root));
     task& two = p.spawn_first(0, root, g, 450);
     two.state_ = task_state::suspended;
-    p.root_on(1); // somebody is busy
+    p.root_on(1); // a worker is busy
     for (int i = 0; i < 100; ++i) {
         p->ready(0, two, ready_reason::yielded);
         task* const got = p->next(0, false).t;

@@ -1,5 +1,5 @@
 // The balance of NUMALB: the factors of equation (4.3), the cost of (4.4), heaviest first; and the policy
-// that balances a graph so, again in each run.
+// that balances a graph by it in each run.
 #include "policy/on_sockets.hpp"
 #include "policy/parts/numa_balance.hpp"
 
@@ -112,7 +112,7 @@ TEST(policy_numalb, tasks_go_by_their_hints_and_then_by_what_they_took) {
     EXPECT_EQ(p.release(1, 8, 4), (std::vector{0, 0, 1, 1})); // 5 + 1 and 3 + 3
     for (const auto& [number, took] : {std::pair{0U, 900}, {1U, 100}, {2U, 200}, {3U, 300}})
         p.end(8, number, took);
-    p.end(8, 1, 1'000'000, true); // whom somebody cancels takes no time
+    p.end(8, 1, 1'000'000, true); // a task that is cancelled takes no time
     p->graph_grew(0, some_graph(9, {1, 5, 3, 3}));
     EXPECT_EQ(p.release(1, 9, 4), (std::vector{0, 1, 1, 1})); // 900, and 300 + 200 + 100
 }
@@ -143,7 +143,7 @@ TEST(policy_numalb, what_the_balance_has_placed_is_left_there_while_another_one_
     const placement at = p->ready(1, placed_at_0, ready_reason::released);
     EXPECT_EQ(at.near, 0);
     for (int i = 0; i < 100; ++i) EXPECT_EQ(p->next(1, false).t, nullptr);
-    EXPECT_EQ(p->next(1, true).t, &placed_at_0); // but nothing waits for a worker that is busy
+    EXPECT_EQ(p->next(1, true).t, &placed_at_0); // but no task waits for a worker that is busy
 }
 
 } // namespace

@@ -1,5 +1,5 @@
-// The five basic policies without an engine: in which order they hand out tasks, where they look, and that
-// nothing that must not starve does.
+// The five basic policies without an engine: in which order they hand out tasks, where they look, and that no
+// task starves.
 #include "policy/example_policy.hpp"
 #include "policy/fake_context.hpp"
 #include "policy/seam/registry.hpp"
@@ -192,7 +192,7 @@ TEST(policy_order, what_an_inactive_worker_left_behind_is_found) {
     }
 }
 
-// ---- what must not starve: each of these for every policy that anybody may run
+// ---- what must not starve: each of these for every policy that users may choose
 
 class policy_order_fairness : public testing::TestWithParam<const char*> {
 protected:
@@ -218,7 +218,7 @@ TEST_P(policy_order_fairness, a_busy_worker_comes_to_what_waits) {
     }
 }
 
-/// With roots and yielded tasks both waiting for ever anew, each kind gets its turns.
+/// If roots and yielded tasks keep coming, each kind still gets its turns.
 TEST_P(policy_order_fairness, neither_roots_nor_yielded_tasks_starve_the_other) {
     driven p(GetParam(), 1);
     std::vector<task*> roots, yielded;

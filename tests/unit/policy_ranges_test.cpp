@@ -1,5 +1,6 @@
-// The parts of almost deterministic work stealing, each alone: ranges, the work that is left, the queues of a member,
-// the distribution tree, the served levels, and the anchored root. The figures are those of S. Shiina's thesis (2021).
+// The parts of almost deterministic work stealing, each alone: ranges, the work that is left, the queues of a
+// member, the distribution tree, the served levels, and the anchored root. The figures are those of S.
+// Shiina's thesis (2021).
 #include "policy/fake_context.hpp"
 #include "policy/parts/anchored_root.hpp"
 #include "policy/parts/distribution_tree.hpp"
@@ -25,7 +26,8 @@ using test::task_with_bytes;
 
 // ---- work_range
 
-/// Fig. 4.12: of [0, 8], the continuation keeps 4.3 and the new task gets 3.7. It goes to member 4, and crosses.
+/// Fig. 4.12: of [0, 8], the continuation keeps 4.3 and the new task gets 3.7. It goes to member 4, and
+/// crosses.
 TEST(work_range, the_continuation_keeps_the_lower_part) {
     const work_range all{0, 8};
     EXPECT_DOUBLE_EQ(all.cut(4.3 / 8, 8), 4.3);

@@ -136,7 +136,7 @@ TEST(policy_cpdf, supernodes_of_the_shared_cache_run_one_after_another) {
     p.context.woken.clear();
     p.ends(3, first);
     EXPECT_FALSE(p.context.woken.empty());
-    EXPECT_EQ(p->next(2, false).t, &half); // whose turn it is, and not the root
+    EXPECT_EQ(p->next(2, false).t, &half); // it is the turn of this one, not of the root
     EXPECT_EQ(p->next(3, true).t, nullptr);
     p.spawns(2, half, 600, spawn_order::child_first);
     EXPECT_EQ(p->next(3, true).t, nullptr);
@@ -203,7 +203,7 @@ TEST(policy_cpdf, what_is_held_goes_on_when_all_that_is_open_waits) {
     EXPECT_EQ(p->next(0, false).t, &next);
 }
 
-/// The open ones wait for a held one by yielding.
+/// The open tasks wait for a held one by yielding.
 TEST(policy_cpdf, what_is_held_goes_on_when_a_worker_only_yields) {
     controlled p(1);
     task& root = p.root_of(4000);

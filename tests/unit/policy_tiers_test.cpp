@@ -145,7 +145,7 @@ TEST(policy_mts, only_the_first_that_finds_nothing_steals) {
     for (int i = 0; i < 100; ++i) EXPECT_EQ(p->next(0, false).t, nullptr);
     EXPECT_EQ(p->next(1, false).t, &far);
     task& next = p.add(2, ready_reason::spawned);
-    EXPECT_EQ(p->next(0, false).t, &next); // the part was given back
+    EXPECT_EQ(p->next(0, false).t, &next); // the role was given back
 }
 
 TEST(policy_mts, a_thief_with_something_else_to_do_gives_the_part_back) {
@@ -208,7 +208,7 @@ TEST(policy_hws, a_program_that_halves_has_seven_global_tasks_and_eight_slave_ta
             ASSERT_EQ(p->spawn(0, *t, child), spawn_order::parent_first);
             p->ready(0, child, ready_reason::spawned);
         }
-        for (worker_id slave = 1; slave < 4; ++slave) // who gets a block, is done with it, and starves again
+        for (worker_id slave = 1; slave < 4; ++slave) // it gets a block, ends it, and starves again
             while (task* const got = p->next(slave, true).t) {
                 ++blocks;
                 EXPECT_EQ(got->level(), 3);
@@ -240,11 +240,11 @@ TEST(policy_hws, a_leader_begins_something_only_for_slaves_that_starve) {
     task& block = p.child_of(two);
     EXPECT_EQ(p->spawn(0, two, block), spawn_order::parent_first);
     const placement at = p->ready(0, block, ready_reason::spawned);
-    EXPECT_EQ(at.who.first, 1); // the slaves, who do not include the leader
+    EXPECT_EQ(at.who.first, 1); // the slaves, without the leader
     EXPECT_EQ(at.who.last, 4);
     EXPECT_EQ(p->next(0, true).t, nullptr); // one starves, and one block waits for it
     EXPECT_EQ(p->next(1, false).t, &block);
-    EXPECT_EQ(p->next(0, true).t, nullptr); // nobody starves
+    EXPECT_EQ(p->next(0, true).t, nullptr); // no slave starves
     p->ready(2, one, ready_reason::joined); // what has begun is not kept back
     EXPECT_EQ(p->next(0, false).t, &one);
 }
@@ -275,7 +275,7 @@ TEST(policy_hws, a_block_stays_in_its_socket) {
     EXPECT_EQ(p->next(5, true).t, nullptr);
     EXPECT_EQ(p->next(4, true).t, nullptr);
     EXPECT_EQ(p->next(2, false).t, &block);
-    const placement at = p->ready(6, block, ready_reason::unblocked); // by somebody of the other one
+    const placement at = p->ready(6, block, ready_reason::unblocked); // by a worker of the other one
     EXPECT_EQ(at.who.first, 1);
     EXPECT_EQ(at.who.last, 4);
     EXPECT_EQ(p->next(6, true).t, nullptr);
@@ -314,7 +314,7 @@ TEST(policy_hws, tasks_of_graphs_are_begun_by_whoever_is_free) {
     EXPECT_EQ(p->spawn(0, second, p.child_of(second)), spawn_order::parent_first);
 }
 
-/// The others may spin until it goes on, so that whoever is free has to take it, leader or slave.
+/// The others may spin until it is resumed, so any free worker has to take it, leader or slave.
 TEST(policy_hws, what_goes_on_beside_shares_is_taken_by_any_worker) {
     for (const char* const spec : {"hws:l=1", "hws:l=1,leader=helps"}) {
         for (worker_id w = 0; w < 4; ++w) {
@@ -346,7 +346,7 @@ TEST(policy_hws, what_goes_on_beside_shares_is_taken_by_any_worker) {
     }
 }
 
-/// Slaves whose tasks yield to each other wait for a global task that nobody seems to need.
+/// Slaves whose tasks yield to each other wait for a global task that no worker seems to need.
 TEST(policy_hws, yielding_is_starving) {
     for (const char* const spec : {"hws:l=1", "hws:l=1,leader=helps"}) {
         driven p(spec, 1, 2);

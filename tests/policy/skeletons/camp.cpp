@@ -11,8 +11,8 @@
 /// Guo 2017, 5.3.2.
 ///
 /// An operating system's scheduler of threads: here the threads are tasks with fibers, and a root is an
-/// application. The utility factor of an application decides who gets the fast cores; those of HIGH utility
-/// share them by turns.
+/// application. The utility factor of an application decides whether it gets the fast cores; applications of
+/// HIGH utility share them by turns.
 namespace weft::policies::skeletons {
 namespace {
 
@@ -73,7 +73,8 @@ public:
         for (worker_id f = all.first; f < all.last; ++f) {
             if (!is_fast(f)) continue;
             for (worker_id s = all.first; s < all.last; ++s) {
-                if (!is_fast(s) && utility_on(s) < utility_on(f)) { // a worse one has the fast core
+                if (!is_fast(s) &&
+                    utility_on(s) < utility_on(f)) { // an application of lower utility has the fast core
                     context_->exchange(f, s);
                     break;
                 }

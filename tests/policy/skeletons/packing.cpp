@@ -26,7 +26,7 @@ public:
         return {.task_bytes = sizeof(bytes), .resizable = true, .preempts = true};
     }
 
-    /// A thread returns to its home pool, whoever ran it.
+    /// A thread returns to its home pool, whichever worker ran it.
     placement ready(worker_id w, task& t, ready_reason reason) override {
         int& home = t.data<bytes>().home_plus_1;
         if (home == 0) home = (reason == ready_reason::spawned ? t.index() % total_ : w) + 1;
@@ -46,8 +46,8 @@ public:
 
     spawn_order spawn(worker_id, task&, task&) override { return spawn_order::parent_first; }
 
-    // Pools change hands with the number of active workers: all look again. Who is to be suspended gives its
-    // thread back.
+    // Pools change their owners with the number of active workers, so all look again. A worker that is to
+    // become inactive gives its thread back.
     void resized(workers active) override {
         for (worker_id w = active.last; w < total_; ++w) context_->preempt(w);
         context_->wake(active);
@@ -56,7 +56,8 @@ public:
 private:
     struct alignas(64) turn { // of one worker
         bool shared_first = true;
-        int start = 0; // rotates, or a thread that spins in the first pool keeps the others from running
+        int start =
+            0; // rotates; otherwise a thread that spins in the first pool would keep the others from running
     };
 
     int private_pools() const { // read anew each time: the number of active workers changes

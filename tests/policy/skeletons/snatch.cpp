@@ -5,7 +5,7 @@
 /// Random task snatching: M. A. Bender, M. O. Rabin: Scheduling Cilk multithreaded parallel programs on
 /// processors of different speeds. SPAA 2000; Chen & Guo 2017, 5.3.1 and 5.10.1.
 ///
-/// Random stealing; a worker on a faster core that cannot steal anything changes cores with a random worker
+/// Random stealing. A worker on a faster core that cannot steal anything changes cores with a random worker
 /// that is busy on a slower one.
 namespace weft::policies::skeletons {
 namespace {

@@ -37,7 +37,7 @@ public:
     }
 
     placement ready(worker_id w, task& t, ready_reason reason) override {
-        if (t.data<bytes>().is_share) { // one that blocked goes on where it was
+        if (t.data<bytes>().is_share) { // one that blocked resumes where it was
             assembly_[static_cast<std::size_t>(w)].push_front(&t);
             return {w, {w, w + 1}};
         }
@@ -95,8 +95,8 @@ private:
             }
         }
         const std::span<task*> shares = context_->mold(node, width);
-        cluster_.lock(); // two nodes stand in the same order in all their queues, or a barrier inside them
-                         // deadlocks
+        cluster_
+            .lock(); // two nodes must stand in the same order in all queues; else a barrier in them deadlocks
         for (std::size_t r = 0; r < shares.size(); ++r) {
             shares[r]->data<bytes>().is_share = true;
             assembly_[static_cast<std::size_t>(leader) + r].push_back(shares[r]);
