@@ -144,7 +144,7 @@ template <bool Plain, class F, class G>
 /// The fork itself. On its fast path: fill the frame, link, compare, run f, unlink, compare, run g; no atomic
 /// operation and no fence. The comparisons come after the changes of the chain, since the exposure handler
 /// may come between any two instructions: what it finds linked it may hand out, and then the second
-/// comparison sees it; where it finds nothing it leaves its mark in `limit`, and then the first comparison
+/// comparison sees it (H3); where it finds nothing it leaves its mark in `limit`, and then the first comparison
 /// sees that. src/engine/run/README.md has the budget in instructions and the argument.
 template <bool Plain, class F, class G>
 [[gnu::always_inline]] inline join_result<F, G> fork(frame* parent, std::remove_reference_t<F>& f, G&& g,
@@ -154,7 +154,7 @@ template <bool Plain, class F, class G>
     if (!slowly) [[likely]] {
         second.next = nullptr;
         handler_fence();
-        parent->next = &second;
+        parent->next = &second; // H2
         if constexpr (Plain) set_hot_head(&second);
         slowly = at_limit(&second);
     }

@@ -37,7 +37,8 @@ struct core_request {
 };
 
 /// The workers of an arena as tokens. A token is taken for any worker of a certain cell, not for a certain
-/// worker. As many workers of a cell as it has free tokens are free to come, sooner or later.
+/// worker. As many workers of a cell as it has free tokens are free to come, sooner or later
+/// (T1).
 ///
 /// A cell is the set of workers that have last-level cache, package and memory node in common. Places of
 /// every scope consist of whole cells, so no two requests are ever promised the same worker, whatever they

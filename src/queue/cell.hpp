@@ -73,7 +73,7 @@ public:
     }
 
 private:
-    typename Sync::template atomic<T> value_;
+    typename Sync::template atomic<T> value_; // one atomic word, and no fence (I1)
 };
 
 } // namespace weft::queue

@@ -105,7 +105,7 @@ public:
         // relaxed: only the owner writes it
         const index bottom = bottom_.load(std::memory_order::relaxed) - 1;
         // relaxed: top_ only grows, so an old value can only say "maybe"; the look below decides
-        if (bottom < top_.load(std::memory_order::relaxed)) return nullptr;
+        if (bottom < top_.load(std::memory_order::relaxed)) return nullptr; // I1
         // relaxed: only the owner writes it
         ring* const at = ring_.load(std::memory_order::relaxed);
         // release: pairs with the acquire load of bottom_ in steal, for the elements below (I2)

@@ -155,6 +155,7 @@ void expect_shared() {
     EXPECT_NE(other, here);
 }
 
+// H5: the attention word.
 TEST_P(exposure, of_what_lies_beside_a_leaf_that_never_polls) {
     WEFT_SEEDED;
     for (int round = 0; round < rounds(40) && !HasFatalFailure(); ++round) crew.run([] { expect_shared(); });
@@ -356,6 +357,7 @@ TEST_P(exposure, loses_nothing_to_a_thief_that_found_other_work) {
 
 // ---- order, and what blocks
 
+// H4.
 TEST(exposure_order, is_oldest_first_over_frames_and_continuations) {
     WEFT_SEEDED;
     crew_under_test crew(2);

@@ -120,6 +120,7 @@ TEST(gate, a_task_of_a_graph_that_waits_for_it_is_told) {
 
 // ---- resources
 
+// R1 and R2 of gate/README.md.
 TEST(gate, no_more_than_there_is_runs_at_a_time) {
     for (const auto& policy : policies)
         for (const auto& engine : engines) {
@@ -211,6 +212,7 @@ TEST(gate, a_task_that_throws_gives_back_what_it_has) {
     }
 }
 
+// R4 of gate/README.md.
 TEST(gate, a_big_request_is_not_starved_by_small_ones) {
     for (const auto& engine : engines) {
         runtime rt(with_resources("steal", 4, "[[resource]]\nname = \"memory\"\namount = 4\n", engine));
@@ -238,6 +240,7 @@ TEST(gate, a_big_request_is_not_starved_by_small_ones) {
     }
 }
 
+// R5 of gate/README.md.
 TEST(gate, descendants_of_a_holder_pass_who_has_reserved) {
     for (const auto& policy : policies) {
         if (policy == "serial") continue; // nobody would run the big one beside
@@ -267,6 +270,7 @@ TEST(gate, descendants_of_a_holder_pass_who_has_reserved) {
     }
 }
 
+// R7 of gate/README.md.
 TEST(gate, what_rests_is_given_back_while_its_task_is_suspended) {
     for (const auto& policy : policies) {
         runtime rt(with_resources(policy, 4,
@@ -296,6 +300,7 @@ TEST(gate, what_rests_is_given_back_while_its_task_is_suspended) {
     }
 }
 
+// R3 of gate/README.md.
 TEST(gate, of_resources_that_exclude_each_other_one_is_in_use) {
     runtime rt(
         with_resources("steal", 4,
@@ -324,6 +329,7 @@ TEST(gate, of_resources_that_exclude_each_other_one_is_in_use) {
     EXPECT_GT(together, 20);
 }
 
+// R6 of gate/README.md.
 TEST(gate, a_resource_of_one_place_keeps_its_tasks_there) {
     for (const std::string policy : {"steal", "share", "near"}) {
         runtime rt(with_resources(policy, 16,

@@ -30,6 +30,7 @@ double megabytes() {
     return resident * 4096 / 1e6;
 }
 
+// E5.
 TEST(graph_stream, ten_million_tasks_fit_in_memory_when_they_end_as_they_are_added) {
     const int many = test::sanitized ? 200'000 : 10'000'000;
     runtime rt(with("steal", 2));
@@ -82,6 +83,7 @@ TEST(graph_stream, the_result_is_that_of_the_order_of_adding) {
     }
 }
 
+// E6.
 TEST(graph_stream, who_adds_too_fast_waits) {
     runtime rt(with("steal", 2));
     std::atomic<int> ended{0};

@@ -231,6 +231,7 @@ TEST(graph, what_depends_on_a_failed_task_does_not_run_and_the_rest_does) {
     }
 }
 
+// E3.
 TEST(graph, what_is_added_behind_a_failed_task_does_not_run) {
     runtime rt(with("steal", 1)); // child-first: the task has failed when start() or add() returns
     rt.run([] {
@@ -304,6 +305,7 @@ TEST(graph, tasks_may_add_tasks_fork_wait_and_run_graphs) {
     }
 }
 
+// E1, E2 and E4.
 TEST(graph, other_threads_may_add_while_it_runs) {
     runtime rt(with("steal", 2));
     std::atomic<int> done{0};

@@ -441,6 +441,7 @@ TEST_P(join_stolen, runs_on_two_threads) {
     EXPECT_NE(f, g);
 }
 
+// H6: the rest may run on another thread.
 TEST_P(join_stolen, waits_for_the_thief) {
     for (int repeat = 0; repeat < 20; ++repeat) {
         std::atomic<bool> taken{false};

@@ -658,6 +658,7 @@ class single_step : public stepping, public testing::WithParamInterface<program>
 INSTANTIATE_TEST_SUITE_P(program, single_step, testing::ValuesIn(programs),
                          [](const auto& tested) { return std::string(tested.param.name); });
 
+// H1 to H4: the handler comes after each instruction of a fork and its return.
 TEST_P(single_step, exposure_after_every_instruction) {
     WEFT_SEEDED;
     const program p = GetParam();
@@ -703,6 +704,7 @@ TEST_P(single_step, exposures_after_two_instructions) {
     report(c);
 }
 
+// H3.
 TEST_F(stepping, sees_a_comparison_before_the_unlinking) {
     WEFT_SEEDED;
     stepped_engine on(2);

@@ -43,6 +43,7 @@ std::vector<std::string> every_policy() {
 
 // ---- teams
 
+// T4 and T6; R9 of gate/README.md.
 TEST(teams, members_run_only_what_the_task_has_started_and_nobody_else_does) {
     for_each([](const std::string& policy, const std::string& engine) {
         runtime rt(with(policy, 6, engine));
@@ -82,6 +83,7 @@ TEST(teams, members_run_only_what_the_task_has_started_and_nobody_else_does) {
     });
 }
 
+// (T1).
 TEST(teams, of_all_workers_use_all_of_them) {
     for (const std::string policy : {"steal", "near", "share", "mts", "pdf", "cpdf"}) {
         runtime rt(with(policy, 8, "model"));
@@ -101,6 +103,7 @@ TEST(teams, of_all_workers_use_all_of_them) {
     }
 }
 
+// T2.
 TEST(teams, big_requests_do_not_wait_for_each_other) {
     for_each([](const std::string& policy, const std::string& engine) {
         runtime rt(with(policy, 4, engine));
@@ -290,6 +293,7 @@ TEST(teams, that_are_relaxed_take_what_there_is) {
     });
 }
 
+// T5.
 TEST(teams, keep_what_their_tasks_start_until_it_has_ended) {
     for_each([](const std::string& policy, const std::string& engine) {
         runtime rt(with(policy, 4, engine));
@@ -437,6 +441,7 @@ TEST(teams, that_cannot_be_had_are_refused_before_anything_runs) {
     });
 }
 
+// R8 of gate/README.md.
 TEST(teams, that_are_big_are_not_starved_by_small_ones) {
     for (const auto& engine : engines)
         for (const bool nested : {false, true}) {
@@ -510,6 +515,7 @@ TEST(teams, share_the_gate_with_resources) {
 }
 
 // A team has its part of a package, and there is one port in each package.
+// R10 of gate/README.md.
 TEST(teams, need_what_is_where_their_members_are) {
     for_each([](const std::string& policy, const std::string& engine) {
         runtime_options o = with(policy, 16, engine);
@@ -548,6 +554,7 @@ TEST(teams, need_what_is_where_their_members_are) {
 
 // What a task of a team waits for may be given back by somebody who is not in the team, and the other way
 // round.
+// R11 of gate/README.md.
 TEST(teams, need_what_others_need) {
     for_each([](const std::string& policy, const std::string& engine) {
         runtime_options o = with(policy, 6, engine);
@@ -638,6 +645,7 @@ TEST(teams, that_are_over_have_no_part_in_what_is_added_to_their_graphs) {
     });
 }
 
+// T3.
 TEST(teams, call_workers_that_stand_by) {
     for (const auto& policy : policies) {
         SCOPED_TRACE(policy);

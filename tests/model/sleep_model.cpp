@@ -18,13 +18,13 @@ using sync = relacy_sync;
 // Mistakes in the order of steps.
 constexpr const char* looks_first = "the last look before the insertion into parked";
 constexpr const char* trusts = "the second look at searching left out";
-constexpr const char* silent = "the watch is not passed on";
-constexpr const char* keeps_searching = "searching left after what is owed was read";
-constexpr const char* forgets = "who wakes one leaves it no watch";
-constexpr const char* owes_late = "the watch left after the sleeper was taken out";
-constexpr const char* arms_late = "the bed armed after the insertion into parked";
-constexpr const char* keeps_watch = "who stands by hands nothing on";
-constexpr const char* stands_by_late = "the bed armed after the look at the number of active workers";
+constexpr const char* silent = "the pending wake is not passed on";
+constexpr const char* keeps_searching = "searching left after the pending wake was read";
+constexpr const char* forgets = "the waker leaves no pending wake";
+constexpr const char* owes_late = "the pending wake left after the sleeper was taken out";
+constexpr const char* arms_late = "the parker armed after the insertion into parked";
+constexpr const char* keeps_watch = "the inactive worker passes nothing on";
+constexpr const char* stands_by_late = "the parker armed after the look at the number of active workers";
 constexpr const char* knows_early = "the number of active workers read before the announcer's fence";
 
 // A sleeper without its system calls.
@@ -280,7 +280,7 @@ constexpr mutant mutants[] = {
     {arms_late, operation::fence, order::relaxed, words::all, "nowhere", mistake::omit},
     {keeps_watch, operation::fence, order::relaxed, words::all, "nowhere", mistake::omit},
     {stands_by_late, operation::fence, order::relaxed, words::all, "nowhere", mistake::omit},
-    {"who stands by without its fence", operation::fence, order::seq_cst, words::all, "::wait_inactive(",
+    {"the inactive worker without its fence", operation::fence, order::seq_cst, words::all, "::wait_inactive(",
      mistake::omit},
     {"the number changed without a fence", operation::fence, order::seq_cst, words::all, "::resize(",
      mistake::omit},

@@ -29,9 +29,9 @@ using sync = relacy_sync;
 using completion = engine::completion<sync>;
 
 // Mistakes in the order of steps.
-constexpr const char* looks_first = "looks who has the frame before it is unlinked";
+constexpr const char* looks_first = "the frame compared before it is unlinked";
 constexpr const char* waits_not = "unwinds without waiting for the thief";
-constexpr const char* leaks = "the outcome that nobody wants is left";
+constexpr const char* leaks = "the outcome that no wait takes is left";
 constexpr const char* keeps_split = "the frame stays the youngest exposed one";
 constexpr const char* early = "the owner published before it is saved";
 constexpr const char* late = "the thief writes the outcome after it has told";

@@ -21,10 +21,10 @@ using steps = engine::wait_list;
 
 // Mistakes in the order of steps.
 constexpr const char* early = "the waiter published before it is saved";
-constexpr const char* hasty = "who was told before it slept sleeps all the same";
+constexpr const char* hasty = "a waiter that was told before it slept sleeps all the same";
 constexpr const char* unlocked = "popped without the lock";
-constexpr const char* reads_late = "the next one read after telling";
-constexpr const char* both = "the timer wakes whom somebody else has taken out";
+constexpr const char* reads_late = "the next waiter read after telling";
+constexpr const char* both = "the timer wakes a waiter that another thread has removed";
 constexpr const char* uncancelled = "the timer not cancelled";
 constexpr const char* overtaken = "the timer cancelled without the lock of the clock";
 

@@ -77,6 +77,7 @@ TEST(teams, of_random_programs) {
 
 // Those who are wanted come from their sleep, from the way to it, and out of a team that has just ended. The
 // shares wait for each other in a loop, so one that does not come is a schedule without end.
+// T3.
 TEST(teams, requests_reach_sleepers) {
     for (std::uint64_t seed = 1; seed <= 60; ++seed) {
         SCOPED_TRACE(seed);

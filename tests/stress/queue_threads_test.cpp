@@ -330,6 +330,7 @@ TEST_F(queue_stress, injector_two_producers_two_consumers) {
     expect_each_once(items, items.size(), takings);
 }
 
+// I2 of locked_list.hpp.
 TEST_F(queue_stress, locked_list_everybody_does_everything) {
     constexpr std::size_t k_each = 20000;
     std::vector<item> items(k_threads * k_each);

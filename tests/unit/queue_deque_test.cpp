@@ -74,6 +74,7 @@ TEST(chase_lev_deque, grows_by_doubling_and_keeps_the_order) {
     EXPECT_TRUE(tasks.empty());
 }
 
+// I5 of chase_lev_deque.hpp.
 TEST(chase_lev_deque, does_not_grow_while_there_is_room) {
     int item = 0;
     deque tasks(4);

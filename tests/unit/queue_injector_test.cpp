@@ -14,6 +14,7 @@ struct message {
     list_hook queue_link;
 };
 
+// I1 of injector.hpp.
 TEST(injector, hands_out_everything_oldest_first) {
     message messages[3];
     injector<message> inbox;

@@ -51,6 +51,7 @@ TEST(spin_lock, is_held_until_unlocked) {
     EXPECT_EQ(sizeof(lock), 4u);
 }
 
+// I1 of cell.hpp.
 TEST(cell, holds_numbers_flags_and_enums) {
     enum class mood : std::uint8_t { calm, busy };
     cell<mood> state(mood::calm);
@@ -74,6 +75,7 @@ TEST(cell, holds_numbers_flags_and_enums) {
     EXPECT_EQ(bits.load_relaxed(), 17u);
 }
 
+// I1 and I2 of chain.hpp.
 TEST(chain, is_first_in_first_out_and_moves) {
     numbered made;
     chain<item> elements;
@@ -91,6 +93,7 @@ TEST(chain, is_first_in_first_out_and_moves) {
     EXPECT_EQ(moved.back(), nullptr);
 }
 
+// I1 of locked_list.hpp.
 TEST(locked_list, is_a_queue_and_a_stack) {
     numbered made;
     list elements;

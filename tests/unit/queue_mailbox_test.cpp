@@ -23,6 +23,7 @@ TEST(mailbox, of_one_element_is_put_and_taken) {
     EXPECT_TRUE(box.empty());
 }
 
+// I1 of mailbox.hpp.
 TEST(mailbox, of_several_loses_none_and_keeps_their_order) {
     item letters[5];
     mailbox<item> box;

@@ -58,6 +58,7 @@ TEST(pairing_heap, gives_the_first_of_what_is_in_it) {
     }
 }
 
+// I1 and I2 of pairing_heap.hpp.
 TEST(pairing_heap, many_in_falling_and_rising_order) {
     for (const int direction : {1, -1}) {
         std::deque<item> items;

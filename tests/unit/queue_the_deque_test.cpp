@@ -99,6 +99,7 @@ TEST(the_deque, both_parts_grow_by_doubling_and_keep_the_order) {
     EXPECT_TRUE(tasks.empty());
 }
 
+// I6 of the_deque.hpp.
 TEST(the_deque, does_not_grow_while_there_is_room) {
     int item = 0;
     deque tasks(4);

@@ -34,6 +34,7 @@ TEST(worker_set, says_what_changed) {
     EXPECT_EQ(ids(workers), (std::vector<std::uint32_t>{0, 64, 199}));
 }
 
+// I1 of worker_set.hpp.
 TEST(worker_set, ranges_are_half_open_wherever_they_begin_and_end) {
     for (const std::uint32_t id : {0u, 1u, 62u, 63u, 64u, 65u, 127u, 128u, 129u}) {
         set workers(130);

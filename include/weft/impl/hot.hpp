@@ -8,8 +8,8 @@
 /// A *frame* is an entry of the chain of its fiber: the second closure of a join, or the continuation of a
 /// `task_group::run`. The chain runs from the oldest entry to the youngest by `next`, so the oldest
 /// unexposed entry is found in one step from the fiber's `split`. Only the thread that runs the fiber (its
-/// own code or its own signal handler) touches the chain; thieves see an entry only after it was handed to
-/// them.
+/// own code or its own signal handler) touches the chain (H1); thieves see an entry only after it was handed
+/// to them.
 namespace weft {
 struct task;
 }
@@ -34,9 +34,9 @@ struct frame {
 
 /// One per thread. `limit` decides in one comparison whether a fork may take its fast path:
 /// an entry at address f is ordinary iff f < limit. The entries of a fiber lie at falling addresses, so
-/// - limit == address of the youngest exposed entry: exactly the exposed entries are not ordinary;
+/// - limit == address of the youngest exposed entry: exactly the exposed entries are not ordinary (H4);
 /// - limit == 0: nothing is ordinary, every fork and every return from one takes the slow path. This is the
-///   attention word of the thread: idle workers, reported zones and threads that are not workers have it at
+///   attention word of the thread (H5): idle workers, reported zones and threads that are not workers have it at
 ///   0.
 /// Writers: the thread itself, its signal handler, and thieves, which store 0 only (relaxed; an overwritten
 /// request is found again by the check that follows each store of the owner, see engine/threads/README.md).
@@ -49,7 +49,7 @@ struct hot_words {
 
 #if defined(__x86_64__)
 #    define WEFT_TLS_BY_OFFSET 1
-// A fiber may go on, on another thread, after any call. The *offset* of a thread-local word may be kept in a
+// A fiber may go on, on another thread, after any call (H6). The *offset* of a thread-local word may be kept in a
 // register, its *address* may not, and compilers do keep addresses. Hence the accesses spelled out.
 extern "C" {
 extern thread_local constinit hot_words weft_hot __attribute__((tls_model("initial-exec")));

@@ -56,14 +56,14 @@ public:
     impl::frame* take() noexcept {
         word expected = word_.load(std::memory_order_relaxed); // only a guess for the exchange
         if (!is_entry(expected)) return nullptr;
-        // acquire: pairs with the release in answer(). It fails if the owner took the entry back.
+        // acquire: pairs with the release in answer(). It fails if the owner took the entry back (A1).
         if (!word_.compare_exchange_strong(expected, idle, std::memory_order_acquire,
                                            std::memory_order_relaxed))
             return nullptr;
         return reinterpret_cast<impl::frame*>(expected);
     }
 
-    /// Asker: stops asking. An answer that came first is returned and must be run.
+    /// Asker: stops asking (A2). An answer that came first is returned and must be run.
     impl::frame* withdraw() noexcept {
         // acquire: pairs with the release in answer()
         const word before = word_.exchange(idle, std::memory_order_acquire);

@@ -96,7 +96,7 @@ void leave(worker& w) noexcept {
     w.local = team.outer_rank[at(w.local)];
     w.arena_now.store(&back, std::memory_order_seq_cst); // before the sleepers are looked at: see park()
     queue::std_sync::fence(std::memory_order_seq_cst);
-    // Their standing asks may have been thrown away in the team.
+    // Their standing asks may have been thrown away in the team. (T4)
     back.parked.for_each([&](std::uint32_t r) { w.askers.insert(rank(back.members[r]->id)); });
 }
 
@@ -107,8 +107,8 @@ bool join_request(worker& w, core_request*& full) noexcept {
     const std::lock_guard guard(a.publishing);
     for (core_request** r = &a.published; *r; r = &(*r)->next) {
         if ((*r)->got[at(cell)] == 0) continue;
-        --(*r)->got[at(cell)];
-        (*r)->joined.push_back(&w); // room was made when it was added
+        --(*r)->got[at(cell)]; // T1
+        (*r)->joined.push_back(&w); // room was made when it was added (T2)
         if (static_cast<int>((*r)->joined.size()) == (*r)->size) {
             full = *r;
             *r = full->next;
@@ -174,6 +174,7 @@ void end_in_team(worker& w, arena& a) {
     arena& back = *a.outer;
     gate::released out;
     w.eng.gate.give_back_cores(w.core, back, a.borrowed, out);
+    // (T5)
     a.calls.fetch_or(arena::has_ended, std::memory_order_seq_cst); // before those who sleep are looked for
     w.eng.teams.wake_in(a, {0, a.size()});
     offer_released(w, out);

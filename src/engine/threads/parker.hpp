@@ -21,7 +21,7 @@ class futex_parker {
 public:
     void arm() noexcept {
         word_.store(armed, std::memory_order_seq_cst);
-    } // before the last look, README step 2
+    } // before the last look, README.md, "Sleep", step 2
     void sleep() noexcept {
         while (word_.load(std::memory_order_acquire) == armed) // pairs with the exchange in wake()
             syscall(SYS_futex, &word_, FUTEX_WAIT_PRIVATE, armed, nullptr, nullptr, 0);

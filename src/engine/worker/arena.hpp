@@ -90,7 +90,7 @@ struct arena final : core_pool, limited_context {
     std::atomic<int> active_count;
     queue::injector<task> inbox{}; ///< from who is no member
 
-    std::atomic<std::uint32_t> calls{0}; ///< requests published, and has_ended
+    std::atomic<std::uint32_t> calls{0}; ///< requests published, and has_ended (T3)
     mutable queue::spin_lock<> publishing;
     core_request* published = nullptr; ///< oldest first
 

@@ -40,7 +40,7 @@ task& make_task(worker* w, engine& e, std::size_t closure_bytes, std::size_t clo
     }
     auto* t = ::new (block) task;
     std::memset(static_cast<void*>(t + 1), 0, e.need.task_bytes);
-    t->arena_ = w ? &w->arena() : &e.outermost;
+    t->arena_ = w ? &w->arena() : &e.outermost; // T6
     t->block_bytes_ = static_cast<std::uint32_t>(bytes);
     if (closure_bytes) {
         auto at = reinterpret_cast<std::uintptr_t>(block) + closure_at;
