@@ -1,14 +1,9 @@
 #pragma once
 
 #include <cstddef>
-#include <cstdint>
 #include <string_view>
 
 namespace weft {
-
-/// May a task be interrupted in the middle of its code? Honoured where the runtime preempts, see
-/// WEFT_PREEMPT.
-enum class preemption : std::uint8_t { runtime_default, off, yield, klt };
 
 /// What the program knows about a task or a group. All of it is optional; a missing or wrong hint costs
 /// speed, never correctness. Which policy reads which hint is said in docs/policies.md.
@@ -20,9 +15,6 @@ struct hints {
     int children = 0;         ///< branching degree of the task's own spawns; 0: unknown
     const void* data_begin{}; ///< interval of the data that the task works on; null: unknown
     const void* data_end{};   ///< one past its end
-    double speedup = 0;       ///< on the fastest core class over the slowest; 0: unknown
-    /// May it be interrupted?
-    preemption preempt = preemption::runtime_default;
 };
 
 /// Nothing is known.

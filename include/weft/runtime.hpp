@@ -65,7 +65,6 @@ struct run_stats {
         0;                       ///< most bytes of its stack that any task used since the runtime was made
     std::size_t stack_bytes = 0; ///< what a stack has: the limit of that
     std::optional<double> work_seconds{}; ///< T1, where the engine can tell
-    std::optional<double> span_seconds{}; ///< Tinf, where the engine can tell
 
     /// One JSON object, its keys the names here; what is not known is null.
     std::string to_json() const;

@@ -133,9 +133,9 @@ std::string run_stats::to_json() const {
     return fmt::format(
         R"({{"policy": "{}", "workers": {}, "seconds": {}, "tasks": {}, "steals": {}, "exposures": {}, )"
         R"("suppressed_exceptions": {}, "busy_seconds": {}, "idle_seconds": {}, "stack_high_water": {}, )"
-        R"("stack_bytes": {}, "work_seconds": {}, "span_seconds": {}}})",
+        R"("stack_bytes": {}, "work_seconds": {}}})",
         policy, workers, seconds, tasks, steals, exposures, suppressed_exceptions, busy_seconds, idle_seconds,
-        stack_high_water, stack_bytes, known(work_seconds), known(span_seconds));
+        stack_high_water, stack_bytes, known(work_seconds));
 }
 
 // ---- the default runtime

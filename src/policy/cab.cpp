@@ -150,7 +150,6 @@ public:
                     set_.mode == partition::profile ? std::uint16_t{sizeof(group_part)} : std::uint16_t{0},
                 .lazy = random_ && set_.lazy,
                 .own_misses = set_.mode == partition::profile,
-                .identity = set_.mode == partition::profile,
                 .demotable = true,
                 .resizable = false};
     }
@@ -342,7 +341,7 @@ private:
 
     placement put_inter(worker_id w, task& t, ready_reason reason) {
         part& own = t.data<part>();
-        const bool yields = reason == ready_reason::yielded || reason == ready_reason::preempted;
+        const bool yields = reason == ready_reason::yielded;
         if (yields) ++of(w).inter_yields;
         int home = own.socket > 0 ? own.socket - 1 : of(w).socket;
         if (set_.even && own.is == kind::leaf && own.iterations < 2)
@@ -365,9 +364,7 @@ private:
     placement put_in_socket(worker_id w, task& t, ready_reason reason) {
         const int home = t.data<part>().socket - 1;
         one_socket& s = at(home);
-        if ((reason == ready_reason::yielded || reason == ready_reason::preempted) &&
-            ++of(w).yields % yields_to_share == 0)
-            share(s);
+        if (reason == ready_reason::yielded && ++of(w).yields % yields_to_share == 0) share(s);
         if (of(w).socket != home) {
             s.arrivals.push_back(&t);
             return {arrivals_place(home), s.members, s.members.first};
@@ -400,8 +397,7 @@ private:
     task* from_pool(worker_id w, one_socket& s) {
         if (!is_head(w)) return nullptr;
         const bool open = is_open(s);
-        return s.pool.pop_first_if(
-            [&](const task& t) { return open || const_cast<task&>(t).data<part>().is != kind::leaf; });
+        return s.pool.pop_first_if([&](const task& t) { return open || t.data<part>().is != kind::leaf; });
     }
 
     /// A head takes from another socket's pool; `robs`: also what that one had better keep.
@@ -409,7 +405,7 @@ private:
         const bool open = is_open(own);
         const std::int64_t more = other.kept.load_relaxed() - own.kept.load_relaxed();
         return other.pool.pop_first_if([&](const task& t) {
-            const part& p = const_cast<task&>(t).data<part>();
+            const part& p = t.data<part>();
             if (p.is != kind::leaf) return true;
             return open && (robs || !kept_ || kept_->find(place_of(p)) == 0 || 2 * size_of(p) <= more);
         });

@@ -54,7 +54,7 @@ public:
         places_.attach(context);
         mine_ = std::make_unique<worker_part[]>(static_cast<std::size_t>(context.all().size()));
         thieves_ = std::make_unique<id_table>();
-        return {.task_bytes = sizeof(part), .identity = true, .demotable = true};
+        return {.task_bytes = sizeof(part), .demotable = true};
     }
 
     placement ready(worker_id w, task& t, ready_reason reason) override {
@@ -63,7 +63,7 @@ public:
         if (stops && own.in != phase::none) ++own.stops;
         const bool returns = own.home > 0 && reason == ready_reason::joined;
         if (own.in == phase::none || (own.in == phase::traced && !returns)) return places_.put(w, t, reason);
-        if (reason == ready_reason::yielded || reason == ready_reason::preempted) {
+        if (reason == ready_reason::yielded) {
             if (own.in == phase::relaxed) return places_.put(w, t, reason);
             of(w).turns.yielded();
             of(w).arrivals.push_back(&t);
@@ -123,7 +123,7 @@ private:
 
     /// The rest of a task after its n-th stop. Identities are hashes already.
     static std::uint64_t key(const task& t) noexcept {
-        const std::uint64_t stops = const_cast<task&>(t).data<part>().stops;
+        const std::uint64_t stops = t.data<part>().stops;
         return t.id() + stops * 0x9e3779b97f4a7c15U;
     }
 
@@ -135,7 +135,7 @@ private:
     /// Any worker may take what was sent to `v` in a relaxed iteration, except the root.
     task* look_at_arrivals(worker_id v) {
         return of(v).arrivals.pop_first_if([](const task& t) {
-            const part& own = const_cast<task&>(t).data<part>();
+            const part& own = t.data<part>();
             return own.in == phase::relaxed && own.home == 0;
         });
     }

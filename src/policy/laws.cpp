@@ -102,7 +102,6 @@ public:
         return {.task_bytes = sizeof(task_part),
                 .group_bytes = sizeof(group_part),
                 .own_misses = settings_.packs,
-                .identity = settings_.packs,
                 .demotable = true,
                 .resizable = true};
     }
@@ -411,7 +410,7 @@ private:
             s.offered.add(1);
         else
             s.open.add(1);
-        if (reason == ready_reason::yielded || reason == ready_reason::preempted) {
+        if (reason == ready_reason::yielded) {
             ++of(w).yields;
             s.behind.push_back(&t);
             if ((s.yields.add(1) + 1) % places::yields_to_look == 0) wake_head(s);
@@ -473,9 +472,7 @@ private:
     }
 
     static double middle(interval i) noexcept { return (i.from + i.to) / 2; }
-    static const task_part& record_of(const task& t) noexcept {
-        return const_cast<task&>(t).data<task_part>();
-    }
+    static const task_part& record_of(const task& t) noexcept { return t.data<task_part>(); }
     /// L8: the root of `s` whose turn it is, or, for others, whose turn comes last.
     static task* take_root(socket& s, bool next) noexcept {
         if (s.roots.size() > most_compared) return next ? s.roots.pop_front() : s.roots.pop_back();

@@ -311,7 +311,7 @@ private:
         return worker_groups_.may_help(w, last_look) && worker_groups_.is_idle(level, w);
     }
     bool is_for(const task& x, worker_id w) const noexcept {
-        const auto& part = const_cast<task&>(x).data<task_part>();
+        const auto& part = x.data<task_part>();
         return worker_groups_.has(part.under, part.group, w);
     }
 

@@ -157,8 +157,7 @@ private:
                 if (task* const t = places_.look_hard(victim)) return {t, victim};
             }
         }
-        // A worker that changed cores meanwhile may have been passed over, and a last look must not miss a
-        // task.
+        // Again without regard to the distance: a last look must not miss a task.
         return places_.look_everywhere(w, 0);
     }
 

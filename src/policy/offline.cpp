@@ -63,7 +63,6 @@ public:
         }
         return {.task_bytes = sizeof(task_part),
                 .own_usage = recorder_ != nullptr,
-                .identity = true,
                 .demotable = true,
                 .resizable = true,
                 .uses = true};

@@ -10,7 +10,7 @@
 ///
 /// The book does not say in which order the pool is emptied. First in first out is the default; it keeps the
 /// widest level of the task tree pending. With `order=lifo` the youngest task is taken. Tasks that must go
-/// behind (roots, tasks that yielded or were preempted) then have a pool of their own, which is looked at
+/// behind (roots, tasks that yielded) then have a pool of their own, which is looked at
 /// when the first pool is empty and at every 64th turn.
 namespace weft::policies {
 namespace {
@@ -30,8 +30,7 @@ public:
     }
 
     placement ready(worker_id, task& t, ready_reason reason) override {
-        const bool goes_behind = reason == ready_reason::root || reason == ready_reason::yielded ||
-                                 reason == ready_reason::preempted;
+        const bool goes_behind = reason == ready_reason::root || reason == ready_reason::yielded;
         if (!youngest_first_ && reason != ready_reason::granted) {
             pool_.push_back(&t);
         } else if (goes_behind) {

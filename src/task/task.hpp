@@ -83,6 +83,11 @@ struct alignas(std::max_align_t) task {
         static_assert(alignof(T) <= alignof(std::max_align_t));
         return *reinterpret_cast<T*>(this + 1);
     }
+    template <class T>
+    const T& data() const noexcept {
+        static_assert(alignof(T) <= alignof(std::max_align_t));
+        return *reinterpret_cast<const T*>(this + 1);
+    }
 
     // ---- the engine's fields
     queue::list_hook queue_link{};          ///< at the policy's disposal while the task is ready

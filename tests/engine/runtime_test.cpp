@@ -157,7 +157,7 @@ TEST_P(runtimes, statistics_as_json) {
     EXPECT_TRUE(std::regex_match(text, object)) << text;
     for (const char* key :
          {"policy", "workers", "seconds", "tasks", "steals", "exposures", "suppressed_exceptions",
-          "busy_seconds", "idle_seconds", "stack_high_water", "stack_bytes", "work_seconds", "span_seconds"})
+          "busy_seconds", "idle_seconds", "stack_high_water", "stack_bytes", "work_seconds"})
         EXPECT_NE(text.find("\"" + std::string(key) + "\": "), std::string::npos) << key;
 }
 

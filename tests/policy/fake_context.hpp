@@ -47,13 +47,6 @@ public:
         posted_to.push_back(to);
         messages.push_back({from, to, kind, t});
     }
-    void exchange(worker_id a, worker_id b) override {
-        std::swap(cores[static_cast<std::size_t>(a)], cores[static_cast<std::size_t>(b)]);
-    }
-    void preempt(worker_id) override {}
-    std::span<task*> mold(task&, int) override { return {}; }
-    snapshot running(worker_id) const override { return {}; }
-    usage so_far(const task&) const override { return {}; }
 
     std::vector<int> cores;
     std::deque<std::uint32_t> draws;

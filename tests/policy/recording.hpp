@@ -44,11 +44,10 @@ enum class hook : std::uint8_t {
     finished,
     message,
     iteration,
-    resized,
-    tick
+    resized
 };
 
-enum class question : std::uint8_t { all, active, core_of, now, random, wake, post, exchange, preempt };
+enum class question : std::uint8_t { all, active, core_of, now, random, wake, post };
 
 using number = std::int64_t; ///< of a task or a group
 inline constexpr number no_number = -1;
@@ -91,8 +90,8 @@ struct event {
 using recording = std::vector<event>;
 
 inline values fields(const requirements& n) {
-    return {n.task_bytes, n.group_bytes, n.lazy,  n.own_usage, n.own_misses, n.identity, n.demotable,
-            n.resizable,  n.preempts,    n.molds, n.exchanges, n.snapshots,  n.posts,    n.tick};
+    return {n.task_bytes, n.group_bytes, n.lazy,  n.own_usage, n.own_misses,
+            n.demotable,  n.resizable,   n.posts, n.uses,      n.levels};
 }
 inline values fields(workers r) { return {r.first, r.last}; }
 inline values fields(const placement& p) { return {p.at, p.who.first, p.who.last, p.near}; }
@@ -193,10 +192,6 @@ public:
         const auto lock = begin(hook::resized, no_worker, fields(active));
         of_->resized(active);
     }
-    void tick(time_ns now) override {
-        const auto lock = begin(hook::tick, no_worker, {now});
-        of_->tick(now);
-    }
 
 private:
     // The context of the policy. Each caller is in a hook, and so holds the lock.
@@ -215,17 +210,6 @@ private:
         now_->questions.push_back({question::post, {from, to, kind, number_of(t)}});
         engine_->post(from, to, kind, t);
     }
-    void exchange(worker_id a, worker_id b) override {
-        now_->questions.push_back({question::exchange, {a, b}});
-        engine_->exchange(a, b);
-    }
-    void preempt(worker_id w) override {
-        now_->questions.push_back({question::preempt, {w}});
-        engine_->preempt(w);
-    }
-    std::span<task*> mold(task&, int) override { throw std::logic_error("mold() is not recorded yet"); }
-    snapshot running(worker_id) const override { throw std::logic_error("running() is not recorded yet"); }
-    usage so_far(const task&) const override { throw std::logic_error("so_far() is not recorded yet"); }
 
     template <class T>
     T answered(question what, values about, T answer) const {

@@ -14,10 +14,9 @@
 namespace weft::test {
 
 inline std::string to_string(hook h) {
-    constexpr const char* names[] = {"attach",  "ready",       "next",       "victims",   "spawn",
-                                     "pieces",  "group_begin", "group_wait", "group_end", "started",
-                                     "blocked", "goes_on",     "finished",   "message",   "iteration",
-                                     "resized", "tick"};
+    constexpr const char* names[] = {
+        "attach",    "ready",   "next",    "victims", "spawn",    "pieces",  "group_begin", "group_wait",
+        "group_end", "started", "blocked", "goes_on", "finished", "message", "iteration",   "resized"};
     return names[static_cast<std::size_t>(h)];
 }
 
@@ -81,7 +80,6 @@ private:
             return fields(policy_.message(e.w, argument(0), argument(1), e.tasks.empty() ? nullptr : &t(0)));
         case hook::iteration: return policy_.iteration(e.w, t(0), argument(0)), values{};
         case hook::resized: return policy_.resized({argument(0), argument(1)}), values{};
-        case hook::tick: return policy_.tick(e.arguments[0]), values{};
         }
         return {};
     }
@@ -134,11 +132,6 @@ private:
     void post(worker_id from, worker_id to, int kind, task* t) override {
         answer(question::post, {from, to, kind, number_of(t)});
     }
-    void exchange(worker_id a, worker_id b) override { answer(question::exchange, {a, b}); }
-    void preempt(worker_id w) override { answer(question::preempt, {w}); }
-    std::span<task*> mold(task&, int) override { return {}; }
-    snapshot running(worker_id) const override { return {}; }
-    usage so_far(const task&) const override { return {}; }
 
     /// Zeros if the questions deviate: the replay ends with this event.
     values answer(question what, const values& about) const {

@@ -118,14 +118,6 @@ TEST_F(policy_near, a_distance_at_which_nobody_is_takes_no_tries) {
     EXPECT_EQ(choice(0), 1U);
 }
 
-TEST_F(policy_near, follows_workers_that_change_their_cores) {
-    attach("near:tries=1000");
-    for (worker_id w = 1; w < 4; ++w) context->exchange(w, w + 8);
-    std::set<worker_id> seen;
-    for (int i = 0; i < 100; ++i) seen.insert(scheduler->next(0, false).from);
-    EXPECT_EQ(seen, (std::set<worker_id>{9, 10, 11}));
-}
-
 TEST_F(policy_near, the_last_look_takes_the_nearest_of_all) {
     attach("near");
     task far, near, nearest;

@@ -202,7 +202,7 @@ protected:
 /// A worker whose own work never runs dry still comes to a root, and to a task that yielded. But `serial`
 /// finishes what is open before it begins another root.
 TEST_P(policy_order_fairness, a_busy_worker_comes_to_what_waits) {
-    for (const ready_reason reason : {ready_reason::root, ready_reason::yielded, ready_reason::preempted}) {
+    for (const ready_reason reason : {ready_reason::root, ready_reason::yielded}) {
         driven p(GetParam(), 1);
         task& waiting = p.add(0, reason);
         task& a = p.add(0, ready_reason::spawned);
@@ -247,7 +247,7 @@ TEST_P(policy_order_fairness, a_yielded_task_goes_behind_the_others) {
     task& other = p.add(0, ready_reason::spawned);
     task& root = p.add(0, ready_reason::root);
     task& first = p.add(0, ready_reason::yielded);
-    task& second = p.add(0, ready_reason::preempted);
+    task& second = p.add(0, ready_reason::yielded);
     EXPECT_EQ(p->next(0, false).t, &other);
     // Where the owner takes its oldest, behind is the end of the deque, and only the deque is before the
     // roots.

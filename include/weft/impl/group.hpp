@@ -40,6 +40,10 @@ struct group {
     T& data() noexcept { ///< requirements::group_bytes, zero at group_begin
         return *static_cast<T*>(data_);
     }
+    template <class T>
+    const T& data() const noexcept {
+        return *static_cast<const T*>(data_);
+    }
 
     // ---- what the engine keeps
     const hints* hint_ = nullptr; ///< null: none were given

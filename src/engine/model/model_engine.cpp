@@ -64,7 +64,7 @@ model_engine::model_engine(std::unique_ptr<policy> p, machine m, model_engine_op
                                             std::memory_order_relaxed); // one thread runs all of them
         outermost.add_member(*all_workers.back(), on);
     }
-    attach_policy("model");
+    attach_policy();
     if (need.own_misses) {
         misses_from = count_source::model;
         instructions_from = count_source::declared;

@@ -53,7 +53,7 @@ thread_engine::thread_engine(std::unique_ptr<policy> p, machine m, const thread_
                                             std::memory_order_relaxed); // its thread is still to come
         outermost.add_member(*all_workers.back(), on);
     }
-    attach_policy("threads");
+    attach_policy();
     if (need.own_misses) {
         const auto [misses, instructions] = miss_counter::can_be_had();
         meter.misses_from = misses ? count_source::counters : count_source::declared;

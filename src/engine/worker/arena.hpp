@@ -1,6 +1,5 @@
 #pragma once
 
-#include "engine/worker/limited_context.hpp"
 #include "engine/worker/message.hpp"
 #include "engine/worker/ranks.hpp"
 #include "gate/claim.hpp"
@@ -40,7 +39,7 @@ struct engine;
 ///   calls             | see below                       | set before those who sleep are looked for: seq_cst
 ///   open_             | who starts or ends something    | acq_rel: what has ended comes before the end
 ///   published         | members, under `publishing`     |
-struct arena final : core_pool, limited_context {
+struct arena final : core_pool, policy_context {
     arena(engine&, unsigned number, std::size_t size);
 
     bool is_team() const noexcept { return number != 0; }

@@ -1,6 +1,8 @@
 #include "engine/worker/engine.hpp"
 
-#include "engine/worker/limited_context.hpp"
+#include <weft/error.hpp>
+
+#include <fmt/format.h>
 
 #include <utility>
 
@@ -20,9 +22,12 @@ engine::engine(const engine_ports& p, engine_parts parts, int workers, std::size
 
 engine::~engine() = default;
 
-void engine::attach_policy(const std::string& engine_name) {
+void engine::attach_policy() {
     need = scheduler->attach(on, outermost);
-    check_needs(need, engine_name);
+    if (need.task_bytes > max_task_bytes || need.group_bytes > max_group_bytes)
+        throw error("the policy asks for too many bytes in each task or group",
+                    fmt::format("{} and {}", need.task_bytes, need.group_bytes),
+                    fmt::format("at most {} and {}", max_task_bytes, max_group_bytes));
     const std::size_t count = outermost.members.size();
     for (worker* w : outermost.members) {
         w->meters = need.own_usage;

@@ -79,7 +79,7 @@ struct engine : engine_ports {
 protected:
     /// Asks the policy what it needs, when all workers are members of the outermost arena, and gives the workers what
     /// follows from it. Throws weft::error for needs that the engine of this name cannot meet.
-    void attach_policy(const std::string& engine_name);
+    void attach_policy();
 };
 
 } // namespace weft::engine

@@ -131,7 +131,7 @@ public:
             return members_.send(0, 0, t);
         }
         if (!part.has(range_task::known)) return places_.put(w, t, reason);
-        if (reason == ready_reason::yielded || reason == ready_reason::preempted) {
+        if (reason == ready_reason::yielded) {
             at(w).turns.yielded();
             at(w).yielded.push_back(&t);
             return range_members::only(w);

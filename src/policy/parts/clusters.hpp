@@ -7,8 +7,6 @@
 
 /// Which worker is in which cluster, for the policies that were made for machines of machines. A cluster is a
 /// package of the machine, a node is one of its workers. It holds no task and sends no message.
-///
-/// Cores stay under their workers: only a policy with requirements::exchanges changes that.
 namespace weft {
 
 class clusters {

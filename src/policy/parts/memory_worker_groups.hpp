@@ -85,9 +85,9 @@ public:
         of(w).runs = nullptr;
         count_running(w, -1);
     }
-    /// A task that yields goes behind the others; so does one that is preempted.
+    /// A task that yields goes behind the others.
     bool goes_behind(worker_id w, ready_reason reason) noexcept {
-        const bool yields = reason == ready_reason::yielded || reason == ready_reason::preempted;
+        const bool yields = reason == ready_reason::yielded;
         if (yields) of(w).turns.yielded();
         return yields;
     }

@@ -20,7 +20,7 @@
 /// not find out where data lie.
 ///
 /// The task with the largest priority goes first. Among equal priorities, first comes the task that was put
-/// in front last, then the one that was put behind first. Tasks that yielded or were preempted wait in a list
+/// in front last, then the one that was put behind first. Tasks that yielded wait in a list
 /// beside the queue, so that none of them comes back before the others had their turn. A worker begins with
 /// that list at every fair turn, and after many yields it looks at other nodes first (fair_turns.hpp).
 namespace weft {
@@ -79,7 +79,7 @@ public:
         auto& own = t.data<task_part>();
         own.home = queue + 1;
         own.priority = priority;
-        if (reason == ready_reason::yielded || reason == ready_reason::preempted) {
+        if (reason == ready_reason::yielded) {
             turns_[static_cast<std::size_t>(w)].own.yielded();
             q.behind.push_back(&t);
         } else {

@@ -17,7 +17,7 @@
 /// for never runs. So there are three kinds of places:
 ///
 ///     deque    one for each worker: spawned children, continuations, tasks whose wait is over
-///     behind   one for each worker, first in first out: tasks that yielded or were preempted
+///     behind   one for each worker, first in first out: tasks that yielded
 ///     roots    one for all workers, first in first out: what came in from outside
 ///
 /// One rule, which own() follows, is about their order: first the own deque, then a root, then the own tasks
@@ -61,7 +61,7 @@ public:
             roots_.push_back(&t);
             return {root_place(), context_->active()};
         }
-        const bool yields = reason == ready_reason::yielded || reason == ready_reason::preempted;
+        const bool yields = reason == ready_reason::yielded;
         if (yields) at(w).turns.yielded();
         if (yields && end_ == owner_takes::youngest) {
             at(w).behind.push_back(&t);

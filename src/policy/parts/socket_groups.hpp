@@ -10,7 +10,7 @@ namespace weft {
 
 /// The sockets of a policy: the longest runs of workers, in rank order, whose cores are of one cache domain.
 /// Where there are more workers than cores, so that their cores come again, a domain has several such runs:
-/// each of them counts as a socket. As of attach(): a policy that asks for this does not exchange cores. With
+/// each of them counts as a socket. With
 /// `size` > 0 so many adjacent workers are a socket, whatever the machine says.
 inline std::vector<workers> socket_groups(const machine& m, const policy_context& context, int size) {
     std::vector<workers> groups;

@@ -5,8 +5,6 @@
 
 #include <cstdint>
 #include <optional>
-#include <span>
-#include <string_view>
 
 /// The seam between a scheduling policy and the engines that carry it out.
 ///
@@ -33,8 +31,7 @@ enum class ready_reason : std::uint8_t {
     released,     ///< a task of a graph: the tasks that it waited for have ended
     granted,      ///< the gate had refused it, and there is room now
     exposed,      ///< taken out of a worker's hidden frames; `w` is the thief
-    preempted,
-    yielded,
+    yielded = 10, ///< it called this_task::yield; 9 is not used, so that numbers in traces keep their meaning
 };
 
 enum class after_wait : std::uint8_t { stay, requeue };
@@ -65,15 +62,8 @@ struct decision {
 
 struct usage { ///< of a finished task; the optional figures are there where the engine can tell
     time_ns self = 0, wall = 0;
-    std::optional<std::uint64_t> instructions, ref_cycles, misses, stall_inner, stall_outer, bytes;
+    std::optional<std::uint64_t> instructions, misses;
     bool cancelled = false;
-};
-
-struct snapshot {      ///< of what a worker does, by value since a task may end at any time
-    bool busy = false; ///< it runs a task; otherwise the rest is empty
-    std::string_view name;
-    std::uint64_t id = 0;
-    time_ns since = 0;
 };
 
 /// Read-only view of a data-flow graph, for policies that look ahead. Its tasks have numbers from 0, in the
@@ -95,7 +85,7 @@ protected:
 struct policy_context {
     virtual workers all() const = 0;          ///< dense ranks of this instance
     virtual workers active() const = 0;       ///< may change: never keep it across hooks
-    virtual int core_of(worker_id) const = 0; ///< rank of the machine's core it runs on; may change
+    virtual int core_of(worker_id) const = 0; ///< rank of the machine's core that it runs on
     virtual time_ns now() const = 0;          ///< of the engine: real or virtual
     /// Uniform in [0, below), by the runtime's seed.
     virtual std::uint32_t random(worker_id, std::uint32_t below) = 0;
@@ -103,18 +93,12 @@ struct policy_context {
     /// Sends a message from the calling worker, `from`, and wakes `to`. It arrives as message() when `to`
     /// next enters the runtime, in the order of posting. Until then a task that it brings is in no place.
     virtual void post(worker_id from, worker_id to, int kind, task* = nullptr) = 0;
-    /// Swaps the cores under two workers; running tasks continue.
-    virtual void exchange(worker_id, worker_id) = 0;
-    virtual void preempt(worker_id) = 0;                 ///< its task comes back by ready(.., preempted)
-    virtual std::span<task*> mold(task&, int width) = 0; ///< one share task for each rank
-    virtual snapshot running(worker_id) const = 0;
-    virtual usage so_far(const task&) const = 0;
 
 protected:
     ~policy_context() = default;
 };
 
-/// What a policy needs; the engine refuses, by name, a policy whose needs it cannot meet.
+/// What a policy needs of the engine.
 struct requirements {
     std::uint16_t task_bytes = 0;  ///< at most max_task_bytes
     std::uint16_t group_bytes = 0; ///< at most max_group_bytes
@@ -127,17 +111,11 @@ struct requirements {
     /// weft::cost stand for them. On threads they come from the counters or not at all. The report and the
     /// trace name the source (misses_from, instructions_from).
     bool own_misses = false;
-    bool identity = false;  ///< task::id is needed across iterations
     bool demotable = false; ///< the engine may turn child_first into call when it has no stack for it
     bool resizable = false; ///< the set of active workers may change
-    bool preempts = false;  ///< calls context.preempt
-    bool molds = false;     ///< calls context.mold
-    bool exchanges = false; ///< calls context.exchange
-    bool snapshots = false; ///< calls context.running or so_far
     bool posts = false;     ///< calls context.post
     bool uses = false;      ///< reads task::uses
     bool levels = false;    ///< reads task::bottom_level, or wants graph_grew
-    time_ns tick = 0;       ///< period of tick(), 0: none
 };
 
 /// In every hook `w` is the calling worker. Hooks of different workers run at the same time. No hook
@@ -187,7 +165,6 @@ struct policy {
     /// With requirements::levels; before ready() of any new task.
     virtual void graph_grew(worker_id, const graph_view&) {}
     virtual void resized(workers active) { static_cast<void>(active); }
-    virtual void tick(time_ns) {} ///< calls never overlap each other; they overlap other hooks
 
     virtual ~policy() = default;
 };
