@@ -9,22 +9,23 @@
 
 namespace weft {
 
-/// The completion of a barrier that has nothing to do between two phases.
+/// The default completion of a barrier: does nothing.
 struct no_completion {
-    void operator()() const noexcept {} ///< nothing
+    void operator()() const noexcept {} ///< does nothing
 };
 
-/// As std::barrier: phase after phase, each ends when as many have arrived as are expected; then the last of
-/// them calls `completion`, and all go on. Waiting suspends the task, not its worker.
+/// Like std::barrier. A phase ends when the expected number of arrivals has been reached; the last caller to
+/// arrive then calls `completion`, which must not throw, and all waiting callers continue. Waiting suspends
+/// the task, not its worker.
 template <class Completion = no_completion>
 class barrier {
     static_assert(std::is_nothrow_invocable_v<Completion&>, "the completion of a barrier must not throw");
 
 public:
-    /// Which phase one has arrived at.
+    /// The phase at which a caller has arrived.
     using arrival_token = std::uint64_t;
 
-    /// For `expected` arrivals a phase.
+    /// Each phase needs `expected` arrivals, at least 1.
     explicit barrier(std::ptrdiff_t expected, Completion completion = {})
         : expected_(expected)
         , left_(expected)
@@ -32,14 +33,14 @@ public:
     barrier(const barrier&) = delete;
     barrier& operator=(const barrier&) = delete;
 
-    /// Counts as `n` arrivals and does not wait; wait() takes what it returns.
+    /// Counts as `n` arrivals and does not wait. Returns the token that wait() takes.
     [[nodiscard]] arrival_token arrive(std::ptrdiff_t n = 1) noexcept {
         queue_.lock();
         const arrival_token now = phase_;
         leave(n);
         return now;
     }
-    /// Waits for the end of that phase.
+    /// Returns when the phase of the token has ended.
     void wait(arrival_token of) noexcept {
         queue_.lock();
         if (phase_ != of) return queue_.unlock();
@@ -48,9 +49,9 @@ public:
         queue_.unlock();
         me.sleep();
     }
-    /// Arrives and waits for the end of the phase.
+    /// Arrives once and returns when the phase has ended.
     void arrive_and_wait() noexcept { wait(arrive()); }
-    /// Arrives for the last time: from the next phase on one fewer is expected.
+    /// Arrives once, and lowers the expected number of arrivals by 1 from the next phase on. Does not wait.
     void arrive_and_drop() noexcept {
         queue_.lock();
         --expected_;
@@ -58,13 +59,13 @@ public:
     }
 
 private:
-    /// Under the lock, which it leaves.
+    /// Called with the lock held; releases it.
     void leave(std::ptrdiff_t n) noexcept {
         left_ -= n;
         const bool last = left_ == 0;
         queue_.unlock();
         if (!last) return;
-        completion_(); // all others of this phase have arrived, and none has left
+        completion_(); // every caller of this phase has arrived, and none has continued
         queue_.lock();
         left_ = expected_;
         ++phase_;
@@ -74,7 +75,7 @@ private:
     }
 
     impl::wait_queue queue_;
-    std::ptrdiff_t expected_; // guarded by queue_, as what follows
+    std::ptrdiff_t expected_; // guarded by queue_, like the two members below
     std::ptrdiff_t left_;
     arrival_token phase_ = 0;
     [[no_unique_address]] Completion completion_;

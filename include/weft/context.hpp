@@ -8,17 +8,17 @@
 
 namespace weft {
 
-/// Where in the nesting of joins a function is. Passed down as an argument it spares a join two accesses to
-/// thread-local memory: `weft::join(ctx, f, g)` calls f and g with contexts of their own. A function that was
-/// given a context gives join that one; code below that knows no contexts is reached by a closure without
-/// parameter, or by enter(). A context is valid in the function that it was given to.
+/// The position of a function in the nesting of joins. A context that is passed down as an argument saves a join
+/// two accesses to thread-local memory: `weft::join(ctx, f, g)` calls f and g with contexts of their own. A
+/// function that gets a context passes that one to join. Code that takes no context is called by a closure
+/// without a parameter, or through enter(). A context is valid in the function that got it.
 class context {
 public:
     /// For the library itself.
     explicit context(impl::frame* at) noexcept : at_(at) {}
 
-    /// The context of code that was given none: that of the innermost join of the plain form. Throws
-    /// weft::error in a thread that is no worker.
+    /// The context of code that got none: that of the innermost join of the plain form. Throws weft::error in
+    /// a thread that is no worker.
     static context current() {
         impl::frame* at = impl::hot_head();
         if (!at) [[unlikely]]
@@ -28,7 +28,8 @@ public:
         return context(at);
     }
 
-    /// Calls `f()`; joins of the plain form, groups and loops inside are linked below this context.
+    /// Calls `f()` and returns its result. Joins of the plain form, groups and loops inside `f` are linked below
+    /// this context.
     template <class F>
     decltype(auto) enter(F&& f) const {
         struct restore {

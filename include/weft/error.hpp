@@ -6,9 +6,9 @@
 
 namespace weft {
 
-/// Base of every exception that weft throws by itself. A message always names what was wrong; where a value
-/// was refused it also names that value and the ones that would have been taken, in this fixed form, so that
-/// tools and tests may rely on it:
+/// Base of every exception that Weft itself throws. The message names what was wrong. If a value was refused,
+/// the message also names that value and the allowed ones, in this fixed form, on which tools and tests may
+/// rely:
 ///
 ///     <what>; given: <given>; allowed: <allowed>
 struct error : std::runtime_error {

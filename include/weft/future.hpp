@@ -15,18 +15,19 @@
 
 namespace weft {
 
-/// The result to come of async(). Movable; for one task at a time. Its destructor waits for the task, so what
-/// the task refers to must outlive the future; an exception that no get() took goes with it.
+/// The future result of async(). Movable; used by one task or thread at a time. The destructor waits for the
+/// task, so objects to which the task refers must outlive the future. An exception that get() did not fetch is
+/// dropped by the destructor.
 template <class T>
 class [[nodiscard]] future {
 public:
     future() noexcept = default;
 
-    /// Is there a result to come? Where it never was, was moved away or taken by get(), all other members
-    /// throw weft::error.
+    /// True unless the future was default-constructed, moved from, or emptied by get(). If it is false, all
+    /// other members throw weft::error.
     bool valid() const noexcept { return state_ != nullptr; }
 
-    /// Is the result there?
+    /// True if the task has ended.
     bool is_ready() const {
         state& s = there();
         s.waiting.lock();
@@ -34,12 +35,13 @@ public:
         s.waiting.unlock();
         return ready;
     }
-    /// Suspends the calling task until the result is there.
+    /// Returns when the task has ended. Waiting suspends the calling task, not its worker.
     void wait() const {
         impl::waiter me("a future");
         if (!there().ready_or_queue(me)) me.sleep();
     }
-    /// The same, but not longer than that. Throws weft::error also when there is no timer to be had.
+    /// Like wait(), but returns std::future_status::timeout if the task has not ended after `at_most`. Throws
+    /// weft::error if the system provides no timer.
     template <class Rep, class Period>
     std::future_status wait_for(std::chrono::duration<Rep, Period> at_most) const {
         impl::waiter me("a future");
@@ -48,13 +50,13 @@ public:
                    ? std::future_status::ready
                    : std::future_status::timeout;
     }
-    /// As wait_for(), up to a point in time.
+    /// Like wait_for(), until the point in time `end`.
     template <class Clock, class Duration>
     std::future_status wait_until(std::chrono::time_point<Clock, Duration> end) const {
         return wait_for(end - Clock::now());
     }
 
-    /// Waits, and returns the result or rethrows the exception of the task. Once: the future is empty then.
+    /// Waits, and returns the result or rethrows the exception of the task. Afterwards the future is empty.
     T get() {
         wait();
         const std::unique_ptr<state> s = std::move(state_);
@@ -71,7 +73,8 @@ private:
         bool ready = false; // guarded by waiting
         std::optional<std::conditional_t<std::is_void_v<T>, std::monostate, T>> result;
         std::exception_ptr error;
-        task_group group{impl::apart}; // destroyed first, and so waited for: its child uses the rest
+        task_group group{
+            impl::apart}; // destroyed, and so waited for, first: its child uses the other members
 
         bool ready_or_queue(impl::waiter& me) noexcept {
             waiting.lock();
@@ -106,10 +109,11 @@ private:
     std::unique_ptr<state> state_;
 };
 
-/// Runs `f()` as a task that belongs to no group and is not cancelled with any; its result, or its exception,
-/// comes through the future. `f` is moved (or copied) into the task. In a thread that is no worker it runs in
-/// the default runtime. Under a depth-first policy it begins at once, and the rest of the caller can be
-/// stolen meanwhile.
+/// Runs `f()` as a task that belongs to no group, so no cancellation of a group reaches it. The future returns
+/// its result or its exception. `f` is moved (or copied) into the task. If the caller is a thread that is no
+/// worker, the task runs in the default runtime. Under a depth-first policy the task begins at once, and
+/// thieves can steal the rest of the caller meanwhile. Throws what the move of `f` throws, std::bad_alloc,
+/// and weft::error if no stack is available.
 template <class F>
 auto async(F&& f, const hints& h) {
     using T = std::decay_t<std::invoke_result_t<std::decay_t<F>&>>;

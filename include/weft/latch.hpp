@@ -6,16 +6,16 @@
 
 namespace weft {
 
-/// As std::latch: opens for good when it was counted down to 0. Waiting suspends the task, not its worker.
-/// May be destroyed as soon as a wait has returned.
+/// Like std::latch: opens for good when its count reaches 0. Waiting suspends the task, not its worker. A latch
+/// may be destroyed as soon as a wait has returned.
 class latch {
 public:
-    /// To be counted down from `expected`.
+    /// The count begins at `expected`, at least 0.
     explicit latch(std::ptrdiff_t expected) noexcept : left_(expected) {}
     latch(const latch&) = delete;
     latch& operator=(const latch&) = delete;
 
-    /// Counts down by `n` and does not wait.
+    /// Lowers the count by `n`, which must not be more than the count. Does not wait.
     void count_down(std::ptrdiff_t n = 1) noexcept {
         queue_.lock();
         left_ -= n;
@@ -23,16 +23,16 @@ public:
         queue_.unlock();
         impl::wake(all);
     }
-    /// Is it open?
+    /// True if the latch is open.
     bool try_wait() noexcept {
         queue_.lock();
         const bool open = left_ == 0;
         queue_.unlock();
         return open;
     }
-    /// Waits until it is open.
+    /// Returns when the latch is open.
     void wait() noexcept { arrive(0); }
-    /// Counts down by `n` and waits until it is open.
+    /// Lowers the count by `n` and returns when the latch is open.
     void arrive_and_wait(std::ptrdiff_t n = 1) noexcept { arrive(n); }
 
 private:

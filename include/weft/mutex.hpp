@@ -5,16 +5,16 @@
 namespace weft {
 
 /// Mutual exclusion of tasks, and of threads that are no workers. Waiting suspends the task, not its worker.
-/// A task may hold it across joins and waits and be on another thread when it unlocks. Handed to those who
-/// wait in the order of their coming. Not recursive; meets Lockable, so std::lock_guard, std::unique_lock and
-/// std::scoped_lock work. Destroying it while it is held or waited for is undefined.
+/// A task may hold the mutex across joins and waits, and may unlock it on another thread. Waiting callers get
+/// it first come, first served. Not recursive. Meets Lockable, so std::lock_guard, std::unique_lock and
+/// std::scoped_lock work. It is undefined to destroy a mutex that is locked or waited for.
 class mutex {
 public:
     mutex() noexcept = default;
     mutex(const mutex&) = delete;
     mutex& operator=(const mutex&) = delete;
 
-    /// Waits for it.
+    /// Locks the mutex; waits while another caller holds it.
     void lock() noexcept {
         queue_.lock();
         if (!held_) {
@@ -24,10 +24,10 @@ public:
         impl::waiter me("a mutex");
         queue_.push(me);
         queue_.unlock();
-        me.sleep(); // whoever unlocks leaves it held, for us
+        me.sleep(); // the caller that unlocks leaves held_ set, for this one
     }
 
-    /// Takes it if nobody has it; false if somebody has.
+    /// Locks the mutex if it is free; otherwise returns false.
     bool try_lock() noexcept {
         queue_.lock();
         const bool taken = !held_;
@@ -36,7 +36,7 @@ public:
         return taken;
     }
 
-    /// Hands it to the first who waits.
+    /// Hands the mutex to the caller that has waited longest, or leaves it free.
     void unlock() noexcept {
         queue_.lock();
         impl::waiter* const next = queue_.pop();

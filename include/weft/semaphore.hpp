@@ -8,20 +8,20 @@
 
 namespace weft {
 
-/// As std::counting_semaphore. Waiting suspends the task, not its worker. What is released goes to those who
-/// wait, in the order of their coming.
+/// Like std::counting_semaphore. Waiting suspends the task, not its worker. Released units go to the waiting
+/// callers, first come, first served.
 template <std::ptrdiff_t LeastMax = std::numeric_limits<std::ptrdiff_t>::max()>
 class counting_semaphore {
 public:
-    /// With `count` to be had.
+    /// `count` units are available, at least 0.
     explicit counting_semaphore(std::ptrdiff_t count) noexcept : count_(count) {}
     counting_semaphore(const counting_semaphore&) = delete;
     counting_semaphore& operator=(const counting_semaphore&) = delete;
 
-    /// What it may hold, by its type; not checked.
+    /// The largest count that the type declares; it is not checked.
     static constexpr std::ptrdiff_t max() noexcept { return LeastMax; }
 
-    /// Gives `n` back: to those who wait, one each, and what is left to those who come.
+    /// Releases `n` units: one to each waiting caller, and the rest to later callers.
     void release(std::ptrdiff_t n = 1) noexcept {
         for (; n > 0; --n) {
             queue_.lock();
@@ -32,12 +32,12 @@ public:
             impl::wake(first);
         }
     }
-    /// Takes one, and waits for it if there is none.
+    /// Takes one unit; waits if there is none.
     void acquire() noexcept {
         impl::waiter me("a semaphore");
         if (!take_or_queue(me)) me.sleep();
     }
-    /// Takes one if there is one now; false if not.
+    /// Takes one unit if there is one now; otherwise returns false.
     bool try_acquire() noexcept {
         queue_.lock();
         const bool taken = count_ > 0;
@@ -45,14 +45,14 @@ public:
         queue_.unlock();
         return taken;
     }
-    /// The same, and waits so long for it; false when the time is over. Throws weft::error when there is no
-    /// timer to be had.
+    /// Takes one unit; waits at most `at_most`. Returns false if the time is over. Throws weft::error if the
+    /// system provides no timer.
     template <class Rep, class Period>
     bool try_acquire_for(std::chrono::duration<Rep, Period> at_most) {
         impl::waiter me("a semaphore");
         return take_or_queue(me) || me.sleep_for(queue_, impl::at_most(at_most));
     }
-    /// As try_acquire_for(), up to a point in time.
+    /// Like try_acquire_for(), until the point in time `end`.
     template <class Clock, class Duration>
     bool try_acquire_until(std::chrono::time_point<Clock, Duration> end) {
         return try_acquire_for(end - Clock::now());
@@ -71,10 +71,10 @@ private:
     }
 
     impl::wait_queue queue_;
-    std::ptrdiff_t count_; // guarded by queue_; 0 while somebody waits
+    std::ptrdiff_t count_; // guarded by queue_; 0 while a caller waits
 };
 
-/// As std::binary_semaphore.
+/// Like std::binary_semaphore.
 using binary_semaphore = counting_semaphore<1>;
 
 } // namespace weft

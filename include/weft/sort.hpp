@@ -13,22 +13,23 @@
 
 namespace weft {
 
-/// Sorts [first, last) so that no element is less than the one before it. Not stable, but equal elements too
-/// come in the same order for every number of workers, every policy and every run. O(n log n) comparisons,
-/// O(n) for a range in order or of few different elements. In a thread that is no worker it runs in the
-/// default runtime; a short range is sorted at once.
+/// Sorts [first, last) so that no element is less than the one before it. The sort is not stable, but equal
+/// elements are in the same order for every number of workers, every policy and every run. O(n log n)
+/// comparisons; O(n) for a range that is sorted or has few different elements. In a thread that is no worker,
+/// it runs in the default runtime. The caller sorts a short range itself.
 ///
-/// `less` is a strict weak ordering, called by several threads at the same time, with const elements. If it
-/// throws, the exception is rethrown when nothing runs any more, and all elements are there, in some order.
-/// Elements are moved, never copied unless that is trivial; those whose move may throw are moved by one
-/// thread, and may be lost if one does. There is need for a buffer of n elements and n bytes: std::bad_alloc
-/// if it cannot be had, with all elements there.
+/// `less` is a strict weak ordering. Several threads call it at the same time, with const elements. If it
+/// throws, the exception is rethrown when all calls have ended; the range then has all its elements, in an
+/// unspecified order. Elements are moved, and copied only if they are trivially copyable. Elements whose move
+/// may throw are moved by one thread, and may be lost if a move throws. The sort needs a buffer of n elements
+/// and n bytes; it throws std::bad_alloc if there is no memory, and the range is then unchanged.
 ///
-/// By std::less or std::greater, what is not a number counts as greater than all numbers; floats and doubles
-/// that lie one after the other in memory are also ordered -0 before 0. Such arrays, and those of integers of
-/// 2, 4 or 8 bytes, are sorted by vector instructions; everything else by a pattern-defeating quicksort.
-/// Super scalar sample sort after Sanders and Winkel 2004; pdqsort by Peters, in Boost.Sort; vqsort after
-/// Blacher, Giesen, Sanders and Wassenberg 2021, in Highway.
+/// By std::less or std::greater, a NaN counts as greater than all numbers; contiguous floats and doubles are
+/// also ordered -0 before 0. Such arrays, and those of integers of 2, 4 or 8 bytes, are sorted by vector
+/// instructions; all others by a pattern-defeating quicksort.
+///
+/// Sources: super scalar sample sort, Sanders and Winkel 2004; pdqsort, Peters, in Boost.Sort; vqsort, Blacher,
+/// Giesen, Sanders and Wassenberg 2021, in Highway.
 template <std::random_access_iterator I, class Less = std::less<>>
     requires std::is_lvalue_reference_v<std::iter_reference_t<I>> &&
              std::predicate<Less&, const std::iter_value_t<I>&, const std::iter_value_t<I>&>

@@ -11,39 +11,39 @@
 
 namespace weft {
 
-/// Children that one wait collects.
+/// A set of child tasks with one wait for all of them.
 ///
 ///     weft::task_group g;
 ///     for (auto& part : parts) g.run([&] { work(part); });
 ///     g.wait();
 ///
-/// On a worker under a depth-first policy, run() starts the child at once and the rest of the caller can be
-/// stolen meanwhile, so a million runs in a loop hold no memory; under a breadth-first one the child is
-/// queued. Any task may add children while the group is open, children included; one task at a time may wait.
-/// After wait() the group may be used again. It must not outlive the task that made it, unless that is a
-/// root.
+/// On a worker under a depth-first policy, run() starts the child at once, and thieves can steal the rest of
+/// the caller meanwhile. So a million calls of run() in a loop hold no memory. Under a breadth-first policy the
+/// child is queued. Any task may add children while the group is open, and so may the children. One task at
+/// a time may wait. After wait() the group may be used again. A group must not outlive the task that made it,
+/// unless that task is a root.
 class task_group {
 public:
     task_group() noexcept { state_.around_ = impl::group_of_task(); }
-    /// Hints for the whole: `work` the sum over the children to come, `bytes` all their data.
+    /// A group with hints for all of its children together: `work` is their sum, `bytes` are all their data.
     explicit task_group(const hints& h) noexcept : task_group() {
         ::new (static_cast<void*>(&hint_)) hints(h);
         state_.hint_ = &hint_;
     }
-    /// For the library: whose children belong to nobody else, as roots do.
+    /// For the library itself: a group whose children have no group around them, like roots.
     explicit task_group(impl::apart_tag) noexcept { state_.apart_ = true; }
     task_group(const task_group&) = delete;
     task_group& operator=(const task_group&) = delete;
 
-    /// Waits for the children. An exception that no wait() took ends the program (std::terminate), as with
-    /// std::thread; if the destructor runs because of another exception, that one wins and the group's is
-    /// counted in the run's stats.
+    /// Waits for the children. An exception that no wait() rethrew ends the program (std::terminate), as with
+    /// std::thread. If the destructor runs because of another exception, that one continues, and the group's
+    /// exception is counted in run_stats::suppressed_exceptions.
     ~task_group() {
         if (!state_.is_settled()) impl::end_group(state_);
     }
 
-    /// Adds a child. `f` is moved (or copied) into it. Throws what that move throws, and weft::error when
-    /// there is no stack for the child; the group is then as before.
+    /// Adds a child that calls `f()`. `f` is moved (or copied) into the child. Throws what that move throws,
+    /// and weft::error if no stack is available; the group is then unchanged.
     template <class F>
     void run(F&& f) {
         spawn(std::forward<F>(f), no_hints);
@@ -54,18 +54,19 @@ public:
         spawn(std::forward<F>(f), h);
     }
 
-    /// Returns when every child is done, and rethrows the first exception of any of them; the others still
-    /// run to their end. Waiting suspends the calling task, not its worker; a second wait() returns at once.
-    /// Throws weft::error if another task waits already.
+    /// Returns when every child has ended, and rethrows the first exception of any child; the other children
+    /// still run to their ends. Waiting suspends the calling task, not its worker. A second wait() returns at
+    /// once. Throws weft::error if another task waits already.
     void wait() {
         if (!state_.is_settled()) impl::wait_group(state_);
     }
 
-    /// Children that have not started are dropped, those of the groups that the children have made likewise;
-    /// what has started runs on and may ask is_cancelled(), of a group or of this_task. wait() still waits,
-    /// and ends the cancellation.
+    /// Drops the children that have not started, including those of groups that the children have made.
+    /// Children that have started continue, and may call is_cancelled() of a group or of this_task. wait()
+    /// still waits, and ends the cancellation.
     void cancel() noexcept { impl::cancel(state_); }
-    /// This group was cancelled, or one around it: the task that made this group is its child.
+    /// True if this group was cancelled, or a group around it (of which the task that made this group is a
+    /// child).
     bool is_cancelled() const noexcept { return impl::is_cancelled(&state_); }
 
 private:
