@@ -25,8 +25,8 @@ using map = std::vector<int>; ///< worker of each leaf
 
 int this_worker() { return impl::hot_self()->id; }
 
-/// A tree whose tasks have `arity` children and as many groups, one after another; leaves write down where
-/// they run.
+/// A tree whose tasks have `arity` children and as many groups, one after another; leaves record
+/// where they run.
 struct tree {
     int arity = 2;
     int groups = 1;
@@ -174,7 +174,7 @@ TEST(adws, groups_one_after_another_have_the_same_map) {
     }
 }
 
-/// A group without hints is cut into halves; of children whose number is known each gets the same.
+/// A group without hints is cut into halves. If the number of its children is known, each gets the same part.
 TEST(adws, missing_hints) {
     modelled m("adws:steal=off", equal_cores(4));
     map halves(4, -1), equal(4, -1);
@@ -200,7 +200,7 @@ TEST(adws, missing_hints) {
 
 std::uint64_t skewed(std::size_t leaf) { return leaf < 64 ? 1000 : 100; }
 
-/// A quarter of the leaves has three quarters of the work, and nobody said so.
+/// A quarter of the leaves has three quarters of the work, and no hint says so.
 TEST(adws, steals_repair_wrong_hints) {
     const tree t{.leaf_cost = skewed};
     const auto took = [&](const std::string& policy) {

@@ -1,5 +1,5 @@
-// What cannot be honoured is an error that says what was wrong, what was given and what is allowed; what is
-// merely much is honoured.
+// An input that cannot be honoured is an error whose message says what was wrong, what was given and what is
+// allowed. An input that is merely large is honoured.
 #include <weft/weft.hpp>
 
 #include <gtest/gtest.h>
@@ -176,7 +176,7 @@ TEST_P(bad_inputs_are_refused, with_a_message_that_helps) {
     ASSERT_TRUE(message.has_value()) << "it was accepted";
     for (const auto& part : bad.parts)
         EXPECT_NE(message->find(part), std::string::npos) << part << "\nin: " << *message;
-    if (bad.name != "malformed_toml") { // nobody can list what TOML allows
+    if (bad.name != "malformed_toml") { // what TOML allows cannot be listed
         EXPECT_NE(message->find("; given: "), std::string::npos) << *message;
         EXPECT_NE(message->find("; allowed: "), std::string::npos) << *message;
     }

@@ -1,7 +1,7 @@
 // ctest: labels=slow
 //
-// mutex, condition_variable, latch, barrier, semaphore, sleep and yield: they hold back the task and never
-// its worker, lose no wake-up, and serve tasks of several runtimes and plain threads alike.
+// mutex, condition_variable, latch, barrier, semaphore, sleep and yield: they block the task and never its
+// worker, lose no wake-up, and serve tasks of several runtimes and plain threads alike.
 #include <weft/weft.hpp>
 
 #include <gtest/gtest.h>
@@ -333,7 +333,7 @@ TEST_P(blocking, what_is_released_at_once_goes_to_as_many_and_the_rest_is_kept) 
     EXPECT_FALSE(units.try_acquire());
 }
 
-// The unit goes to the waiter or to the clock, never to both and never to none.
+// Either the waiter gets the unit or its wait times out, never both and never neither.
 TEST_P(blocking, a_release_races_with_a_limit) {
     WEFT_SEEDED;
     std::minstd_rand random(static_cast<std::uint32_t>(test::seed));
@@ -436,7 +436,7 @@ TEST(blocking_apart, threads_wait_with_limits) {
     EXPECT_FALSE(s.try_acquire_until(std::chrono::system_clock::now() + 1ms));
 }
 
-// A timer lies on the stack of who waits, so it must not outlive the wait.
+// A timer is on the stack of the waiting task, so it must not outlive the wait.
 TEST(blocking_apart, no_timer_is_left_of_a_wait_that_its_event_has_ended) {
     test::bare_engine bare("steal-parent-first", test::options_of(1));
     bare.run([&] {

@@ -22,8 +22,8 @@ protected:
         GTEST_FLAG_SET(death_test_style, "threadsafe");
     }
 
-    /// `holds` adds a task whose body is what it is given, which never returns; when it has begun, `waits`
-    /// adds what is to wait for it.
+    /// `holds` adds a task with the given body, which never returns. When that body has begun, `waits` adds
+    /// the tasks that wait for it.
     static void hang(const std::string& resources,
                      const std::function<void(graph&, const std::function<void()>& never)>& holds,
                      const std::function<void(graph&)>& waits) {

@@ -1,9 +1,9 @@
 // ctest: labels=slow
 //
-// Hidden work becomes visible: an entry of a fiber's chain reaches an idle worker by flag or by signal,
-// oldest first, whatever its owner does at that moment; nothing is lost, run twice or kept hidden.
+// Hidden work is exposed: an entry of a fiber's chain reaches an idle worker by flag or by signal, oldest
+// first, whatever its owner does at that moment. No entry is lost, run twice or kept hidden.
 //
-// Waits are busy and bounded: a leaf that waits calls nothing of the runtime, so only a signal can get at
+// Waits are busy and bounded. A leaf that waits calls nothing of the runtime, so only a signal can expose
 // what is hidden beside it.
 #include <weft/weft.hpp>
 
@@ -42,10 +42,10 @@ namespace {
 using namespace std::chrono_literals;
 using clock_type = std::chrono::steady_clock;
 
-constexpr auto patience = 10s; // whoever waits longer will never get it
+constexpr auto patience = 10s; // a longer wait never ends
 constexpr int sizes_down = test::sanitized ? 10 : 1;
 
-/// So many rounds, a tenth of them under a sanitizer.
+/// test::rounds(few), a tenth of them under a sanitizer.
 int rounds(int few) { return std::max(test::rounds(few) / sizes_down, 2); }
 
 std::atomic<int> calls_of_handler_before{0};
@@ -57,7 +57,8 @@ const bool handler_installed = [] {
     return sigaction(SIGURG, &action, nullptr) == 0;
 }();
 
-/// Calls nothing of the runtime. A sanitizer delivers signals in system calls only, so it gets some.
+/// Calls nothing of the runtime. A sanitizer delivers signals only in system calls, so under one it makes
+/// some.
 template <std::predicate Condition>
 bool spin_until(Condition&& condition, std::chrono::nanoseconds limit = patience) {
     const auto until = clock_type::now() + limit;
@@ -77,7 +78,7 @@ void spin_for(std::chrono::nanoseconds time) {
 
 impl::worker* me() { return impl::hot_self(); }
 
-/// An engine whose inside the tests may look at.
+/// An engine whose internals the tests may read.
 struct crew_under_test {
     explicit crew_under_test(int workers, std::size_t stack_bytes = std::size_t{1} << 20,
                              const std::string& policy = "steal")
@@ -274,7 +275,7 @@ TEST_P(exposure, in_a_storm_of_signals) {
 
 TEST_P(exposure, by_signals_that_find_the_victim_in_the_runtime) {
     WEFT_SEEDED;
-    // The worker is in the runtime most of the time; what it leaves hidden, it must hand out on its way out.
+    // The worker is in the runtime most of the time; it must expose, on its way out, what it left hidden.
     for (int round = 0; round < rounds(50) && !HasFatalFailure(); ++round)
         crew.run([&] {
             std::atomic<bool> done{false};
@@ -323,7 +324,7 @@ TEST(exposure_of_a_chain, of_short_leaves_does_not_starve) {
     EXPECT_GT(most, 100u / sizes_down);
 }
 
-// ---- answers that come to somebody who has found other work
+// ---- answers to a thief that has found other work
 
 TEST_P(exposure, loses_nothing_to_a_thief_that_found_other_work) {
     WEFT_SEEDED;
@@ -608,7 +609,7 @@ TEST_P(exposure, in_a_storm_while_exceptions_fly) {
     } while (clock_type::now() < until && !HasFatalFailure());
 }
 
-// ---- the parent goes on only when the child has its closure
+// ---- the parent continues only when the child has its closure
 
 /// Its move forks, and gives the parent's continuation every chance to be taken too early.
 struct forks_when_moved {

@@ -1,5 +1,5 @@
 // Fork-join trees in virtual time where only the program takes time: what greedy schedules promise.
-// One thread runs the model: nothing for ThreadSanitizer.
+// One thread runs the model, so ThreadSanitizer has nothing to find.
 // ctest: labels=not_tsan
 #include <gtest/gtest.h>
 
@@ -52,7 +52,7 @@ TEST(fork_join_trees, one_worker_takes_the_work) {
 }
 
 // Level by level that is 8 + 4 * 48: the main task and levels 1 to 5 take a step each, level 6 takes two, and
-// each worker has four leaves. Whoever goes deep first ends at the same time, as recorded: 196 is the least.
+// each worker has four leaves. A depth-first schedule ends at the same time, as recorded: 196 is the least.
 TEST(fork_join_trees, greedy_on_four_sockets) {
     const fork_join_tree tree = bi_tier_tree();
     const machine four_sockets = cores{.packages = 4, .cores_per_domain = 4}.build();

@@ -1,6 +1,6 @@
 // weft
 //
-// What tasks of graphs may need beside their data: data that they change by turns, and resources of the
+// What tasks of graphs may need besides their data: data that they change one at a time, and resources of the
 // runtime.
 #include <weft/weft.hpp>
 
@@ -32,7 +32,7 @@ runtime_options with_resources(const std::string& policy, int workers, const std
     return o;
 }
 
-/// Counts who is inside at the same time.
+/// Counts the tasks that are inside at the same time.
 struct counted {
     std::atomic<int> inside{0}, most{0};
     void enter(int n = 1) {
@@ -221,7 +221,7 @@ TEST(gate, a_big_request_is_not_starved_by_small_ones) {
             std::atomic<int> small{0};
             std::atomic<int> seen{-1};
             std::atomic<int> chains{4};
-            // Four chains of small tasks, which go on until the big one has run.
+            // Four chains of small tasks, which continue until the big one has run.
             std::function<void()> next = [&] {
                 ++small;
                 cost(1000);
@@ -243,7 +243,7 @@ TEST(gate, a_big_request_is_not_starved_by_small_ones) {
 // R5 of gate/README.md.
 TEST(gate, descendants_of_a_holder_pass_who_has_reserved) {
     for (const auto& policy : policies) {
-        if (policy == "serial") continue; // nobody would run the big one beside
+        if (policy == "serial") continue; // no other worker could run the big one
         runtime rt(
             with_resources(policy, 2, "reserve_after = 1\n[[resource]]\nname = \"memory\"\namount = 3\n"));
         rt.run([&] {

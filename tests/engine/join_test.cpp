@@ -1,7 +1,7 @@
 // ctest: labels=slow
 //
-// join and parallel_invoke: what they return, in which form, what they throw, and that nothing of a closure
-// or a result is lost or destroyed twice, whoever ran it.
+// join and parallel_invoke: what they return, in which form, and what they throw. No closure and no result is
+// lost or destroyed twice, whichever worker ran it.
 #include <weft/weft.hpp>
 
 #include <gtest/gtest.h>
@@ -415,7 +415,7 @@ TEST_P(join_stolen, returns_both_results) {
         ASSERT_TRUE(met_f && met_g);
         ASSERT_EQ(a.value, 1);
         ASSERT_EQ(b.value, 2);
-        // Whose pools are nobody's steal nothing here.
+        // Policies whose pools belong to no worker steal nothing here.
         const std::string& policy = GetParam().policy;
         if (policy != "share" && policy != "socket" && policy != "mts" && policy != "pdf") {
             ASSERT_GT(rt_.stats().steals, 0u);

@@ -195,7 +195,7 @@ TEST_P(iterated, a_leaf_may_wait_for_one_of_another_subtree_blocked) {
     }
 }
 
-// ---- Eq. 3.5: a program without iterations, of a size that somebody gives
+// ---- Eq. 3.5: a program without iterations, whose size the caller gives
 
 /// Eight of its 64 leaves fit the cache.
 TEST(laws_sized, what_fits_the_cache_is_on_one_socket) {

@@ -1,4 +1,5 @@
-// Loops under `static` and `dynamic`, and iterations under `constrained`, in the model: who runs what.
+// Loops under `static` and `dynamic`, and iterations under `constrained`, in the model: which worker
+// runs what.
 #include "engine/modelled.hpp"
 
 #include <weft/weft.hpp>

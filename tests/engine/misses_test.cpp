@@ -106,7 +106,7 @@ TEST(misses, of_the_model_are_what_the_private_caches_did_not_have) {
     }
     // A block of the model is larger than a line, but only what is touched of it moves.
     EXPECT_EQ(seen.misses["first"], lines);
-    // Whoever runs it: the same core has all of it, the other one nothing.
+    // Whichever worker runs it: its core has all of it, the other one nothing.
     EXPECT_TRUE(seen.misses["again"] == 0 || seen.misses["again"] == lines) << seen.misses["again"];
     EXPECT_EQ(seen.misses[""], 1U); // the root: not what its children asked for
     EXPECT_TRUE(seen.knows_instructions);

@@ -66,7 +66,7 @@ TEST(model_engine, independent_tasks_end_as_a_list_schedule_does) {
         std::vector<std::uint64_t> costs(40);
         for (auto& c : costs) c = 1 + random() % 1000;
         for (const int workers : {1, 3, 8}) {
-            // Who is free first takes the next one of the list.
+            // The worker that is free first takes the next task of the list.
             std::vector<std::uint64_t> free_at(static_cast<std::size_t>(workers));
             for (const auto c : costs) *std::min_element(free_at.begin(), free_at.end()) += c;
             modelled m("share:order=fifo", equal_cores(workers));

@@ -13,11 +13,11 @@
 
 namespace weft::test {
 
-/// What the runtime's own work takes: nothing, so that only the program takes time, or what machine files
-/// have without a word about it.
+/// The cost of the runtime's own work: nothing, so that only the program takes time, or the default of
+/// machine files.
 enum class runtime_cost : std::uint8_t { none, usual };
 
-/// Equal cores; if nothing else is said, a cycle is a nanosecond.
+/// Equal cores; by default a cycle is a nanosecond.
 struct cores {
     int packages = 1, domains_per_package = 1, cores_per_domain = 1;
     runtime_cost cost = runtime_cost::none;
@@ -41,7 +41,7 @@ struct cores {
 
 inline machine equal_cores(int count) { return cores{.cores_per_domain = count}.build(); }
 
-/// A model engine with a worker for each core of its machine, and no runtime around it. Who has nothing to do
+/// A model engine with a worker for each core of its machine, and no runtime around it. A worker without work
 /// sleeps at once, unless it is given patience.
 struct modelled {
     engine::model_engine engine;

@@ -121,7 +121,7 @@ TEST(modelled_machine, costs_and_data_add_up) {
     const auto report = json::parse(rt.report(report_format::json));
     EXPECT_EQ(report["caches"][2]["accesses"], 16);
     EXPECT_EQ(report["caches"][2]["misses"], 0);
-    // With one worker it is nobody else's.
+    // With one worker it belongs to no other.
     EXPECT_NEAR(report["worker_seconds"]["private_stall"], 72e-9, 1e-15);
 }
 

@@ -1,5 +1,5 @@
-// A worker on its way to sleep finds a task in its last look while somebody answers what it has asked: it
-// keeps both. A policy of its own brings the two together.
+// A worker on its way to sleep finds a task in its last look while a victim answers its request: the worker
+// keeps both tasks. A policy made for this test brings the two together.
 #include <weft/weft.hpp>
 
 #include <gtest/gtest.h>
@@ -29,8 +29,8 @@ bool wait_for(Condition&& condition, std::chrono::milliseconds limit) {
     return true;
 }
 
-/// As `steal`, but who finds a root that comes while `keeps` is set gets it in its last look only, and not
-/// before it has an answer, if there comes one.
+/// As `steal`, but a worker that finds a root that arrived while `keeps` was set gets it only in its last
+/// look, and, if an answer comes, only after that answer.
 struct late_finder final : policy {
     requirements attach(const machine& m, policy_context& c) override {
         context = &c;

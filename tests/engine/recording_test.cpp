@@ -1,5 +1,5 @@
-// The test of conformance_test.cpp's tools: what they list is all that a policy can depend on, and who
-// depends on anything else is caught.
+// Tests the tools of conformance_test.cpp: what they record is all that a policy can depend on, and a policy
+// that depends on anything else is detected.
 #include <gtest/gtest.h>
 
 #include <algorithm>

@@ -334,7 +334,7 @@ TEST(progress, is_seen_while_a_run_goes_on) {
     std::uint64_t before = 0;
     rt->run([&] {
         for (int more = 0; more < 3; ++more) {
-            // Until somebody who only reads the file knows of what was done last.
+            // Until a reader of the file alone knows what was done last.
             fib(8);
             for (;;) {
                 const look l = file.once();

@@ -71,7 +71,7 @@ constexpr unsigned most_steps = 20'000;
 /// What comes after step `at` of the stretch.
 struct shot {
     unsigned at = never;
-    int thief = 0;            ///< who asks; 0: a signal that nobody asked for
+    int thief = 0;            ///< the worker that asks; 0: a signal without a request
     unsigned take_at = never; ///< the step from which the thief may take its answer
     bool slow = false;        ///< it runs what it took only when the owner has nothing left to do
     bool fired = false;
@@ -92,7 +92,7 @@ struct {
     bool interrupted = false;
     std::vector<step_seen> trace;
     std::array<shot, 2> shots{};
-    bool waiters_to_owner = false; ///< who waited goes on, on worker 0; else where it was woken
+    bool waiters_to_owner = false; ///< a waiter resumes on worker 0; else where it was woken
     std::array<std::atomic<bool>, most_workers> may_take{}, slow{}, idle{};
     std::atomic<unsigned> taken{0}, given{0}, waits_cut{0};
     char text[256] = "nothing";
@@ -456,7 +456,7 @@ public:
             o.pin = "off";
             api::settings s = api::settle(o);
             s.threads.exposure_bound = 1h;
-            s.threads.patience = 1h; // nobody sleeps
+            s.threads.patience = 1h; // no worker sleeps
             return s;
         }()) {
         struct sigaction action{};
@@ -467,7 +467,8 @@ public:
         std::signal(SIGALRM, on_alarm);
         now.trace.reserve(most_steps);
         for (auto& i : now.idle) i = false;
-        // While nobody may take, the policy does not look at the engine, which it serves before it is known.
+        // While no worker may take, the policy does not look at the engine, which it serves before it is
+        // known.
         engine_ = std::make_unique<engine::thread_engine>(std::make_unique<puppeteer>(),
                                                           std::move(settings_.on), settings_.threads);
         now.engine = engine_.get();
@@ -723,7 +724,7 @@ TEST_F(stepping, sees_a_comparison_before_the_unlinking) {
 
 // A thief that sleeps asks once, by one signal. Wherever it comes, what is linked by then or later must reach
 // the thief before the leaf below ends, since a leaf never polls. A fork that compares before it links has
-// points between the two where it does not: the signal finds nothing, and nobody looks again. A slow fork
+// points between the two where it does not: the signal finds nothing, and no worker looks again. A slow fork
 // goes through the runtime: there the handler leaves its mark, and the way out must see it, or the ask.
 void expect_no_ask_is_left(stepped_engine& on, std::mt19937& random, const program& p) {
     const course c(on, p, 1'000'000, random);

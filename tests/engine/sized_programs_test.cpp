@@ -1,5 +1,5 @@
-// Programs that say how much their tasks touch, under the policies that run by it: some tasks are held back
-// while others run, and whoever waits must still come to what it waits for.
+// Programs that declare how much their tasks touch, under the policies that use it. These policies hold back
+// some tasks while others run, and each waiting task must still get what it waits for.
 #include <weft/weft.hpp>
 
 #include <gtest/gtest.h>

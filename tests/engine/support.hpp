@@ -25,8 +25,8 @@
 /// What the tests of the engine share.
 namespace weft::test {
 
-// Under a sanitizer tests take smaller cases; ThreadSanitizer, for which each fiber costs a megabyte, the
-// smallest.
+// Under a sanitizer tests take smaller cases. They are smallest under ThreadSanitizer, for which each fiber
+// costs a megabyte.
 #ifdef WEFT_TSAN
 inline constexpr bool thread_sanitized = true;
 #else
@@ -53,18 +53,18 @@ inline const std::uint64_t seed = [] {
     return given ? std::stoull(*given) : std::uint64_t{std::random_device{}()};
 }();
 
-/// Put one into each test that draws numbers.
+/// Belongs in each test that draws random numbers: a failure names the seed.
 #define WEFT_SEEDED SCOPED_TRACE("WEFT_TEST_SEED=" + std::to_string(::weft::test::seed))
 
-/// WEFT_TEST_ROUNDS: how many times the usual number of rounds a test takes whose subject is a matter of
-/// chance. 1 in the suite; scripts/stress sets it.
+/// WEFT_TEST_ROUNDS: the factor on the number of rounds of tests that meet their case by chance. It is 1 in
+/// the suite; scripts/stress sets it.
 inline const int more_rounds = [] {
     const auto given = take_variable("WEFT_TEST_ROUNDS");
     return given ? std::max(std::stoi(*given), 1) : 1;
 }();
 
-/// The rounds of a test that meets its case by chance: `few` in the suite, many times as many in the stress
-/// tests.
+/// The number of rounds of a test that meets its case by chance: `few` in the suite, WEFT_TEST_ROUNDS times
+/// as many in the stress tests.
 inline int rounds(int few) { return few * more_rounds; }
 
 struct setup {
@@ -131,7 +131,7 @@ inline const std::vector<std::string> all_policies = {
     "numalb",
 };
 
-/// Under which an idle worker gets the second half of a join while the first still runs.
+/// The policies under which an idle worker gets the second half of a join while the first still runs.
 inline const std::vector<std::string> parallel_policies = {
     "steal",
     "steal:zone=reported",
@@ -156,7 +156,7 @@ inline const std::vector<std::string> parallel_policies = {
 };
 // clang-format on
 
-/// How many workers the tests are run with that go through every policy.
+/// The numbers of workers in tests that go through every policy.
 inline const std::vector<int> crews = sanitized ? std::vector{2} : std::vector{1, 2, 4};
 
 inline std::vector<setup> setups(const std::vector<std::string>& policies, const std::vector<int>& workers) {
@@ -166,8 +166,8 @@ inline std::vector<setup> setups(const std::vector<std::string>& policies, const
     return all;
 }
 
-/// Each policy with one of the numbers of workers, in turn; in the stress tests with each of them. For tests
-/// whose subject depends on the policy and on the number of workers, but hardly on the pair.
+/// Each policy with one of the numbers of workers, in turn; in the stress tests each policy with all of them.
+/// For tests that depend on the policy and on the number of workers, but hardly on the pair.
 inline std::vector<setup> setups_in_turn(const std::vector<std::string>& policies,
                                          const std::vector<int>& workers) {
     if (more_rounds > 1) return setups(policies, workers);
@@ -187,14 +187,14 @@ struct setup_name {
     }
 };
 
-/// Forks that do hardly anything else.
+/// Forks with hardly any other work.
 inline int fib(int n) {
     if (n < 2) return n;
     const auto [a, b] = join([=] { return fib(n - 1); }, [=] { return fib(n - 2); });
     return a + b;
 }
 
-/// Waits, busy, until another thread has made `condition` true. False if that takes half a minute.
+/// Busy-waits until another thread has made `condition` true. False after half a minute.
 template <std::predicate Condition>
 [[nodiscard]] bool await(Condition&& condition) {
     const auto until = std::chrono::steady_clock::now() + std::chrono::seconds(30);
@@ -210,7 +210,7 @@ template <std::predicate Condition>
     return await([&] { return flag.load(std::memory_order_acquire); });
 }
 
-/// Lives of a kind of object: as many deaths as births, and nobody dies twice.
+/// Counts the objects of a kind: each one that is constructed is destroyed, and none is destroyed twice.
 struct lives {
     std::atomic<int> born{0}, dead{0}, misused{0};
 
@@ -246,7 +246,7 @@ public:
     int value;
 };
 
-/// Nothing of it is alive, and something was.
+/// Expects that objects were constructed and that all of them have been destroyed.
 inline void expect_all_dead(const lives& l) {
     EXPECT_GT(l.born.load(), 0);
     EXPECT_EQ(l.alive(), 0);

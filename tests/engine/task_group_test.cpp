@@ -196,7 +196,7 @@ TEST_P(group_everywhere, the_destructor_waits) {
     for (int repeat = 0; repeat < 20; ++repeat) {
         int done = 0;
         rt_.run([&] {
-            { // nobody waits
+            { // no task waits
                 task_group g;
                 g.run([&] {
                     task_group inner;

@@ -15,7 +15,7 @@
 #include <utility>
 #include <vector>
 
-/// Random programs of teams, and the eyes with which a test sees who works for whom.
+/// Random programs of teams, and the means by which a test sees which worker works for which team.
 namespace weft::test::teams {
 
 /// Work that any worker may take part in.
@@ -27,8 +27,8 @@ inline void tree(int depth, const std::function<void()>& leaf) {
     join([&] { tree(depth - 1, leaf); }, [&] { tree(depth - 1, leaf); });
 }
 
-/// All of them have come, or nobody goes on: of user code that knows nothing of tasks. Not for modelled
-/// machines.
+/// A barrier of user code that knows nothing of tasks: no caller continues before all have come. Not for
+/// modelled machines.
 struct spin_barrier {
     std::atomic<int> arrived{0};
     void wait(int all) {
@@ -40,7 +40,7 @@ struct spin_barrier {
 
 class watched_team;
 
-/// For which team each worker works, by what the code says that it runs.
+/// The team that each worker works for, as the running code says.
 class watched_workers {
 public:
     explicit watched_workers(int count) : team_of_(static_cast<std::size_t>(count)) {}
@@ -52,8 +52,8 @@ private:
     std::vector<std::atomic<const watched_team*>> team_of_;
 };
 
-/// A team, or, with nothing around it, those who are in none. While it is there nobody but its members runs
-/// its code, and they run nothing else but that of teams inside of it.
+/// A team, or, without one around it, the workers that are in none. While the team exists, only its members
+/// run its code, and they run nothing else but the code of teams inside it.
 class watched_team {
 public:
     watched_team(watched_workers& all, int most, watched_team* around = nullptr)
@@ -97,8 +97,8 @@ private:
 /// is drawn before it runs, and comes to an end whatever the schedule.
 class random_program {
 public:
-    /// What the runtime has. Who holds 'slot' or 'port' never waits: else it could need a worker, and all
-    /// workers could be in teams whose tasks wait for what it holds.
+    /// The resources of the runtime. A task that holds 'slot' or 'port' never waits: otherwise it could need
+    /// a worker while all workers are in teams whose tasks wait for what it holds.
     static constexpr const char* resources = "[[resource]]\nname = \"file\"\namount = 8\n"
                                              "[[resource]]\nname = \"slot\"\namount = 1\n"
                                              "[[resource]]\nname = \"port\"\nper = \"package\"\namount = 1\n";
@@ -252,7 +252,7 @@ private:
             switch (below(13)) {
             case 0:
             case 1: g.add(of_a_team(depth), ask); break;
-            case 2: g.add(of_a_team(0), ask, needs("file")); break; // who holds some waits for none
+            case 2: g.add(of_a_team(0), ask, needs("file")); break; // its holder waits for no other resource
             case 3: g.add(body(0, size, around), needs("file")); break;
             case 4: g.add(of_a_team(0), ask, commutative(datum)); break;
             case 5: g.add(of_a_team(depth), ask, write(datum)); break;

@@ -552,7 +552,7 @@ TEST(teams, need_what_is_where_their_members_are) {
     });
 }
 
-// What a task of a team waits for may be given back by somebody who is not in the team, and the other way
+// What a task of a team waits for may be released by a task that is not in the team, and the other way
 // round.
 // R11 of gate/README.md.
 TEST(teams, need_what_others_need) {
@@ -589,7 +589,7 @@ TEST(teams, need_what_others_need) {
 }
 
 // A plain task has reserved the file. When it could have it, all workers have been called to a team whose
-// tasks need the file as well: it is theirs, until somebody is there to run the plain task.
+// tasks need the file as well: they get it until a worker is free to run the plain task.
 TEST(teams, do_not_wait_for_who_waits_for_their_end) {
     if (test::thread_sanitized) GTEST_SKIP() << "virtual time";
     for (const auto& policy : policies) {

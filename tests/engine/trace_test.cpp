@@ -316,7 +316,7 @@ TEST(trace, a_worker_that_was_interrupted_goes_on_noting_its_forks) {
                         [&] {
                             idle.store(true, std::memory_order_release);
                             EXPECT_TRUE(test::await(taken));
-                            keep_forking(8); // while nobody asks for anything
+                            keep_forking(8); // while no worker asks for anything
                             forked.store(true, std::memory_order_release);
                         },
                         [&] {

@@ -119,7 +119,8 @@ public:
                 before = r.at;
             }
         }
-        // By time; who cannot go on yet, since what it takes was not given, lets others go first.
+        // In order of time. A worker that cannot continue yet, since what it takes was not given, lets others
+        // go first.
         while (step(all)) {}
         for (const auto& [stream, records] : all.streams)
             EXPECT_TRUE(records.empty())

@@ -86,6 +86,6 @@ def write(tmp_path: Path) -> Callable[[TraceFile], Path]:
 
 @pytest.fixture
 def no_settings(monkeypatch: pytest.MonkeyPatch) -> None:
-    """As if nobody had set anything of Weft's."""
+    """Removes every variable of Weft's from the environment."""
     for name in [n for n in os.environ if n.startswith("WEFT_") and not n.startswith("WEFT_TEST_")]:
         monkeypatch.delenv(name)

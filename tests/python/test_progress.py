@@ -1,4 +1,4 @@
-"""The file of progress, as the library writes it and as nobody should."""
+"""The progress file, as the library writes it and as no program should."""
 
 from __future__ import annotations
 

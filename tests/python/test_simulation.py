@@ -106,7 +106,7 @@ cores_per_domain = {cores}
 
 @pytest.fixture
 def no_patience(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Who has nothing to do sleeps at once: with that, the machine is greedy."""
+    """A worker without work sleeps at once, which makes the machine greedy."""
     monkeypatch.setenv("WEFT_SPIN", "0")
 
 
@@ -287,7 +287,7 @@ def test_a_task_sleeps_as_long_as_it_was_left_alone(write: Write, greedy: Callab
 
 
 def test_who_lets_it_go_on_may_be_missing(write: Write, greedy: Callable[[int], Path]) -> None:
-    """The task that gives the signal was spawned by nobody who is in the trace."""
+    """The task that gives the signal was spawned by no task in the trace."""
     unblocked = 5
     trace = TraceFile(workers=2)
     trace.stream(0, (0, "spawn", 1, 0, 0, ROOT), (0, "begin", 1), (10, "suspend", 1, 0, 0, unblocked))

@@ -635,7 +635,7 @@ def test_modules_share_one_scope() -> None:
 
 
 def test_joins_of_graphs_and_groups(show: Open, write: Write) -> None:
-    """A task is joined by the first wait behind its end: of its group, or of who runs its graph."""
+    """A task is joined by the first wait behind its end: of its group, or of the task that runs its graph."""
     trace = TraceFile(workers=1).stream(
         0,
         (0, "spawn", 1, 0, 0, ROOT), (0, "begin", 1),

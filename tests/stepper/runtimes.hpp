@@ -12,7 +12,7 @@
 /// Runtimes for the stepper.
 namespace weft::stepper {
 
-/// WEFT_TEST_SCHEDULES: how many schedules of random programs, whatever time they take.
+/// WEFT_TEST_SCHEDULES: the number of schedules of random programs; without it a time limit applies.
 inline const auto schedules_given = test::take_variable("WEFT_TEST_SCHEDULES");
 
 inline runtime_options options(const std::string& policy, int workers, std::uint64_t seed,
@@ -24,7 +24,8 @@ inline runtime_options options(const std::string& policy, int workers, std::uint
     return o;
 }
 
-/// What a process does once takes steps as well: after this, a seed is a schedule, whatever ran before.
+/// Does once what a process does only once, which takes steps as well. After this, a seed determines the
+/// schedule, whatever ran before.
 inline void warm_up() {
     run(1, [] {
         runtime rt(options("steal", 2, 1));

@@ -1,5 +1,6 @@
-// The whole runtime under schedules drawn by seed: random programs come out right, nobody is left asleep, and
-// the same seed is the same schedule. WEFT_TEST_SCHEDULES is the number of schedules of random programs.
+// The whole runtime under schedules drawn by seed: random programs return the right results, no worker is
+// left asleep, and the same seed is the same schedule. WEFT_TEST_SCHEDULES is the number of schedules of
+// random programs.
 #include <weft/weft.hpp>
 
 #include <gtest/gtest.h>
@@ -30,7 +31,7 @@ using namespace test::programs;
 
 using stepper::options, stepper::schedules_given;
 
-/// `resized`: meanwhile another thread lets workers stand by and come back.
+/// `resized`: meanwhile another thread makes workers inactive and active again.
 stepper::schedule run_program(std::uint64_t seed, const std::string& policy, int workers,
                               bool resized = false) {
     node program = generator(seed, 25).program();
@@ -92,15 +93,15 @@ TEST(schedules, of_random_programs) {
                 static_cast<unsigned long long>(switches));
 }
 
-// A worker that has gone to sleep is woken by whoever has work for it, also by a signal out of a leaf that
-// never polls: the second closure ends the first one's wait, so a lost wake-up is a schedule in which nobody
-// can go on.
+// A worker that has work for a sleeping worker wakes it, even if it exposes the work in a signal handler,
+// inside a leaf that never polls. The second closure ends the wait of the first, so after a lost wake-up no
+// thread can continue.
 TEST(schedules, hidden_work_reaches_a_sleeper) {
     for (std::uint64_t seed = 1; seed <= 60; ++seed) {
         SCOPED_TRACE(seed);
         stepper::run(seed, [&] {
             auto o = options(seed % 2 ? "steal" : "near", 2, seed);
-            const bool impatient = seed % 4 < 2; // goes to sleep without having asked anybody
+            const bool impatient = seed % 4 < 2; // goes to sleep without having asked a victim
             if (impatient) o.spin = std::chrono::microseconds(0);
             runtime rt(o);
             rt.run([&] {
@@ -119,8 +120,8 @@ TEST(schedules, hidden_work_reaches_a_sleeper) {
     }
 }
 
-// The same of work that lies in a place where others look, and to which its spawner never comes. It is placed
-// at some step of the other's way to sleep, which is short: nobody looks twice.
+// The same for work in a place where other workers look, and to which its spawner never returns. The work is
+// placed at some step of the other worker's way to sleep, which is short: no worker looks twice.
 TEST(schedules, placed_work_reaches_a_sleeper) {
     for (std::uint64_t seed = 1; seed <= 60; ++seed) {
         SCOPED_TRACE(seed);
@@ -144,7 +145,7 @@ TEST(schedules, placed_work_reaches_a_sleeper) {
     }
 }
 
-// Who is about to wait for a condition hears of what happens once it has let go of the mutex.
+// A task that is about to wait for a condition gets every notification sent after it has released the mutex.
 TEST(schedules, a_notification_reaches_who_is_about_to_wait) {
     for (std::uint64_t seed = 1; seed <= 60; ++seed) {
         SCOPED_TRACE(seed);
@@ -166,7 +167,7 @@ TEST(schedules, a_notification_reaches_who_is_about_to_wait) {
     }
 }
 
-/// Tasks that read, write and add to some data, alone or by turns.
+/// Tasks that read, write and add to some data, alone or one at a time.
 struct random_graph {
     static constexpr std::size_t data = 3;
     enum class how { none, read, write, add };
@@ -224,8 +225,8 @@ struct random_graph {
     }
 };
 
-// Graphs under schedules: who finishes a task and who adds one behind it, who gives back a resource and who
-// is refused, meet at every step.
+// Graphs under schedules. The end of a task meets the addition of a task that depends on it, and the release
+// of a resource meets the refusal of a request for it, at every step.
 TEST(schedules, of_random_graphs) {
     const std::string resources =
         test::graphs::file_with("reserve_after = 2\n[[resource]]\nname = \"thing\"\namount = 2\n");
@@ -252,7 +253,7 @@ TEST(schedules, of_random_graphs) {
             graph dag({.once = once, .throttle = 5});
             rt.run([&] {
                 for (int run = 0; run < runs; ++run) {
-                    // Half of them are there when it begins; of a graph that is kept, in the second run all.
+                    // Half of the tasks are there at the start; in the second run of a kept graph, all are.
                     const bool adds = once || run == 0;
                     for (std::size_t n = 0; adds && n < g.steps.size() / 2; ++n)
                         g.add_to(dag, got, g.steps[n]);

@@ -1,6 +1,6 @@
 // The stepper, and the system as the threads of a run see it. The functions of the C library that are defined
-// here come before the library's own for the whole executable, the C++ library included; threads that are not
-// in a run get the real ones.
+// here replace the library's own in the whole executable, the C++ library included. Threads that are not in a
+// run get the real ones.
 #include "stepper.hpp"
 
 #include <algorithm>
@@ -109,7 +109,7 @@ void make_ready(thread& t, bool timed_out) noexcept {
     t.timed_out = timed_out;
 }
 
-/// One that can go on, drawn; time passes until there is one.
+/// Draws a thread that can continue; time passes until there is one.
 thread& draw() noexcept {
     course& c = *run_now;
     for (;;) {
@@ -146,7 +146,7 @@ void deliver(thread& t) noexcept {
     if (const int s = std::exchange(t.signal, 0)) theirs(t.handle, s); // to itself: handled before it returns
 }
 
-/// The calling thread waits; false if the time came first.
+/// Makes the calling thread wait; false if the time limit came first.
 bool block(const void* on_what, const char* how, std::int64_t until = never) noexcept {
     thread& t = *me();
     t.ready = false;
@@ -158,7 +158,7 @@ bool block(const void* on_what, const char* how, std::int64_t until = never) noe
     return !me()->timed_out;
 }
 
-/// As many as `n` of those who wait for it, drawn.
+/// Wakes at most `n` of the threads that wait for it, drawn at random.
 int wake(const void* what, int n) noexcept {
     course& c = *run_now;
     int woken = 0;

@@ -1,6 +1,6 @@
-// Teams under schedules drawn by seed: they are called together, are in each other, end and are called again
-// at any step of workers that search, go to sleep, stand by or work for somebody else. WEFT_TEST_SCHEDULES is
-// the number of schedules of random programs.
+// Teams under schedules drawn by seed. Teams form, nest, end and form again at any step of workers that
+// search, go to sleep, become inactive or run another team's tasks. WEFT_TEST_SCHEDULES is the number of
+// schedules of random programs.
 #include <weft/weft.hpp>
 
 #include <gtest/gtest.h>
@@ -75,8 +75,8 @@ TEST(teams, of_random_programs) {
                 static_cast<unsigned long long>(steps));
 }
 
-// Those who are wanted come from their sleep, from the way to it, and out of a team that has just ended. The
-// shares wait for each other in a loop, so one that does not come is a schedule without end.
+// The requested workers come out of their sleep, from the way to it, and out of a team that has just ended.
+// The shares wait for each other in a loop, so if a worker does not come, the schedule never ends.
 // T3.
 TEST(teams, requests_reach_sleepers) {
     for (std::uint64_t seed = 1; seed <= 60; ++seed) {
@@ -107,7 +107,7 @@ TEST(teams, requests_reach_sleepers) {
     }
 }
 
-// Chains of tasks, small teams or plain ones, that go on until the big team has run.
+// Chains of tasks, small teams or plain ones, that continue until the big team has run.
 TEST(teams, that_are_big_are_not_starved) {
     const std::string resources = file_with("reserve_after = 4\n");
     int most = 0;

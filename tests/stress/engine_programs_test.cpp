@@ -41,7 +41,7 @@ using namespace test::programs;
 const auto programs_given = test::take_variable("WEFT_TEST_PROGRAMS");
 const auto policies_given = test::take_variable("WEFT_TEST_POLICIES");
 
-// ---- what is running, for whoever looks at a hang or a crash
+// ---- what is running, for the report of a hang or a crash
 
 class watchdog {
 public:
@@ -180,7 +180,7 @@ TEST(engine_programs, in_several_runtimes_at_once) {
     EXPECT_EQ(bad.load(), 0u) << "the program with this seed, WEFT_TEST_SEED=" << test::seed;
 }
 
-// Workers stand by and come back, at random, while the programs run.
+// Workers become inactive and active again, at random, while the programs run.
 TEST(engine_programs, while_the_number_of_active_workers_changes) {
     const std::uint64_t programs = programs_given ? std::stoull(*programs_given) : test::sanitized ? 6 : 30;
     watchdog dog;
@@ -218,8 +218,8 @@ TEST(engine_programs, while_the_number_of_active_workers_changes) {
     }
 }
 
-// A thief takes the rest of a task while the child above that rest ends, on a fiber that is then used for
-// another child: what the thief reads of the entry must not be that fiber's any more.
+// A thief takes the continuation of a task while the child above it ends, on a fiber that then runs another
+// child. The thief must not read the entry from that fiber any more.
 TEST(engine_programs, the_rest_of_a_task_is_taken_while_its_child_ends) {
     const int repeats = test::rounds(test::sanitized ? 500 : 3'000);
     watchdog dog;
@@ -233,7 +233,7 @@ TEST(engine_programs, the_rest_of_a_task_is_taken_while_its_child_ends) {
                 g.run([&] {
                     task_group h;
                     h.run([&] {
-                        other.run([] {}); // suspends, and so lays open the rests of both tasks
+                        other.run([] {}); // suspends, and so exposes the continuations of both tasks
                         ++inner;
                     });
                     h.run([&] { ++inner; });

@@ -1,4 +1,4 @@
-// Real threads on every structure: whatever is put in comes out once, with what was written before.
+// Real threads on every structure: each element comes out exactly once, with what was written to it before.
 //
 // WEFT_TEST_SEED chooses the seed; a failure names the one it had.
 #include <gtest/gtest.h>
@@ -54,7 +54,7 @@ struct item {
     int taken = 0;
 };
 
-// Everybody's takings are kept apart and compared at the end.
+// What each thread takes is kept apart and compared at the end.
 void expect_each_once(std::vector<item>& items, std::size_t pushed,
                       const std::vector<std::vector<item*>>& takings) {
     for (const auto& mine : takings) {
@@ -400,7 +400,7 @@ TEST_F(queue_stress, worker_set_loses_no_wake_up) {
             for (std::uint32_t job = 0; job < k_jobs && !stuck.load(); ++job) {
                 jobs.fetch_add(1, std::memory_order::release);
                 wake_one(random(k_workers));
-                // Mostly one job at a time, so that nobody else's wake-up can make up for a lost one.
+                // Mostly one job at a time, so that no other wake-up can make up for a lost one.
                 const auto given = std::chrono::steady_clock::now();
                 while (random(8) != 0 && finished.load() != job + 1) {
                     std::this_thread::yield();

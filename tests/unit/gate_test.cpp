@@ -1,5 +1,5 @@
 // The gate without an engine: random tasks with random needs, workers that do one random thing after the
-// other. Nobody gets more than there is, everybody gets what it needs, and none is passed by for ever.
+// other. No task gets more than there is, each gets what it needs, and none is passed over for ever.
 #include "gate/gate.hpp"
 #include "gate/load_resources.hpp"
 #include "machine/load.hpp"
@@ -124,7 +124,7 @@ private:
             auto set = std::make_unique<exclusive_set>();
             set->members = {all[0], all[1]};
             all[0]->set = all[1]->set = set.get();
-            // Who holds one and waits for the other would wait for itself.
+            // A task that held one and waited for the other would wait for itself.
             all[0]->rests = all[1]->rests = true;
             table_.sets.push_back(std::move(set));
         }
@@ -228,8 +228,8 @@ private:
                 wrong_ = "a task runs elsewhere than what it needs";
     }
 
-    /// `by`, which has reserved nothing, was let go: of what has one place, whoever has reserved it first can
-    /// still have it.
+    /// `by`, which has reserved nothing, was let go: of what has one place, the task that reserved it first
+    /// can still have it.
     void check_room_for_the_reserved(const actor& by) {
         for (const auto& p : by.c.parts) {
             if (p.of->has_places() || p.of->exceeds) continue;

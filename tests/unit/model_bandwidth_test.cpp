@@ -90,8 +90,8 @@ TEST(shared_bandwidth, a_capacity_that_changes) {
 }
 
 TEST(shared_bandwidth, is_max_min_fair_for_random_transfers) {
-    // No resource is exceeded, and who is slowed down has a resource that is used up and in which nobody has
-    // more than it: that is what max-min fair means.
+    // No resource is exceeded. Each transfer that is slowed down uses a resource that is used up and in which
+    // no other transfer has more: that is the definition of max-min fairness.
     for (unsigned seed = 1; seed <= 300; ++seed) {
         std::mt19937 random(seed);
         const auto between = [&](double a, double z) { return std::uniform_real_distribution(a, z)(random); };

@@ -1,5 +1,5 @@
-// CAB without an engine: where a tree is cut, by the vectors of Chen & Guo 2017, chapter 3, and who may take
-// what.
+// CAB without an engine: where a tree is cut, by the vectors of Chen & Guo 2017, chapter 3, and which
+// worker may take what.
 #include "policy/fake_context.hpp"
 #include "policy/parts/bi_tier.hpp"
 #include "policy/parts/id_table.hpp"
@@ -99,7 +99,7 @@ TEST(cab_table, keeps_what_was_measured) {
     EXPECT_EQ(t.find(5), 200U);
 }
 
-// ---- who may take what: two sockets of two cores
+// ---- which worker may take what: two sockets of two cores
 
 class cab : public testing::Test {
 protected:
@@ -220,7 +220,7 @@ TEST_F(cab, a_subtree_is_left_to_its_socket_unless_that_has_more_than_its_part) 
         last = scheduler->ready(0, t, ready_reason::spawned);
         return t;
     };
-    const auto looks_until = [&](worker_id w, const task& t) { // by one who does not sleep
+    const auto looks_until = [&](worker_id w, const task& t) { // by a worker that does not sleep
         for (int looks = 1; looks < 10'000; ++looks)
             if (task* const got = scheduler->next(w, false).t; got != nullptr) {
                 scheduler->started(w, *got);
@@ -255,7 +255,7 @@ TEST_F(cab, a_subtree_is_left_to_its_socket_unless_that_has_more_than_its_part) 
     finish(2, first);
     EXPECT_GT(looks_until(2, second), 900) << "what waits too long is taken all the same";
     finish(2, second);
-    run(2, offer_at(3)); // and so it is by who is about to sleep: start() is a last look
+    run(2, offer_at(3)); // and so does a worker that is about to sleep: start() is a last look
 }
 
 TEST_F(cab, a_subtree_that_was_cancelled_before_it_began_ends_none) {
@@ -416,8 +416,8 @@ TEST_F(cab, the_second_iteration_knows_what_the_first_measured) {
     run(1);
 }
 
-/// The owner of a group is who was the first to add a task. It may end before the others, and nothing may be
-/// written to it then.
+/// The owner of a group is the task that was the first to add a task. It may end before the others, and
+/// nothing may be written to it then.
 TEST_F(cab, what_a_strangers_group_has_measured_goes_nowhere) {
     attach("cab:mode=profile,cache=64000,subtrees=0");
     task& main = root();

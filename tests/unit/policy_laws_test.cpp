@@ -1,5 +1,5 @@
 // The parts of LAWS without an engine: which part of the data a task has (4.5), which subtrees fit a cache
-// (4.6), the search for their size (Algorithm 6), and who may take what (4.7, 4.9).
+// (4.6), the search for their size (Algorithm 6), and which worker may take what (4.7, 4.9).
 #include "policy/fake_context.hpp"
 #include "policy/parts/cache_friendly.hpp"
 #include "policy/parts/data_allocator.hpp"
@@ -236,7 +236,7 @@ TEST(policy_laws, where_nobody_counts_misses_declared_bytes_are_the_size) {
 
 TEST(policy_laws, few_misses_an_instruction_are_computing) {
     example e;
-    EXPECT_FALSE(e.profile.is_cpu_bound(0.5)); // nobody counted instructions
+    EXPECT_FALSE(e.profile.is_cpu_bound(0.5)); // no instructions were counted
     for (int n = 0; n < 4; ++n) e.profile.add(n, 0, 1'000'000);
     EXPECT_TRUE(e.profile.is_cpu_bound(0.001));
     EXPECT_FALSE(e.profile.is_cpu_bound(0.0001));
@@ -719,9 +719,9 @@ TEST_F(policy_laws_stealing, a_cpu_bound_program_is_stolen_at_random) {
         EXPECT_EQ(scheduler->victims(0).size(), 4);
         EXPECT_EQ(scheduler->victims(3).size(), 4);
     }
-    ASSERT_EQ(context.woken.size(), 1U); // who sleeps hears of its new victims, once
+    ASSERT_EQ(context.woken.size(), 1U); // a sleeper is told of its new victims, once
     EXPECT_EQ(context.woken[0].size(), 4);
-    // A frame of the root lies with whoever took it, and anybody may have it.
+    // A frame of the root stays with the worker that took it, and any worker may steal it.
     record& frame = records.emplace_back();
     std::copy(std::begin(reinterpret_cast<record*>(&r)->bytes),
               std::end(reinterpret_cast<record*>(&r)->bytes), std::begin(frame.bytes));
@@ -741,7 +741,7 @@ TEST_F(policy_laws_stealing, a_memory_bound_program_is_packed) {
          std::vector<std::tuple<std::string, std::uint64_t, std::uint64_t>>{
              {"laws:cache=64,tune=off", 2, 2000}, // at the threshold
              {"laws:cache=64,tune=off,cmpi=0", 1, 2000},
-             {"laws:cache=64,tune=off", 1, 0}}) { // nobody knows its instructions
+             {"laws:cache=64,tune=off", 1, 0}}) { // its instructions are unknown
         attach(spec);
         task& r = profiled(misses, instructions);
         scheduler->iteration(0, r, 1);

@@ -48,8 +48,8 @@ TEST(the_deque, pops_the_nearest_and_steals_the_furthest) {
     EXPECT_EQ(tasks.pop(), nullptr);
 }
 
-// The migration queue of ADWS: who migrates tasks here passes them one after the other; their new worker
-// begins with the first of them, and its descendants go before the others.
+// The migration queue of ADWS: a worker migrates tasks to it one after the other. Their new worker begins
+// with the first of them, and the descendants of that task go before the others.
 TEST(the_deque, what_was_passed_first_is_run_first_and_its_descendants_before_the_rest) {
     int passed[3], descendants[2];
     deque tasks;
