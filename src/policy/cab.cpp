@@ -2,7 +2,7 @@
 #include "policy/parts/id_table.hpp"
 #include "policy/parts/miss_intensity.hpp"
 #include "policy/parts/places.hpp"
-#include "policy/parts/socket_groups.hpp"
+#include "policy/parts/worker_groups.hpp"
 #include "policy/seam/registry.hpp"
 
 #include "queue/cell.hpp"
@@ -17,6 +17,7 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <vector>
 
 /// CAB: cache-aware bi-tier stealing.
 ///
@@ -132,7 +133,9 @@ public:
         context_ = &context;
         intra_.attach(context);
         free_.attach(context);
-        const std::vector<workers> groups = socket_groups(m, context, set_.socket);
+        const std::vector<workers> groups =
+            set_.socket > 0 ? groups_of_size(context, set_.socket)
+                            : groups_in_domains(context, domains(m, domain_kind::last_level_cache));
         count_ = static_cast<int>(groups.size());
         sockets_ = std::make_unique<one_socket[]>(groups.size());
         mine_ = std::make_unique<worker_part[]>(static_cast<std::size_t>(context.all().size()));

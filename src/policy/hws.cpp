@@ -1,5 +1,5 @@
 #include "policy/parts/places.hpp"
-#include "policy/parts/sockets.hpp"
+#include "policy/parts/worker_groups.hpp"
 #include "policy/seam/registry.hpp"
 
 #include "queue/cell.hpp"
@@ -8,6 +8,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <vector>
 
 /// Hierarchical work stealing: in each group of workers a leader, who runs the large tasks and deals with the
 /// other leaders, and slaves, who steal the small ones from each other.
@@ -68,19 +69,15 @@ public:
     requirements attach(const machine& m, policy_context& context) override {
         context_ = &context;
         places_.attach(context);
-        sockets on;
-        on.attach(m, context);
-        const workers all = context.all();
-        mine_ = std::make_unique<worker_part[]>(static_cast<std::size_t>(all.size()));
-        for (worker_id w = all.first; w < all.last; ++w) {
-            if (w == all.first || on.of(w) != on.of(w - 1)) ++groups_count_;
-            mine(w).group = groups_count_ - 1;
-        }
-        groups_ = std::make_unique<group_part[]>(static_cast<std::size_t>(groups_count_));
-        for (worker_id w = all.first; w < all.last; ++w) {
-            workers& members = at(mine(w).group).members;
-            if (members.empty()) members.first = w;
-            members.last = w + 1;
+        const std::vector<workers> found =
+            groups_in_domains(context, domains(m, domain_kind::last_level_cache));
+        groups_count_ = static_cast<int>(found.size());
+        groups_ = std::make_unique<group_part[]>(found.size());
+        mine_ = std::make_unique<worker_part[]>(static_cast<std::size_t>(context.all().size()));
+        for (int group = 0; group < groups_count_; ++group) {
+            at(group).members = found[static_cast<std::size_t>(group)];
+            for (worker_id w = at(group).members.first; w < at(group).members.last; ++w)
+                mine(w).group = group;
         }
         return {.task_bytes = sizeof(task_part), .demotable = true};
     }

@@ -1,6 +1,7 @@
 #include "policy/parts/cache_friendly.hpp"
 #include "policy/parts/data_allocator.hpp"
 #include "policy/parts/places.hpp"
+#include "policy/parts/worker_groups.hpp"
 #include "policy/seam/registry.hpp"
 
 #include "queue/cell.hpp"
@@ -272,21 +273,8 @@ private:
     void find_sockets(const machine& m) {
         const int count = context_->all().size();
         members_ = std::make_unique<member[]>(static_cast<std::size_t>(count));
-        std::vector<int> domain(static_cast<std::size_t>(count));
-        for (worker_id w = 0; w < count; ++w)
-            domain[static_cast<std::size_t>(w)] = m.domain_of(context_->core_of(w));
-        // More workers than cores: by their number, since those of a socket must be adjacent.
-        if (!std::ranges::is_sorted(domain)) {
-            const auto domains = static_cast<std::int64_t>(m.domains().size());
-            for (std::int64_t w = 0; w < count; ++w)
-                domain[static_cast<std::size_t>(w)] = static_cast<int>(w * domains / count);
-        }
-        std::vector<workers> found;
-        for (worker_id w = 0; w < count; ++w) {
-            const auto i = static_cast<std::size_t>(w);
-            if (w == 0 || domain[i] != domain[i - 1]) found.push_back({w, w});
-            found.back().last = w + 1;
-        }
+        const std::vector<workers> found =
+            groups_for_domains(*context_, domains(m, domain_kind::last_level_cache));
         sockets_ = std::make_unique<socket[]>(found.size());
         count_ = static_cast<int>(found.size());
         allocator_.attach(found);

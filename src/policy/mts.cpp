@@ -1,5 +1,5 @@
 #include "policy/parts/fair_turns.hpp"
-#include "policy/parts/sockets.hpp"
+#include "policy/parts/worker_domains.hpp"
 #include "policy/seam/registry.hpp"
 
 #include "queue/cell.hpp"
@@ -51,7 +51,7 @@ public:
 
     requirements attach(const machine& m, policy_context& context) override {
         context_ = &context;
-        sockets_.attach(m, context);
+        sockets_.attach(m, context, domain_kind::last_level_cache);
         queues_ = std::make_unique<queue_of_socket[]>(static_cast<std::size_t>(sockets_.count()));
         mine_ = std::make_unique<worker_part[]>(static_cast<std::size_t>(context.all().size()));
         return {.demotable = true, .resizable = true};
@@ -142,7 +142,7 @@ private:
         if (from.tasks.empty()) return from.behind.try_pop_front();
         queue::chain<task> batch;
         task* youngest = nullptr;
-        for (int wanted = std::max(1, sockets_.workers_on(thief)); wanted > 0; --wanted) {
+        for (int wanted = std::max(1, sockets_.workers_in(thief)); wanted > 0; --wanted) {
             task* const t = from.tasks.try_pop_front();
             if (t == nullptr) break;
             if (youngest != nullptr) batch.push_back(youngest);
@@ -179,7 +179,7 @@ private:
     const spawn_order spawn_;
     const bool nearest_;
     policy_context* context_ = nullptr;
-    sockets sockets_;
+    worker_domains sockets_;
     std::unique_ptr<queue_of_socket[]> queues_;
     std::unique_ptr<worker_part[]> mine_;
     queue::locked_list<task> roots_;

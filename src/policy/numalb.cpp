@@ -4,6 +4,9 @@
 
 #include "queue/spin_lock.hpp"
 
+#include "machine/domains.hpp"
+#include "machine/machine.hpp"
+
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
@@ -41,7 +44,8 @@ public:
     requirements attach(const machine& m, policy_context& context) override {
         cluster_policy::attach(m, context);
         const auto workers = static_cast<std::size_t>(context.all().size());
-        factors_.nodes = static_cast<int>(m.memory_nodes().size());
+        const domains nodes(m, domain_kind::memory_node);
+        factors_.nodes = nodes.count();
         factors_.of.clear();
         for (int i = 0; i < factors_.nodes; ++i)
             for (int j = 0; j < factors_.nodes; ++j) {
@@ -50,7 +54,7 @@ public:
                                                     : m.node_distance(i, j) / m.node_distance(i, i));
             }
         for (worker_id w = 0; w < context.all().size(); ++w)
-            node_of_worker_.push_back(m.memory_node_of(context.core_of(w)));
+            node_of_worker_.push_back(nodes.of(context.core_of(w)));
         took_ = std::make_unique<queue::cell<std::int64_t>[]>(most_);
         shown_ = std::make_unique<queue::cell<int>[]>(most_);
         load_.resize(most_);

@@ -7,6 +7,7 @@
 #include "queue/pairing_heap.hpp"
 #include "queue/spin_lock.hpp"
 
+#include "machine/domains.hpp"
 #include "machine/machine.hpp"
 
 #include <algorithm>
@@ -51,10 +52,11 @@ public:
         places_.attach(context);
         const int count = context.all().size();
         members_ = std::make_unique<member[]>(static_cast<std::size_t>(count));
-        sockets_count_ = m.domains().size();
+        const domains sockets(m, domain_kind::last_level_cache);
+        sockets_count_ = static_cast<std::size_t>(sockets.count());
         sockets_ = std::make_unique<queue::cell<int>[]>(sockets_count_);
         for (std::size_t d = 0; d < sockets_count_; ++d) sockets_[d].store_relaxed(-1);
-        for (worker_id w = 0; w < count; ++w) of(w).socket = m.domain_of(context.core_of(w));
+        for (worker_id w = 0; w < count; ++w) of(w).socket = sockets.of(context.core_of(w));
         if (file_ != "none") {
             if (const auto tasks = read_profile(file_))
                 follow(*tasks, m);

@@ -1,5 +1,5 @@
 #include "policy/parts/places.hpp"
-#include "policy/parts/sockets.hpp"
+#include "policy/parts/worker_domains.hpp"
 #include "policy/seam/registry.hpp"
 
 #include "queue/cell.hpp"
@@ -51,7 +51,7 @@ public:
 
     requirements attach(const machine& m, policy_context& context) override {
         places_.attach(context);
-        sockets_.attach(m, context);
+        sockets_.attach(m, context, domain_kind::last_level_cache);
         mine_ = std::make_unique<worker_part[]>(static_cast<std::size_t>(places_.workers_in_all()));
         return {.task_bytes = sizeof(task_part), .demotable = true, .resizable = true};
     }
@@ -136,7 +136,7 @@ private:
 
     const int stack_, fresh_, interval_, tries_;
     places places_;
-    sockets sockets_;
+    worker_domains sockets_;
     std::unique_ptr<worker_part[]> mine_;
 };
 

@@ -3,7 +3,6 @@
 #include "policy/fake_context.hpp"
 #include "policy/parts/bi_tier.hpp"
 #include "policy/parts/id_table.hpp"
-#include "policy/parts/socket_groups.hpp"
 #include "policy/seam/registry.hpp"
 
 #include "machine/load.hpp"
@@ -167,19 +166,6 @@ protected:
     placement last;
     std::uint64_t ids = 100;
 };
-
-TEST_F(cab, sockets_are_what_shares_a_cache) {
-    attach("cab");
-    const auto groups_of = [&](int size) {
-        std::vector<int> sizes;
-        for (const workers g : socket_groups(on, *context, size)) sizes.push_back(g.size());
-        return sizes;
-    };
-    EXPECT_EQ(groups_of(0), (std::vector{2, 2}));
-    EXPECT_EQ(groups_of(3), (std::vector{3, 1}));
-    context->cores = {0, 1, 2, 0}; // uneven, and a core that comes again
-    EXPECT_EQ(groups_of(0), (std::vector{2, 1, 1}));
-}
 
 TEST_F(cab, only_heads_take_inter_socket_tasks) {
     attach("cab:boundary=1");

@@ -2,6 +2,8 @@
 
 #include "policy/seam/policy.hpp"
 
+#include "machine/domains.hpp"
+
 #include <cstddef>
 #include <vector>
 
@@ -14,9 +16,10 @@ public:
     /// Allocates: for policy::attach.
     void attach(const machine& m, policy_context& context) {
         context_ = &context;
-        members_.resize(m.packages().size());
+        const domains packages(m, domain_kind::package);
+        members_.resize(static_cast<std::size_t>(packages.count()));
         for (worker_id w = 0; w < context.all().size(); ++w) {
-            const int c = m.package_of(context.core_of(w));
+            const int c = packages.of(context.core_of(w));
             of_.push_back(c);
             index_.push_back(static_cast<int>(members_[at(c)].size()));
             members_[at(c)].push_back(w);

@@ -3,6 +3,9 @@
 #include "policy/parts/fair_turns.hpp"
 #include "policy/seam/policy.hpp"
 
+#include "machine/domains.hpp"
+#include "machine/machine.hpp"
+
 #include "queue/locked_list.hpp"
 #include "queue/pairing_heap.hpp"
 #include "queue/spin_lock.hpp"
@@ -10,7 +13,6 @@
 
 #include <weft/error.hpp>
 
-#include <algorithm>
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -43,22 +45,19 @@ public:
             throw error("a policy that keeps tasks on their nodes has more workers than there are cores",
                         std::to_string(context.all().size()) + " workers",
                         "at most " + std::to_string(m.size()) + ", or steal=on");
-        of_node_.assign(m.memory_nodes().size(), -1);
+        const domains nodes(m, domain_kind::memory_node);
+        of_node_.assign(static_cast<std::size_t>(nodes.count()), -1);
         int count = 0;
-        for (std::size_t node = 0; node < of_node_.size(); ++node)
-            if (m.memory_nodes()[node].ranks.size() > 0) of_node_[node] = count++;
+        for (int node = 0; node < nodes.count(); ++node)
+            if (nodes.ranks(node).size() > 0) of_node_[static_cast<std::size_t>(node)] = count++;
         queues_ = std::make_unique<one_queue[]>(static_cast<std::size_t>(count));
         count_ = count;
         turns_ = std::make_unique<worker_part[]>(static_cast<std::size_t>(context.all().size()));
-        for (std::size_t node = 0; node < of_node_.size(); ++node) {
-            if (of_node_[node] < 0) continue;
-            one_queue& q = at(of_node_[node]);
-            q.ranks = m.memory_nodes()[node].ranks;
-            for (std::size_t other = 0; other < of_node_.size(); ++other)
-                if (other != node && of_node_[other] >= 0) q.others.push_back(of_node_[other]);
-            std::ranges::stable_sort(q.others, {}, [&](int other) {
-                return m.node_distance(static_cast<int>(node), node_of(other));
-            });
+        for (int node = 0; node < nodes.count(); ++node) {
+            if (of_node(node) < 0) continue;
+            one_queue& q = at(of_node(node));
+            q.ranks = nodes.ranks(node);
+            for (const int other : nodes.others(node)) q.others.push_back(of_node(other));
         }
     }
 
@@ -142,9 +141,6 @@ private:
     one_queue& at(int queue) noexcept { return queues_[static_cast<std::size_t>(queue)]; }
     /// Places up to the last rank are the workers' own.
     place_id queue_place(int queue) const noexcept { return context_->all().size() + queue; }
-    int node_of(int queue) const noexcept {
-        return static_cast<int>(std::ranges::find(of_node_, queue) - of_node_.begin());
-    }
     static task* pop(one_queue& q) noexcept {
         q.lock.lock();
         task* const t = q.tasks.pop();
