@@ -11,8 +11,9 @@
 
 /// Fixed divisions of the workers into groups of adjacent ranks, in rank order.
 ///
-/// Which domain a single worker is in says worker_domains.hpp. The three divisions differ only where there are more workers than cores, so that the cores, and
-/// with them the domains, come again in rank order. All of them allocate: for policy::attach.
+/// worker_domains.hpp says which domain a single worker is in. The three divisions differ only where there are
+/// more workers than cores, so that the cores, and with them the domains, come again in rank order. All of
+/// them allocate: for policy::attach.
 namespace weft {
 
 /// The domain of each worker's core.
