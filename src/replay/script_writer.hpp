@@ -76,13 +76,12 @@ private:
     signals signals_{actions_};
     std::vector<mark> marks_; ///< by row
     std::unordered_map<std::uint32_t, row> rows_;
-    std::vector<subject> subjects_; ///< by stream, the last one `outside`: of what the next hints are
-    std::vector<std::pair<std::uint32_t, std::uint32_t>> edges_; ///< numbers: a task, the task that waits
-    std::unordered_map<std::uint64_t, std::uint32_t> groups_;    ///< by address, while it is open
-    std::vector<run> runs_;                                      ///< beside script::graphs
-    std::unordered_map<std::uint32_t, std::uint32_t> run_of_;    ///< by the number of the first task
-    std::unordered_map<row, std::vector<std::uint32_t>>
-        started_; ///< by task: runs that it has not waited for
+    std::vector<subject> subjects_; ///< by stream, the last one `outside`: what the next hints describe
+    std::vector<std::pair<std::uint32_t, std::uint32_t>> edges_;  ///< numbers: a task, the task that waits
+    std::unordered_map<std::uint64_t, std::uint32_t> groups_;     ///< by address, while it is open
+    std::vector<run> runs_;                                       ///< beside script::graphs
+    std::unordered_map<std::uint32_t, std::uint32_t> run_of_;     ///< by the number of the first task
+    std::unordered_map<row, std::vector<std::uint32_t>> started_; ///< by task: runs without a wait yet
     /// Tasks in the wait of a group, also of a future's or a graph's: the wait says all of their suspension.
     std::unordered_set<row> at_groups_;
     int open_roots_ = 0;
