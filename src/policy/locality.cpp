@@ -9,8 +9,8 @@
 ///   The default of OmpSs in M. Tillenius, E. Larsson, R. M. Badia, X. Martorell: Resource-aware task
 ///   scheduling. ACM TECS 2015.
 ///
-/// Only tasks of graphs declare data; all others stay with the worker that made them ready, which for a child
-/// is its parent's node. A worker whose node has nothing takes from the others, nearest first.
+/// Only tasks of graphs declare data. All other tasks stay on the node of the worker that made them ready; for
+/// a child that is its parent's node. A worker whose node has nothing takes from the others, nearest first.
 namespace weft::policies {
 namespace {
 

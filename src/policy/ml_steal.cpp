@@ -24,13 +24,13 @@
 ///
 ///     level 0       roots, while none of their groups is open
 ///     between       large tasks (large_tasks.hpp): child-first, stolen at random, the oldest first, by other
-///                   memory groups of the level. A memory group runs one at a time, by any of its workers, its
-///                   leader
-///     last level    what fits: stolen at random by the workers under its memory group, and silent but for the
-///                   children of the group that went there (a join that is silent has no group)
+///                   memory groups of the level. A memory group runs one at a time, by any of its workers,
+///                   its leader
+///     last level    what fits: stolen at random by the workers under its memory group, and silent, except
+///                   the children of the group that went there (a join that is silent has no group)
 ///
 /// A group whose data fit takes its task to a deeper level, below the memory group that runs it, until the
-/// group ends. The worker that finishes its last child goes on with the task, and is the leader from then on.
+/// group ends. The worker that finishes its last child resumes the task, and is the leader from then on.
 ///
 /// Resolved where the thesis is silent:
 /// - Memory groups are skipped if the data fit all groups of the next level below together, as in ml-adws.
@@ -134,7 +134,7 @@ public:
             return spawn_order::child_first;
         }
         if (!is_own) return spawn_order::parent_first; // free
-        c = p;                                         // and the memory group goes on with the child
+        c = p;                                         // the memory group continues with the child
         p.hold = 0;
         worker_groups_.runs(w, child);
         return spawn_order::child_first;

@@ -114,7 +114,7 @@ public:
         if (below && options_.lazy) return spawn_order::lazy;
         const double share = below ? 0 : share_of_rest(its, parent, child);
         if (!p.crosses()) return spawn_order::child_first;
-        // The last child of a join gets all that is left, and its parent goes on beside it.
+        // The last child of a join gets all that is left, and its parent continues beside it.
         const double middle = child.last() ? p.range.from : p.range.cut(share, p.end);
         c.range.from = p.range.to = middle;
         const bool stays = groups().head(c.level, c.range.owner()) == w && c.range.owner() == p.range.owner();

@@ -17,8 +17,8 @@
 ///
 /// A cache has room for as much as it holds. What takes of it:
 ///
-///     anchored task    its bytes, from its start to its end, in its cache and those between that and the anchor
-///                      of its parent
+///     anchored task    its bytes, from its start to its end, in its cache and those between that and the
+///                      anchor of its parent
 ///     strand           a task while it runs on a worker: its bytes, but at most the part `mu`, in each cache
 ///                      that the worker shares with others, below the anchor
 ///

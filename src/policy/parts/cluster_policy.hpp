@@ -37,7 +37,7 @@ public:
     spawn_order spawn(worker_id, task&, task&) override { return spawn_order::parent_first; }
 
 protected:
-    /// The nearest first.
+    /// Looks at all other workers, those of the own cluster first.
     decision last_look(worker_id w) {
         for (const bool near : {true, false})
             for (int i = 1; i < places_.workers_in_all(); ++i) {

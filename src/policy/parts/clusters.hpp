@@ -31,7 +31,7 @@ public:
     int count() const noexcept { return static_cast<int>(members_.size()); }
     bool several() const noexcept { return populated_ > 1; }
     int of(worker_id w) const noexcept { return of_[at(w)]; }
-    /// In rank order.
+    /// The nodes of a cluster, in rank order.
     const std::vector<worker_id>& members(int cluster) const noexcept { return members_[at(cluster)]; }
     int index_in_cluster(worker_id w) const noexcept { return index_[at(w)]; }
     worker_id head(int cluster) const noexcept { return members(cluster).front(); }
@@ -52,7 +52,7 @@ public:
             if (left-- == 0) return c;
         }
     }
-    /// Uniform in a cluster drawn so.
+    /// Uniform among the nodes of a cluster that draw_cluster() gives; -1 if there is none.
     worker_id draw_far(worker_id w) {
         const int c = draw_cluster(w);
         if (c < 0) return -1;

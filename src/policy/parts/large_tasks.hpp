@@ -47,9 +47,9 @@ public:
         context_->wake(worker_groups_->at(under, under_i).members); // which of them can take it is not known
     }
 
-    /// A task out of the lists of memory group `from`, for that of `w`, and the hold; null if that one is
-    /// held and `at_once` is false. The youngest task of the own group, the oldest of another one; of those
-    /// for which `may_run(t)`.
+    /// Takes a task out of the lists of memory group `from`, for the memory group of `w`, which it holds then.
+    /// Takes none if the latter is held already, unless `at_once`. From the own group it takes the youngest
+    /// task, from another group the oldest for which `may_run(t)` holds.
     struct taken {
         task* t = nullptr;
         int hold = 0;

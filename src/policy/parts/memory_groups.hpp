@@ -31,55 +31,16 @@ public:
 
     /// Allocates: for policy::attach. Without caches there are two levels, all and each.
     void attach(const machine& m, const policy_context& context, bool with_caches) {
-        const int count = context.all().size();
-        seats_.clear();
-        for (worker_id w = 0; w < count; ++w) seats_.push_back(w);
-        std::ranges::stable_sort(seats_, {}, [&](worker_id w) { return context.core_of(w); });
-        seat_of_.resize(seats_.size());
-        for (int s = 0; s < count; ++s) seat_of_[at(seats_[at(s)])] = s;
-
-        const auto cache_of = [&](int seat, int level) {
-            return m.cache_of(context.core_of(seats_[at(seat)]), level);
-        };
-        levels_.assign(1, {{0, count}});
-        constexpr int largest_cache_level = 5;
+        take_seats(context);
+        const caches_of_seats caches{m, context, seats_};
+        levels_.assign(1, {{0, workers_in_all()}});
         for (int level = largest_cache_level; with_caches && level > 0; --level) {
             if (static_cast<int>(levels_.size()) == most_levels - 1) break;
-            std::vector<group> groups;
-            bool shared = false, known = true;
-            for (int s = 0; s < count; ++s) {
-                const cache* const c = cache_of(s, level);
-                known = known && c != nullptr;
-                if (!known) break;
-                if (s == 0 || cache_of(s - 1, level) != c)
-                    groups.push_back({s, s, static_cast<double>(c->bytes)});
-                groups.back().last_seat = s + 1;
-                shared = shared || groups.back().last_seat - groups.back().first_seat > 1;
-            }
-            if (known && shared && refines(groups, levels_.back())) levels_.push_back(groups);
+            const std::vector<group> sharing = groups_under(caches, level);
+            if (!sharing.empty() && refines(sharing, levels_.back())) levels_.push_back(sharing);
         }
-        std::vector<group> leaves;
-        for (int s = 0; s < count; ++s) {
-            double own = 0;
-            for (int level = 1; level <= largest_cache_level; ++level) {
-                const cache* const c = cache_of(s, level);
-                if (c == nullptr) continue;
-                const bool shared =
-                    (s > 0 && cache_of(s - 1, level) == c) || (s + 1 < count && cache_of(s + 1, level) == c);
-                if (!shared) own = std::max(own, static_cast<double>(c->bytes));
-            }
-            leaves.push_back({s, s + 1, own});
-        }
-        levels_.push_back(leaves);
-
-        group_of_.assign(levels_.size(), std::vector<int>(seats_.size()));
-        for (std::size_t l = 0; l < levels_.size(); ++l)
-            for (std::size_t g = 0; g < levels_[l].size(); ++g)
-                for (int s = levels_[l][g].first_seat; s < levels_[l][g].last_seat; ++s)
-                    group_of_[l][at(s)] = static_cast<int>(g);
-        first_number_.assign(1, 0);
-        for (const auto& level : levels_)
-            first_number_.push_back(first_number_.back() + static_cast<int>(level.size()));
+        levels_.push_back(single_workers(caches));
+        number_groups();
     }
 
     int levels() const noexcept { return static_cast<int>(levels_.size()); }
@@ -128,6 +89,69 @@ public:
 
 private:
     static constexpr std::size_t at(int i) noexcept { return static_cast<std::size_t>(i); }
+
+    static constexpr int largest_cache_level = 5;
+
+    struct caches_of_seats {
+        const machine& m;
+        const policy_context& context;
+        const std::vector<worker_id>& seats;
+        const cache* operator()(int seat, int level) const {
+            return m.cache_of(context.core_of(seats[at(seat)]), level);
+        }
+    };
+
+    void take_seats(const policy_context& context) {
+        const int count = context.all().size();
+        seats_.clear();
+        for (worker_id w = 0; w < count; ++w) seats_.push_back(w);
+        std::ranges::stable_sort(seats_, {}, [&](worker_id w) { return context.core_of(w); });
+        seat_of_.resize(seats_.size());
+        for (int s = 0; s < count; ++s) seat_of_[at(seats_[at(s)])] = s;
+    }
+
+    /// A group for each cache of a level. Empty if some worker has no such cache, or if no two workers share
+    /// one.
+    std::vector<group> groups_under(const caches_of_seats& caches, int level) const {
+        std::vector<group> groups;
+        bool shared = false;
+        for (int s = 0; s < workers_in_all(); ++s) {
+            const cache* const c = caches(s, level);
+            if (c == nullptr) return {};
+            if (s == 0 || caches(s - 1, level) != c) groups.push_back({s, s, static_cast<double>(c->bytes)});
+            groups.back().last_seat = s + 1;
+            shared = shared || groups.back().last_seat - groups.back().first_seat > 1;
+        }
+        return shared ? groups : std::vector<group>{};
+    }
+
+    std::vector<group> single_workers(const caches_of_seats& caches) const {
+        const int count = workers_in_all();
+        std::vector<group> leaves;
+        for (int s = 0; s < count; ++s) {
+            double own = 0;
+            for (int level = 1; level <= largest_cache_level; ++level) {
+                const cache* const c = caches(s, level);
+                if (c == nullptr) continue;
+                const bool shared =
+                    (s > 0 && caches(s - 1, level) == c) || (s + 1 < count && caches(s + 1, level) == c);
+                if (!shared) own = std::max(own, static_cast<double>(c->bytes));
+            }
+            leaves.push_back({s, s + 1, own});
+        }
+        return leaves;
+    }
+
+    void number_groups() {
+        group_of_.assign(levels_.size(), std::vector<int>(seats_.size()));
+        for (std::size_t l = 0; l < levels_.size(); ++l)
+            for (std::size_t g = 0; g < levels_[l].size(); ++g)
+                for (int s = levels_[l][g].first_seat; s < levels_[l][g].last_seat; ++s)
+                    group_of_[l][at(s)] = static_cast<int>(g);
+        first_number_.assign(1, 0);
+        for (const auto& level : levels_)
+            first_number_.push_back(first_number_.back() + static_cast<int>(level.size()));
+    }
 
     /// Every group of the one lies in a group of the other, and there are more of them.
     static bool refines(const std::vector<group>& fine, const std::vector<group>& coarse) {

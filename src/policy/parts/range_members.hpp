@@ -17,8 +17,8 @@
 ///   S. Shiina, master's thesis, University of Tokyo 2021, Algorithms 4.3 and 5.3.
 ///
 /// A member is a memory group; on one level it is a worker. Its head, the first of its workers, acts for it.
-/// This puts tasks into queues and takes them out. It divides no range, and does not choose the level that a
-/// worker serves.
+/// The class puts tasks into queues and takes them out. It divides no range, and does not choose the level
+/// that a worker serves.
 ///
 /// Once a task is in a queue it may run and end, so nothing is read of it after that.
 namespace weft {

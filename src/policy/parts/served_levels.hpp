@@ -11,7 +11,7 @@
 /// For which level of the memory groups a worker works now.
 ///
 ///   S. Shiina, master's thesis, University of Tokyo 2021, 5.4. The printed algorithm lets a worker serve the
-///   level of its own task only; then tasks below a group that skips a level are found by no one.
+///   level of its own task only; then no worker finds the tasks below a group that skips a level.
 ///
 /// A group of tasks whose data fit goes to a deeper level. As long as it is open, the memory groups that it
 /// covers count it, and the workers below them serve the deeper level, so that one large task at a time runs
@@ -59,7 +59,8 @@ public:
     void stall() {
         if (several_ && stalled_.add(1) == 0) context_->wake(context_->all()); // all levels are served
     }
-    /// Its wait is over. Waits for another runtime are not counted when they begin, so the count stays at 0.
+    /// Its wait is over. Waits for another runtime are not counted when they begin, so the count is kept from
+    /// falling below 0.
     void resume() noexcept {
         if (!several_) return;
         int n = stalled_.load_relaxed();

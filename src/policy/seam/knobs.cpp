@@ -53,6 +53,37 @@ bool is_allowed(const knob& k, std::string_view value) {
     return is_listed(k.allowed, value);
 }
 
+struct setting {
+    std::size_t knob; ///< its index in the table
+    std::string_view value;
+};
+
+/// Takes the first key=value off `rest`, which is then what follows its comma, or without data if there is
+/// none.
+setting take_setting(std::string_view owner, std::span<const knob> knobs, std::string_view text,
+                     std::string_view& rest) {
+    std::size_t comma = rest.find(',');
+    std::string_view item = rest.substr(0, comma);
+    const std::size_t equals = item.find('=');
+    if (equals == std::string_view::npos || equals == 0) {
+        throw error(fmt::format("policy '{}': expected key=value", owner),
+                    item.empty() ? fmt::format("nothing, in '{}'", text) : fmt::format("'{}'", item),
+                    list_knobs(knobs));
+    }
+    const std::string_view key = item.substr(0, equals);
+    const auto found = std::find_if(knobs.begin(), knobs.end(), [&](const knob& k) { return k.key == key; });
+    if (found == knobs.end()) {
+        throw error(fmt::format("policy '{}' has no knob '{}'", owner, key), fmt::format("'{}'", item),
+                    list_knobs(knobs));
+    }
+    if (takes_the_rest(*found)) {
+        item = rest;
+        comma = std::string_view::npos;
+    }
+    rest = comma == std::string_view::npos ? std::string_view{} : rest.substr(comma + 1);
+    return {static_cast<std::size_t>(found - knobs.begin()), item.substr(equals + 1)};
+}
+
 } // namespace
 
 knob_values::knob_values(std::string_view owner, std::span<const knob> knobs, std::string_view text)
@@ -60,41 +91,19 @@ knob_values::knob_values(std::string_view owner, std::span<const knob> knobs, st
     , values_(knobs.size()) {
     std::vector<bool> given(knobs.size(), false);
     std::string_view rest = text;
-    bool more = !rest.empty();
-    while (more) {
-        std::size_t comma = rest.find(',');
-        std::string_view item = rest.substr(0, comma);
-        const std::size_t equals = item.find('=');
-        if (equals == std::string_view::npos || equals == 0) {
-            throw error(fmt::format("policy '{}': expected key=value", owner),
-                        item.empty() ? fmt::format("nothing, in '{}'", text) : fmt::format("'{}'", item),
-                        list_knobs(knobs));
-        }
-        const std::string_view key = item.substr(0, equals);
-        const auto found =
-            std::find_if(knobs.begin(), knobs.end(), [&](const knob& k) { return k.key == key; });
-        if (found == knobs.end()) {
-            throw error(fmt::format("policy '{}' has no knob '{}'", owner, key), fmt::format("'{}'", item),
-                        list_knobs(knobs));
-        }
-        if (takes_the_rest(*found)) {
-            item = rest;
-            comma = std::string_view::npos;
-        }
-        const std::string_view value = item.substr(equals + 1);
-        const auto at = static_cast<std::size_t>(found - knobs.begin());
-        if (given[at]) {
-            throw error(fmt::format("policy '{}': knob '{}' is given twice", owner, key),
+    while (!text.empty() && rest.data() != nullptr) {
+        const setting s = take_setting(owner, knobs, text, rest);
+        const knob& k = knobs[s.knob];
+        if (given[s.knob]) {
+            throw error(fmt::format("policy '{}': knob '{}' is given twice", owner, k.key),
                         fmt::format("'{}'", text), "each knob once");
         }
-        if (value.empty() || !is_allowed(*found, value)) {
-            throw error(fmt::format("policy '{}': bad value of knob '{}'", owner, key),
-                        value.empty() ? std::string("nothing") : fmt::format("'{}'", value), found->allowed);
+        if (s.value.empty() || !is_allowed(k, s.value)) {
+            throw error(fmt::format("policy '{}': bad value of knob '{}'", owner, k.key),
+                        s.value.empty() ? std::string("nothing") : fmt::format("'{}'", s.value), k.allowed);
         }
-        given[at] = true;
-        values_[at] = value;
-        more = comma != std::string_view::npos;
-        if (more) rest = rest.substr(comma + 1);
+        given[s.knob] = true;
+        values_[s.knob] = s.value;
     }
     for (std::size_t at = 0; at < knobs.size(); ++at) {
         if (given[at]) continue;
