@@ -55,7 +55,7 @@ INSTANTIATE_TEST_SUITE_P(all, resized, testing::ValuesIn(test::parallel_policies
 TEST_P(resized, only_the_active_ones_run_tasks) {
     for (const int active : {1, 3, 2, 4, 1}) {
         engine_.set_active(active);
-        ASSERT_EQ(engine_.active().size(), active);
+        ASSERT_EQ(engine_.outermost.active().size(), active);
         ASSERT_TRUE(test::await([&] { return wait_inactive(engine_, active); }));
         std::atomic<int> highest{0}, sum{0};
         for (int i = 0; i < 20; ++i)
@@ -91,7 +91,7 @@ TEST_P(resized, what_lies_at_one_that_is_no_longer_active_is_found) {
             g.wait();
         });
     }
-    EXPECT_EQ(bare_.engine.active().size(), 1);
+    EXPECT_EQ(bare_.engine.outermost.active().size(), 1);
     bare_.run([] { EXPECT_EQ(fib(10), 55); });
 }
 
@@ -184,7 +184,7 @@ std::pair<std::vector<int>, int> sizes_told(bool resizable) {
     told& p = *made;
     engine::thread_engine e(std::move(made), load_machine(""), test::options_of(3));
     for (const int n : {3, 2, 2, 0, 100, 1}) e.set_active(n);
-    return {p.sizes, e.active().size()};
+    return {p.sizes, e.outermost.active().size()};
 }
 
 TEST(resizing, is_told_to_policies_that_can_bear_it) {
@@ -215,7 +215,7 @@ TEST(resizing, pinned_workers_come_back_to_their_cores) {
             const auto look = [&] {
                 const cpu_set_t mask = mask_of_this_thread();
                 const int w = this_worker();
-                const auto core = static_cast<std::size_t>(e.engine.on.core_at(e.engine.core_of(w)).os_index);
+                const auto core = static_cast<std::size_t>(e.engine.on.core_at(e.engine.outermost.core_of(w)).os_index);
                 const std::lock_guard guard(lock);
                 seen.emplace_back(w, CPU_ISSET(core, &mask) ? CPU_COUNT(&mask) : -1);
             };
@@ -252,18 +252,18 @@ int follow_the_mask(bool explicitly) {
     runtime rt(o);
     engine::thread_engine* e = nullptr;
     rt.run([&] { e = &static_cast<engine::thread_engine&>(impl::hot_self()->eng); });
-    const int before = e->active().size();
+    const int before = e->outermost.active().size();
     if (before != rt.workers()) return 1;
     set_mask_of_all_threads(one);
     if (explicitly) {
         std::this_thread::sleep_for(
             std::chrono::milliseconds(2500)); // two looks of the monitor, if there were one
-        return e->active().size() == before ? 0 : 2;
+        return e->outermost.active().size() == before ? 0 : 2;
     }
-    if (!test::await([&] { return e->active().size() == 1; })) return 3;
+    if (!test::await([&] { return e->outermost.active().size() == 1; })) return 3;
     if (rt.run([] { return fib(15); }) != 610) return 4;
     set_mask_of_all_threads(all);
-    if (!test::await([&] { return e->active().size() == before; })) return 5;
+    if (!test::await([&] { return e->outermost.active().size() == before; })) return 5;
     return rt.run([] { return fib(15); }) == 610 ? 0 : 6;
 }
 

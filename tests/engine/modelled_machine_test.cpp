@@ -21,6 +21,7 @@
 #include <nlohmann/json.hpp>
 
 #include "engine/model/model_engine.hpp"
+#include "engine/run/roots.hpp"
 #include "machine/load.hpp"
 #include "policy/seam/registry.hpp"
 

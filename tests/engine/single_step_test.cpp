@@ -20,8 +20,10 @@
 #include <weft/weft.hpp>
 
 #include "api/options.hpp"
+#include "engine/run/roots.hpp"
 #include "engine/run/switch.hpp"
 #include "engine/threads/thread_engine.hpp"
+#include "engine/worker/task_record.hpp"
 
 #include <gtest/gtest.h>
 

@@ -654,7 +654,8 @@ TEST(teams, call_workers_that_stand_by) {
         engine::thread_engine& e = test::engine_of(rt);
         for (const int active : {1, 3, 2, 4, 1}) {
             e.set_active(active);
-            const bool may_change = e.active().size() == active; // else the policy keeps all of them
+            const bool may_change =
+                e.outermost.active().size() == active; // else the policy keeps all of them
             spin_barrier all;
             std::atomic<int> shares{0}, highest{0};
             graph dag;
