@@ -117,7 +117,7 @@ public:
         const bool only_yields = me.turns.sees_only_yields();
         if (t == nullptr && only_yields) t = held_.pop();
         if (t == nullptr) t = open_.pop();
-        if (t == nullptr && (taken_ == 0 || (running_ == 0 && behind_.empty()))) t = held_.pop();
+        if (t == nullptr && (taken_ == 0 || (running_ == 0 && behind_.empty()))) t = held_.pop(); // I2
         if (t == nullptr) t = roots_.try_pop_front();
         if (only_yields || (t != nullptr && t->fresh())) me.turns.looked_elsewhere();
         if (t == nullptr) t = behind_.try_pop_front();
@@ -143,7 +143,7 @@ public:
         serial_order::place_before(child, parent);
         classify(child, &own);
         const bool begins_turn = of(child).is == kind::above || of(child).top == &child;
-        if (begins_turn && taken_ > (own.holds ? 1 : 0)) return spawn_order::parent_first;
+        if (begins_turn && taken_ > (own.holds ? 1 : 0)) return spawn_order::parent_first; // I1
         takes(child);
         runs(w, child);
         return spawn_order::child_first;

@@ -91,7 +91,7 @@ public:
         part.above = static_cast<std::int16_t>(leaf_ - to);
         part.under = its.level;
         part.group = here;
-        part.hold = 0; // now the group holds what its task did
+        part.hold = 0; // I3: now the group holds what its task did
         if (to == leaf_) {
             open(level, here);
         } else {
@@ -264,7 +264,7 @@ private:
     placement put_small(worker_id w, task& t, const task_part& part, bool behind) {
         const int under = part.under, group = part.group;
         if (!worker_groups_.has(under, group, w)) {
-            shared_at(under, group).arrivals.push_back(&t);
+            shared_at(under, group).arrivals.push_back(&t); // I2
             return worker_groups_.for_any_of(under, group, place_of(under, group));
         }
         auto& own = worker_groups_.alone(w);

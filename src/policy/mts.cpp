@@ -124,7 +124,7 @@ private:
     decision take_far(worker_id w, int socket, bool last_look) {
         const auto& others = sockets_.others(socket);
         if (others.empty()) return {};
-        if (last_look) {
+        if (last_look) { // I2
             for (const int other : others)
                 if (task* const t = steal(socket, other)) return {t, place_of(other)};
             return {};
@@ -162,7 +162,7 @@ private:
         if (holder == w + 1) return true; // no other worker writes that
         give_back(w);                     // it has moved to another socket
         if (holder != 0 && holder <= context_->active().last) return false;
-        if (!thief.compare_exchange(holder, w + 1)) return false; // from none, or from an inactive worker
+        if (!thief.compare_exchange(holder, w + 1)) return false; // I1: from none, or from an inactive worker
         me.thief_for = socket;
         return true;
     }

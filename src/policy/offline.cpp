@@ -79,7 +79,7 @@ public:
         t.data<task_part>().turn = k->turn;
         group& g = groups_[static_cast<std::size_t>(k->inner)];
         g.lock.lock();
-        g.tasks.push(&t);
+        g.tasks.push(&t); // O1 of offline.cpp
         g.count.store_relaxed(static_cast<int>(g.tasks.size()));
         g.lock.unlock();
         return {group_place(k->inner), context_->active()};
@@ -180,7 +180,7 @@ private:
         const int mine = at.load_relaxed();
         if (task* const t = take([&](int outer) { return outer == mine; })) return t;
         if (task* const t = take([&](int outer) { return !is_begun(outer); })) return t;
-        return take([](int) { return true; });
+        return take([](int) { return true; }); // O2 of offline.cpp
     }
 
     bool is_begun(int outer) const noexcept { // by a socket that still works on it

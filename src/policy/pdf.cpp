@@ -52,11 +52,11 @@ public:
     decision next(worker_id w, bool) override {
         const place_id at = context_->all().size();
         if (const turn now = turns_[static_cast<std::size_t>(w)].own.begin(); now != turn::usual) {
-            const bool roots_first = now == turn::odd_fair;
+            const bool roots_first = now == turn::odd_fair; // I2
             if (task* const t = (roots_first ? roots_ : behind_).try_pop_front()) return {t, at};
             if (task* const t = (roots_first ? behind_ : roots_).try_pop_front()) return {t, at};
         }
-        task* t = first_ready();
+        task* t = first_ready(); // I1
         if (t == nullptr) t = roots_.try_pop_front();
         if (t == nullptr) t = behind_.try_pop_front();
         return {t, at};

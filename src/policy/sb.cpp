@@ -196,7 +196,7 @@ private:
         };
         if (!room_.take(w, part.bytes, part.level, to, may_exceed)) return false;
         if (!anchors) return true;
-        part.waits = false;
+        part.waits = false; // B1: `t` has not begun
         part.is_anchored = to > part.level;
         part.from = part.level;
         part.level = static_cast<std::int16_t>(to);

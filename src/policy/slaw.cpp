@@ -86,8 +86,8 @@ public:
             me.spawns = 0;
         }
         const int nested = parent.data<task_part>().nested + 1;
-        const bool too_deep = nested > stack_;
-        const bool too_many = me.fresh.load_relaxed() > fresh_;
+        const bool too_deep = nested > stack_;                  // I1
+        const bool too_many = me.fresh.load_relaxed() > fresh_; // I2
         if (too_deep || (!too_many && me.parent_first)) {
             child.data<task_part>().fresh_of = w + 1;
             me.fresh.add(1);

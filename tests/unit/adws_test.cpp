@@ -446,6 +446,7 @@ TEST(adws, ranges_become_active_from_the_bottom_up) {
     EXPECT_EQ(m.woken.size(), 7U);
 }
 
+/// I1 and I2 of src/policy/parts/almost_deterministic_stealing.hpp.
 TEST(adws, theorems_hold_on_random_programs) {
     fake_context draw(1, 4711);
     for (int round = 0; round < 300; ++round) {

@@ -87,6 +87,7 @@ TEST(cache_room, strands_take_a_part_of_the_caches_below_their_anchor) {
 
 // ---- large_tasks
 
+/// I1 and I2 of src/policy/parts/large_tasks.hpp.
 TEST(large_tasks, a_memory_group_is_held_by_one_at_a_time) {
     test::fake_context context(8);
     memory_worker_groups groups;

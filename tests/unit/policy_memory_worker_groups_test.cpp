@@ -157,6 +157,7 @@ TEST(policy_ml_steal, the_level_follows_from_the_bytes) {
     });
 }
 
+/// I1 of src/policy/ml_steal.cpp.
 TEST(policy_ml_steal, one_large_task_at_a_time_under_a_cache) {
     driven p("ml-steal");
     task& root = p.root_on(0);
@@ -184,6 +185,7 @@ TEST(policy_ml_steal, one_large_task_at_a_time_under_a_cache) {
     for (worker_id w = 0; w < 8; ++w) EXPECT_EQ(p->next(w, true).t, nullptr);
 }
 
+/// I2 of src/policy/ml_steal.cpp.
 TEST(policy_ml_steal, what_fits_is_shared_under_its_cache_only) {
     driven p("ml-steal");
     task& root = p.root_on(0);
@@ -279,6 +281,7 @@ TEST(policy_ml_steal, a_worker_that_only_yields_lets_another_one_in) {
     FAIL() << "never came to the rest of the root";
 }
 
+/// I3 of src/policy/ml_steal.cpp.
 TEST(policy_ml_steal, tasks_of_graphs_are_stolen_by_everybody) {
     driven p("ml-steal");
     task& released = p.make();
@@ -351,6 +354,7 @@ TEST(policy_sb, a_task_is_anchored_to_the_smallest_cache_that_it_half_fills) {
     EXPECT_TRUE(p.takes(0, own));
 }
 
+/// B3 of src/policy/sb.cpp.
 TEST(policy_sb, tasks_are_anchored_while_there_is_room) {
     driven p("sb:mu=0");
     task& root = p.root_on(0, 8000);

@@ -140,6 +140,7 @@ protected:
     test::fake_context context{4};
 };
 
+/// O1 of src/policy/offline.cpp.
 TEST_F(policy_offline_run, writes_a_profile_and_follows_it) {
     struct alignas(64) line {
         char bytes[64];
@@ -229,6 +230,7 @@ TEST_F(policy_offline_run, a_task_that_yields_lets_those_behind_it_go_first) {
     EXPECT_LT(looks, 100);
 }
 
+/// O2 of src/policy/offline.cpp.
 TEST_F(policy_offline_run, strangers_and_tasks_that_have_begun_are_not_lost) {
     write("weft profile 1\nff 10 1-5 7-9\n1 3\n");
     const auto p = make();

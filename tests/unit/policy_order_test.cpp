@@ -139,6 +139,7 @@ TEST(policy_order, one_look_a_call_and_the_last_one_is_everywhere) {
     }
 }
 
+/// R3 of src/policy/parts/places.hpp.
 TEST(policy_order, the_last_look_leaves_out_nobody) {
     constexpr int workers = 4;
     for (const char* const spec : {"steal", "near", "steal-parent-first", "share"}) {
@@ -199,8 +200,8 @@ protected:
     static constexpr int patience = 1000; ///< more turns than any rule of fairness takes
 };
 
-/// A worker whose own work never runs dry still comes to a root, and to a task that yielded. But `serial`
-/// finishes what is open before it begins another root.
+/// R1 of src/policy/parts/places.hpp. A worker whose own work never runs dry still comes to a root, and to a
+/// task that yielded. But `serial` finishes what is open before it begins another root.
 TEST_P(policy_order_fairness, a_busy_worker_comes_to_what_waits) {
     for (const ready_reason reason : {ready_reason::root, ready_reason::yielded}) {
         driven p(GetParam(), 1);
@@ -218,7 +219,8 @@ TEST_P(policy_order_fairness, a_busy_worker_comes_to_what_waits) {
     }
 }
 
-/// If roots and yielded tasks keep coming, each kind still gets its turns.
+/// I2 of src/policy/pdf.cpp, and R1 of src/policy/parts/places.hpp: if roots and yielded tasks keep coming,
+/// each kind still gets its turns.
 TEST_P(policy_order_fairness, neither_roots_nor_yielded_tasks_starve_the_other) {
     driven p(GetParam(), 1);
     std::vector<task*> roots, yielded;
@@ -265,7 +267,8 @@ TEST_P(policy_order_fairness, roots_are_taken_in_their_order) {
     for (task* const root : roots) EXPECT_EQ(p->next(0, false).t, root);
 }
 
-/// Two tasks yield to each other until a third, which only another worker has, has run.
+/// R2 of src/policy/parts/places.hpp. Two tasks yield to each other until a third, which only another worker
+/// has, has run.
 TEST_P(policy_order_fairness, spinning_by_yield_lets_the_worker_look_elsewhere) {
     driven p(GetParam(), 2);
     p.add(0, ready_reason::yielded);

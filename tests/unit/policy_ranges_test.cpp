@@ -154,6 +154,7 @@ TEST(distribution_tree, the_range_grows_from_the_bottom_up) {
     EXPECT_EQ(tree.steal_range(3, 0, 3)->hi, 7);
 }
 
+/// I1 of src/policy/parts/distribution_tree.hpp.
 TEST(distribution_tree, stale_nodes_give_no_range_of_others) {
     distribution_tree tree;
     tree.attach(4);

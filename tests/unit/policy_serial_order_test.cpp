@@ -15,8 +15,8 @@ using driven = test::on_sockets;
 
 // ---- pdf
 
-/// A tree that is spawned on several workers in turn: what each next() gives is the first in serial order of
-/// what is ready.
+/// I1 of src/policy/pdf.cpp. A tree that is spawned on several workers in turn: what each next() gives is the
+/// first in serial order of what is ready.
 TEST(policy_pdf, whoever_is_free_gets_what_a_serial_run_comes_to_first) {
     driven p("pdf", 1, 4);
     task& root = p.add(0, ready_reason::root);
@@ -51,7 +51,8 @@ TEST(policy_pdf, tasks_of_graphs_go_by_their_numbers) {
     for (const std::size_t i : {1U, 3U, 0U, 2U}) EXPECT_EQ(p->next(1, false).t, tasks[i]);
 }
 
-/// Enough children in front of each other that tags run out many times.
+/// I1 and I2 of src/policy/parts/serial_order.hpp: enough children in front of each other that tags run out
+/// many times.
 TEST(policy_pdf, the_order_stays_right_where_there_is_no_room_left) {
     driven p("pdf", 1, 1);
     task& root = p.add(0, ready_reason::root);
@@ -112,6 +113,7 @@ struct controlled : driven {
     void ends(worker_id w, task& t) { scheduler->finished(w, t, {}); }
 };
 
+/// I1 of src/policy/cpdf.cpp.
 TEST(policy_cpdf, supernodes_of_the_shared_cache_run_one_after_another) {
     controlled p;
     task& root = p.root_of(4000);
@@ -142,6 +144,7 @@ TEST(policy_cpdf, supernodes_of_the_shared_cache_run_one_after_another) {
     EXPECT_EQ(p->next(3, true).t, nullptr);
 }
 
+/// I4 of src/policy/cpdf.cpp.
 TEST(policy_cpdf, supernodes_of_a_private_cache_stay_on_one_worker) {
     controlled p;
     task& root = p.root_of(800);
@@ -178,6 +181,7 @@ TEST(policy_cpdf, a_task_without_a_size_is_what_its_parent_is) {
     EXPECT_EQ(p->next(2, true).t, nullptr);
 }
 
+/// I2 and I3 of src/policy/cpdf.cpp.
 TEST(policy_cpdf, what_is_held_goes_on_when_all_that_is_open_waits) {
     controlled p(2);
     task& root = p.root_of(4000);

@@ -28,6 +28,7 @@ TEST(policy_slaw, the_stack_comes_before_the_fresh_tasks) {
     for (int i = 0; i < 5; ++i) EXPECT_EQ(p->spawn(0, root, p.child_of(root)), spawn_order::parent_first);
 }
 
+/// I1 of src/policy/slaw.cpp.
 TEST(policy_slaw, child_first_nests_as_deep_as_the_stack_allows) {
     driven p("slaw:stack=3", 1, 2);
     task* t = &p.make();
@@ -40,6 +41,7 @@ TEST(policy_slaw, child_first_nests_as_deep_as_the_stack_allows) {
     }
 }
 
+/// I2 of src/policy/slaw.cpp.
 TEST(policy_slaw, the_fresh_tasks_come_before_the_steals) {
     driven p("slaw:fresh=0,interval=1", 1, 2);
     task& root = p.make();
@@ -123,6 +125,7 @@ TEST(policy_pws, workers_on_one_core_are_no_division_by_zero) {
 
 // ---- mts
 
+/// I3 of src/policy/mts.cpp.
 TEST(policy_mts, a_thief_takes_the_oldest_for_its_whole_socket) {
     driven p("mts", 2, 4);
     std::vector<task*> six; // a b c d e f, from the oldest
@@ -138,6 +141,7 @@ TEST(policy_mts, a_thief_takes_the_oldest_for_its_whole_socket) {
     EXPECT_EQ(p->next(6, false).t, six[4]);
 }
 
+/// I1 of src/policy/mts.cpp.
 TEST(policy_mts, only_the_first_that_finds_nothing_steals) {
     driven p("mts", 2, 2);
     EXPECT_EQ(p->next(1, false).t, nullptr); // the thief from now on
@@ -169,6 +173,7 @@ TEST(policy_mts, a_thief_with_something_else_to_do_gives_the_part_back) {
     }
 }
 
+/// I2 of src/policy/mts.cpp.
 TEST(policy_mts, a_last_look_goes_everywhere_whoever_is_thief) {
     driven p("mts", 4, 2);
     EXPECT_EQ(p->next(1, false).t, nullptr);

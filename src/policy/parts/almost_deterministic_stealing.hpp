@@ -49,7 +49,7 @@
 /// I1. A search root runs on the head of floor(from) only, and `from` never changes within a group.
 /// I2. A queue holds tasks that do not cross. A mailbox is read by the head of its member alone.
 /// I3. The part of a task with silent descendants is not written: they copy it. (All writes are in hooks of
-///     the reported zone, by the worker that runs the task.)
+///     the reported zone, by the worker that runs the task.) (no test)
 namespace weft {
 
 struct almost_deterministic_options {
@@ -111,7 +111,7 @@ public:
         c = p;
         c.flags = range_task::known;
         if (learned_.is_on()) c.place = learned_place_of(child, its, below);
-        if (below && options_.lazy) return spawn_order::lazy;
+        if (below && options_.lazy) return spawn_order::lazy; // I3: nothing is written
         const double share = below ? 0 : share_of_rest(its, parent, child);
         if (!p.crosses()) return spawn_order::child_first;
         // The last child of a join gets all that is left, and its parent continues beside it.
@@ -136,7 +136,7 @@ public:
             at(w).yielded.push_back(&t);
             return range_members::only(w);
         }
-        if (part.crosses() || part.has(range_task::returns))
+        if (part.crosses() || part.has(range_task::returns)) // I2
             return members_.send(part.level, part.range.owner(), t);
         if (reason == ready_reason::spawned) return members_.pass(part.level, part.range.owner(), t);
         return members_.push(w, t, part.level, part.range.owner(), reason);
@@ -158,7 +158,7 @@ public:
         }
         if (!its.crosses) return after_wait::stay;
         part.flags |= range_task::returns;
-        return after_wait::requeue; // return migration
+        return after_wait::requeue; // I1: return migration
     }
 
     void group_end(worker_id, task& t, group& g) override {

@@ -92,7 +92,7 @@ public:
         for (unsigned step = 0; n != nullptr && step < most_steps; ++step, n = n->parent.load_relaxed()) {
             if (!n->active.load_acquire()) continue; // pairs with activate()
             const member_range r = range_of(*n);
-            if (r.level == level && r.contains(here)) top = r;
+            if (r.level == level && r.contains(here)) top = r; // I1: otherwise it is stale
         }
         return top;
     }

@@ -65,7 +65,7 @@ public:
         if (at_once || own.holds.load_relaxed() == 0) {
             t = from == here ? lists.tasks.try_pop_back() : lists.tasks.pop_first_if(may_run);
             if (t == nullptr) t = lists.yielded.pop_first_if(may_run);
-            if (t != nullptr) own.holds.add(1);
+            if (t != nullptr) own.holds.add(1); // I1
         }
         own.lock.unlock();
         if (t == nullptr) return {};

@@ -86,7 +86,7 @@ public:
         if (end_ == owner_takes::youngest) {
             if (task* const t = p.deque.pop()) return {t, w};
         }
-        if (p.turns.sees_only_yields() && !last_look) {
+        if (p.turns.sees_only_yields() && !last_look) { // R2, R3
             p.turns.looked_elsewhere();
             return {};
         }

@@ -73,9 +73,9 @@ public:
         c.is_linked = p.is_linked;
         if (!p.is_linked) return;
         const auto room = [&] { return p.tag - (p.before == nullptr ? 0 : of(*p.before).tag); };
-        if (room() < 2) spread(parent);
+        if (room() < 2) spread(parent); // I1
         c.tag = p.tag - room() / 2;
-        c.after = &parent;
+        c.after = &parent; // I2
         if (c.before != nullptr) of(*c.before).after = &child;
         p.before = &child;
     }
