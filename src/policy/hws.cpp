@@ -86,7 +86,7 @@ public:
         const bool yields = reason == ready_reason::yielded;
         const int block = t.data<task_part>().block;
         if (block == open) return keep_open(w, t, reason, yields);
-        if (block > 0) return keep_local(w, t, reason, block - 1, yields);
+        if (block > 0) return keep_local(w, t, reason, block - 1, yields); // I1
         const int group = mine(w).group;
         group_part& g = at(group);
         if (reason == ready_reason::root) {
@@ -113,7 +113,7 @@ public:
         const bool leads = is_leader(w, group);
         decision got;
         if (leads) got = next_of_leader(w, group, last_look);
-        if (got.t == nullptr && runs_local(w, group)) got = next_local(w, group, last_look);
+        if (got.t == nullptr && runs_local(w, group)) got = next_local(w, group, last_look); // I2
         if (got.t != nullptr) {
             if (got.t->fresh()) me.yields = 0;
             if (me.yields < yields_to_look) feed(me, group);
@@ -331,7 +331,7 @@ private:
     int groups_count_ = 0;
     queue::locked_list<task> roots_;
     queue::locked_list<task> open_; // also tasks of graphs that have not begun, and what the gate gives back
-    queue::cell<int> shares_;       // that have begun and not ended
+    queue::cell<int> shares_;       // that have begun and not ended (I5)
 };
 
 } // namespace

@@ -51,7 +51,7 @@
 /// L4. Whoever brings `open` to 0 wakes the head, so a head may sleep while a subtree runs.
 /// L5. Until a socket has begun with a task of its own in an iteration, it takes none that has data from
 ///     another: sockets get their parts one after the other, and would rob each other of them.
-/// L6. What lies at a socket without an active worker is anybody's.
+/// L6. What lies at a socket without an active worker is anybody's. (no test)
 /// L7. A head leaves CF roots to their own socket while fewer of them wait than a subtree takes times as long
 ///     away from its data: that socket is through with them sooner. Who has looked in vain failed_looks_before_remote_steal times,
 ///     or is about to sleep, takes one.
@@ -407,7 +407,7 @@ private:
         }
         if (is_spread && s.tasks.size() > 1 && may_cross()) call_another(s);
         // Others are not in this range: who is told of a task and may not take it (L5) tells nobody else.
-        return {s.place, is_left(s) ? context_->active() : s.who};
+        return {s.place, is_left(s) ? context_->active() : s.who}; // L6
     }
 
     /// None of its workers is active, since the head is the lowest: anybody takes what lies there. Whoever
@@ -461,7 +461,7 @@ private:
 
     static double middle(interval i) noexcept { return (i.from + i.to) / 2; }
     static const task_part& record_of(const task& t) noexcept { return t.data<task_part>(); }
-    /// L8: the root of `s` whose turn it is, or, for others, whose turn comes last.
+    /// The root of `s` whose turn it is, or, for others, whose turn comes last (L8).
     static task* take_root(socket& s, bool next) noexcept {
         if (s.roots.size() > most_compared) return next ? s.roots.pop_front() : s.roots.pop_back();
         double all = 0, largest = 0;

@@ -45,7 +45,7 @@
 ///     another task is let in, since what is kept back may be what they wait for.
 /// I2. Tasks of the last level run under the memory group that they are bound to.
 /// I3. The bytes of a task of the last level are not written after its start, except in group hooks: silent
-///     descendants copy them. So such a task holds no memory group; its group does.
+///     descendants copy them. So such a task holds no memory group; its group does. (no test)
 namespace weft::policies {
 namespace {
 
@@ -125,7 +125,7 @@ public:
         auto& c = child.data<task_part>();
         const group* const its = child.parent_group();
         const bool is_own = its != nullptr && its->owner() == &parent;
-        if (level_of(p) == leaf_) {
+        if (level_of(p) == leaf_) { // I2, I3
             c = p;
             c.is_counted = false;
             const bool is_shown = is_own && child.parent_group()->data<group_part>().opened_in == this;

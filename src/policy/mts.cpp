@@ -75,7 +75,7 @@ public:
     decision next(worker_id w, bool last_look) override {
         const int socket = sockets_.of(w);
         const decision own = take_near(w, socket, last_look);
-        const decision found = own.t != nullptr ? own : take_far(w, socket, last_look);
+        const decision found = own.t != nullptr ? own : take_far(w, socket, last_look); // I2
         if (found.t != nullptr || last_look) give_back(w);
         return found;
     }
@@ -155,7 +155,7 @@ private:
         return youngest != nullptr ? youngest : from.behind.try_pop_front();
     }
 
-    bool is_thief(worker_id w, int socket) noexcept {
+    bool is_thief(worker_id w, int socket) noexcept { // I1
         worker_part& me = mine(w);
         auto& thief = at(socket).thief;
         worker_id holder = thief.load_relaxed();

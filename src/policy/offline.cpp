@@ -89,7 +89,7 @@ public:
         if (const decision own = places_.own(w, last_look); own.t != nullptr) return own;
         member& m = of(w);
         if (task* const t = next_of_profile(m)) return {t, group_place(m.inner)};
-        return places_.look_outside(w, last_look, false);
+        return places_.look_outside(w, last_look, false); // O2
     }
 
     void finished(worker_id, task& t, const usage& used) override {
@@ -112,7 +112,7 @@ private:
     };
     struct alignas(queue::k_cache_line_bytes) group { // an inner one
         queue::spin_lock<> lock;                      // of the tasks
-        queue::pairing_heap<task, goes_first> tasks;
+        queue::pairing_heap<task, goes_first> tasks;  // O1
         queue::cell<int> count; // of the tasks; written under the lock, a hint outside of it
         int outer = 0;          // fixed
     };

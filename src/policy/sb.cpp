@@ -35,7 +35,7 @@
 ///
 /// Invariants:
 /// B1. The bytes of a task are written before its start only, in ready(), spawn() or next(): silent
-///     descendants copy them. So what a strand takes is kept with its worker.
+///     descendants copy them. So what a strand takes is kept with its worker. (no test)
 /// B2. A frame is a copy of a task that may be anchored. The frame is not: it gives back nothing at its end.
 /// B3. The worker that gives back room wakes those that lacked it, if there is a task anywhere that takes
 ///     any. The worker that offers such a task wakes all that may ever run it. (A spawn wakes no worker: the
@@ -111,7 +111,7 @@ public:
         const auto& p = parent.data<task_part>();
         auto& c = child.data<task_part>();
         c = p;
-        c.is_anchored = c.waits = false;
+        c.is_anchored = c.waits = false; // B1
         if (p.level == leaf_ || child.hint().bytes == 0) {
             if (lazy_ && p.level < leaf_) allow_asking(p);
             if (!lazy_) worker_groups_.runs(w, child);

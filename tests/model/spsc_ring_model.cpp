@@ -1,5 +1,5 @@
-// Model check of the ring: what was pushed arrives once, in order and whole, and a slot is written again only
-// when its value has been read.
+// Model check of the ring: what was pushed arrives once, in order and whole (I1, I2), and a slot is written
+// again only when its value has been read (I3).
 #include <memory>
 
 #include "relacy_run.hpp"

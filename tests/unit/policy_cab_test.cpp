@@ -167,6 +167,7 @@ protected:
     std::uint64_t ids = 100;
 };
 
+// C1 of policy/cab.cpp.
 TEST_F(cab, only_heads_take_inter_socket_tasks) {
     attach("cab:boundary=1");
     task& main = root();
@@ -180,6 +181,7 @@ TEST_F(cab, only_heads_take_inter_socket_tasks) {
     start(2, a);
 }
 
+// C2 of policy/cab.cpp.
 TEST_F(cab, a_socket_works_on_one_subtree_at_a_time) {
     attach("cab:boundary=1");
     task& main = root();

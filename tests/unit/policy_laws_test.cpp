@@ -154,7 +154,7 @@ TEST(policy_laws, wrong_hints_stay_inside) {
 using tier = task_profile::tier;
 constexpr std::uint64_t mega = 1000;
 
-/// The example of the specification: a root with A (A1, A2) and B (B1, B2), misses in units of 64 bytes.
+/// The example of the specification: a root with A (`A1`, `A2`) and B (`B1`, `B2`), misses in units of 64 bytes.
 struct example {
     enum { root, a, b, a1, a2, b1, b2, count };
     explicit example(bool root_straddles = true) {
@@ -429,6 +429,7 @@ TEST_F(policy_laws_stealing, before_the_first_iteration_everything_is_silent) {
     EXPECT_EQ(scheduler->victims(0).size(), 4);
 }
 
+// L1 of policy/laws.cpp.
 TEST_F(policy_laws_stealing, the_first_iteration_stays_on_its_sockets) {
     attach("laws");
     task& r = root();
@@ -449,6 +450,7 @@ TEST_F(policy_laws_stealing, the_first_iteration_stays_on_its_sockets) {
     EXPECT_EQ(next(1), half[0]);
 }
 
+// L2 to L4 of policy/laws.cpp.
 TEST_F(policy_laws_stealing, heads_take_subtrees_one_after_the_other) {
     attach("laws:cache=64,tune=off"); // a quarter fits, a half does not
     task& r = profiled(400);
@@ -531,6 +533,7 @@ TEST_F(policy_laws_stealing, iterations_are_packed_by_what_they_miss_whatever_si
     EXPECT_TRUE(fork(0, *quarter[0]).empty());
 }
 
+// L5 of policy/laws.cpp.
 TEST_F(policy_laws_stealing, a_socket_that_has_not_begun_takes_no_subtree) {
     attach("laws:cache=64,tune=off");
     task& r = profiled(400);
@@ -547,6 +550,7 @@ TEST_F(policy_laws_stealing, a_socket_that_has_not_begun_takes_no_subtree) {
     EXPECT_EQ(next(2), quarter[1]);
 }
 
+// L7 of policy/laws.cpp.
 TEST_F(policy_laws_stealing, the_next_subtree_of_a_socket_is_left_to_it) {
     attach("laws:cache=64,tune=off");
     task& r = profiled(400);
@@ -574,6 +578,7 @@ TEST_F(policy_laws_stealing, the_next_subtree_of_a_socket_is_left_to_it) {
     }
 }
 
+// L8 of policy/laws.cpp.
 TEST_F(policy_laws_stealing, sweeps_over_the_data_alternate) {
     attach("laws:cache=32,tune=off"); // a leaf fits, a quarter does not
     task& r = profiled(400);

@@ -2,7 +2,7 @@
 
 #include "engine/worker/ranks.hpp"
 
-/// How a worker comes by its next task: README.md, "Search". Pure steps, so that the model check runs them as both
+/// How a worker comes by its next task: engine/threads/README.md, "Sleep". Pure steps, so that the model check runs them as both
 /// engines do; idle/worker_search.hpp says what each step is for a worker of an engine.
 ///
 /// `Site` has, for a worker w:

@@ -11,8 +11,9 @@
 
 namespace weft::engine {
 
-/// Who looks for work, who sleeps and who stands by, and what one owes the other: the steps of README.md,
-/// "Sleep" and "Who stands by". A template, so that the model check runs the same steps.
+/// Searching workers, sleeping workers and inactive workers, and what one owes the other: the steps of
+/// engine/threads/README.md, "Sleep" and "Who stands by". A template, so that the model check runs the same
+/// steps.
 ///
 /// `crew[w]` is a worker with a `bed` (sleeper) and a word `owed`: the range for which something was
 /// announced that was left to it, or for which it was woken. If it gets busy, it wakes another one of them.

@@ -155,7 +155,7 @@ private:
         return p;
     }
 
-    /// Asks all whom the policy names, until one of them answers: README.md, "Sleep", step 3.
+    /// Asks all whom the policy names, until one of them answers: engine/threads/README.md, "Sleep", step 3.
     void stand_asking(worker_type& w) {
         const workers victims = w.arena().scheduler->victims(w.local);
         if (victims.empty()) return;

@@ -65,9 +65,7 @@ void model_engine::looked(model_worker& w, const decision& p, bool at_hand) {
     const arena& in = w.arena();
     const bool shared = p.from >= in.size();
     const bool away = !shared && p.from != w.local;
-    w.pending_charges += shared ? on.charges().lock
-                         : away ? latency(w, peer(in, p.from))
-                                : on.charges().look;
+    w.pending_charges += shared ? on.charges().lock : away ? latency(w, peer(in, p.from)) : on.charges().look;
     if (p.t && away) {
         w.pending_charges += transfer_time(peer(in, p.from), w, p.t);
         count_steal(w, peer(in, p.from), p.t);

@@ -107,7 +107,7 @@ bool join_request(worker& w, core_request*& full) noexcept {
     const std::lock_guard guard(a.publishing);
     for (core_request** r = &a.published; *r; r = &(*r)->next) {
         if ((*r)->got[at(cell)] == 0) continue;
-        --(*r)->got[at(cell)]; // T1
+        --(*r)->got[at(cell)];      // T1
         (*r)->joined.push_back(&w); // room was made when it was added (T2)
         if (static_cast<int>((*r)->joined.size()) == (*r)->size) {
             full = *r;

@@ -147,7 +147,7 @@ struct thread_engine final : host, engine, team_host, observation, lifetime {
     // Of the outermost arena.
     queue::worker_set<>&searching = outermost.searching, &parked = outermost.parked;
     std::atomic<int>& active_count =
-        outermost.active_count; ///< written under resizing; README "Who stands by"
+        outermost.active_count; ///< written under resizing; README.md, "Who stands by"
     std::atomic<bool> stopping{false};
     std::atomic<int> submitting{0}; ///< threads inside submit()
     std::mutex counting_roots;      ///< guards the next two, where there are reports

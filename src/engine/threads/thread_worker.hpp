@@ -31,7 +31,7 @@ struct thread_worker : worker {
     ask_slot<> slot; ///< see ask_slot
     futex_parker parker;
     /// True while it runs a task, false while it looks for one. Written by the worker; seq_cst: the pair with
-    /// the set of askers, README "standing asks".
+    /// the set of askers, README.md, "Sleep".
     std::atomic<bool> working{true};
     /// How often it said "nothing to hand out": by its handler, and each time it starts looking for work.
     /// Written by the worker, read by those who ask it.

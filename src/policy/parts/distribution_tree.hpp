@@ -103,7 +103,7 @@ private:
 
     struct alignas(queue::k_cache_line_bytes) member {
         queue::locked_list<node> free; // any worker
-        queue::cell<node*> current;
+        queue::cell<node*> current;    // (I1)
     };
     member& of(int m) const noexcept { return members_[static_cast<std::size_t>(m)]; }
 

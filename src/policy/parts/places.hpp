@@ -161,7 +161,7 @@ public:
 
     /// What random stealing does when own() has given nothing.
     decision look_outside(worker_id w, bool last_look, bool asks) {
-        if (!last_look) return look_at_random(w, asks);
+        if (!last_look) return look_at_random(w, asks); // R3
         const worker_id first = random_victim(w);
         return first < 0 ? decision{} : look_everywhere(w, first);
     }
