@@ -70,3 +70,12 @@ def test_every_variable_of_the_environment_is_an_option_with_a_docstring() -> No
     read = set(re.findall(r'"(WEFT_[A-Z]+)"', (SOURCE / "src/api/options.cpp").read_text(encoding="utf-8")))
     said = re.findall(r"\[(WEFT_[A-Z]+)\]", (SOURCE / "include/weft/runtime.hpp").read_text(encoding="utf-8"))
     assert len(read) > 10 and sorted(said) == sorted(read)
+
+
+def test_the_walk_through_the_code_names_what_its_files_have() -> None:
+    walk = (SOURCE / "HACKING.md").read_text(encoding="utf-8")
+    steps = re.findall(r"\[[^\]]+\]\(([^)]+)\)[,:]\s+`([\w:]+)`", walk)
+    assert len(steps) > 10
+    for file, name in steps:
+        text = (SOURCE / file).read_text(encoding="utf-8")
+        assert name.rpartition(":")[2] in text, f"HACKING.md says that {file} has {name}"
