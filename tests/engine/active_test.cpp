@@ -1,5 +1,5 @@
-// The number of active workers changes while programs run: nothing is lost, nothing stays with a worker that
-// stands by, and policies are told. Random changes under random programs: stress/engine_programs_test.cpp.
+// The number of active workers changes while programs run: no task is lost, none stays with an inactive
+// worker, and policies are told. Random changes under random programs: stress/engine_programs_test.cpp.
 #include <weft/weft.hpp>
 
 #include <gtest/gtest.h>
@@ -28,8 +28,8 @@ using test::fib;
 
 worker_id this_worker() { return impl::hot_self()->id; }
 
-/// Those beyond the active ones sleep, and are out of every set. Who is out of them awake may be between two,
-/// and about to look once more.
+/// True if all workers beyond the active ones sleep and are in no set. A worker that is in no set but awake
+/// may be moving from one set to another, and about to look once more.
 bool wait_inactive(engine::thread_engine& e, int active) {
     const auto all = static_cast<std::uint32_t>(e.worker_count()), first = static_cast<std::uint32_t>(active);
     for (const auto& w : e.all_workers)
@@ -75,7 +75,7 @@ TEST_P(resized, only_the_active_ones_run_tasks) {
 }
 
 TEST_P(resized, what_lies_at_one_that_is_no_longer_active_is_found) {
-    // A root on a worker of high rank is not interrupted; what it spawns must be run by worker 0.
+    // A root on a worker of high rank is not interrupted; worker 0 must run what the root spawns.
     for (int found = 0; found < 3;) {
         engine_.set_active(workers);
         bare_.run([&] {
@@ -86,7 +86,7 @@ TEST_P(resized, what_lies_at_one_that_is_no_longer_active_is_found) {
             std::atomic<int> ran{0};
             task_group g;
             for (int i = 0; i < 30; ++i) g.run([&] { ++ran; });
-            // Where they were put aside, this worker does not come to them.
+            // This worker does not look where they were put aside.
             EXPECT_TRUE(test::await([&] { return ran == 30; }));
             g.wait();
         });
@@ -154,7 +154,7 @@ TEST_P(resized, roots_from_many_threads_while_it_changes) {
 
 // ---- the policy's side
 
-/// As its base, and remembers what it was told.
+/// Behaves as its base, and records what it was told.
 struct told final : policy {
     explicit told(const char* name, bool resizable) : base(make_policy(name)), may_change(resizable) {}
 
@@ -176,7 +176,7 @@ struct told final : policy {
     std::unique_ptr<policy> base;
     const bool may_change;
     policy_context* context = nullptr;
-    std::vector<int> sizes; // never beside itself
+    std::vector<int> sizes; // resized() never runs twice at a time
 };
 
 std::pair<std::vector<int>, int> sizes_told(bool resizable) {
@@ -234,7 +234,7 @@ TEST(resizing, pinned_workers_come_back_to_their_cores) {
     }
 }
 
-/// As `taskset -a` does it.
+/// Does what `taskset -a` does.
 void set_mask_of_all_threads(const cpu_set_t& mask) {
     for (const auto& entry : std::filesystem::directory_iterator("/proc/self/task"))
         sched_setaffinity(std::stoi(entry.path().filename()), sizeof mask, &mask);
@@ -257,7 +257,7 @@ int follow_the_mask(bool explicitly) {
     set_mask_of_all_threads(one);
     if (explicitly) {
         std::this_thread::sleep_for(
-            std::chrono::milliseconds(2500)); // two looks of the monitor, if there were one
+            std::chrono::milliseconds(2500)); // the monitor, if there were one, would look twice
         return e->outermost.active().size() == before ? 0 : 2;
     }
     if (!test::await([&] { return e->outermost.active().size() == 1; })) return 3;

@@ -11,7 +11,7 @@
 
 namespace weft::test {
 
-/// An engine without a runtime around it: its insides can be looked at.
+/// An engine without a runtime around it, whose internals the tests may read.
 struct bare_engine {
     explicit bare_engine(const std::string& policy, const engine::thread_engine_options& o)
         : engine(make_policy(policy), load_machine(""), o) {}

@@ -1,4 +1,4 @@
-// CAB in the model: the times of Chen & Guo's tree for every boundary, what must hold while it runs, and the
+// CAB in the model: the times of Chen & Guo's tree for every boundary, the invariants while it runs, and the
 // bounds of their theory.
 #include "engine/modelled.hpp"
 
@@ -29,7 +29,7 @@ machine four_sockets() {
 }
 int socket_of_worker() { return this_task::worker() / cores_a_socket; }
 
-/// What is seen of a run. All of it by one thread, that of the model.
+/// What a run records. Only one thread, that of the model, writes it.
 struct watcher {
     int boundary;
     std::array<int, sockets> open{}; ///< leaf inter-socket tasks that began there and have not ended
@@ -109,12 +109,11 @@ double bound_of_tree(int boundary) {
         .bi_tier;
 }
 
-/// The expected times are those of a simulation in ticks, in which going on with a parent below the boundary
-/// takes one. Here that takes nothing, which is up to 4 % less: with one subtree, say, 63 inner tasks and 64
-/// leaves make at least 784 on four cores.
+/// The expected times are those of a simulation in ticks, in which resuming a parent below the boundary takes
+/// one tick. Here it takes none, so the times are up to 4 % less: with one subtree, for example, 63 inner
+/// tasks and 64 leaves take at least 784 on four cores.
 ///
-/// Eq. 3.13 counts on a subtree for each socket: with fewer of them the time of one of them alone
-/// exceeds 3.16.
+/// Eq. 3.13 assumes a subtree for each socket: with fewer subtrees the time of one alone exceeds 3.16.
 TEST(cab, times_for_every_boundary) {
     constexpr std::array<double, 7> expected = {816, 408, 208, 208, 212, 408, 800};
     for (int boundary = 1; boundary <= 7; ++boundary) {
@@ -178,8 +177,8 @@ TEST(cab, declared_bytes_make_a_subtree_for_each_socket) {
     for (const int count : leaves) EXPECT_EQ(count, 2);
 }
 
-/// Sixteen leaves, iterated: from the second iteration on what is below a cut stays on one
-/// socket, and every socket has something.
+/// Sixteen leaves, iterated: from the second iteration on, what is below a cut stays on one
+/// socket, and every socket has a part.
 TEST(cab, what_the_first_iteration_measures_cuts_the_later_ones) {
     for (const char* alloc : {"steal", "even"}) {
         modelled m("cab:mode=profile,cache=100000000,alloc=" + std::string(alloc), four_sockets());
@@ -213,7 +212,7 @@ TEST(cab, what_the_first_iteration_measures_cuts_the_later_ones) {
     }
 }
 
-/// 3.8.2.3: a program that computes only is stolen at random once that is known.
+/// 3.8.2.3: the tasks of a CPU-bound program are stolen at random once the program is known to be CPU-bound.
 TEST(cab, a_cpu_bound_program_is_stolen_at_random_from_the_second_iteration) {
     constexpr std::size_t leaves = 64, bytes = 4096; // 64 lines of each leaf
     const std::vector<std::byte> data(leaves * bytes);
@@ -258,7 +257,6 @@ TEST(cab, a_cpu_bound_program_is_stolen_at_random_from_the_second_iteration) {
     }
 }
 
-/// A subtree that waits for what is kept back, on every socket.
 /// Where the four subtrees of a tree were, in each of its sweeps.
 std::vector<std::array<int, 4>> homes_of_sweeps(const std::string& spec, std::uint64_t seed) {
     constexpr int sweeps = 12;

@@ -1,8 +1,8 @@
 // ctest: labels=slow
 //
-// What a policy decides follows from what it is told, whatever engine tells it: a recorded run of either
-// engine is lived through again by a fresh object of the same policy, without an engine. Every registered
-// policy is in here by itself.
+// The decisions of a policy follow from what it is told, whichever engine tells it: a run of either engine is
+// recorded and then replayed, without an engine, to a fresh object of the same policy. Every registered
+// policy is tested without being named here.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -92,7 +92,7 @@ protected:
         offers_ += count(list, hook::ready);
         blocks_ += count(list, hook::blocked);
     }
-    void TearDown() override { // there was something to live through
+    void TearDown() override { // there was something to replay
         EXPECT_GT(offers_, 20);
         EXPECT_GT(blocks_, 0);
         RecordProperty("events", std::to_string(events_));

@@ -1,7 +1,7 @@
 // ctest: labels=not_tsan
 //
-// The end of the process, in every way it can come: docs/processes.md has the rules. Each case is a process
-// of its own, ended by an alarm if it hangs.
+// Every way in which the process can end: docs/processes.md has the rules. Each case is a process of its own,
+// which an alarm ends if it hangs.
 #include <weft/weft.hpp>
 
 #include <gtest/gtest.h>
@@ -199,7 +199,7 @@ TEST_P(endings_of_the_process, come_without_waiting_or_crashing) {
         testing::ExitedWithCode(3), "^$");
 }
 
-// A runtime that is destroyed by one of its own tasks is left behind; that task and the others go on.
+// A runtime that is destroyed by one of its own tasks is left behind; that task and the others continue.
 TEST(a_runtime_destroyed_while_a_run_is_open, is_left_behind) {
     auto rt = std::make_unique<runtime>(two());
     runtime& same = *rt;

@@ -1,8 +1,8 @@
 // ctest: labels=not_tsan
 //
-// What the system refuses: the n-th thread, the n-th stack. Each refusal is an error that says what would
-// help, leaves nothing behind, and does not stand in the way of the next attempt. The calls are made to fail
-// here, by functions of this program that stand before those of the C library.
+// The system refuses the n-th thread or the n-th stack. Each refusal is an error that says what would help,
+// leaves nothing behind, and does not hinder the next attempt. Functions of this program replace those of the
+// C library and make the calls fail.
 #include <weft/weft.hpp>
 
 #include <gtest/gtest.h>
@@ -145,7 +145,8 @@ TEST(faults, without_a_thread_that_looks_at_the_machine_the_number_stays) {
     EXPECT_EQ(e.engine.active().size(), 2);
 }
 
-// In the silent zone a child runs on a stack of its own: without one, run() throws and the group goes on.
+// In the silent zone a child runs on a stack of its own: without one, run() throws and the group remains
+// usable.
 TEST(faults, the_stack_of_a_child_can_fail) {
     for (const char* policy : {"steal", "near"}) {
         SCOPED_TRACE(policy);
@@ -187,7 +188,7 @@ TEST(faults, a_child_without_a_stack_is_called_where_the_policy_allows_it) {
 }
 
 TEST(faults, a_task_that_cannot_be_put_aside_ends_the_program) {
-    // Others hold addresses in its stack, so there is nothing that could be unwound.
+    // Other tasks hold addresses in its stack, so it cannot be unwound.
     GTEST_FLAG_SET(death_test_style, "threadsafe");
     EXPECT_EXIT(
         {

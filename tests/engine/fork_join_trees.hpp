@@ -25,7 +25,7 @@ struct fork_join_tree {
     };
     std::vector<node> nodes{};
 
-    /// Returns its number. The first one has no parent: whatever is given for it is not looked at.
+    /// Returns its number. The first one has no parent: the argument is ignored for it.
     std::size_t add(std::size_t parent, std::uint64_t cost) {
         const std::size_t number = nodes.size();
         nodes.push_back({cost});
@@ -48,7 +48,7 @@ struct fork_join_tree {
         return below.front();
     }
 
-    /// By the calling task. The children are those of one group, or joined one by one with all that follow.
+    /// Runs it in the calling task. The children form one group, or each is joined with all that follow it.
     void run(spawned_by how, std::size_t at = 0) const {
         cost(nodes[at].cost);
         if (how == spawned_by::joins) return join_children(at, 0);
@@ -121,7 +121,7 @@ inline fork_join_tree irregular_tree(std::uint64_t seed) {
     return tree;
 }
 
-/// No schedule is faster on so many equal workers.
+/// The lower bound of every schedule on `workers` equal workers.
 inline std::uint64_t fastest(const fork_join_tree& tree, int workers) {
     const auto p = static_cast<std::uint64_t>(workers);
     return std::max((tree.work() + p - 1) / p, tree.span());

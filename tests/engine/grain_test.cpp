@@ -1,4 +1,4 @@
-// The grain that a loop learns: counted in pieces, never in seconds.
+// The grain that a loop learns. The tests count pieces, never seconds.
 #include <weft/weft.hpp>
 
 #include <gtest/gtest.h>

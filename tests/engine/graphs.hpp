@@ -14,7 +14,7 @@
 
 #include <sys/mman.h>
 
-/// What the tests of graphs, of the gate and of teams share.
+/// Helpers of the tests of graphs, of the gate and of teams.
 namespace weft::test::graphs {
 
 inline const std::vector<std::string> policies = {"steal",
@@ -40,11 +40,11 @@ inline const std::vector<std::string> policies = {"steal",
                                                   "ml-steal",
                                                   "sb"};
 
-/// ThreadSanitizer has nothing to find in virtual time, where one thing happens after the other.
+/// ThreadSanitizer has nothing to find in virtual time, where one thread runs the whole model.
 inline const std::vector<std::string> engines =
     thread_sanitized ? std::vector<std::string>{"threads"} : std::vector<std::string>{"threads", "model"};
 
-/// On four packages of four cores each; with real threads, these are a fiction.
+/// Four packages of four cores each. With real threads the machine is fictitious.
 inline runtime_options with(const std::string& policy, int workers, const std::string& engine = "threads") {
     runtime_options o;
     o.policy = policy;
@@ -69,7 +69,7 @@ inline void for_each(const std::function<void(const std::string& policy, const s
         }
 }
 
-/// The name of a new file with this text. The file is in memory: nothing of it is left, however the process
+/// The name of a new file with this text. The file is in memory, so nothing of it remains when the process
 /// ends.
 inline std::string file_with(const std::string& text) {
     const int file = ::memfd_create("weft-graphs", MFD_CLOEXEC);
@@ -79,7 +79,7 @@ inline std::string file_with(const std::string& text) {
     return name;
 }
 
-/// With what message `f` fails.
+/// The message of the exception that `f` throws.
 template <class F>
 std::string message_of(F&& f) {
     try {

@@ -6,16 +6,16 @@
 #include <fstream>
 #include <iterator>
 
-/// What this process holds, to be compared before and after.
+/// The resources that this process holds, to be compared before and after.
 namespace weft::test {
 
-/// Of a folder: of /proc/self/task or /proc/self/fd, say.
+/// The number of entries of a folder, for example /proc/self/task or /proc/self/fd.
 inline std::size_t entries(const char* of) {
     const std::filesystem::directory_iterator list(of);
     return static_cast<std::size_t>(std::distance(begin(list), end(list)));
 }
 
-/// Of its address space.
+/// The number of mappings of its address space.
 inline std::size_t mappings() {
     std::ifstream maps("/proc/self/maps");
     return static_cast<std::size_t>(

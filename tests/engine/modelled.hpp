@@ -51,7 +51,7 @@ struct modelled {
     modelled(const std::string& policy, machine on, std::uint64_t its_seed = 1)
         : modelled(make_policy(policy), std::move(on), its_seed) {}
 
-    /// The virtual time that `f` takes as a root.
+    /// The virtual time in nanoseconds that `f` takes as a root.
     template <class F>
     time_ns run(F&& f) {
         engine.settle();

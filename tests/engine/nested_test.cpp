@@ -47,7 +47,7 @@ TEST_P(nested, three_in_a_circle) {
 }
 
 TEST_P(nested, three_in_a_circle_with_work_beside) {
-    // Each level forks: both halves go on in the next runtime.
+    // Each level forks: both halves continue in the next runtime.
     const std::function<int(std::size_t)> grow = [&](std::size_t depth) -> int {
         if (depth == 7) return fib(5);
         return circle_[depth % 3]->run([&, depth] {

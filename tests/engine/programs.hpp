@@ -19,7 +19,7 @@
 
 /// Random nested programs: trees of joins, groups, loops, reductions, futures, runs in other runtimes,
 /// exceptions, catch blocks, cancellations and waits of every kind, drawn from a seed. solve() runs one as
-/// plain code and says for each node its value or, if it fails, which failures may come out of it: those of
+/// plain code. It records for each node its value or, if it fails, the failures that it may throw: those of
 /// either half of a join, of any child of a group. eval() runs it under the runtimes of a world.
 namespace weft::test::programs {
 
@@ -87,7 +87,7 @@ private:
 
     struct circumstances {
         bool may_fail = true;
-        bool may_meet = true; ///< what waits for a sibling would wait for ever if that was dropped
+        bool may_meet = true; ///< a node that waits for a sibling would wait for ever if that one was dropped
     };
 
     node leaf(bool may_fail) {
@@ -232,7 +232,7 @@ inline void grow(task_group& g, const node& n, world& w, std::vector<value>& val
     });
 }
 
-// At the end of a scope, also while an exception passes: others wait for it.
+// At the end of a scope, also while an exception propagates: other tasks wait for it.
 template <class Semaphore>
 struct leaving_releases {
     Semaphore& s;
@@ -410,7 +410,7 @@ inline value eval(const node& n, world& w) {
     }
 }
 
-/// Nodes that every run visits: none that come after a failure, or that are cancelled.
+/// The nodes that every run visits: none that follow a failure, and none that are cancelled.
 inline void expect_visits(const node& n, const world& w, bool surely) {
     const int visits = w.visits[static_cast<std::size_t>(n.number)].load();
     if (surely)

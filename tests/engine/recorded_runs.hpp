@@ -17,12 +17,12 @@
 #include "engine/threads/thread_engine.hpp"
 #include "policy/recording.hpp"
 
-/// Random programs under a policy, in either engine, and what the policy lived through.
+/// Random programs under a policy, in either engine, and a recording of what the policy was told.
 namespace weft::test {
 
 // ---- programs
 
-/// Takes about that long in either engine.
+/// Takes about `ns` nanoseconds in either engine.
 inline void take_ns(std::uint64_t ns) {
     cost(ns);
     std::atomic<std::uint64_t> turns{0};
@@ -115,7 +115,7 @@ inline recording record_in_threads(std::unique_ptr<policy> p, std::uint64_t of) 
     return list;
 }
 
-/// How many programs a test plays.
+/// The number of programs that a test plays.
 inline std::uint64_t programs() {
     return static_cast<std::uint64_t>(rounds(thread_sanitized ? 1 : sanitized ? 2 : 4));
 }

@@ -15,7 +15,7 @@ inline engine::thread_engine& engine_of(runtime& rt) {
     return *rt.run([] { return static_cast<engine::thread_engine*>(&impl::hot_self()->eng); });
 }
 
-/// Lets workers stand by and come back meanwhile, from a thread of its own.
+/// Makes workers inactive and active again, from a thread of its own, while it lives.
 class resizer {
 public:
     resizer(runtime& of, int workers, std::uint64_t from, int times)

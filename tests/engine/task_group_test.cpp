@@ -615,7 +615,7 @@ TEST_P(group_everywhere, run_throws_what_moving_the_closure_throws) {
     EXPECT_EQ(rt_.stats().suppressed_exceptions, 0u);
 }
 
-// ---- the parent goes on elsewhere: child and parent wait for each other
+// ---- a thief resumes the parent: child and parent wait for each other
 
 class group_stolen : public testing::TestWithParam<test::setup> {
 protected:

@@ -450,7 +450,7 @@ TEST(teams, that_are_big_are_not_starved_by_small_ones) {
             const auto program = [] {
                 graph dag;
                 std::atomic<int> small{0}, seen{-1}, chains{4};
-                // Four chains of small teams, which go on until the big one has run.
+                // Four chains of small teams, which continue until the big one has run.
                 std::function<void()> next = [&] {
                     ++small;
                     cost(1000);
@@ -722,7 +722,7 @@ TEST(teams, in_random_programs) {
         o.resources = seed % 2 ? patient : impatient;
         o.seed = seed;
         runtime rt(o);
-        std::optional<test::resizer> changes; // workers stand by and come back meanwhile
+        std::optional<test::resizer> changes; // meanwhile workers become inactive and active again
         if (engine == "threads" && seed % 3 == 0) changes.emplace(rt, workers, seed, 200);
         random_program p(
             seed, {.workers = workers, .of_a_package = std::min(workers, 4), .may_spin = engine != "model"});

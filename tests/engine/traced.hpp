@@ -22,10 +22,10 @@
 
 #include "trace/write/record.hpp"
 
-/// A reader of traces that believes nothing: what docs/trace-format.md promises is looked at.
+/// A reader of traces that trusts nothing: it checks what docs/trace-format.md promises.
 namespace weft::test {
 
-/// A name that no runtime of this process has had.
+/// A file name that no runtime of this process has used.
 inline std::string trace_path(const std::string& name) {
     static int so_far = 0;
     return testing::TempDir() + "weft_" + std::to_string(getpid()) + "_" + name + std::to_string(++so_far) +
@@ -100,7 +100,7 @@ private:
     }
 };
 
-/// Plays the workers' stacks, last section of docs/trace-format.md, and looks for what cannot be.
+/// Replays the workers' stacks, last section of docs/trace-format.md, and reports impossible events.
 class trace_player {
 public:
     struct task {
@@ -109,7 +109,7 @@ public:
         std::uint8_t origin = 0;
     };
 
-    /// `slack_ns`: by so much an effect may be stamped before its cause.
+    /// `slack_ns`: an effect may carry a time stamp up to that much before its cause.
     explicit trace_player(trace_read& all, std::uint64_t slack_ns) : slack_(slack_ns) {
         for (const auto& [stream, records] : all.streams) {
             std::uint64_t before = 0;

@@ -12,7 +12,7 @@
 /// Runtimes for the stepper.
 namespace weft::stepper {
 
-/// WEFT_TEST_SCHEDULES: the number of schedules of random programs; without it a time limit applies.
+/// WEFT_TEST_SCHEDULES: the number of schedules of random programs.
 inline const auto schedules_given = test::take_variable("WEFT_TEST_SCHEDULES");
 
 inline runtime_options options(const std::string& policy, int workers, std::uint64_t seed,
