@@ -25,13 +25,13 @@ namespace impl {
 struct data_clause;
 }
 
-/// One task of a graph: what add() returns, and what after() takes. Small; valid as long as its graph.
+/// A handle of a task of a graph: add() returns it, and after() takes it. Valid as long as its graph exists.
 class graph_task {
 public:
-    graph_task() noexcept = default; ///< no task
-    /// In the order of adding, from 0.
+    graph_task() noexcept = default; ///< the empty handle
+    /// Number of the task, from 0, in the order of adding.
     std::uint32_t number() const noexcept { return number_; }
-    /// Is it a task?
+    /// True unless the handle is empty.
     explicit operator bool() const noexcept { return of_ != nullptr; }
 
 private:
@@ -42,8 +42,8 @@ private:
     std::uint32_t number_ = 0;
 };
 
-/// A datum that is no object: what tasks declare accesses to instead of an lvalue. For one graph; found
-/// without a search.
+/// A datum that is no object. Tasks declare accesses to it instead of to an lvalue. It belongs to one graph,
+/// which finds it without a search.
 class datum {
 public:
     datum() noexcept = default;
@@ -52,11 +52,11 @@ public:
 
 private:
     friend struct impl::data_clause;
-    mutable std::uint32_t index_ = 0; ///< in the graph that knows it; 0: none yet
+    mutable std::uint32_t index_ = 0; ///< in the graph that it belongs to; 0: in none yet
 };
 
-// ---- what a task says when it is added: the accesses of its body. The datum is the address; of a std::span,
-// that of its first element. The size is kept for policies and for the dump.
+// ---- what a task declares when it is added: the accesses of its body. A datum is identified by its address, a
+// std::span by the address of its first element. The size is kept for policies and for the dump.
 
 namespace impl {
 struct data_clause {
@@ -91,12 +91,13 @@ struct after_clause {
 };
 } // namespace impl
 
-/// After all earlier writes, beside other readers.
+/// The task reads `x`: it runs after all earlier writers, at the same time as other readers.
 template <class T>
 impl::data_clause read(const T& x) noexcept {
     return impl::data_clause::of(x, impl::data_mode::read);
 }
-/// After all earlier reads and writes. Writing the whole datum or changing it is the same to a graph.
+/// The task writes `x`: it runs after all earlier readers and writers. A graph does not distinguish writing
+/// from changing.
 template <class T>
 impl::data_clause write(const T& x) noexcept {
     return impl::data_clause::of(x, impl::data_mode::write);
@@ -106,51 +107,53 @@ template <class T>
 impl::data_clause readwrite(const T& x) noexcept {
     return impl::data_clause::of(x, impl::data_mode::write);
 }
-/// Beside others that say the same, in any order; the body makes its changes atomic.
+/// The task changes `x` at the same time as other tasks that declare the same, in any order. The body must make
+/// its changes atomically.
 template <class T>
 impl::data_clause concurrent(const T& x) noexcept {
     return impl::data_clause::of(x, impl::data_mode::concurrent);
 }
-/// Alone, but in any order with others that say the same: each changes the datum by turns.
+/// The task changes `x` in any order with other tasks that declare the same, one at a time.
 template <class T>
 impl::data_clause commutative(const T& x) noexcept {
     return impl::data_clause::of(x, impl::data_mode::commutative);
 }
-/// It runs while it has so much of a resource of the runtime (WEFT_RESOURCES, docs/resources.md) for itself.
-/// All that a task needs, commutative data included, it gets at once or not at all. Throws weft::error, when
-/// the task is added in a task of a runtime, else when the graph is started, for a resource that is not
-/// known, and for more than there is.
+/// The task holds `amount` of a resource of the runtime (WEFT_RESOURCES, docs/resources.md) while it runs. A task
+/// gets everything that it needs, commutative data included, at once or not at all. Throws weft::error for an
+/// unknown resource, and for more than there is: when the task is added, if that is done by a task of a
+/// runtime; otherwise when the graph is started.
 inline impl::needs_clause needs(std::string_view resource, std::int64_t amount = 1) noexcept {
     return {resource, amount};
 }
-/// A hint: of tasks that are ready at the same time, the one with the larger number goes first.
+/// A hint: of tasks that are ready at the same time, the one with the larger number runs first.
 inline impl::priority_clause priority(int value) noexcept { return {value}; }
 /// The task's class, for reports and policies. Must outlive the graph (a literal).
 inline impl::name_clause name(std::string_view text) noexcept { return {text}; }
-/// After these tasks of the same graph; an empty handle is nothing.
+/// The task runs after these tasks of the same graph. An empty handle is ignored.
 template <class... Tasks>
 impl::after_clause<sizeof...(Tasks)> after(const Tasks&... tasks) noexcept {
     return {{tasks...}};
 }
 
-/// How a graph works; all of it may be left out.
+/// Options of a graph; each has a default.
 struct graph_options {
-    /// Keeps what was declared, for policies that look at data and for dump(): 8 bytes an access, 24 a datum.
-    /// Default: not if the graph is made in a task of a runtime whose policy does not look at it.
+    /// Keeps the declared accesses, for policies that read them and for dump(): 8 bytes per access, 24 bytes
+    /// per datum. Default: true, unless the graph is made in a task of a runtime whose policy does not read
+    /// them.
     std::optional<bool> record_accesses{};
-    /// Each task runs once and is forgotten with its memory, for streams of tasks that are added while the
-    /// graph runs. There is no order(), dot() or dump() then.
+    /// Each task runs once and its memory is then freed, for streams of tasks that are added while the graph
+    /// runs. order(), dot() and dump() are not available then.
     bool once = false;
-    /// Of graphs that run `once`: who adds while so many tasks have not ended waits until half of them have,
-    /// or until for 10 ms none has. Tasks of the graph itself do not wait. 0: nobody does.
+    /// For `once`: if this many tasks have not ended, a caller that adds a task waits until half of them have
+    /// ended, or until no task has ended for 10 ms. Tasks of the graph itself do not wait. 0: no caller waits.
     std::uint32_t throttle = 65'536;
-    /// For debugging: wait() throws weft::error, when all has run, if a task, or what it has spawned, touches
-    /// (weft::touch) what it did not declare, or writes what it declared to read. What is touched is declared
-    /// if any byte of it is; a task that declares a weft::datum is not checked.
+    /// For debugging: at the end of the run, wait() throws weft::error if a task, or a task that it spawned,
+    /// touched data (weft::touch) that it did not declare, or wrote data that it declared to read. Touched data
+    /// count as declared if any byte of them is. A task that declares a weft::datum is not checked.
     bool check_accesses = false;
 };
 
-/// Tasks that run when those have ended whose data they need:
+/// A graph of tasks. A task runs when the tasks have ended whose data it needs:
 ///
 ///     weft::graph dag;
 ///     auto a = dag.add([&] { x = load(); }, weft::write(x));
@@ -158,23 +161,23 @@ struct graph_options {
 ///     dag.add([&] { report(); }, weft::after(a), weft::name("report"));
 ///     dag.run();
 ///
-/// What the accesses say is deduced in the order of adding: the result is that of the tasks run one after
-/// another in that order. A graph may be run again and again; it keeps its tasks. Any thread may add, one at
-/// a time or several; while it runs, its own tasks and others may add to it, and what they add runs too.
+/// The graph deduces dependences from the accesses, in the order of adding: the result is that of the tasks run
+/// one after another in that order. A graph keeps its tasks and may run many times. Any thread may add tasks,
+/// several at the same time. While the graph runs, its own tasks and other threads may add tasks, which run too.
 ///
-/// A task that throws: what depends on it does not run in this run, everything else does, and wait() rethrows
+/// If a task throws, the tasks that depend on it do not run in this run, and all others do. wait() rethrows
 /// the first exception.
 class graph {
 public:
     /// A graph without tasks.
     explicit graph(const graph_options& = {});
-    ~graph(); ///< waits; an exception that no wait() took goes with it
+    ~graph(); ///< waits; drops an exception that no wait() rethrew
     graph(const graph&) = delete;
     graph& operator=(const graph&) = delete;
 
-    /// `f` is moved (or copied) into the graph and called once in each run. A clause may be a range of
-    /// clauses, such as a vector of what weft::read() returns, or of tasks to come after. Throws weft::error
-    /// for tasks of another graph.
+    /// Adds a task that calls `f()` once in each run. `f` is moved (or copied) into the graph. A clause may be a
+    /// range of clauses, such as a vector of results of weft::read(), or of tasks to wait for. Throws
+    /// weft::error for tasks of another graph.
     template <class F, class... Clauses>
     graph_task add(F&& f, const Clauses&... clauses) {
         using closure = std::decay_t<F>;
@@ -188,29 +191,29 @@ public:
         return commit(a);
     }
 
-    /// Of two tasks that are in the graph already: `later` waits for `earlier`. Not while it runs. Throws
-    /// weft::error, naming the tasks, if `earlier` waits for `later` already.
+    /// Makes `later` wait for `earlier`; both are tasks of this graph. Must not be called while the graph runs.
+    /// Throws weft::error, which names the tasks, if `earlier` already waits for `later`.
     void order(graph_task earlier, graph_task later);
 
     void run(); ///< start() and wait()
-    /// Begins a run. Throws weft::error if one is under way.
+    /// Begins a run. Throws weft::error if a run has not ended.
     void start();
-    /// Returns when everything has run, what was added meanwhile included; rethrows the first exception.
-    /// Throws weft::error in a task of this very run.
+    /// Returns when all tasks have run, including those that were added meanwhile, and rethrows the first
+    /// exception. Throws weft::error if a task of this run calls it.
     void wait();
 
-    std::size_t size() const noexcept; ///< tasks
+    std::size_t size() const noexcept; ///< number of tasks
 
-    /// The tasks and what they wait for, in Graphviz's language. Not while it runs.
+    /// The tasks and their dependences in Graphviz's language. Must not be called while the graph runs.
     std::string dot() const;
-    /// A line for each task: its accesses as declared, and the tasks that it waits for. Not while it runs;
-    /// throws weft::error if the accesses were not kept, see graph_options.
+    /// A line for each task with its declared accesses and the tasks that it waits for. Must not be called while
+    /// the graph runs. Throws weft::error if the accesses were not kept, see graph_options::record_accesses.
     std::string dump() const;
 
     struct state;
 
 private:
-    /// The adding of one task, under the graph's lock. Without a commit the task is not there.
+    /// The addition of one task, under the graph's lock. Without a commit the task is not added.
     struct addition {
         explicit addition(graph&);
         ~addition();

@@ -14,7 +14,7 @@
 
 namespace weft {
 
-/// What a join returns: a pair of results, std::monostate for a void one, nothing if both are void.
+/// The result of a join: a pair of results, with std::monostate for a void one; void if both are void.
 template <class F, class G>
 using join_result =
     std::conditional_t<std::is_void_v<impl::raw_result<F>> && std::is_void_v<impl::raw_result<G>>, void,
@@ -22,8 +22,8 @@ using join_result =
 
 /// Hints for the two closures of a join.
 struct join_hints {
-    hints first{};  ///< of f
-    hints second{}; ///< of g
+    hints first{};  ///< for f
+    hints second{}; ///< for g
 };
 
 namespace impl {
@@ -36,13 +36,13 @@ template <class Result, class A, class B>
         return Result(std::forward<A>(a), std::forward<B>(b));
 }
 
-// What is rare is in cold functions of its own: compilers inline a recursive function into itself, which
-// saves a third of a fork's instructions, only while it is small, cold code included.
+// Rare paths are in cold functions of their own: compilers inline a recursive function into itself, which saves
+// a third of a fork's instructions, only while it is small, cold code included.
 
 template <bool Plain, class F, class G>
 [[gnu::noinline, gnu::cold]] join_result<F, G> fork_cold(frame* parent, F& f, G& g, const join_hints* h);
 
-/// The first closure has returned `a`, and the frame is to be looked at.
+/// The first closure has returned `a`, and the frame may have been exposed.
 template <bool Plain, class R, class A, class G>
 [[gnu::noinline, gnu::cold]] R return_slow_path(frame* parent, join_frame<G>& second, A a) {
     if (second.was_run(parent)) return joined<R>(std::move(a), second.take_value());
@@ -79,7 +79,7 @@ template <bool Plain, class F, class G>
     std::optional<result<F>> a;
     std::optional<result<G>> b;
     // A task of the reported zone starts on an empty chain: hot_head() is right for both forms.
-    std::exception_ptr failed_f, failed_g; // kept apart: that of f goes first, whoever was quicker
+    std::exception_ptr failed_f, failed_g; // kept apart: that of f takes precedence, whichever came first
     auto run_f = [&] {
         try {
             a.emplace(call_rarely(f));
@@ -170,16 +170,17 @@ join_result<F, G> fork_cold(frame* parent, F& f, G& g, const join_hints* h) {
 
 } // namespace impl
 
-/// Runs `f()` and `g()`, possibly at the same time, and returns when both are done: their results as a pair,
-/// std::monostate for a void one, nothing if both are void; references are returned as values. `f` runs on
-/// the calling thread, at once; `g` after it, or on an idle worker meanwhile. In a thread that is no worker
-/// both run in the default runtime.
+/// Runs `f()` and `g()`, possibly at the same time, and returns when both have ended. Returns their results as a
+/// pair, with std::monostate for a void one, and void if both are void. A reference is returned as a value. `f`
+/// runs on the calling thread, at once; `g` runs after it, or meanwhile on an idle worker. In a thread that is
+/// no worker, both run in the default runtime.
 ///
-/// If one throws, the exception is rethrown here after the other has ended; if `f` throws, `g` may not have
-/// run at all; if both throw, that of `f` is taken. The stack needed is that of the plain nested calls plus
-/// one frame (about 64 bytes and the captures of `g`) a level. The fiber may go on, on another thread: no
-/// lock of a thread and no address of a thread-local variable may be kept across. Frigo, Leiserson, Randall
-/// 1998 (work-first); lazily exposed as in lazy task creation, Mohr, Kranz, Halstead 1991.
+/// If one closure throws, join rethrows the exception after the other has ended. If `f` throws, `g` may not
+/// have run at all. If both throw, join rethrows that of `f`. The stack needed is that of the plain nested calls
+/// plus one frame per level (about 64 bytes and the captures of `g`). The caller may continue on another thread:
+/// it must not hold a lock of a thread, or the address of a thread-local variable, across a join.
+///
+/// Sources: Frigo, Leiserson, Randall 1998 (work-first); Mohr, Kranz, Halstead 1991 (lazy task creation).
 template <class F, class G>
     requires(!std::same_as<std::remove_cvref_t<F>, context>)
 [[gnu::always_inline]] inline join_result<F, G> join(F&& f, G&& g) {
@@ -192,8 +193,8 @@ inline join_result<F, G> join(F&& f, G&& g, const join_hints& h) {
     return impl::fork<true, F, G>(impl::hot_head(), f, std::forward<G>(g), &h);
 }
 
-/// The same with the context passed down: `f` and `g` take a weft::context, or nothing (then the plain forms
-/// below them work as usual).
+/// The same with a context that is passed down: `f` and `g` take a weft::context, or no argument (then the plain
+/// forms inside them work as usual).
 template <class F, class G>
 [[gnu::always_inline]] inline join_result<F, G> join(context ctx, F&& f, G&& g) {
     return impl::fork<false, F, G>(ctx.at(), f, std::forward<G>(g), nullptr);
@@ -215,7 +216,7 @@ void invoke_all(const hints* h, F& f, Rest&... rest) {
         const auto others = [&, h] { invoke_all(h ? h + 1 : nullptr, rest...); };
         if (!h) return join(first, others);
         join_hints both{h[0], h[1]};
-        for (std::size_t i = 2; i <= sizeof...(Rest); ++i) { // the others together
+        for (std::size_t i = 2; i <= sizeof...(Rest); ++i) { // the remaining hints together
             both.second.work += h[i].work;
             both.second.bytes += h[i].bytes;
         }
@@ -225,7 +226,7 @@ void invoke_all(const hints* h, F& f, Rest&... rest) {
 
 } // namespace impl
 
-/// Runs all of them, possibly at the same time: nested joins in the order of the arguments. Results are not
+/// Runs all closures, possibly at the same time, as nested joins in the order of the arguments. Results are not
 /// returned.
 template <class... F>
     requires(sizeof...(F) > 0)
@@ -233,7 +234,7 @@ void parallel_invoke(F&&... f) {
     impl::invoke_all(nullptr, f...);
 }
 
-/// The same with hints, one a function in the same order: `parallel_invoke({{.work = 2}, {.work = 1}}, f,
+/// The same with hints, one for each function in the same order: `parallel_invoke({{.work = 2}, {.work = 1}}, f,
 /// g)`.
 template <std::size_t N, class... F>
     requires(sizeof...(F) == N)

@@ -14,11 +14,11 @@
 
 namespace weft {
 
-/// What a loop may be told. Nothing is needed: without a grain the loop measures its own body.
+/// Options of a loop. All are optional: without a grain, the loop measures its own body.
 struct loop_options {
-    std::size_t grain = 0; ///< at most so many iterations run as one piece; 0: the library chooses
-    double work = 0;       ///< of the whole loop, relative (hints::work)
-    std::size_t bytes = 0; ///< touched by the whole loop
+    std::size_t grain = 0; ///< most iterations of one piece; 0: the library chooses
+    double work = 0;       ///< of the whole loop, in any unit (hints::work); 0: unknown
+    std::size_t bytes = 0; ///< bytes touched by the whole loop; 0: unknown
 };
 
 namespace impl {
@@ -31,7 +31,7 @@ std::ptrdiff_t length(I first, I last) {
         return last - first;
 }
 
-/// A clock for grains, about 8 ns a reading on x86: its unit only has to be of the order of half a
+/// A clock for grains: about 8 ns per reading on x86. Its unit only has to be of the order of half a
 /// nanosecond.
 inline std::uint64_t ticks() noexcept {
 #if defined(__x86_64__)
@@ -43,21 +43,21 @@ inline std::uint64_t ticks() noexcept {
 }
 
 /// A piece should take about this long, 3 to 6 microseconds: a thousand times the cost of a fork, and still
-/// so short that the last pieces of a loop end together. Where a loop has very many pieces, they may be
-/// longer: a loop over memory loses 3 % by starting anew every 5 microseconds.
+/// so short that the last pieces of a loop end together. If a loop has very many pieces, they may be
+/// longer: a loop over memory loses 3 % if it starts a new piece every 5 microseconds.
 inline constexpr std::uint64_t piece_ticks = 12'288;
 inline constexpr std::ptrdiff_t many_pieces = 256, longer = 4;
 
-/// What an iteration of one loop of the program cost when it ran last, in ticks / 256; 0: never measured.
-/// With it a short loop is one piece from the start: to hand half of it to another core would take longer
-/// than to run it.
+/// The cost of an iteration in the last run of one loop of the program, in ticks / 256; 0: never measured.
+/// With it a short loop is one piece from the start: handing half of it to another core would take longer
+/// than running it.
 using iteration_cost = std::atomic<std::uint64_t>;
 
-/// The grain of one loop, learnt while it runs. Written by all who run pieces; relaxed: a stale value costs a
-/// little time only.
+/// The grain of one loop, learnt while it runs. Every worker that runs pieces writes it; relaxed, because a
+/// stale value only costs a little time.
 class learnt_grain {
 public:
-    /// `given`: the grain, or 0; `n`: iterations of the loop.
+    /// `given`: the grain, or 0; `n`: number of iterations of the loop.
     learnt_grain(std::ptrdiff_t given, std::ptrdiff_t n, iteration_cost& cost) noexcept
         : cost_(cost)
         , long_grain_(n / many_pieces)
@@ -66,14 +66,14 @@ public:
 
     std::ptrdiff_t get() const noexcept { return grain_.load(std::memory_order_relaxed); }
 
-    /// Runs `range(from, to)` and returns `to`, or where it stopped since the iterations take longer than was
-    /// thought: the rest is to be divided.
+    /// Runs `range(from, to)` and returns `to`, or the place where it stopped because the iterations take longer
+    /// than expected: the rest is to be divided.
     template <class Range>
     std::ptrdiff_t run(std::ptrdiff_t from, std::ptrdiff_t to, Range&& range) {
         if (!learns_) return range(from, to), to;
         const std::uint64_t began = ticks();
-        // Until a piece of this very loop was as long as thought, by steps of which each is at most three
-        // times all before: so what is not divided for the cost of another day is short.
+        // Until a piece of this run was as long as expected, the piece runs in steps, each at most three times
+        // as long as all before together. So little is left undivided because of a cost of an earlier run.
         std::ptrdiff_t end = confirmed_.load(std::memory_order_relaxed) ? to : from + 1;
         for (std::ptrdiff_t at = from;;
              at = end, end = to - end > 3 * (end - from) ? end + 3 * (end - from) : to) {
@@ -103,8 +103,7 @@ private:
             confirmed_.store(true, std::memory_order_relaxed);
             return;
         }
-        // So short a piece is measured badly, and seems dearer than it is: it may only say that iterations
-        // are cheap.
+        // The measurement of so short a piece is too large, so it may only lower the cost of an iteration.
         const std::uint64_t before = cost_.load(std::memory_order_relaxed);
         if (before == 0 || cost < before) cost_.store(cost, std::memory_order_relaxed);
         if (const auto grain = std::min(for_cost(cost), 16 * iterations); grain > get())
@@ -118,7 +117,7 @@ private:
     std::atomic<bool> confirmed_{false};
 };
 
-/// Halves the range by lazy joins down to the grain: of what is left an idle worker gets the largest part.
+/// Halves the range by lazy joins down to the grain. An idle worker gets the largest part that is left.
 template <class I, class Range>
 void loop_over(I first, std::ptrdiff_t from, std::ptrdiff_t to, learnt_grain& grain, Range& range) {
     std::ptrdiff_t n = to - from;
@@ -134,8 +133,8 @@ void loop_over(I first, std::ptrdiff_t from, std::ptrdiff_t to, learnt_grain& gr
          [&] { loop_over(first, mid, to, grain, range); });
 }
 
-/// A loop whose tree of tasks depends on the range, the grain and the number of workers only: the same
-/// program has the same tasks in every run, so what a policy learns of them stays valid.
+/// A loop whose tree of tasks depends only on the range, the grain and the number of workers. The same program
+/// has the same tasks in every run, so what a policy learns about them stays valid.
 template <class I, class Range>
 struct fixed_loop {
     I first;
@@ -177,7 +176,7 @@ struct fixed_loop {
     }
 };
 
-/// Runs `f` on a worker: here, or in the default runtime if this thread is none.
+/// Runs `f` on a worker: here, or in the default runtime if this thread is no worker.
 template <class F>
 void on_worker(F&& f) {
     if (hot_self()) return f();
@@ -186,9 +185,10 @@ void on_worker(F&& f) {
 
 } // namespace impl
 
-/// Calls `range(begin, end)` for pieces that make up [first, last); `I` is an integer or a random access
-/// iterator. Pieces may run at the same time, in any order; the first exception is rethrown and later pieces
-/// may then be left out.
+/// Calls `range(begin, end)` for pieces that together are [first, last), and returns when all have ended. `I` is
+/// an integer or a random access iterator. Pieces may run at the same time, in any order. The first exception
+/// is rethrown, and later pieces may then be skipped. In a thread that is no worker, the loop runs in the
+/// default runtime.
 template <class I, class Range>
 void parallel_for_range(I first, I last, Range&& range, const loop_options& o = {}) {
     if (!(first < last)) return;
@@ -197,29 +197,31 @@ void parallel_for_range(I first, I last, Range&& range, const loop_options& o = 
         const impl::loop_shape shape = impl::shape_of_loop();
         if (shape.fixed)
             return impl::fixed_loop<I, std::remove_reference_t<Range>>{first, n, o, range}.run(shape);
-        static constinit impl::iteration_cost cost{0}; // one for each loop in the program's text
+        static constinit impl::iteration_cost cost{0}; // one for each loop in the program's source
         impl::learnt_grain grain(static_cast<std::ptrdiff_t>(o.grain), n, cost);
         impl::loop_over(first, 0, n, grain, range);
     });
 }
 
-/// Calls `body(i)` for each i of [first, last): with the index for integers, with the iterator for iterators.
-/// Otherwise as parallel_for_range. Lazy binary splitting after Tzannes, Caragea, Barua, Vishkin 2010, by
-/// lazy joins.
+/// Calls `body(i)` for each i of [first, last), where i is an integer or an iterator. In all other respects like
+/// parallel_for_range(). Source: Tzannes, Caragea, Barua, Vishkin 2010 (lazy binary splitting), here by lazy
+/// joins.
 template <class I, class Body>
 void parallel_for(I first, I last, Body&& body, const loop_options& o = {}) {
     parallel_for_range(
         first, last,
         [&body](I begin, I end) {
-            for (I i = begin; i < end; ++i) body(i); // `<`: an index that could wrap round is not vectorised
+            for (I i = begin; i < end; ++i)
+                body(i); // `<`: compilers do not vectorise an index that could wrap around
         },
         o);
 }
 
-/// combine(...combine(identity, map(first))..., map(last - 1)) over a fixed tree: the shape depends on the
-/// number of iterations and the grain only, so the result is the same for every number of workers, every
-/// policy and every run, also where `combine` is not associative to the last bit. Without a grain there are
-/// at most 1024 leaves. `identity` starts every leaf, so it must not change what it is combined with.
+/// Returns combine(...combine(identity, map(first))..., map(last - 1)), computed over a fixed tree. The shape of
+/// the tree depends only on the number of iterations and the grain, so the result is the same for every number
+/// of workers, every policy and every run, even if `combine` is not associative to the last bit. Without a grain
+/// there are at most 1024 leaves. Every leaf starts with `identity`, so combining a value with `identity` must
+/// not change the value. The first exception is rethrown.
 template <class I, class T, class Map, class Combine>
 T parallel_reduce(I first, I last, T identity, Map&& map, Combine&& combine, const loop_options& o = {}) {
     if (!(first < last)) return identity;

@@ -7,7 +7,7 @@
 /// Tasks of a graph that have several workers for themselves: docs/teams.md.
 namespace weft {
 
-/// Where the workers of a team are: all in one of these.
+/// The place in which all workers of a team are.
 enum class within : std::uint8_t { machine, package, memory_node, cache };
 
 namespace impl {
@@ -17,7 +17,7 @@ struct cores_clause {
     bool is_relaxed = false;
     bool is_hint = false;
 
-    /// What is idle now will do, down to the worker that has got the task.
+    /// Accepts fewer workers: those that are idle now, at least the worker that got the task.
     constexpr cores_clause relaxed() const noexcept {
         cores_clause c = *this;
         c.is_relaxed = true;
@@ -30,7 +30,7 @@ struct width_clause : cores_clause {};
 struct share {
     int rank, width;
 };
-/// Of the calling task.
+/// The share of the calling task.
 share share_of_task() noexcept;
 
 template <class F>
@@ -47,25 +47,26 @@ template <class F>
 inline constexpr bool is_moldable<moldable_closure<F>> = true;
 } // namespace impl
 
-/// The task has so many workers for itself and what it starts: a team. Throws weft::error, when the task is
-/// added in a task of a runtime, else when the graph is started, for more workers than there are.
+/// The task gets a team of `count` workers for itself and everything that it starts. Throws weft::error for more
+/// workers than there are: when the task is added, if that is done by a task of a runtime; otherwise when the
+/// graph is started.
 constexpr impl::cores_clause cores(int count, within where = within::machine) noexcept {
     return {count, where};
 }
 
-/// A body that is run once by each of so many workers, all at the same time: `body(rank, width)` with ranks
-/// from 0. The task has ended when all of them have; the first exception is the task's. Without a width it is
-/// run by one.
+/// A body that each worker of a team runs once, all at the same time: `body(rank, width)` with ranks from 0. The
+/// task has ended when all calls have ended. The first exception is the task's exception. Without a width, one
+/// worker runs the body.
 template <class F>
 impl::moldable_closure<std::decay_t<F>> moldable(F&& body) {
     static_assert(std::is_invocable_v<std::decay_t<F>&, int, int>, "it is called with a rank and a width");
     return {std::forward<F>(body)};
 }
-/// As many, or all there are. See also weft::cores.
+/// The width of a moldable task: `count` workers, or all if there are fewer. See also weft::cores.
 constexpr impl::width_clause width(int count, within where = within::machine) noexcept {
     return {{count, where, false, true}};
 }
-/// Exactly as many: an error if there are fewer.
+/// The width of a moldable task: exactly `count` workers; weft::error if there are fewer.
 constexpr impl::width_clause fixed_width(int count, within where = within::machine) noexcept {
     return {{count, where}};
 }

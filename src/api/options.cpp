@@ -34,7 +34,7 @@ constexpr std::array<std::string_view, 14> known = {
     "WEFT_STACK",   "WEFT_PIN",    "WEFT_SPIN",     "WEFT_RESOURCES", "WEFT_SCENARIO",
     "WEFT_COSTS",   "WEFT_REPORT", "WEFT_PROGRESS", "WEFT_TRACE"};
 
-/// An empty value counts as none.
+/// An empty value counts as not set.
 std::optional<std::string> variable(const char* name) {
     const char* v = std::getenv(name);
     return v && *v ? std::optional<std::string>(v) : std::nullopt;
@@ -51,7 +51,7 @@ std::optional<Number> parse(std::string_view text) {
     return bad == std::errc{} && end == text.data() + text.size() ? std::optional(n) : std::nullopt;
 }
 
-/// Names that are nobody's are typing errors more often than not.
+/// An unknown name is usually a typing error.
 void refuse_unknown_variables() {
     for (char** v = environ; v && *v; ++v) {
         const std::string_view entry(*v);
@@ -145,11 +145,11 @@ std::chrono::nanoseconds patience_of(const runtime_options& o) {
     return engine::thread_engine_options{}.patience;
 }
 
-/// Where the workers are, or nothing for "nowhere in particular".
+/// The cores of the workers; nothing if they are not pinned.
 std::optional<pin_order> pin_order_of(const runtime_options& o, const machine& m, int workers) {
     const auto text = given_or_variable(o.pin, "WEFT_PIN");
     const std::string given = (o.pin.empty() ? "WEFT_PIN=" : "runtime_options::pin = ") + text.value_or("");
-    if (!text) // alone on a part of the cores, several programs would all sit on the same ones
+    if (!text) // several programs with few workers each would all be pinned to the same cores
         return !m.is_modelled() && workers == m.size() ? std::optional(pin_order::compact) : std::nullopt;
     if (*text == "off") return std::nullopt;
     if (*text != "compact" && *text != "scatter")
@@ -163,7 +163,7 @@ std::string policy_of(const runtime_options& o) {
     return given_or_variable(o.policy, "WEFT_POLICY").value_or("steal");
 }
 
-/// What only a model understands.
+/// Options of the engine `model` only.
 struct model_option {
     const char* variable;
     std::string runtime_options::* given;

@@ -38,13 +38,13 @@ std::unique_ptr<engine::engine> make_engine(api::settings&& s) {
 struct runtime::state {
     std::string policy;
     std::unique_ptr<engine::engine> eng;
-    std::mutex counting; ///< guards the next three while runs overlap, which share one stretch of statistics
+    std::mutex counting; ///< guards the next three members: overlapping runs share one stretch of statistics
     engine::tally before{};
     engine::tally after{};
     engine::measured_run run{};
     std::atomic<int> open_runs{0};  ///< changed under `counting`
-    runtime* before_fork = nullptr; ///< the default runtime of the parent process, to be reachable
-    state* left_before = nullptr;   ///< of the list of those that were left behind
+    runtime* before_fork = nullptr; ///< the default runtime of the parent process, kept reachable
+    state* left_before = nullptr;   ///< next in the list of runtimes that were left behind
 
     explicit state(api::settings&& s) : policy(s.policy), eng(make_engine(std::move(s))) {}
 };
@@ -62,10 +62,10 @@ runtime::runtime(const runtime_options& options) : state_(std::make_unique<state
 
 runtime::~runtime() {
     state& s = *state_;
-    // Threads that a fork() did not bring along, or that are busy (exit() inside of a task), cannot be waited
+    // Threads that a fork() did not copy, or that are busy (exit() inside a task), cannot be waited
     // for. acquire: pairs with the decrement at the end of a run
     if (s.eng->lifetime.of_this_process() && s.open_runs.load(std::memory_order_acquire) == 0) return;
-    // Never read again; reachable for whoever looks for leaks.
+    // Never read again; reachable, so that leak checkers do not report it.
     static constinit std::atomic<state*> left_behind{nullptr};
     s.left_before = left_behind.load(std::memory_order_relaxed);
     while (!left_behind.compare_exchange_weak(s.left_before, &s, std::memory_order_relaxed)) {}
@@ -142,15 +142,14 @@ std::string run_stats::to_json() const {
 
 namespace {
 
-// All of it without a destructor, since threads may use the default runtime until the very end of the
-// process.
+// None of it has a destructor, because threads may use the default runtime until the very end of the process.
 constinit std::atomic<runtime*> the_default{nullptr};
 constinit std::atomic<bool> exit_began{false};
 constinit bool unloading = false;
 
 bool is_usable(runtime* r) noexcept { return r && r->internals().eng->lifetime.of_this_process(); }
 
-/// Is this code the program's own, which is never unloaded?
+/// True if this code is part of the program itself, which is never unloaded.
 bool is_in_the_program() noexcept {
     Dl_info self{}, program{};
     const auto headers = reinterpret_cast<void*>(getauxval(AT_PHDR));
@@ -158,8 +157,8 @@ bool is_in_the_program() noexcept {
            self.dli_fbase == program.dli_fbase;
 }
 
-// What is registered with atexit() runs before the functions below when the process ends, and between them
-// when the library is closed by dlclose().
+// Functions registered with atexit() run before the functions below when the process ends, and between them
+// when dlclose() closes the library.
 [[gnu::destructor]] void begin_unloading() noexcept {
     unloading = !exit_began.load(std::memory_order_relaxed); // same thread, or never
 }

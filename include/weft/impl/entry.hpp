@@ -10,32 +10,32 @@
 #include <exception>
 #include <string_view>
 
-/// The doors from the templates of the public headers into the runtime.
+/// The functions through which the templates of the public headers enter the runtime.
 namespace weft::impl {
 
-/// What a fork finds where its fast path ends.
+/// What a fork finds when its fast path ends.
 enum class zone : std::uint8_t {
-    silent,   ///< go on as if nothing had been (an idle worker was served on the way)
-    reported, ///< the policy wants to see the spawns: use fork_tasks
+    silent,   ///< continue as on the fast path (an idle worker was served meanwhile)
+    reported, ///< spawns are reported to the policy: use fork_tasks
     outside,  ///< this thread is no worker
 };
 /// The frame is linked; it is unlinked again unless the answer is `silent`. `h`: of its closure, or null.
 [[gnu::cold]] zone slow_push(frame* parent, frame* f, const hints* h) noexcept;
 
 enum class outcome : std::uint8_t { not_run, value, failed };
-/// The way back from the first closure, also when that threw, the frame being unlinked already: not_run
-/// leaves the second closure to the caller; otherwise somebody else ran it, to its end.
+/// The return from the first closure, also by an exception; the frame is already unlinked. not_run leaves the
+/// second closure to the caller; otherwise a thief has run it to its end.
 [[gnu::cold]] outcome slow_pop(frame* parent, frame* f) noexcept;
 
-/// Both closures of a join as tasks of the reported zone. False if the policy wants this fork silent: nothing
-/// was run, and the caller forks again inside a silent_scope. Rethrows the first exception.
+/// Runs both closures of a join as tasks of the reported zone. Returns false if the policy makes this fork silent:
+/// then no closure was run, and the caller forks again inside a silent_scope. Rethrows the first exception.
 struct body {
     void (*run)(void*);
     void* closure;
 };
 [[gnu::cold]] bool fork_tasks(body a, const hints& ha, body b, const hints& hb);
 
-/// The current task's forks are silent while one lives.
+/// Makes the forks of the current task silent while the object lives.
 class silent_scope {
 public:
     silent_scope() noexcept;
@@ -47,14 +47,14 @@ private:
     task* of_;
 };
 
-/// A child of a group in the silent zone; false, and nothing done, elsewhere. Runs `body(source)` at once on
-/// a stack of its own. The body first moves the closure from `*source` to its own stack, then calls
-/// child_started(); from then on the caller may go on elsewhere. What it throws before that is rethrown here,
-/// what it throws later is the group's.
+/// Runs a child of a group in the silent zone; elsewhere returns false and does nothing. Runs `body(source)` at
+/// once on a stack of its own. The body first moves the closure from `*source` to its own stack, then calls
+/// child_started(); from then on the caller may continue on another worker. An exception before that is rethrown
+/// here, a later one belongs to the group.
 bool run_silently(group&, const hints&, void (*body)(void* source), void* source);
 void child_started() noexcept;
 
-/// A child of a group in the reported zone, or of a thread that is no worker: its record, with room for the
+/// The record of a child of a group in the reported zone, or of a thread that is no worker, with room for the
 /// closure at `storage`. The caller moves the closure there, then commits or gives up.
 struct child_record {
     task* record;
@@ -67,8 +67,8 @@ void commit_child(group&, child_record, const hints&, void (*run)(void*), void (
 
 /// Returns when all children are done; rethrows the first exception and makes the group ready for reuse.
 void wait_group(group&);
-/// What the destructor of a group does: waits; an exception that no wait ever took ends the program, unless
-/// another one is already under way.
+/// The destructor of a group: waits. An exception that no wait rethrew ends the program, unless another
+/// exception is already under way.
 void end_group(group&) noexcept;
 
 /// The group that the calling task belongs to; null for a root and in a thread that is no worker.
@@ -77,40 +77,40 @@ void cancel(group&) noexcept;
 /// `g` or a group around it was cancelled.
 bool is_cancelled(const group* g) noexcept;
 
-/// An exception lost to an earlier one, for the run's statistics.
+/// Counts an exception that was dropped in favour of an earlier one, for the run's statistics.
 void count_suppressed() noexcept;
 
-/// How a loop is to be cut, as the current task's zone and policy want it.
+/// How a loop is cut, by the current task's zone and policy.
 struct loop_shape {
-    bool fixed;  ///< reported zone: the tree may depend on the range, the grain and `workers` only
-    int pieces;  ///< > 0: the policy wants that many equal tasks
-    int workers; ///< of the runtime at hand
+    bool fixed;  ///< reported zone: the tree depends only on the range, the grain and `workers`
+    int pieces;  ///< > 0: the policy requests that many equal tasks
+    int workers; ///< of the current runtime
 };
 loop_shape shape_of_loop() noexcept;
 
 /// See weft::iteration.
 void mark_iteration(int k);
 
-/// How many want to hear what programs declare: engines that model time, graphs that check accesses. Without
-/// any, declarations are nothing. relaxed: a program makes these before it declares anything for them.
+/// Number of listeners to declarations: engines that model time, graphs that check accesses. Without any,
+/// declarations have no effect. relaxed: a program makes listeners before it declares anything for them.
 extern constinit std::atomic<int> listeners;
 inline bool somebody_listens() noexcept { return listeners.load(std::memory_order_relaxed) != 0; }
-/// See weft/declare.hpp; for workers of such an engine, and nothing in other threads.
+/// See weft/declare.hpp. For workers of such an engine; no effect in other threads.
 [[gnu::cold]] void declare_cost(std::uint64_t cycles, int kind) noexcept;
 [[gnu::cold]] void declare_transfer(std::string_view disk, std::size_t bytes);
 [[gnu::cold]] void declare_data(const void* data, std::size_t bytes, int how);
 [[gnu::cold]] void declare_home(const void* data, std::size_t bytes, int node);
 
-/// How many modules of the program call weft::cost: they say so when they are loaded, before a runtime is
-/// made.
+/// Number of modules of the program that call weft::cost. A module counts itself when it is loaded, before a
+/// runtime is made.
 extern constinit std::atomic<int> modules_with_costs;
 template <class>
 struct this_module_has_costs {
     static inline const bool said = (modules_with_costs.fetch_add(1, std::memory_order_relaxed), true);
 };
 
-/// For traces and in the model: while one lives, the calling code is that of the second closure of a join,
-/// which nobody took.
+/// For traces and the model: while the object lives, the calling code is the second closure of a join that no
+/// thief took.
 class inside_mark {
 public:
     explicit inside_mark(const frame& f) noexcept
@@ -132,7 +132,7 @@ private:
     const int exceptions_;
 };
 
-/// Runs `b` as a root of the default runtime and waits.
+/// Runs `b` as a root of the default runtime, and waits for it.
 void run_in_default(body b);
 
 } // namespace weft::impl

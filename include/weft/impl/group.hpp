@@ -12,20 +12,19 @@ namespace weft {
 struct task;
 
 namespace impl {
-/// Who waits for a group or a frame: a suspended task, or a thread that is no worker (tagged).
+/// The waiter of a group or a frame: a suspended task, or a thread that is no worker (tagged).
 using waiter_word = std::uintptr_t;
 struct apart_tag {};
 inline constexpr apart_tag apart{};
 } // namespace impl
 
-/// The children that one wait collects. A policy sees it in the reported zone; `task_group` and a reported
+/// A set of children with one wait for all of them. A policy sees it in the reported zone; `task_group` and a reported
 /// join contain one.
 ///
-/// Protocol of `open_`: it holds 1 for the wait still to come plus 1 for each child that somebody else may
-/// finish. Whoever brings it to 0 owns the duty to wake the waiter, and may touch the group until it has done
-/// so:
+/// Protocol of `open_`: it holds 1 for the wait still to come, plus 1 for each child that another worker may
+/// finish. The thread that brings it to 0 must wake the waiter, and may touch the group until it has done so:
 ///   G1  open_ >= 1 while no wait is suspended in it;
-///   G2  a waiter stores itself in waiter_, then takes back its own 1 (release), so whoever sees 0 sees it;
+///   G2  a waiter stores itself in waiter_, then subtracts its own 1 (release), so a thread that sees 0 sees it;
 ///   G3  a child's writes precede its decrement (release), the wait's return follows the last one (acquire).
 struct group {
     group() noexcept = default;
@@ -54,18 +53,19 @@ struct group {
     std::atomic<std::uint32_t> spawned_{0}; ///< children so far, relaxed: the index of the next one
     std::exception_ptr error_{};            ///< written by the winner of flag_failed before its decrement
     task* owner_ = nullptr;
-    group* around_ = nullptr; ///< the one that the task which made this one belongs to; cancelled with it
+    group* around_ =
+        nullptr; ///< the group of the task that made this one; its cancellation includes this one
     void* data_ = nullptr;
     std::uint64_t id_ = 0;
 
-    /// No child is open and there is nothing to tell: a wait has nothing to do.
+    /// No child is open and there is nothing to report: a wait has nothing to do.
     bool is_settled() const noexcept {
         return open_.load(std::memory_order_acquire) == 1 && // pairs with the last child's decrement (G3)
                flags_.load(std::memory_order_relaxed) == 0;
     }
 
-    bool apart_ = false; ///< a future's: its child is no one's, for the policy a root
-    bool pair_ = false;  ///< a join's, of two
+    bool apart_ = false; ///< a future's: its child has no group, and is a root for the policy
+    bool pair_ = false;  ///< a join's, of two children
 
     static constexpr std::uint32_t flag_failed = 1;    ///< some child threw; the first one has error_
     static constexpr std::uint32_t flag_cancelled = 2; ///< children not yet started are dropped

@@ -25,7 +25,7 @@ template <TakesContext F>
 struct result_of_closure<F> {
     using type = std::invoke_result_t<F&, context>;
 };
-/// What `f` returns: a value for a reference, std::monostate for nothing.
+/// The result of `f`: a value for a reference, std::monostate for void.
 template <class F>
 using raw_result = typename result_of_closure<std::remove_reference_t<F>>::type;
 template <class F>
@@ -50,15 +50,15 @@ template <bool Linked, class F>
     }
 }
 
-/// The same where it is rare: what the closure calls is not inlined here, and so is inlined on the fast path,
-/// for which compilers have a budget.
+/// The same on a rare path: calls in the closure are not inlined here, and so are inlined on the fast path, for
+/// which compilers have a budget.
 template <class F>
 [[gnu::noinline, gnu::cold]] result<F> call_rarely(F& f) {
     return call_closure<true>(f, hot_head());
 }
 
-/// The frame of a join: what others need to run its second closure, and where they put the outcome. A closure
-/// given as an lvalue is kept by reference, a temporary by value.
+/// The frame of a join: what a thief needs to run its second closure, and where the thief puts the outcome. A
+/// closure given as an lvalue is kept by reference, a temporary by value.
 template <class G>
 struct join_frame : frame {
     [[no_unique_address]] G g;
@@ -73,17 +73,17 @@ struct join_frame : frame {
     }
     join_frame(const join_frame&) = delete;
     join_frame& operator=(const join_frame&) = delete;
-    ~join_frame() {} // who takes the outcome ends its life
+    ~join_frame() {} // the function that takes the outcome destroys it
 
-    /// What the closure returned that somebody else ran.
+    /// The result of the closure, which a thief ran.
     result<G> take_value() {
         result<G> v(std::move(value));
         std::destroy_at(std::addressof(value));
         return v;
     }
 
-    /// After the first closure: true if somebody else ran the second one, and take_value() has what it
-    /// returned; false if it is the caller's to run. Rethrows what it threw. The frame is unlinked.
+    /// After the first closure: true if a thief ran the second one, whose result take_value() returns; false if
+    /// the caller must run it. Rethrows the exception of the thief's run. The frame is unlinked.
     bool was_run(frame* parent) {
         const outcome how = slow_pop(parent, this);
         if (how != outcome::failed) return how == outcome::value;
@@ -92,8 +92,7 @@ struct join_frame : frame {
         std::rethrow_exception(std::move(e));
     }
 
-    /// The first closure threw: unlinks the frame; if somebody has it, waits for its end and drops its
-    /// outcome.
+    /// The first closure threw: unlinks the frame. If a thief has it, waits for its end and drops its outcome.
     template <bool Plain>
     [[gnu::noinline, gnu::cold]] void abandon(frame* parent) noexcept {
         if constexpr (Plain) set_hot_head(parent);

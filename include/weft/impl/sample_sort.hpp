@@ -32,8 +32,8 @@ private:
     T* at_;
 };
 
-/// How a sort is cut. From the length alone, equal elements too come in the same order for every number of
-/// workers.
+/// How a sort is cut. The cuts depend on the length alone, so that equal elements are in the same order for
+/// every number of workers.
 struct sort_cuts {
     static constexpr std::ptrdiff_t max_buckets = 256; ///< an id is one byte
     static constexpr std::ptrdiff_t max_blocks = 128;
@@ -51,15 +51,15 @@ struct sort_cuts {
 
 /// Sample sort: splitters out of a sorted sample cut the order into buckets; blocks of the range are
 /// classified, then moved bucket by bucket into a buffer, and each bucket is sorted on its way back. Two
-/// moves an element, whatever the number of workers. Where a splitter is met several times in the sample, its
-/// equals get buckets of their own, which need no sorting. Classification without branches after Sanders and
+/// moves per element, for every number of workers. If a splitter occurs several times in the sample, elements
+/// equal to it get a bucket of their own, which needs no sorting. Classification without branches after Sanders and
 /// Winkel 2004, buckets of equals after Axtmann, Witt, Ferizovic and Sanders 2017.
 ///
 /// `Elements` is the range and its order:
-///   slot                     what an element is in the buffer
-///   look                     what an element is for a comparison, cheap to copy
-///   splitter                 what is kept of a sample
-///   bucket_length            at which length a bucket is quicker sorted than cut
+///   slot                     the form of an element in the buffer
+///   look                     the form of an element for a comparison, cheap to copy
+///   splitter                 the form of an element of the sample
+///   bucket_length            the length at which sorting a bucket is quicker than cutting it
 ///   look_at(i), splitter_of(i), look_of(splitter)
 ///   before(splitter, look), after(splitter, look)    may throw
 ///   is_before(i, j)                                  likewise
@@ -68,8 +68,8 @@ struct sort_cuts {
 ///   put_back(slot* first, slot* last, at) noexcept   moves slots to elements at, at + 1...
 ///   finish(slot* first, slot* last, at)              the same, sorted; throws only after all are back
 ///
-/// No element is ever lost: comparisons while the buckets are found move nothing, the way to the buffer
-/// compares nothing, and every bucket comes back.
+/// No element is ever lost: the step that finds the buckets compares and moves nothing, the step that moves
+/// elements to the buffer compares nothing, and every bucket comes back.
 template <class Elements>
 class sample_sort {
     using slot = typename Elements::slot;
@@ -104,11 +104,11 @@ private:
     std::ptrdiff_t from(std::ptrdiff_t b) const noexcept { return b * cuts_.block; }
     std::ptrdiff_t to(std::ptrdiff_t b) const noexcept { return std::min(n_, (b + 1) * cuts_.block); }
 
-    /// False if the range is in order already.
+    /// False if the range is already sorted.
     bool choose_splitters() {
         std::vector<splitter> sample;
         sample.reserve(static_cast<std::size_t>(cuts_.samples));
-        const std::ptrdiff_t part = n_ / cuts_.samples; // one out of each, so a range in order shows here
+        const std::ptrdiff_t part = n_ / cuts_.samples; // one out of each, so a sorted range is noticed here
         std::uint64_t dice = 0x9e37'79b9'7f4a'7c15U;
         bool ordered = true;
         for (std::ptrdiff_t i = 0; i < cuts_.samples; ++i) {
@@ -141,7 +141,7 @@ private:
         parallel_for(
             std::ptrdiff_t{0}, cuts_.blocks,
             [&](std::ptrdiff_t b) {
-                constexpr std::ptrdiff_t stretch = 1024; // between two looks at what others found
+                constexpr std::ptrdiff_t stretch = 1024; // between two looks at the flag of the other pieces
                 for (std::ptrdiff_t i = std::max<std::ptrdiff_t>(1, from(b)); i < to(b);) {
                     if (!so_far.load(std::memory_order_relaxed)) return;
                     for (const std::ptrdiff_t end = std::min(to(b), i + stretch); i < end; ++i)
@@ -183,7 +183,7 @@ private:
         constexpr std::ptrdiff_t abreast = 8; // hides the latency of a step down the tree
         std::ptrdiff_t* const counts = counts_of(b);
         const std::ptrdiff_t begin = from(b), end = to(b), evenly = end - (end - begin) % abreast;
-        const Elements elements = elements_; // copies, and pointers: what is stored below might be members
+        const Elements elements = elements_; // copies, and pointers: the stores below might alias members
         const splitter *const tree = tree_.data(), *const splitters = splitters_.data();
         id* const ids = ids_.get();
         const auto buckets = static_cast<std::size_t>(buckets_);
@@ -208,7 +208,7 @@ private:
         for (std::ptrdiff_t i = evenly; i < end; ++i) classify_some(i, std::make_integer_sequence<int, 1>{});
     }
 
-    /// Counts become places in the buffer: bucket by bucket, in it block by block.
+    /// Counts become places in the buffer: bucket by bucket, and block by block in each bucket.
     void place() {
         starts_.resize(static_cast<std::size_t>(ids()) + 1);
         std::ptrdiff_t at = 0;
@@ -244,8 +244,8 @@ private:
         error_ = std::current_exception(); // read after the loop has ended
     }
 
-    /// body(i) for each i, come what may: what the runtime had no means to start is done here. The body
-    /// throws nothing.
+    /// body(i) for each i in any case: iterations that the runtime could not start are done here. The body
+    /// does not throw.
     template <class Body>
     void each_surely(std::ptrdiff_t count, Body&& body) noexcept {
         std::fill(done_.begin(), done_.end(), false);
@@ -274,7 +274,7 @@ private:
     std::vector<std::ptrdiff_t> starts_; ///< of each bucket, and the end
     std::vector<char> done_;
     std::atomic<bool> failed_{false};
-    std::exception_ptr error_; ///< written by who set failed_
+    std::exception_ptr error_; ///< written by the thread that set failed_
 };
 
 } // namespace weft::impl

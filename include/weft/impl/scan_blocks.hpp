@@ -21,9 +21,9 @@ namespace weft::impl {
 ///   total(b)      = ((identity . x0) . x1)... of block b
 ///   prefix(0)     = identity, prefix(b + 1) = prefix(b) . total(b)
 ///   out in b      = ((prefix(b) . x0) . x1)...
-/// Who comes to a block in order knows its prefix, and makes all three in one pass. Who got the right half of
-/// a range while the left one was still running makes the totals only; its elements get their values
-/// afterwards.
+/// A worker that comes to a block in order knows its prefix, and computes all three in one pass. A worker that
+/// got the right half of a range while the left one was still running computes only the totals; the elements
+/// get their values afterwards.
 template <class I, class Out, class T, class Op>
 class scan_blocks {
 public:
@@ -43,8 +43,8 @@ public:
         on_worker([this] {
             const loop_shape shape = shape_of_loop();
             constexpr std::ptrdiff_t pieces_a_worker = 16;
-            // Of blocks a piece. In the reported zone the tree must not depend on times.
-            // What is remembered is the cost of an element: blocks of another scan may be longer.
+            // Blocks per piece. In the reported zone the tree must not depend on times.
+            // The remembered cost is that of an element: blocks of another scan may be longer.
             static constinit iteration_cost of_element{0};
             const auto length = static_cast<std::uint64_t>(length_);
             iteration_cost cost{of_element.load(std::memory_order_relaxed) * length};
@@ -60,8 +60,8 @@ private:
     static constexpr bool reads_back =
         !std::is_trivially_copyable_v<T> && std::is_same_v<std::iter_reference_t<Out>, T&>;
 
-    /// At most so many blocks; of so many elements at least, as long as that leaves some blocks to a worker:
-    /// a call of `op` may take long.
+    /// The most blocks, and the fewest elements of a block as long as that leaves some blocks for each worker: a
+    /// call of `op` may take long.
     static std::ptrdiff_t length_for(std::ptrdiff_t n) noexcept {
         constexpr std::ptrdiff_t most = 1024, shortest = 16;
         return std::max({(n + most - 1) / most, std::min(shortest, n / 16), std::ptrdiff_t{1}});
@@ -77,7 +77,7 @@ private:
             prefixes_[static_cast<std::size_t>(b)].emplace(std::invoke(op_, prefix(b - 1), total));
     }
 
-    /// Blocks [begin, end), of the first of which the prefix is known; afterwards that of `end` is.
+    /// Blocks [begin, end). The prefix of `begin` is known; afterwards the prefix of `end` is known.
     void in_order(std::ptrdiff_t begin, std::ptrdiff_t end, learnt_grain& grain) {
         while (end - begin <= grain.get()) {
             begin = grain.run(begin, end, [this](std::ptrdiff_t from_block, std::ptrdiff_t to_block) {
@@ -114,7 +114,7 @@ private:
     void put(std::ptrdiff_t i, const T& sum) const {
         using value = std::iter_value_t<Out>;
         if constexpr (std::is_arithmetic_v<T> && std::is_arithmetic_v<value>)
-            out_[i] = static_cast<value>(sum); // also where that narrows, as std::inclusive_scan
+            out_[i] = static_cast<value>(sum); // even if that narrows, like std::inclusive_scan
         else
             out_[i] = sum;
     }
@@ -142,7 +142,7 @@ private:
         }
     }
 
-    /// Both, and each element is read before its place is written.
+    /// Both in one pass; each element is read before its place is written.
     T sweep_and_fold(std::ptrdiff_t b) const {
         std::ptrdiff_t i = from(b);
         T total = std::invoke(op_, identity_, std::as_const(first_[i]));

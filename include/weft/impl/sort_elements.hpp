@@ -19,12 +19,12 @@
 
 namespace weft::impl {
 
-/// What is not a number is greater than every number.
+/// A NaN is greater than every number.
 inline constexpr auto less_than = [](auto a, auto b) noexcept { return a < b || (a == a && b != b); };
 inline constexpr auto greater_than = [](auto a, auto b) noexcept { return less_than(b, a); };
 
-/// Elements that are trivial to copy. Copies are sorted, so that a comparison that throws loses none; without
-/// branches, since such elements seldom have a costly comparison.
+/// Elements that are trivially copyable. Copies are sorted, so that a comparison that throws loses none. The sort
+/// has no branches, because such elements seldom have a costly comparison.
 template <class I, class Less>
 class trivial_elements {
     using T = std::iter_value_t<I>;
@@ -91,8 +91,8 @@ private:
     Less* less_;
 };
 
-/// Elements of any other type. What is sorted is their addresses, so a comparison that throws loses none, and
-/// each is moved once to where it belongs.
+/// Elements of any other type. Their addresses are sorted, so a comparison that throws loses none, and each
+/// element is moved once to its place.
 template <class I, class Less>
 class any_elements {
     using T = std::iter_value_t<I>;

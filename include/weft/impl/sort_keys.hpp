@@ -21,7 +21,7 @@ struct key_format {
 };
 
 /// Sorts n numbers, on a worker or not. Real numbers are in the order of the keys that their bits map to:
-/// -infinity ... -0, 0 ... infinity, then those that are none. Throws std::bad_alloc, then nothing has moved.
+/// -infinity ... -0, 0 ... infinity, then NaNs. Throws std::bad_alloc; then no element has moved.
 void sort_keys(void* numbers, std::size_t n, key_format format);
 
 template <class Less, class T>
@@ -32,7 +32,7 @@ inline constexpr bool is_greater =
     std::is_same_v<Less, std::greater<T>> || std::is_same_v<Less, std::greater<>> ||
     std::is_same_v<Less, std::ranges::greater>;
 
-/// What sort_keys takes: numbers in their order, one after the other.
+/// The ranges that sort_keys takes: contiguous numbers in their natural order.
 template <class T>
 concept SortableKey =
     (std::integral<T> && !std::same_as<T, bool> && (sizeof(T) == 2 || sizeof(T) == 4 || sizeof(T) == 8)) ||

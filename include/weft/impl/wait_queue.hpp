@@ -12,35 +12,33 @@ namespace weft::impl {
 
 class wait_queue;
 
-/// Rounded up, and short enough to be added to a clock.
+/// The duration rounded up, and limited so that it can be added to a clock.
 template <class Rep, class Period>
 constexpr std::chrono::nanoseconds at_most(std::chrono::duration<Rep, Period> d) {
     constexpr std::chrono::hours longest(24 * 365 * 100);
     return d < longest ? std::chrono::ceil<std::chrono::nanoseconds>(d) : std::chrono::nanoseconds(longest);
 }
 
-/// Somebody who waits for an event: a task, which is suspended with its stack, or a thread that is no worker,
-/// which is blocked. Lives on the stack of who waits:
+/// A caller that waits for an event: a task, which is suspended with its stack, or a thread that is no worker,
+/// which is blocked. It lives on the stack of the caller:
 ///
 ///     q.lock();  if (nothing to wait for) {...}  waiter me;  q.push(me);  q.unlock();  me.sleep();
 ///
-/// W1  A waiter is in at most one queue. Who takes it out (pop, remove), under the queue's lock, and nobody
-/// else,
-///     wakes it, once.
-/// W2  wake() may come before sleep(), which then returns at once. When the waiter was told, nothing of it is
-/// touched
-///     any more, and of the queue nothing after unlock(): either may be gone.
+/// W1  A waiter is in at most one queue. The thread that removes it (pop, remove), under the queue's lock, wakes
+///     it exactly once; no other thread wakes it.
+/// W2  wake() may come before sleep(), which then returns at once. After the waiter was told, no thread touches
+///     it, and no thread touches the queue after unlock(): either may be gone.
 class waiter {
 public:
-    /// `for_what`: a literal, for reports of who waits for what.
+    /// `for_what`: a literal, for reports of what tasks wait for.
     explicit waiter(const char* for_what) noexcept : for_what_(for_what) {}
     waiter(const waiter&) = delete;
     waiter& operator=(const waiter&) = delete;
 
-    /// Until it was woken.
+    /// Returns when it was woken.
     void sleep() noexcept;
-    /// At most so long; false if it was not woken by then, and is in the queue no more. Throws weft::error
-    /// when there is no timer to be had; then too it has left the queue.
+    /// Sleeps for at most the duration. Returns false if it was not woken by then; it is then no longer in the
+    /// queue. Throws weft::error if the system provides no timer; it has then left the queue, too.
     bool sleep_for(wait_queue& in, std::chrono::nanoseconds);
 
 private:
@@ -55,10 +53,10 @@ private:
     const wait_queue* in_ = nullptr; // it was last pushed into
 };
 
-/// Wakes a list of waiters that pop() or pop_all() has returned (null: none). Not under a queue's lock.
+/// Wakes a list of waiters that pop() or pop_all() has returned (null: none). Called without the queue's lock.
 void wake(waiter* list) noexcept;
 
-/// Who waits for the same thing, first come, first served, and the lock of what they wait for. The lock
+/// The waiters for one event, first come, first served, and the lock of the object that they wait for. The lock
 /// spins: it is held for a few instructions only, never across a wait or a call of user code.
 class wait_queue {
 public:
@@ -72,10 +70,10 @@ public:
     // ---- under the lock
     bool empty() const noexcept { return !first_; }
     void push(waiter&) noexcept;
-    waiter* pop() noexcept;     ///< the first, alone; null if there is none
-    waiter* pop_all() noexcept; ///< a list
+    waiter* pop() noexcept;     ///< the first waiter, as a list of one; null if there is none
+    waiter* pop_all() noexcept; ///< all waiters, as a list
 
-    /// Takes the lock. True if `w` was in the queue: nobody will wake it now.
+    /// Takes the lock. True if `w` was in the queue: then no thread will wake it.
     bool remove(waiter& w) noexcept;
 
 private:
