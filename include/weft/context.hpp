@@ -8,10 +8,10 @@
 
 namespace weft {
 
-/// The position of a function in the nesting of joins. A context that is passed down as an argument saves a join
-/// two accesses to thread-local memory: `weft::join(ctx, f, g)` calls f and g with contexts of their own. A
-/// function that gets a context passes that one to join. Code that takes no context is called by a closure
-/// without a parameter, or through enter(). A context is valid in the function that got it.
+/// The position of a function in the nesting of joins. A context that is passed down as an argument saves a
+/// join two accesses to thread-local memory: `weft::join(ctx, f, g)` calls f and g with contexts of their
+/// own. A function that gets a context passes that one to join. Code that takes no context is called by a
+/// closure without a parameter, or through enter(). A context is valid in the function that got it.
 class context {
 public:
     /// For the library itself.
@@ -28,8 +28,8 @@ public:
         return context(at);
     }
 
-    /// Calls `f()` and returns its result. Joins of the plain form, groups and loops inside `f` are linked below
-    /// this context.
+    /// Calls `f()` and returns its result. Joins of the plain form, groups and loops inside `f` are linked
+    /// below this context.
     template <class F>
     decltype(auto) enter(F&& f) const {
         struct restore {

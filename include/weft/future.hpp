@@ -16,8 +16,8 @@
 namespace weft {
 
 /// The future result of async(). Movable; used by one task or thread at a time. The destructor waits for the
-/// task, so objects to which the task refers must outlive the future. An exception that get() did not fetch is
-/// dropped by the destructor.
+/// task, so objects to which the task refers must outlive the future. An exception that get() did not fetch
+/// is dropped by the destructor.
 template <class T>
 class [[nodiscard]] future {
 public:
@@ -109,11 +109,11 @@ private:
     std::unique_ptr<state> state_;
 };
 
-/// Runs `f()` as a task that belongs to no group, so no cancellation of a group reaches it. The future returns
-/// its result or its exception. `f` is moved (or copied) into the task. If the caller is a thread that is no
-/// worker, the task runs in the default runtime. Under a depth-first policy the task begins at once, and
-/// thieves can steal the rest of the caller meanwhile. Throws what the move of `f` throws, std::bad_alloc,
-/// and weft::error if no stack is available.
+/// Runs `f()` as a task that belongs to no group, so no cancellation of a group reaches it. The future
+/// returns its result or its exception. `f` is moved (or copied) into the task. If the caller is a thread
+/// that is no worker, the task runs in the default runtime. Under a depth-first policy the task begins at
+/// once, and thieves can steal the rest of the caller meanwhile. Throws what the move of `f` throws,
+/// std::bad_alloc, and weft::error if no stack is available.
 template <class F>
 auto async(F&& f, const hints& h) {
     using T = std::decay_t<std::invoke_result_t<std::decay_t<F>&>>;

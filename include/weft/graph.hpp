@@ -55,8 +55,8 @@ private:
     mutable std::uint32_t index_ = 0; ///< in the graph that it belongs to; 0: in none yet
 };
 
-// ---- what a task declares when it is added: the accesses of its body. A datum is identified by its address, a
-// std::span by the address of its first element. The size is kept for policies and for the dump.
+// ---- what a task declares when it is added: the accesses of its body. A datum is identified by its address,
+// a std::span by the address of its first element. The size is kept for policies and for the dump.
 
 namespace impl {
 struct data_clause {
@@ -107,8 +107,8 @@ template <class T>
 impl::data_clause readwrite(const T& x) noexcept {
     return impl::data_clause::of(x, impl::data_mode::write);
 }
-/// The task changes `x` at the same time as other tasks that declare the same, in any order. The body must make
-/// its changes atomically.
+/// The task changes `x` at the same time as other tasks that declare the same, in any order. The body must
+/// make its changes atomically.
 template <class T>
 impl::data_clause concurrent(const T& x) noexcept {
     return impl::data_clause::of(x, impl::data_mode::concurrent);
@@ -118,10 +118,10 @@ template <class T>
 impl::data_clause commutative(const T& x) noexcept {
     return impl::data_clause::of(x, impl::data_mode::commutative);
 }
-/// The task holds `amount` of a resource of the runtime (WEFT_RESOURCES, docs/resources.md) while it runs. A task
-/// gets everything that it needs, commutative data included, at once or not at all. Throws weft::error for an
-/// unknown resource, and for more than there is: when the task is added, if that is done by a task of a
-/// runtime; otherwise when the graph is started.
+/// The task holds `amount` of a resource of the runtime (WEFT_RESOURCES, docs/resources.md) while it runs. A
+/// task gets everything that it needs, commutative data included, at once or not at all. Throws weft::error
+/// for an unknown resource, and for more than there is: when the task is added, if that is done by a task of
+/// a runtime; otherwise when the graph is started.
 inline impl::needs_clause needs(std::string_view resource, std::int64_t amount = 1) noexcept {
     return {resource, amount};
 }
@@ -145,11 +145,12 @@ struct graph_options {
     /// runs. order(), dot() and dump() are not available then.
     bool once = false;
     /// For `once`: if this many tasks have not ended, a caller that adds a task waits until half of them have
-    /// ended, or until no task has ended for 10 ms. Tasks of the graph itself do not wait. 0: no caller waits.
+    /// ended, or until no task has ended for 10 ms. Tasks of the graph itself do not wait. 0: no caller
+    /// waits.
     std::uint32_t throttle = 65'536;
     /// For debugging: at the end of the run, wait() throws weft::error if a task, or a task that it spawned,
-    /// touched data (weft::touch) that it did not declare, or wrote data that it declared to read. Touched data
-    /// count as declared if any byte of them is. A task that declares a weft::datum is not checked.
+    /// touched data (weft::touch) that it did not declare, or wrote data that it declared to read. Touched
+    /// data count as declared if any byte of them is. A task that declares a weft::datum is not checked.
     bool check_accesses = false;
 };
 
@@ -161,9 +162,10 @@ struct graph_options {
 ///     dag.add([&] { report(); }, weft::after(a), weft::name("report"));
 ///     dag.run();
 ///
-/// The graph deduces dependences from the accesses, in the order of adding: the result is that of the tasks run
-/// one after another in that order. A graph keeps its tasks and may run many times. Any thread may add tasks,
-/// several at the same time. While the graph runs, its own tasks and other threads may add tasks, which run too.
+/// The graph deduces dependences from the accesses, in the order of adding: the result is that of the tasks
+/// run one after another in that order. A graph keeps its tasks and may run many times. Any thread may add
+/// tasks, several at the same time. While the graph runs, its own tasks and other threads may add tasks,
+/// which run too.
 ///
 /// If a task throws, the tasks that depend on it do not run in this run, and all others do. wait() rethrows
 /// the first exception.
@@ -175,8 +177,8 @@ public:
     graph(const graph&) = delete;
     graph& operator=(const graph&) = delete;
 
-    /// Adds a task that calls `f()` once in each run. `f` is moved (or copied) into the graph. A clause may be a
-    /// range of clauses, such as a vector of results of weft::read(), or of tasks to wait for. Throws
+    /// Adds a task that calls `f()` once in each run. `f` is moved (or copied) into the graph. A clause may
+    /// be a range of clauses, such as a vector of results of weft::read(), or of tasks to wait for. Throws
     /// weft::error for tasks of another graph.
     template <class F, class... Clauses>
     graph_task add(F&& f, const Clauses&... clauses) {
@@ -191,8 +193,8 @@ public:
         return commit(a);
     }
 
-    /// Makes `later` wait for `earlier`; both are tasks of this graph. Must not be called while the graph runs.
-    /// Throws weft::error, which names the tasks, if `earlier` already waits for `later`.
+    /// Makes `later` wait for `earlier`; both are tasks of this graph. Must not be called while the graph
+    /// runs. Throws weft::error, which names the tasks, if `earlier` already waits for `later`.
     void order(graph_task earlier, graph_task later);
 
     void run(); ///< start() and wait()
@@ -206,8 +208,9 @@ public:
 
     /// The tasks and their dependences in Graphviz's language. Must not be called while the graph runs.
     std::string dot() const;
-    /// A line for each task with its declared accesses and the tasks that it waits for. Must not be called while
-    /// the graph runs. Throws weft::error if the accesses were not kept, see graph_options::record_accesses.
+    /// A line for each task with its declared accesses and the tasks that it waits for. Must not be called
+    /// while the graph runs. Throws weft::error if the accesses were not kept, see
+    /// graph_options::record_accesses.
     std::string dump() const;
 
     struct state;

@@ -5,8 +5,8 @@
 
 namespace weft {
 
-/// What the program knows about a task or a group. Every hint is optional. A missing or wrong hint costs time,
-/// never correctness. docs/policies.md says which policy reads which hint.
+/// What the program knows about a task or a group. Every hint is optional. A missing or wrong hint costs
+/// time, never correctness. docs/policies.md says which policy reads which hint.
 struct hints {
     double work = 0;          ///< relative to the siblings, in any unit; 0: unknown
     std::size_t bytes = 0;    ///< bytes touched by the task and all its descendants; 0: unknown

@@ -36,8 +36,8 @@ template <class Result, class A, class B>
         return Result(std::forward<A>(a), std::forward<B>(b));
 }
 
-// Rare paths are in cold functions of their own: compilers inline a recursive function into itself, which saves
-// a third of a fork's instructions, only while it is small, cold code included.
+// Rare paths are in cold functions of their own: compilers inline a recursive function into itself, which
+// saves a third of a fork's instructions, only while it is small, cold code included.
 
 template <bool Plain, class F, class G>
 [[gnu::noinline, gnu::cold]] join_result<F, G> fork_cold(frame* parent, F& f, G& g, const join_hints* h);
@@ -144,8 +144,8 @@ template <bool Plain, class F, class G>
 /// The fork itself. On its fast path: fill the frame, link, compare, run f, unlink, compare, run g; no atomic
 /// operation and no fence. The comparisons come after the changes of the chain, since the exposure handler
 /// may come between any two instructions: what it finds linked it may hand out, and then the second
-/// comparison sees it (H3); where it finds nothing it leaves its mark in `limit`, and then the first comparison
-/// sees that. src/engine/run/README.md has the budget in instructions and the argument.
+/// comparison sees it (H3); where it finds nothing it leaves its mark in `limit`, and then the first
+/// comparison sees that. src/engine/run/README.md has the budget in instructions and the argument.
 template <bool Plain, class F, class G>
 [[gnu::always_inline]] inline join_result<F, G> fork(frame* parent, std::remove_reference_t<F>& f, G&& g,
                                                      const join_hints* h) {
@@ -170,15 +170,16 @@ join_result<F, G> fork_cold(frame* parent, F& f, G& g, const join_hints* h) {
 
 } // namespace impl
 
-/// Runs `f()` and `g()`, possibly at the same time, and returns when both have ended. Returns their results as a
-/// pair, with std::monostate for a void one, and void if both are void. A reference is returned as a value. `f`
-/// runs on the calling thread, at once; `g` runs after it, or meanwhile on an idle worker. In a thread that is
-/// no worker, both run in the default runtime.
+/// Runs `f()` and `g()`, possibly at the same time, and returns when both have ended. Returns their results
+/// as a pair, with std::monostate for a void one, and void if both are void. A reference is returned as a
+/// value. `f` runs on the calling thread, at once; `g` runs after it, or meanwhile on an idle worker. In a
+/// thread that is no worker, both run in the default runtime.
 ///
 /// If one closure throws, join rethrows the exception after the other has ended. If `f` throws, `g` may not
-/// have run at all. If both throw, join rethrows that of `f`. The stack needed is that of the plain nested calls
-/// plus one frame per level (about 64 bytes and the captures of `g`). The caller may continue on another thread:
-/// it must not hold a lock of a thread, or the address of a thread-local variable, across a join.
+/// have run at all. If both throw, join rethrows that of `f`. The stack needed is that of the plain nested
+/// calls plus one frame per level (about 64 bytes and the captures of `g`). The caller may continue on
+/// another thread: it must not hold a lock of a thread, or the address of a thread-local variable, across a
+/// join.
 ///
 /// Sources: Frigo, Leiserson, Randall 1998 (work-first); Mohr, Kranz, Halstead 1991 (lazy task creation).
 template <class F, class G>
@@ -193,8 +194,8 @@ inline join_result<F, G> join(F&& f, G&& g, const join_hints& h) {
     return impl::fork<true, F, G>(impl::hot_head(), f, std::forward<G>(g), &h);
 }
 
-/// The same with a context that is passed down: `f` and `g` take a weft::context, or no argument (then the plain
-/// forms inside them work as usual).
+/// The same with a context that is passed down: `f` and `g` take a weft::context, or no argument (then the
+/// plain forms inside them work as usual).
 template <class F, class G>
 [[gnu::always_inline]] inline join_result<F, G> join(context ctx, F&& f, G&& g) {
     return impl::fork<false, F, G>(ctx.at(), f, std::forward<G>(g), nullptr);
@@ -226,16 +227,16 @@ void invoke_all(const hints* h, F& f, Rest&... rest) {
 
 } // namespace impl
 
-/// Runs all closures, possibly at the same time, as nested joins in the order of the arguments. Results are not
-/// returned.
+/// Runs all closures, possibly at the same time, as nested joins in the order of the arguments. Results are
+/// not returned.
 template <class... F>
     requires(sizeof...(F) > 0)
 void parallel_invoke(F&&... f) {
     impl::invoke_all(nullptr, f...);
 }
 
-/// The same with hints, one for each function in the same order: `parallel_invoke({{.work = 2}, {.work = 1}}, f,
-/// g)`.
+/// The same with hints, one for each function in the same order: `parallel_invoke({{.work = 2}, {.work = 1}},
+/// f, g)`.
 template <std::size_t N, class... F>
     requires(sizeof...(F) == N)
 void parallel_invoke(const hints (&h)[N], F&&... f) {

@@ -6,8 +6,8 @@
 
 namespace weft {
 
-/// Like std::latch: opens for good when its count reaches 0. Waiting suspends the task, not its worker. A latch
-/// may be destroyed as soon as a wait has returned.
+/// Like std::latch: opens for good when its count reaches 0. Waiting suspends the task, not its worker. A
+/// latch may be destroyed as soon as a wait has returned.
 class latch {
 public:
     /// The count begins at `expected`, at least 0.

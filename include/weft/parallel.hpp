@@ -66,14 +66,15 @@ public:
 
     std::ptrdiff_t get() const noexcept { return grain_.load(std::memory_order_relaxed); }
 
-    /// Runs `range(from, to)` and returns `to`, or the place where it stopped because the iterations take longer
-    /// than expected: the rest is to be divided.
+    /// Runs `range(from, to)` and returns `to`, or the place where it stopped because the iterations take
+    /// longer than expected: the rest is to be divided.
     template <class Range>
     std::ptrdiff_t run(std::ptrdiff_t from, std::ptrdiff_t to, Range&& range) {
         if (!learns_) return range(from, to), to;
         const std::uint64_t began = ticks();
-        // Until a piece of this run was as long as expected, the piece runs in steps, each at most three times
-        // as long as all before together. So little is left undivided because of a cost of an earlier run.
+        // Until a piece of this run was as long as expected, the piece runs in steps, each at most three
+        // times as long as all before together. So little is left undivided because of a cost of an earlier
+        // run.
         std::ptrdiff_t end = confirmed_.load(std::memory_order_relaxed) ? to : from + 1;
         for (std::ptrdiff_t at = from;;
              at = end, end = to - end > 3 * (end - from) ? end + 3 * (end - from) : to) {
@@ -133,8 +134,8 @@ void loop_over(I first, std::ptrdiff_t from, std::ptrdiff_t to, learnt_grain& gr
          [&] { loop_over(first, mid, to, grain, range); });
 }
 
-/// A loop whose tree of tasks depends only on the range, the grain and the number of workers. The same program
-/// has the same tasks in every run, so what a policy learns about them stays valid.
+/// A loop whose tree of tasks depends only on the range, the grain and the number of workers. The same
+/// program has the same tasks in every run, so what a policy learns about them stays valid.
 template <class I, class Range>
 struct fixed_loop {
     I first;
@@ -185,10 +186,10 @@ void on_worker(F&& f) {
 
 } // namespace impl
 
-/// Calls `range(begin, end)` for pieces that together are [first, last), and returns when all have ended. `I` is
-/// an integer or a random access iterator. Pieces may run at the same time, in any order. The first exception
-/// is rethrown, and later pieces may then be skipped. In a thread that is no worker, the loop runs in the
-/// default runtime.
+/// Calls `range(begin, end)` for pieces that together are [first, last), and returns when all have ended. `I`
+/// is an integer or a random access iterator. Pieces may run at the same time, in any order. The first
+/// exception is rethrown, and later pieces may then be skipped. In a thread that is no worker, the loop runs
+/// in the default runtime.
 template <class I, class Range>
 void parallel_for_range(I first, I last, Range&& range, const loop_options& o = {}) {
     if (!(first < last)) return;
@@ -203,9 +204,9 @@ void parallel_for_range(I first, I last, Range&& range, const loop_options& o = 
     });
 }
 
-/// Calls `body(i)` for each i of [first, last), where i is an integer or an iterator. In all other respects like
-/// parallel_for_range(). Source: Tzannes, Caragea, Barua, Vishkin 2010 (lazy binary splitting), here by lazy
-/// joins.
+/// Calls `body(i)` for each i of [first, last), where i is an integer or an iterator. In all other respects
+/// like parallel_for_range(). Source: Tzannes, Caragea, Barua, Vishkin 2010 (lazy binary splitting), here by
+/// lazy joins.
 template <class I, class Body>
 void parallel_for(I first, I last, Body&& body, const loop_options& o = {}) {
     parallel_for_range(
@@ -217,11 +218,11 @@ void parallel_for(I first, I last, Body&& body, const loop_options& o = {}) {
         o);
 }
 
-/// Returns combine(...combine(identity, map(first))..., map(last - 1)), computed over a fixed tree. The shape of
-/// the tree depends only on the number of iterations and the grain, so the result is the same for every number
-/// of workers, every policy and every run, even if `combine` is not associative to the last bit. Without a grain
-/// there are at most 1024 leaves. Every leaf starts with `identity`, so combining a value with `identity` must
-/// not change the value. The first exception is rethrown.
+/// Returns combine(...combine(identity, map(first))..., map(last - 1)), computed over a fixed tree. The shape
+/// of the tree depends only on the number of iterations and the grain, so the result is the same for every
+/// number of workers, every policy and every run, even if `combine` is not associative to the last bit.
+/// Without a grain there are at most 1024 leaves. Every leaf starts with `identity`, so combining a value
+/// with `identity` must not change the value. The first exception is rethrown.
 template <class I, class T, class Map, class Combine>
 T parallel_reduce(I first, I last, T identity, Map&& map, Combine&& combine, const loop_options& o = {}) {
     if (!(first < last)) return identity;

@@ -21,8 +21,8 @@ namespace weft {
 /// that says what is allowed.
 struct runtime_options {
     /// [WEFT_WORKERS] 1 to 1024; default: one for each core that this process may use. By default, fewer
-    /// workers are active while the process may use fewer cores (cpuset, quota; checked once a second), if the
-    /// policy supports that.
+    /// workers are active while the process may use fewer cores (cpuset, quota; checked once a second), if
+    /// the policy supports that.
     std::optional<int> workers{};
     std::string policy{}; ///< [WEFT_POLICY] name[:key=value,...], see docs/policies.md; default steal
     std::string engine{}; ///< [WEFT_ENGINE] threads, model; default threads
@@ -83,7 +83,8 @@ enum class report_format : std::uint8_t { table, json };
 /// dlclose().
 class runtime {
 public:
-    /// Starts the workers. Throws weft::error for an option or an environment variable that cannot be honoured.
+    /// Starts the workers. Throws weft::error for an option or an environment variable that cannot be
+    /// honoured.
     explicit runtime(const runtime_options& options = {});
     ~runtime();
     runtime(const runtime&) = delete;
@@ -91,7 +92,8 @@ public:
 
     /// Runs `f()` or `f(context)` on a worker, waits, and returns its result (a reference is returned as a
     /// value) or rethrows its exception. Any thread may call run(), several at the same time. On a worker of
-    /// this runtime it is a plain call. On a worker of another runtime the calling task is suspended meanwhile.
+    /// this runtime it is a plain call. On a worker of another runtime the calling task is suspended
+    /// meanwhile.
     template <class F>
     std::conditional_t<std::is_void_v<impl::raw_result<F>>, void, impl::result<F>> run(F&& f) {
         if constexpr (std::is_void_v<impl::raw_result<F>>) {

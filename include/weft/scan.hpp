@@ -13,16 +13,16 @@ namespace weft {
 /// otherwise the output must not overlap the input.
 ///
 /// `op` must be associative, and need not be commutative; combining a value with `identity` must not change
-/// the value. Several threads call it at the same time, as op(T, element) and op(T, T), where T is the type of
-/// `identity`. If `op` is not associative to the last bit, as for floating-point numbers, the result is still
-/// the same for every number of workers, every policy and every run: it depends only on the blocks, which
-/// follow from the length and o.grain (elements per block; by default there are at most 1024 blocks). An
-/// exception of `op` is rethrown when all calls have ended; the contents of `out` are then unspecified.
+/// the value. Several threads call it at the same time, as op(T, element) and op(T, T), where T is the type
+/// of `identity`. If `op` is not associative to the last bit, as for floating-point numbers, the result is
+/// still the same for every number of workers, every policy and every run: it depends only on the blocks,
+/// which follow from the length and o.grain (elements per block; by default there are at most 1024 blocks).
+/// An exception of `op` is rethrown when all calls have ended; the contents of `out` are then unspecified.
 ///
 /// There are at most two calls of `op` per element: one for its place and one for the total of its block.
 /// Blocks that no other worker took are done in one pass. If `out` holds elements of type T that are not
-/// trivially copyable, they are not copied: `op` gets the preceding T as const. A range of one block is scanned
-/// by the caller. In a thread that is no worker, a longer range is scanned in the default runtime.
+/// trivially copyable, they are not copied: `op` gets the preceding T as const. A range of one block is
+/// scanned by the caller. In a thread that is no worker, a longer range is scanned in the default runtime.
 ///
 /// Sources: Blelloch 1990 (blocks); Roch, Traore, Bernard 2006 (the second pass only where an idle worker
 /// came).

@@ -28,8 +28,8 @@ namespace weft {
 /// also ordered -0 before 0. Such arrays, and those of integers of 2, 4 or 8 bytes, are sorted by vector
 /// instructions; all others by a pattern-defeating quicksort.
 ///
-/// Sources: super scalar sample sort, Sanders and Winkel 2004; pdqsort, Peters, in Boost.Sort; vqsort, Blacher,
-/// Giesen, Sanders and Wassenberg 2021, in Highway.
+/// Sources: super scalar sample sort, Sanders and Winkel 2004; pdqsort, Peters, in Boost.Sort; vqsort,
+/// Blacher, Giesen, Sanders and Wassenberg 2021, in Highway.
 template <std::random_access_iterator I, class Less = std::less<>>
     requires std::is_lvalue_reference_v<std::iter_reference_t<I>> &&
              std::predicate<Less&, const std::iter_value_t<I>&, const std::iter_value_t<I>&>

@@ -47,16 +47,16 @@ template <class F>
 inline constexpr bool is_moldable<moldable_closure<F>> = true;
 } // namespace impl
 
-/// The task gets a team of `count` workers for itself and everything that it starts. Throws weft::error for more
-/// workers than there are: when the task is added, if that is done by a task of a runtime; otherwise when the
-/// graph is started.
+/// The task gets a team of `count` workers for itself and everything that it starts. Throws weft::error for
+/// more workers than there are: when the task is added, if that is done by a task of a runtime; otherwise
+/// when the graph is started.
 constexpr impl::cores_clause cores(int count, within where = within::machine) noexcept {
     return {count, where};
 }
 
-/// A body that each worker of a team runs once, all at the same time: `body(rank, width)` with ranks from 0. The
-/// task has ended when all calls have ended. The first exception is the task's exception. Without a width, one
-/// worker runs the body.
+/// A body that each worker of a team runs once, all at the same time: `body(rank, width)` with ranks from 0.
+/// The task has ended when all calls have ended. The first exception is the task's exception. Without a
+/// width, one worker runs the body.
 template <class F>
 impl::moldable_closure<std::decay_t<F>> moldable(F&& body) {
     static_assert(std::is_invocable_v<std::decay_t<F>&, int, int>, "it is called with a rank and a width");

@@ -27,8 +27,9 @@ enum class outcome : std::uint8_t { not_run, value, failed };
 /// second closure to the caller; otherwise a thief has run it to its end.
 [[gnu::cold]] outcome slow_pop(frame* parent, frame* f) noexcept;
 
-/// Runs both closures of a join as tasks of the reported zone. Returns false if the policy makes this fork silent:
-/// then no closure was run, and the caller forks again inside a silent_scope. Rethrows the first exception.
+/// Runs both closures of a join as tasks of the reported zone. Returns false if the policy makes this fork
+/// silent: then no closure was run, and the caller forks again inside a silent_scope. Rethrows the first
+/// exception.
 struct body {
     void (*run)(void*);
     void* closure;
@@ -47,10 +48,10 @@ private:
     task* of_;
 };
 
-/// Runs a child of a group in the silent zone; elsewhere returns false and does nothing. Runs `body(source)` at
-/// once on a stack of its own. The body first moves the closure from `*source` to its own stack, then calls
-/// child_started(); from then on the caller may continue on another worker. An exception before that is rethrown
-/// here, a later one belongs to the group.
+/// Runs a child of a group in the silent zone; elsewhere returns false and does nothing. Runs `body(source)`
+/// at once on a stack of its own. The body first moves the closure from `*source` to its own stack, then
+/// calls child_started(); from then on the caller may continue on another worker. An exception before that is
+/// rethrown here, a later one belongs to the group.
 bool run_silently(group&, const hints&, void (*body)(void* source), void* source);
 void child_started() noexcept;
 

@@ -13,9 +13,10 @@ enum class data_mode : std::uint8_t { read, write, concurrent, commutative };
 
 /// A task of a graph. One cache line.
 ///
-/// The thread that finishes a task and a thread that adds a task which waits for it meet in `after`. The finisher
-/// puts the number of the run into its upper half, once, and then counts down the tasks that it finds in the
-/// list. The adder puts its task into the list, and expects a count-down only if that number was not there yet.
+/// The thread that finishes a task and a thread that adds a task which waits for it meet in `after`. The
+/// finisher puts the number of the run into its upper half, once, and then counts down the tasks that it
+/// finds in the list. The adder puts its task into the list, and expects a count-down only if that number was
+/// not there yet.
 struct alignas(64) graph_node {
     void (*act)(void* room, bool run) = nullptr; ///< runs the closure that is in `room`, or destroys it
     std::atomic<std::int32_t> missing{

@@ -18,8 +18,8 @@ struct apart_tag {};
 inline constexpr apart_tag apart{};
 } // namespace impl
 
-/// A set of children with one wait for all of them. A policy sees it in the reported zone; `task_group` and a reported
-/// join contain one.
+/// A set of children with one wait for all of them. A policy sees it in the reported zone; `task_group` and a
+/// reported join contain one.
 ///
 /// Protocol of `open_`: it holds 1 for the wait still to come, plus 1 for each child that another worker may
 /// finish. The thread that brings it to 0 must wake the waiter, and may touch the group until it has done so:

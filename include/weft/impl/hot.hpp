@@ -49,8 +49,8 @@ struct hot_words {
 
 #if defined(__x86_64__)
 #    define WEFT_TLS_BY_OFFSET 1
-// A fiber may go on, on another thread, after any call (H6). The *offset* of a thread-local word may be kept in a
-// register, its *address* may not, and compilers do keep addresses. Hence the accesses spelled out.
+// A fiber may go on, on another thread, after any call (H6). The *offset* of a thread-local word may be kept
+// in a register, its *address* may not, and compilers do keep addresses. Hence the accesses spelled out.
 extern "C" {
 extern thread_local constinit hot_words weft_hot __attribute__((tls_model("initial-exec")));
 }

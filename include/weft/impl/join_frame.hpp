@@ -50,8 +50,8 @@ template <bool Linked, class F>
     }
 }
 
-/// The same on a rare path: calls in the closure are not inlined here, and so are inlined on the fast path, for
-/// which compilers have a budget.
+/// The same on a rare path: calls in the closure are not inlined here, and so are inlined on the fast path,
+/// for which compilers have a budget.
 template <class F>
 [[gnu::noinline, gnu::cold]] result<F> call_rarely(F& f) {
     return call_closure<true>(f, hot_head());
@@ -82,8 +82,8 @@ struct join_frame : frame {
         return v;
     }
 
-    /// After the first closure: true if a thief ran the second one, whose result take_value() returns; false if
-    /// the caller must run it. Rethrows the exception of the thief's run. The frame is unlinked.
+    /// After the first closure: true if a thief ran the second one, whose result take_value() returns; false
+    /// if the caller must run it. Rethrows the exception of the thief's run. The frame is unlinked.
     bool was_run(frame* parent) {
         const outcome how = slow_pop(parent, this);
         if (how != outcome::failed) return how == outcome::value;
@@ -92,7 +92,8 @@ struct join_frame : frame {
         std::rethrow_exception(std::move(e));
     }
 
-    /// The first closure threw: unlinks the frame. If a thief has it, waits for its end and drops its outcome.
+    /// The first closure threw: unlinks the frame. If a thief has it, waits for its end and drops its
+    /// outcome.
     template <bool Plain>
     [[gnu::noinline, gnu::cold]] void abandon(frame* parent) noexcept {
         if constexpr (Plain) set_hot_head(parent);

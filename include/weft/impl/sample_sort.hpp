@@ -52,8 +52,8 @@ struct sort_cuts {
 /// Sample sort: splitters out of a sorted sample cut the order into buckets; blocks of the range are
 /// classified, then moved bucket by bucket into a buffer, and each bucket is sorted on its way back. Two
 /// moves per element, for every number of workers. If a splitter occurs several times in the sample, elements
-/// equal to it get a bucket of their own, which needs no sorting. Classification without branches after Sanders and
-/// Winkel 2004, buckets of equals after Axtmann, Witt, Ferizovic and Sanders 2017.
+/// equal to it get a bucket of their own, which needs no sorting. Classification without branches after
+/// Sanders and Winkel 2004, buckets of equals after Axtmann, Witt, Ferizovic and Sanders 2017.
 ///
 /// `Elements` is the range and its order:
 ///   slot                     the form of an element in the buffer

@@ -21,9 +21,9 @@ namespace weft::impl {
 ///   total(b)      = ((identity . x0) . x1)... of block b
 ///   prefix(0)     = identity, prefix(b + 1) = prefix(b) . total(b)
 ///   out in b      = ((prefix(b) . x0) . x1)...
-/// A worker that comes to a block in order knows its prefix, and computes all three in one pass. A worker that
-/// got the right half of a range while the left one was still running computes only the totals; the elements
-/// get their values afterwards.
+/// A worker that comes to a block in order knows its prefix, and computes all three in one pass. A worker
+/// that got the right half of a range while the left one was still running computes only the totals; the
+/// elements get their values afterwards.
 template <class I, class Out, class T, class Op>
 class scan_blocks {
 public:
@@ -60,8 +60,8 @@ private:
     static constexpr bool reads_back =
         !std::is_trivially_copyable_v<T> && std::is_same_v<std::iter_reference_t<Out>, T&>;
 
-    /// The most blocks, and the fewest elements of a block as long as that leaves some blocks for each worker: a
-    /// call of `op` may take long.
+    /// The most blocks, and the fewest elements of a block as long as that leaves some blocks for each
+    /// worker: a call of `op` may take long.
     static std::ptrdiff_t length_for(std::ptrdiff_t n) noexcept {
         constexpr std::ptrdiff_t most = 1024, shortest = 16;
         return std::max({(n + most - 1) / most, std::min(shortest, n / 16), std::ptrdiff_t{1}});

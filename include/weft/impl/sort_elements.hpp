@@ -23,8 +23,8 @@ namespace weft::impl {
 inline constexpr auto less_than = [](auto a, auto b) noexcept { return a < b || (a == a && b != b); };
 inline constexpr auto greater_than = [](auto a, auto b) noexcept { return less_than(b, a); };
 
-/// Elements that are trivially copyable. Copies are sorted, so that a comparison that throws loses none. The sort
-/// has no branches, because such elements seldom have a costly comparison.
+/// Elements that are trivially copyable. Copies are sorted, so that a comparison that throws loses none. The
+/// sort has no branches, because such elements seldom have a costly comparison.
 template <class I, class Less>
 class trivial_elements {
     using T = std::iter_value_t<I>;

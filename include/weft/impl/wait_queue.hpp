@@ -19,14 +19,16 @@ constexpr std::chrono::nanoseconds at_most(std::chrono::duration<Rep, Period> d)
     return d < longest ? std::chrono::ceil<std::chrono::nanoseconds>(d) : std::chrono::nanoseconds(longest);
 }
 
-/// A caller that waits for an event: a task, which is suspended with its stack, or a thread that is no worker,
-/// which is blocked. It lives on the stack of the caller:
+/// A caller that waits for an event: a task, which is suspended with its stack, or a thread that is no
+/// worker, which is blocked. It lives on the stack of the caller:
 ///
 ///     q.lock();  if (nothing to wait for) {...}  waiter me;  q.push(me);  q.unlock();  me.sleep();
 ///
-/// W1  A waiter is in at most one queue. The thread that removes it (pop, remove), under the queue's lock, wakes
+/// W1  A waiter is in at most one queue. The thread that removes it (pop, remove), under the queue's lock,
+/// wakes
 ///     it exactly once; no other thread wakes it.
-/// W2  wake() may come before sleep(), which then returns at once. After the waiter was told, no thread touches
+/// W2  wake() may come before sleep(), which then returns at once. After the waiter was told, no thread
+/// touches
 ///     it, and no thread touches the queue after unlock(): either may be gone.
 class waiter {
 public:
@@ -37,8 +39,8 @@ public:
 
     /// Returns when it was woken.
     void sleep() noexcept;
-    /// Sleeps for at most the duration. Returns false if it was not woken by then; it is then no longer in the
-    /// queue. Throws weft::error if the system provides no timer; it has then left the queue, too.
+    /// Sleeps for at most the duration. Returns false if it was not woken by then; it is then no longer in
+    /// the queue. Throws weft::error if the system provides no timer; it has then left the queue, too.
     bool sleep_for(wait_queue& in, std::chrono::nanoseconds);
 
 private:
@@ -53,11 +55,12 @@ private:
     const wait_queue* in_ = nullptr; // it was last pushed into
 };
 
-/// Wakes a list of waiters that pop() or pop_all() has returned (null: none). Called without the queue's lock.
+/// Wakes a list of waiters that pop() or pop_all() has returned (null: none). Called without the queue's
+/// lock.
 void wake(waiter* list) noexcept;
 
-/// The waiters for one event, first come, first served, and the lock of the object that they wait for. The lock
-/// spins: it is held for a few instructions only, never across a wait or a call of user code.
+/// The waiters for one event, first come, first served, and the lock of the object that they wait for. The
+/// lock spins: it is held for a few instructions only, never across a wait or a call of user code.
 class wait_queue {
 public:
     wait_queue() noexcept = default;
