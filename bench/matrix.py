@@ -116,7 +116,7 @@ def collected(sample, stderr):
         sample["absent"] = "built without valgrind's headers"
 
 
-NOTHING_SERIAL = ("wake", "idle")  # nobody is there to be woken
+NOTHING_SERIAL = ("wake", "idle")  # there is no worker to wake
 
 
 def programs():

@@ -57,7 +57,7 @@ def marks_of(rows):
 
 
 def absences_of(rows, runtimes):
-    """Why there is no value, a line for each runtime: nobody is left out without a word."""
+    """Why there is no value, a line for each runtime: none is left out without a word."""
     lines = []
     for runtime in runtimes:
         reasons = {}

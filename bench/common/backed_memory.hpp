@@ -1,4 +1,4 @@
-// Virtual machines hand free memory back to their host, and the first who uses it again pays for the host's
+// Virtual machines hand free memory back to their host, and the first process that uses it again pays for the host's
 // page faults: up to four times what a graph of a million tasks costs, or nothing, as it happens.
 #pragma once
 

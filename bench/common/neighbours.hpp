@@ -14,7 +14,7 @@
 
 namespace bench {
 
-/// CPU time of everybody but this process and the children it has waited for, since it was made, as a share
+/// CPU time of all processes but this one and the children it has waited for, since it was made, as a share
 /// of one core.
 class neighbours {
 public:

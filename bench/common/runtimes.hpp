@@ -14,7 +14,7 @@ inline weft::runtime_options with_workers(int n, const std::string& policy = "st
     return o;
 }
 
-/// One worker and two. Who has no run sleeps.
+/// One worker and two. The runtime that has no run sleeps.
 struct runtime_pair {
     weft::runtime one{with_workers(1)}, two{with_workers(2)};
 };

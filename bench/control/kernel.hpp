@@ -40,8 +40,8 @@ inline std::vector<double> signals(int samples) {
 }
 
 struct wake_times {
-    std::vector<double> until_woken_us; ///< from the call to the running of who slept
-    std::vector<double> of_call_us;     ///< for who wakes
+    std::vector<double> until_woken_us; ///< from the call until the sleeper runs
+    std::vector<double> of_call_us;     ///< of the waking thread
 };
 
 inline wake_times wakes(int samples) {

@@ -8,7 +8,7 @@
 
 namespace {
 
-// The addresses are what is named; nobody reads or writes there.
+// Only the addresses matter; no task reads or writes there.
 template <class Body>
 void add(char* data, dag::number at, const std::array<dag::number, 2>& before, Body body) {
 #pragma omp task firstprivate(body) depend(in : data[before[0]], data[before[1]]) depend(out : data[at])

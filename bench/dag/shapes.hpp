@@ -14,7 +14,7 @@ using number = std::uint32_t; ///< of a task: row by row, from 0
 struct wavefront {
     number n;
 
-    /// Whom the task in this place waits for; its own number where there is nobody.
+    /// The tasks that the task in this place waits for; its own number where there is none.
     std::array<number, 2> before(number row, number column) const noexcept {
         const number at = row * n + column;
         return {row ? at - n : at, column ? at - 1 : at};
@@ -40,7 +40,7 @@ struct layered {
     }
 
 private:
-    /// SplitMix64: any draw by itself, so that who checks need not repeat all.
+    /// SplitMix64: any draw by itself, so that a check need not repeat all.
     std::uint64_t drawn(std::uint64_t at) const noexcept {
         std::uint64_t z = (at + seed) * 0x9e3779b97f4a7c15;
         z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9;

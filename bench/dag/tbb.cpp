@@ -19,7 +19,7 @@ public:
     struct graph {
         std::optional<tbb::flow::graph> all; // belongs to the arena in which it is made
         std::vector<node> nodes;
-        std::vector<node*> first; // those that wait for nobody
+        std::vector<node*> first; // those that wait for no other node
 
         void run() {
             for (node* n : first) n->try_put(tbb::flow::continue_msg());

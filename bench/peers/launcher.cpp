@@ -14,7 +14,7 @@ namespace {
 int status_of(char** command) {
     const pid_t child = fork();
     if (child == 0) {
-        prctl(PR_SET_PDEATHSIG, SIGKILL); // who stops this program stops that one
+        prctl(PR_SET_PDEATHSIG, SIGKILL); // a signal that ends this program ends that one, too
         execvp(command[0], command);
         _exit(127);
     }

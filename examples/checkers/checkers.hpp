@@ -77,7 +77,7 @@ inline bool is_last_row(int square) { return square >= 28; }
 
 } // namespace checkers
 
-// The positions that one move leads to, seen by the side that is to move then. Whoever can take must, and
+// The positions that one move leads to, seen by the side that is to move then. A player that can take must take, and
 // goes on taking while the same piece can; a man that reaches the last row becomes a king and stops there.
 class checkers_moves {
 public:
@@ -154,7 +154,7 @@ struct checkers_value {
     std::uint64_t looked_at; // on the way as well
 };
 
-// Who cannot move has lost.
+// A player that cannot move has lost.
 inline constexpr int checkers_lost = -1000;
 
 inline checkers_value checkers_serial(const checkers_board& board, int plies) {
@@ -185,7 +185,7 @@ inline checkers_value checkers_search(const checkers_board& board, int plies, in
         checkers_value& result = then[i++];
         group.run([&result, &next, plies,
                    task_plies] { result = checkers_search(next, plies - 1, task_plies - 1); },
-                  weft::hints{.work = 1}); // which move is more work nobody knows
+                  weft::hints{.work = 1}); // it is not known which move is more work
     }
     group.wait();
     checkers_value value{checkers_lost, 0, 1};

@@ -26,7 +26,7 @@
 
 namespace examples {
 
-// A mistake of whoever called the program: exit status 2.
+// A mistake of the caller of the program: exit status 2.
 struct usage_error : std::runtime_error {
     using std::runtime_error::runtime_error;
 };

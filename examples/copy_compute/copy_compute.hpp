@@ -77,7 +77,7 @@ private:
 
     // A number that depends on the task stands at both ends of what is copied, and must arrive.
     void copy(std::size_t task) {
-        // Nothing in here suspends the task, so nobody else on this worker uses its buffer meanwhile.
+        // Nothing in here suspends the task, so no other task on this worker uses its buffer meanwhile.
         buffer& b = buffers_[static_cast<std::size_t>(weft::this_task::worker())];
         const std::size_t numbers = bytes_ / sizeof(std::uint64_t);
         if (!b.from) {

@@ -193,7 +193,7 @@ private:
         } else {
             weft::parallel_for(std::size_t{0}, found.size(), one, {.grain = 1});
         }
-        // The first of equals: max_element does not prefer whoever was ready first.
+        // The first of equals: max_element does not prefer the one that was ready first.
         return *std::max_element(found.begin(), found.end(),
                                  [](const split& x, const split& y) { return x.score < y.score; });
     }

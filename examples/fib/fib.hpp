@@ -27,8 +27,7 @@ inline std::uint64_t fib(weft::context here, unsigned n) {
 }
 // END-EXAMPLE fib-context
 
-// With hints: the first call has about twice the work of the second, as one says who does not know the golden
-// ratio.
+// With hints: the first call is said to have twice the work of the second. The exact factor is the golden ratio.
 inline std::uint64_t fib_with_hints(unsigned n) {
     if (n < 2) return n;
     auto [a, b] = weft::join([=] { return fib_with_hints(n - 1); }, [=] { return fib_with_hints(n - 2); },

@@ -33,7 +33,7 @@ bool report(const examples::program& program, const settings& s, const weft::run
 
 template <class Grid>
 void place(const settings& s, const Grid& a, const Grid& b) {
-    if (!s.interleave) return; // else with who writes first
+    if (!s.interleave) return; // otherwise on the node of the first writer
     weft::interleave(a.row(0), a.bytes());
     weft::interleave(b.row(0), b.bytes());
 }
@@ -95,7 +95,7 @@ int main(int argc, char** argv) {
     leaf->check(size)->capture_default_str();
     auto* tree = options.add_flag("--irregular", s.irregular, examples::irregular_help);
     options.add_flag("--interleave", s.interleave,
-                     "memory from all nodes by turns; else from that of who writes first");
+                     "memory from all nodes in turn; otherwise from that of the first writer");
     auto* squares =
         options.add_flag("--squares", s.squares, "single precision, divided into squares instead of strips");
     squares->excludes(leaf)->excludes(tree);

@@ -26,8 +26,8 @@ inline constexpr std::uint64_t lock_cycles = 20;      // an atomic exchange of a
 inline constexpr std::uint64_t pause_cycles = 10;     // between two looks at a lock that is taken
 inline constexpr double add_cycles_per_number = 0.25; // of a record, in the first-level cache
 
-// Who waits for it keeps the worker busy, as a mutex of the system does. Each look at it is a stretch of its
-// own for an engine that models time, or nobody else would get to let it go.
+// A task that waits for it keeps the worker busy, as a mutex of the system does. Each look at it is a stretch of its
+// own for an engine that models time, or the holder would not get to release it.
 class spinning_lock {
 public:
     void lock() {
@@ -142,7 +142,7 @@ private:
     std::vector<std::uint64_t> computed_, read_; // results
     spinning_lock lock_;
     std::size_t turns_ = 0;              // taken so far; guarded by the lock
-    std::atomic<std::uint64_t> last_{0}; // so that nobody leaves out the work
+    std::atomic<std::uint64_t> last_{0}; // so that the compiler does not leave out the work
 };
 
 } // namespace examples

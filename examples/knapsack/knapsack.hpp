@@ -82,7 +82,7 @@ private:
         if (!may_be_better(next, weight_left, value)) return;
         const item i = items_[next];
         if (i.weight > weight_left) return decide(next + 1, weight_left, value);
-        const weft::hints half{.work = 1, .children = 2}; // which is more work nobody knows
+        const weft::hints half{.work = 1, .children = 2}; // it is not known which is more work
         weft::join([=, this] { decide(next + 1, weight_left - i.weight, value + i.value); },
                    [=, this] { decide(next + 1, weight_left, value); }, {half, half});
     }

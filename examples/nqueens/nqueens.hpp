@@ -41,7 +41,7 @@ struct nqueens_count {
     std::uint64_t solutions() const { return word & 0xffffffff; }
 };
 
-// A board with its call, and with the end of the loop that called it, which nobody can foresee.
+// A board with its call, and with the end of the loop that called it, which no processor predicts.
 inline constexpr double nqueens_cycles_per_board = 27;
 
 inline nqueens_count nqueens_below(board b) {

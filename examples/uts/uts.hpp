@@ -1,4 +1,4 @@
-// Unbalanced Tree Search: walks a tree that nobody can know before walking it.
+// Unbalanced Tree Search: walks a tree that cannot be known before it is walked.
 //
 // The state of a node is a SHA-1 digest of its parent's state and its own index, and says how many children
 // the node has. (Olivier, Huan, Liu, Prins, Dinan, Sadayappan, Tseng: UTS, an unbalanced tree search

@@ -45,7 +45,7 @@ public:
 #pragma omp parallel for
             for (I i = first; i < last; ++i) body(i);
         }
-        // The default would give each thread one half: who writes an uneven loop asks for another schedule.
+        // The default would give each thread one half: the author of an uneven loop asks for another schedule.
         template <class I, class Body>
         void uneven_loop(I first, I last, Body&& body) const {
 #pragma omp parallel for schedule(guided)

@@ -1,4 +1,4 @@
-// The unbalanced tree T1, which nobody knows before walking it; the children of a node are halved by forks.
+// The unbalanced tree T1, which cannot be known before it is walked; the children of a node are halved by forks.
 #pragma once
 
 #include "needs.hpp"

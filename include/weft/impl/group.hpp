@@ -24,7 +24,7 @@ inline constexpr apart_tag apart{};
 /// Protocol of `open_`: it holds 1 for the wait still to come, plus 1 for each child that another worker may
 /// finish. The thread that brings it to 0 must wake the waiter, and may touch the group until it has done so:
 ///   G1  open_ >= 1 while no wait is suspended in it;
-///   G2  a waiter stores itself in waiter_, then subtracts its own 1 (release), so a thread that sees 0 sees it;
+///   G2  a waiter stores itself in waiter_, then subtracts its own 1 (release): a thread that sees 0 sees it;
 ///   G3  a child's writes precede its decrement (release), the wait's return follows the last one (acquire).
 struct group {
     group() noexcept = default;

@@ -36,8 +36,8 @@ struct frame {
 /// an entry at address f is ordinary iff f < limit. The entries of a fiber lie at falling addresses, so
 /// - limit == address of the youngest exposed entry: exactly the exposed entries are not ordinary (H4);
 /// - limit == 0: nothing is ordinary, every fork and every return from one takes the slow path. This is the
-///   attention word of the thread (H5): idle workers, reported zones and threads that are not workers have it at
-///   0.
+///   attention word of the thread (H5): idle workers, reported zones and threads that are not workers have
+///   it at 0.
 /// Writers: the thread itself, its signal handler, and thieves, which store 0 only (relaxed; an overwritten
 /// request is found again by the check that follows each store of the owner, see engine/threads/README.md).
 struct hot_words {
