@@ -1,6 +1,9 @@
 #include "policy/parts/places.hpp"
 #include "policy/seam/registry.hpp"
 
+#include "machine/domains.hpp"
+#include "machine/machine.hpp"
+
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
@@ -37,11 +40,12 @@ public:
         context_ = &context;
         places_.attach(context);
         cores_ = static_cast<std::size_t>(m.size());
+        const domains sockets(m, domain_kind::last_level_cache);
         weights_.resize(cores_ * cores_);
         for (std::size_t from = 0; from < cores_; ++from)
             for (std::size_t to = 0; to < cores_; ++to)
                 weights_[from * cores_ + to] =
-                    weight_at(distance(m, static_cast<int>(from), static_cast<int>(to)));
+                    weight_at(distance(m, sockets, static_cast<int>(from), static_cast<int>(to)));
         return {.lazy = true, .resizable = true};
     }
 
@@ -61,8 +65,8 @@ public:
 private:
     static constexpr double one = 1 << 16; ///< weight of distance 1; 16,000 workers have room in 32 bits
 
-    double distance(const machine& m, int from, int to) const {
-        if (across_ > 0) return m.domain_of(from) == m.domain_of(to) ? 1 : across_;
+    double distance(const machine& m, const domains& sockets, int from, int to) const {
+        if (across_ > 0) return sockets.of(from) == sockets.of(to) ? 1 : across_;
         return std::max(0.5, m.distance(from, to));
     }
     static std::uint32_t weight_at(double distance) {
