@@ -43,7 +43,6 @@
 /// I3. The worker that makes I2 or the end of a turn true wakes all workers. It may not look again itself,
 ///     because it becomes inactive or goes to a team.
 /// I4. A task with silent descendants is in no list (serial_order.hpp): its links would be copied.
-///     (no test)
 ///
 /// The book does not define the order above the L2-supernodes, nor what to do with a task that has no space
 /// function; both are answered above. The policy is for one socket: the machine's first cache of each level

@@ -45,7 +45,7 @@
 ///     another task is let in, since what is kept back may be what they wait for.
 /// I2. Tasks of the last level run under the memory group that they are bound to.
 /// I3. The bytes of a task of the last level are not written after its start, except in group hooks: silent
-///     descendants copy them. So such a task holds no memory group; its group does. (no test)
+///     descendants copy them. So such a task holds no memory group; its group does.
 namespace weft::policies {
 namespace {
 

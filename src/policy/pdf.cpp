@@ -23,7 +23,6 @@
 /// I1. next() gives the first ready task, with two exceptions: roots that have not begun come after all tasks
 ///     that have, and tasks that yielded come last.
 /// I2. Every 64th call of a worker begins with a root or, by turns, a task that yielded, as in places.hpp.
-///     (no test)
 namespace weft::policies {
 namespace {
 

@@ -215,7 +215,8 @@ TEST(resizing, pinned_workers_come_back_to_their_cores) {
             const auto look = [&] {
                 const cpu_set_t mask = mask_of_this_thread();
                 const int w = this_worker();
-                const auto core = static_cast<std::size_t>(e.engine.on.core_at(e.engine.outermost.core_of(w)).os_index);
+                const auto core =
+                    static_cast<std::size_t>(e.engine.on.core_at(e.engine.outermost.core_of(w)).os_index);
                 const std::lock_guard guard(lock);
                 seen.emplace_back(w, CPU_ISSET(core, &mask) ? CPU_COUNT(&mask) : -1);
             };

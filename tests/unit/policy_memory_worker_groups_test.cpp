@@ -453,6 +453,7 @@ TEST(policy_sb, a_worker_that_only_yields_needs_no_room) {
     FAIL() << "never came to the rest of the root";
 }
 
+// B2 of policy/sb.cpp.
 TEST(policy_sb, frames_of_an_anchored_task_give_back_nothing) {
     driven p("sb:mu=0");
     task& root = p.root_on(0, 8000);

@@ -224,6 +224,7 @@ TEST(policy_hws, a_program_that_halves_has_seven_global_tasks_and_eight_slave_ta
     EXPECT_EQ(blocks, 8);
 }
 
+// I4 of policy/hws.cpp.
 TEST(policy_hws, a_leader_begins_something_only_for_slaves_that_starve) {
     driven p("hws:l=2,attempts=2", 1, 4);
     task& root = p.make();
@@ -254,6 +255,7 @@ TEST(policy_hws, a_leader_begins_something_only_for_slaves_that_starve) {
     EXPECT_EQ(p->next(0, false).t, &one);
 }
 
+// I2 of policy/hws.cpp.
 TEST(policy_hws, leaders_steal_the_oldest_global_task_and_slaves_nothing_from_outside) {
     driven p("hws", 2, 4);
     std::vector<task*> global;
@@ -271,6 +273,7 @@ TEST(policy_hws, leaders_steal_the_oldest_global_task_and_slaves_nothing_from_ou
     }
 }
 
+// I1 of policy/hws.cpp.
 TEST(policy_hws, a_block_stays_in_its_socket) {
     driven p("hws:l=1", 2, 4);
     task& root = p.make();
@@ -320,6 +323,7 @@ TEST(policy_hws, tasks_of_graphs_are_begun_by_whoever_is_free) {
 }
 
 /// The others may spin until it is resumed, so any free worker has to take it, leader or slave.
+// I5 of policy/hws.cpp.
 TEST(policy_hws, what_goes_on_beside_shares_is_taken_by_any_worker) {
     for (const char* const spec : {"hws:l=1", "hws:l=1,leader=helps"}) {
         for (worker_id w = 0; w < 4; ++w) {
@@ -352,6 +356,7 @@ TEST(policy_hws, what_goes_on_beside_shares_is_taken_by_any_worker) {
 }
 
 /// Slaves whose tasks yield to each other wait for a global task that no worker seems to need.
+// I3 of policy/hws.cpp.
 TEST(policy_hws, yielding_is_starving) {
     for (const char* const spec : {"hws:l=1", "hws:l=1,leader=helps"}) {
         driven p(spec, 1, 2);
