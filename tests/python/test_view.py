@@ -680,7 +680,7 @@ def test_the_command(
         (["{cut}", "-o", "{out}"], 1, "byte 16: the header's checksum is wrong"),
         (["{none}", "-o", "{out}"], 1, "cannot be read: No such file"),
         (["{run}", "-o", "page.pdf"], 2, "unknown format of the page; given: page.pdf; allowed: *.html"),
-        (["{out}"], 2, "the page would take the place of the trace"),
+        (["{out}"], 2, "the page would overwrite the trace"),
         (["{run}", "-o", "/nowhere/page.html"], 1, "/nowhere/page.html: No such file"),
         (
             ["{run}", "-o", "{out}", "--machine", "pack:2 core:8 pu:1"],
