@@ -1,4 +1,4 @@
-# What the library itself is built on. The same list, for users, is in weftConfig.cmake.in and weft.pc.in.
+# The libraries that the library itself uses. weftConfig.cmake.in and weft.pc.in have the same list for users.
 find_package(Threads REQUIRED)
 find_package(PkgConfig REQUIRED)
 pkg_check_modules(HWLOC REQUIRED IMPORTED_TARGET GLOBAL "hwloc>=2.9")
@@ -8,10 +8,10 @@ find_package(fmt 9 REQUIRED)
 find_package(ZLIB REQUIRED)
 find_path(WEFT_METIS_INCLUDE_DIR metis.h REQUIRED)
 find_library(WEFT_METIS_FOUND metis REQUIRED)
-set(WEFT_METIS_LIBRARY metis) # by name, so that the installed package does not say where it was here
+set(WEFT_METIS_LIBRARY metis) # by name, so that the installed package does not contain the path on this machine
 find_path(WEFT_NLOHMANN_JSON_INCLUDE_DIR nlohmann/json.hpp REQUIRED)
 find_path(WEFT_ROBIN_MAP_INCLUDE_DIR tsl/robin_map.h REQUIRED)
 
-# Header only, so that users of weft need no TOML library: the headers alone, not the package's
-# target, which asks for a shared library.
+# Header only, so that users of weft need no TOML library. The headers are used without the package's target,
+# which requires a shared library.
 find_path(WEFT_TOMLPLUSPLUS_INCLUDE_DIR toml++/toml.h REQUIRED)

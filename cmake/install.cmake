@@ -13,9 +13,9 @@ write_basic_package_version_file("${PROJECT_BINARY_DIR}/weftConfigVersion.cmake"
 install(FILES "${PROJECT_BINARY_DIR}/weftConfig.cmake" "${PROJECT_BINARY_DIR}/weftConfigVersion.cmake"
         DESTINATION "${weft_cmake_dir}")
 
-# A static library needs its own libraries on every link line, so they are public there; a shared one
-# brings them along. hwloc is named as a library, not as a package: what its package adds for static
-# links (libudev) is for linking hwloc itself statically.
+# A static library needs its own libraries on every link line, so they are public there; a shared library
+# loads them itself. hwloc is named as a library and not as a package: what its package adds for static links
+# (libudev) is for linking hwloc itself statically.
 if(BUILD_SHARED_LIBS)
   set(WEFT_PC_CFLAGS "-DWEFT_SHARED")
   set(WEFT_PC_LIBS "")

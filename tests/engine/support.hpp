@@ -166,14 +166,19 @@ inline std::vector<setup> setups(const std::vector<std::string>& policies, const
     return all;
 }
 
-/// Each policy with one of the numbers of workers, in turn; in the stress tests each policy with all of them.
-/// For tests that depend on the policy and on the number of workers, but hardly on the pair.
+/// Each policy with one of the numbers of workers above 1, in turn, and every third policy with one worker as
+/// well; in the stress tests each policy with all numbers. For tests that depend on the policy and on the number
+/// of workers, but hardly on the pair.
 inline std::vector<setup> setups_in_turn(const std::vector<std::string>& policies,
                                          const std::vector<int>& workers) {
     if (more_rounds > 1) return setups(policies, workers);
+    std::vector<int> several = workers;
+    const bool alone = std::erase(several, 1) > 0;
     std::vector<setup> all;
-    for (std::size_t i = 0; i < policies.size(); ++i)
-        all.push_back({policies[i], workers[i % workers.size()]});
+    for (std::size_t i = 0; i < policies.size(); ++i) {
+        all.push_back({policies[i], several[i % several.size()]});
+        if (alone && i % 3 == 0) all.push_back({policies[i], 1});
+    }
     return all;
 }
 

@@ -1,4 +1,4 @@
-"""A browser for tests: Chromium without a window, told what to do by its DevTools protocol over a pipe."""
+"""A browser for tests: Chromium without a window, controlled by its DevTools protocol over a pipe."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from types import TracebackType
 from typing import Any
 
 PATIENCE = 30
-"""Seconds until a browser that says nothing counts as broken."""
+"""Seconds after which a browser that does not answer counts as broken."""
 _FLAGS = (
     "--headless --no-sandbox --disable-gpu --disable-quic --no-first-run --no-default-browser-check "
     "--disable-background-networking --disable-component-update --disable-sync --disable-extensions --mute-audio "
@@ -25,7 +25,7 @@ _FLAGS = (
 
 
 def chromium() -> str:
-    """The program; an error that says how to get it where there is none."""
+    """The path of the browser. If there is none, an error that says how to install it."""
     found = shutil.which("chromium") or shutil.which("chromium-browser")
     if found is None:
         raise FileNotFoundError("tests of weft trace view need the Debian package chromium; scripts/setup installs it")
@@ -33,12 +33,12 @@ def chromium() -> str:
 
 
 class BrowserError(Exception):
-    """The browser did not do what it was told."""
+    """The browser did not do what it was asked to do."""
 
 
 class Browser:
-    """One browser with one page, its profile in the empty folder `profile`. `log` has what its console said, errors and
-    failures of scripts too, `requests` the addresses that it asked for."""
+    """One browser with one page and its profile in the empty folder `profile`. `log` holds the messages of its console,
+    errors and failures of scripts included; `requests` holds the addresses that it requested."""
 
     def __init__(self, profile: Path, width: int = 1400, height: int = 900) -> None:
         commands, write_end = os.pipe()
@@ -146,7 +146,7 @@ class Browser:
         self.send("Emulation.setDeviceMetricsOverride", width=width, height=height, deviceScaleFactor=1, mobile=False)
 
     def run(self, script: str) -> Any:
-        """The value of an expression, awaited; BrowserError where it fails."""
+        """The value of an expression, awaited; raises BrowserError if it fails."""
         answer = self.send("Runtime.evaluate", expression=script, awaitPromise=True, returnByValue=True)
         if "exceptionDetails" in answer:
             details = answer["exceptionDetails"]
@@ -154,7 +154,7 @@ class Browser:
         return answer["result"].get("value")
 
     def wait_for(self, script: str, wanted: Any = True) -> None:
-        """Until an expression has the wanted value; True: any that is true."""
+        """Waits until an expression has the wanted value; True stands for any true value."""
         until = time.monotonic() + PATIENCE
         while (value := self.run(f"Boolean({script})" if wanted is True else script)) != wanted:
             if time.monotonic() > until:

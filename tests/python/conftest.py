@@ -1,4 +1,4 @@
-"""What the tests share: the examples as they were built, and runs of them with a trace."""
+"""Helpers of the tests: the built examples, and runs of them with a trace."""
 
 from __future__ import annotations
 

@@ -11,7 +11,7 @@ from weft.trace import layout
 from writing import FRESH, GRAPH, ROOT, TraceFile
 
 Speed = Callable[[str, Mapping[str, int]], float]
-"""Of a class, beside so many of each class, itself among them: tasks a nanosecond."""
+"""The speed of a class in tasks a nanosecond, beside that many tasks of each class, itself included."""
 
 
 @dataclass
@@ -47,7 +47,7 @@ class Ran:
         )
 
     def trace(self) -> TraceFile:
-        """A file with the same: a root that runs one graph."""
+        """A trace file of the same run: a root that runs one graph."""
         classes = sorted({name for name, *_ in self.tasks})
         trace = TraceFile(self.workers).names(**{f"n{i + 1}": name for i, name in enumerate(classes)})
         first = 100

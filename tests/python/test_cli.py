@@ -1,4 +1,4 @@
-"""The command: what it prints, its exit status, its one line for a mistake."""
+"""The command: its output, its exit status, its message of one line for a mistake."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def test_pictures(capsys: pytest.CaptureFixture[str], modelled: Path, threaded: 
 
 
 def test_a_picture_of_classes_with_odd_names(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
-    """Named like what is no class, hidden from legends, or half a formula."""
+    """Classes named like a state that is no class, like a hidden legend entry, or like half a formula."""
     names = ["asleep", "compute", "_hidden", "$\\half", "</text>"]
     trace = TraceFile(workers=1, policy="$\\bad$").names(**{f"n{i + 1}": name for i, name in enumerate(names)})
     for i in range(len(names)):

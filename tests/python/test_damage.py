@@ -1,4 +1,4 @@
-"""Damaged and cut files: an error that says where, or a right prefix; never a crash, never a wrong number."""
+"""Damaged and cut files: an error that names the place, or a right prefix; never a crash, never a wrong number."""
 
 from __future__ import annotations
 

@@ -28,7 +28,7 @@ LIKE = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
 
 @dataclass(frozen=True)
 class Command:
-    """One command of a page, and what it should come to."""
+    """One command of a page, and its expected outcome."""
 
     where: str
     text: str
@@ -36,7 +36,7 @@ class Command:
     status: int
 
     def differs(self, output: str, status: int) -> str | None:
-        """How that is not what the page shows; None: it is."""
+        """How the outcome differs from what the page shows; None if it does not."""
         if status != self.status:
             return f"exit status {status}, not {self.status}:\n{output}"
         if self.output and not doctest.OutputChecker().check_output(self.output, output, LIKE):
@@ -46,7 +46,7 @@ class Command:
 
 @dataclass
 class Page:
-    """What a page of the guide has for a test."""
+    """The commands of a page of the guide."""
 
     commands: list[Command]
     files: list[str]
@@ -109,7 +109,7 @@ COMMANDS = [command for page in GUIDE.values() for command in page.commands]
 
 @pytest.fixture(scope="module")
 def ran(tmp_path_factory: pytest.TempPathFactory) -> list[tuple[str, int]]:
-    """Output and status of each command; as many as came to an end."""
+    """Output and status of each command that ended."""
     home = tmp_path_factory.mktemp("home")
     folder, programs = home / "guide", home / "bin"
     for path in (folder, programs, home / "src"):

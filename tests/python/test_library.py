@@ -1,4 +1,4 @@
-"""Machines and policies as the library tells them."""
+"""Machines and policies as the library describes them."""
 
 from __future__ import annotations
 

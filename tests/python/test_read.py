@@ -1,4 +1,4 @@
-"""Stacks, tables and figures of traces that were made up for it."""
+"""Stacks, tables and figures of made-up traces."""
 
 from __future__ import annotations
 
@@ -230,7 +230,7 @@ def test_times_are_whole_and_large(write: Write) -> None:
 
 
 def test_numbers_that_come_again(write: Write) -> None:
-    """After 2^32 of them the next task has a number that another one had."""
+    """After 2^32 tasks the next one has a number that another task had."""
     trace = TraceFile(workers=1).stream(
         0, (0, "spawn", 1), (1, "begin", 1), (2, "end", 1), (3, "spawn", 1), (4, "begin", 1), (9, "end", 1)
     )

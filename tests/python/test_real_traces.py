@@ -1,4 +1,4 @@
-"""What docs/trace-format.md promises, of traces that the examples wrote."""
+"""Checks the promises of docs/trace-format.md on traces that the examples wrote."""
 
 from __future__ import annotations
 

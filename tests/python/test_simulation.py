@@ -1,4 +1,4 @@
-"""Recorded programs run again on modelled machines."""
+"""Recorded programs, run again on modelled machines."""
 
 from __future__ import annotations
 
@@ -51,8 +51,8 @@ def seconds_of(program: str, arguments: str, policy: str, folder: Path) -> list[
 
 @pytest.mark.parametrize("program", [p for p in PROGRAMS if p != "fib"])  # which declares no costs
 def test_a_modelled_run_again_takes_what_it_took(program: str, tmp_path: Path) -> None:
-    """The trace has all that the model looks at: recorded under one policy, the program takes under every policy, to
-    the nanosecond, what it takes there itself."""
+    """The trace holds all that the model needs: recorded under one policy and simulated under any other, the program
+    takes to the nanosecond the time that it takes there itself."""
     path = tmp_path / "run.weft"
     run_example(program, PROGRAMS[program], path, "steal", "model")
     again = weft.Program(path)

@@ -40,7 +40,7 @@ def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Browser]:
 
 @pytest.fixture
 def show(browser: Browser, tmp_path: Path) -> Open:
-    """Opens the page of a trace and waits until it is there. Nothing may have gone wrong, nothing have been fetched."""
+    """Opens the page of a trace and waits until it is shown. Nothing may have failed, and nothing been fetched."""
 
     def opened(trace: Path, machine: Path | None = None) -> Browser:
         page = tmp_path / "page.html"
@@ -362,7 +362,7 @@ def test_the_graph_around_a_task(show: Open, threaded: Path) -> None:
 
 
 def test_a_task_with_many_children(show: Open, write: Write) -> None:
-    """As many as can be read are drawn; how many more there are is said."""
+    """As many as are legible are drawn; the page says how many more there are."""
     trace = TraceFile(workers=1).stream(0, (0, "spawn", 1, 0, 0, ROOT), (0, "begin", 1, 0, 0, FRESH))
     for i in range(500):
         at, task = 10 * i + 1, i + 2
@@ -593,7 +593,7 @@ def test_the_browser_reads_columns(browser: Browser, show: Open, write: Write) -
 
 
 def test_an_older_browser(browser: Browser, show: Open, threaded: Path) -> None:
-    """Without the newest way to read base64."""
+    """A browser without the newest function that reads base64."""
     script = browser.send("Page.addScriptToEvaluateOnNewDocument", source="delete Uint8Array.fromBase64")
     try:
         page = show(threaded)

@@ -1,4 +1,4 @@
-"""What a wheel has to bring along; scripts/wheel makes one and tries it."""
+"""What a wheel must contain; scripts/wheel makes one and tries it."""
 
 from __future__ import annotations
 
