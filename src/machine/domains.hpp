@@ -7,9 +7,9 @@
 
 /// The three ways in which a machine divides its ranks, and one class that answers for each of them.
 ///
-/// Papers write "socket" for all three, since on their machines the three are the same. On others they differ:
-/// a package may have several last-level caches, a memory node may lie in several packages, and a package may
-/// have several memory nodes. So a policy names the one that it means.
+/// Papers write "socket" for all three, since on their machines the three are the same. On others they
+/// differ: a package may have several last-level caches, a memory node may lie in several packages, and a
+/// package may have several memory nodes. So a policy names the one that it means.
 namespace weft {
 
 struct machine;

@@ -123,15 +123,15 @@ struct cluster {
 // What the runtime's own work takes on a core of speed 1, where a machine is modelled: in nanoseconds. The
 // defaults were measured by `make calibrate` on the machine of machines/epyc-zen4-2.toml.
 struct runtime_charges {
-    double fork = 1.5;        // a join that nobody else takes a part of
+    double fork = 1.5;        // a join of which no thief takes a part
     double spawn = 24;        // a child of a group, or a spawn that the policy sees
     double start = 58;        // of a task, on the worker that has it
-    double suspend = 56;      // of a task that waits, and its going on
+    double suspend = 56;      // of a task that waits, and its resumption
     double wait = 4.6;        // at the end of a group
     double look = 9;          // at a worker's own place
     double look_away = 100;   // at another's place, where the machine does not say the time of a steal
     double lock = 6;          // of a place that all share
-    double wake = 9'000;      // for who wakes a sleeper
+    double wake = 9'000;      // of the worker that wakes a sleeper
     double woken = 28'000;    // until the sleeper runs
     double exposure = 50'000; // from an ask that no fork of the asked worker meets to its interruption
     double signal = 15'000;   // from its interruption to the answer
@@ -139,7 +139,7 @@ struct runtime_charges {
 
 // How a model of this machine counts.
 struct model_settings {
-    std::int64_t block_bytes = 4096; // what caches keep track of; the touched cache lines of it move
+    std::int64_t block_bytes = 4096; // the unit that caches track; its touched cache lines move
     double loads_in_flight = 10; // cache lines that a core waits for at a time, where no bandwidth is given
     double host_speed = 1;       // of the core that runs the model, in the same unit as core_class::speed
     double work_per_cycle = 1;   // of the fastest core class, where 1 is the core that costs were measured on

@@ -7,11 +7,12 @@
 
 namespace weft {
 
-// How many workers to start where nobody says it: one a rank, but not more than the processor quota of the
-// process, rounded to the nearest whole number (halves upwards) and at least 1. Half a core gives 1, 2.4
-// cores give 2, 2.5 give 3. Rounding down would leave up to a whole core unused; rounding up would let the
-// group run out of its quota early in each period (100 ms by default), which stops all workers at once,
-// perhaps one that holds what the others wait for. At a half or more the first loss is the larger one.
+// How many workers to start if the program does not say it: one for each rank, but not more than the
+// processor quota of the process, rounded to the nearest whole number (halves upwards) and at least 1. Half a
+// core gives 1, 2.4 cores give 2, 2.5 give 3. Rounding down would leave up to a whole core unused; rounding
+// up would let the group run out of its quota early in each period (100 ms by default), which stops all
+// workers at once, perhaps one that holds what the others wait for. At a half or more the first loss is the
+// larger one.
 int default_workers(const machine& m);
 
 // The same for a number of cores and a quota.

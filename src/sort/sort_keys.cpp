@@ -118,7 +118,7 @@ void sort_mapped(void* numbers, std::size_t size, key_format f) {
     const auto n = static_cast<std::ptrdiff_t>(size);
     if (n < 4 * all.bucket_length) return all.sort_in_place(n);
     on_worker([&] {
-        // Nobody can tell equal numbers apart, so the cuts may follow the workers.
+        // Equal numbers are indistinguishable, so the cuts may depend on the number of workers.
         constexpr std::ptrdiff_t buckets_a_worker =
             8; // a step of the classification costs what vqsort's does
         const std::ptrdiff_t workers = shape_of_loop().workers;

@@ -14,38 +14,37 @@
 
 namespace weft {
 
-/// What the C++ runtime keeps a thread about exceptions in flight; it belongs to the code on a stack, so it
-/// moves with the fiber (Itanium C++ ABI, section 2.2.2, __cxa_eh_globals).
+/// The exceptions in flight that the C++ runtime keeps for each thread. They belong to the code on a stack,
+/// so they move with the fiber (Itanium C++ ABI, section 2.2.2, __cxa_eh_globals).
 struct exception_globals {
     void* caught = nullptr;
     unsigned int uncaught = 0;
 };
 
-/// The continuation of a `task_group::run` in the silent zone, an entry like a frame (`run` is null). It
-/// comes after all frames of the parent's fiber and is reached by `fiber::above`; it is kept in the child's
-/// fiber.
+/// The continuation of a `task_group::run` in the silent zone: an entry like a frame (`run` is null). It
+/// comes after all frames of the parent's fiber, is reached by `fiber::above`, and lies in the child's fiber.
 struct continuation : impl::frame {
-    static constexpr std::int32_t unexposed = -2; ///< value of `thief` until it is handed out
+    static constexpr std::int32_t unexposed = -2; ///< value of `thief` until it is exposed
     fiber* parent = nullptr;
-    std::atomic<bool> read{false}; ///< who took it has read it: the child's fiber may be used again
-    group* in = nullptr;           ///< counts one more child from the moment it is exposed
+    std::atomic<bool> read{false}; ///< the thief has read it: the child's fiber may be used again
+    group* in = nullptr;           ///< its group, which counts one more child from the exposure on
 };
 
-/// A stack with what is saved of the code on it. Its body is a loop that runs either one child (the silent
-/// `task_group::run`) or the scheduler; a free fiber is suspended inside that loop.
+/// A stack, with the saved state of the code on it. Its body is a loop that runs either one child (the silent
+/// `task_group::run`) or the scheduler. A free fiber is suspended inside that loop.
 ///
 /// The block lies at the top of its own stack, so `root` is above every frame of the fiber
-/// (impl::hot_words::limit). Owner: the worker that runs it; while it is suspended, whoever took its task out
-/// of a queue.
+/// (impl::hot_words::limit). Owner: the worker that runs it; while it is suspended, the worker that took its
+/// task out of a queue.
 struct fiber {
     impl::frame root{};         ///< base of the chain; never exposed itself
     impl::frame* split = &root; ///< youngest exposed entry: exposed entries are the oldest ones
     impl::frame* head = &root;  ///< saved hot_words::head
     boost::context::detail::fcontext_t context = nullptr;
     task* running = nullptr; ///< innermost task whose code is on this stack
-    fiber* above = nullptr;  ///< the child that runs in its place; meaningful while there is one
+    fiber* above = nullptr;  ///< the child that runs in its place; valid while there is one
     fiber* free_next = nullptr;
-    fiber *all_before = nullptr, *all_next = nullptr; ///< of the pool's register
+    fiber *all_before = nullptr, *all_next = nullptr; ///< in the pool's register of all fibers
     stack memory{};
     exception_globals exceptions{};
 
@@ -56,11 +55,12 @@ struct fiber {
         std::byte bytes[max_task_bytes]{}; ///< the policy's, where task::data looks for them
     } own;
     bool has_child = false;              ///< assignment: run the child, else the scheduler
-    bool child_has_started = false;      ///< its closure is its own: the parent may go on
-    task* first = nullptr;               ///< what the scheduler starts before it looks for work
+    bool child_has_started = false;      ///< it has moved its closure: the parent may be exposed
+    task* first = nullptr;               ///< the task that the scheduler starts before it looks for work
     void (*child_body)(void*) = nullptr; ///< see impl::run_silently
     void* child_source = nullptr;
-    std::exception_ptr* child_refused = nullptr; ///< on the parent's stack: what was thrown before the start
+    /// On the parent's stack: the exception thrown before the start.
+    std::exception_ptr* child_refused = nullptr;
 
 #ifdef WEFT_ASAN
     void* asan_fake_stack = nullptr;

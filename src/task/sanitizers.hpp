@@ -1,7 +1,7 @@
 #pragma once
 
-/// Which sanitizer this is built for, and its words about stacks and fibers. gcc and clang name their
-/// sanitizers differently.
+/// The sanitizer of this build, and its functions for stacks and fibers. GCC and Clang name their sanitizers
+/// differently.
 #if defined(__SANITIZE_ADDRESS__)
 #    define WEFT_ASAN 1
 #endif

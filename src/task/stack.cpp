@@ -64,7 +64,7 @@ stack map_stack(std::size_t usable_bytes) {
 
 void unmap_stack(const stack& s) noexcept {
 #ifdef WEFT_ASAN
-    // What lived on it is marked in the shadow memory, and the next mapping may be here again.
+    // The shadow memory still marks objects on this stack, and the next mapping may reuse its addresses.
     __asan_unpoison_memory_region(s.base, s.mapped_bytes);
 #endif
 #ifdef WEFT_VALGRIND

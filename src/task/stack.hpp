@@ -10,7 +10,7 @@ namespace weft {
 struct stack {
     std::byte* base = nullptr; ///< lowest address of the mapping, the guard included
     std::size_t mapped_bytes = 0;
-    unsigned valgrind_id = 0; ///< under which Valgrind knows it
+    unsigned valgrind_id = 0; ///< Valgrind's id of it
 
     std::byte* top() const noexcept { return base + mapped_bytes; }
     std::byte* limit() const noexcept; ///< lowest usable address
@@ -30,7 +30,7 @@ std::size_t min_stack_bytes() noexcept;
 /// which ends at about 32,000 stacks with the usual limit of 65,530 mappings.
 stack map_stack(std::size_t usable_bytes);
 void unmap_stack(const stack&) noexcept;
-/// Of what was asked for: whole pages.
+/// `asked` rounded up to whole pages.
 std::size_t usable_stack_bytes(std::size_t asked) noexcept;
 /// From the top down to the lowest page that was ever touched: what the kernel has given pages for. One
 /// system call for 2 MB. Too much where it gives huge pages, too little for what was swapped out.

@@ -21,7 +21,7 @@ struct arena;
 using worker_id = int;
 using time_ns = std::int64_t;
 
-/// Data that a graph task declares. Fork-join tasks declare none.
+/// A datum that a task of a graph declares. Fork-join tasks declare none.
 struct data_access {
     std::uint64_t datum;
     std::uint64_t bytes;
@@ -29,9 +29,9 @@ struct data_access {
     int home; ///< memory node, -1 unknown
 };
 
-/// What a task has used by itself, its children aside.
+/// What a task has used itself, without its children.
 struct task_counts {
-    std::uint64_t misses = 0; ///< lines that it asked of what its core shares with others
+    std::uint64_t misses = 0; ///< cache lines that it requested from the level its core shares with others
     std::uint64_t instructions = 0;
 
     task_counts& operator+=(const task_counts& more) noexcept {
@@ -44,18 +44,18 @@ struct task_counts {
     }
 };
 
-/// How the engine runs a task when a worker gets it.
+/// What the engine does with a task that a worker gets.
 enum class task_state : std::uint8_t {
     fresh,     ///< its body has not begun
     suspended, ///< fiber_ holds it and is fully saved
     running,
 };
 
-/// A unit that a policy sees: a spawned closure, a root, a frame taken by a thief, or the continuation of
-/// either. Policies use the accessors and their own bytes (`data`); the fields with a trailing underscore are
-/// the engine's.
+/// A unit that a policy sees: a spawned closure, a root, a frame taken by a thief, or the continuation of one
+/// of them. Policies use the accessors and their own bytes (`data`); the fields with a trailing underscore
+/// are the engine's.
 ///
-/// Memory: [task][policy bytes][closure], one block, owned by the engine from its birth to the return of
+/// Memory: [task][policy bytes][closure], one block, owned by the engine from its creation to the return of
 /// policy::finished. A task is in at most one queue at a time, so one hook is enough.
 struct alignas(std::max_align_t) task {
     // ---- the policy's view
@@ -68,18 +68,20 @@ struct alignas(std::max_align_t) task {
     int level() const noexcept { return level_; } ///< root 0, child = parent + 1; frames have their task's
     int index() const noexcept { return index_; } ///< among the children of its group
     int root() const noexcept { return root_; }   ///< number of the root it descends from
-    int rank() const noexcept { return rank_; }   ///< of a moldable task's share
+    int rank() const noexcept { return rank_; }   ///< of a share of a moldable task
     int width() const noexcept { return width_; }
-    /// Of a graph's task, requirements::levels: tasks on the longest way from it to an end, as far as known
-    /// when it got ready.
+    /// Of a graph's task, if requirements::levels is set: the number of tasks on the longest path from it to
+    /// an end, as far as it was known when the task became ready.
     int bottom_level() const noexcept { return bottom_level_; }
-    std::uint64_t graph() const noexcept { return graph_; } ///< the run of a graph that it is of; 0: none
-    std::uint32_t graph_number() const noexcept { return graph_number_; } ///< among its tasks
+    /// The run of a graph that it belongs to; 0: none.
+    std::uint64_t graph() const noexcept { return graph_; }
+    /// Its number among the tasks of the graph.
+    std::uint32_t graph_number() const noexcept { return graph_number_; }
     std::span<const data_access> uses() const noexcept { return uses_; }
     bool last() const noexcept { return last_; } ///< the second closure of a join, the last of an invoke
     bool fresh() const noexcept { return state_ == task_state::fresh; }
     template <class T>
-    T& data() noexcept { ///< requirements::task_bytes, zero at birth; a frame's are a copy of its task's
+    T& data() noexcept { ///< requirements::task_bytes, zero at first; a frame's are a copy of its task's
         static_assert(alignof(T) <= alignof(std::max_align_t));
         return *reinterpret_cast<T*>(this + 1);
     }
@@ -90,7 +92,7 @@ struct alignas(std::max_align_t) task {
     }
 
     // ---- the engine's fields
-    queue::list_hook queue_link{};          ///< at the policy's disposal while the task is ready
+    queue::list_hook queue_link{};          ///< for the policy while the task is ready
     void (*call_)(void* closure) = nullptr; ///< runs and destroys the closure; may throw
     void (*drop_)(void* closure) noexcept =
         nullptr; ///< destroys a closure that never runs; null: nothing to do
@@ -99,15 +101,16 @@ struct alignas(std::max_align_t) task {
     fiber* fiber_ = nullptr;       ///< while suspended
     task* parent_ = nullptr;
     group* group_ = nullptr; ///< counts it
-    group* scope_ = nullptr; ///< innermost group whose cancellation concerns it
+    group* scope_ = nullptr; ///< the innermost group whose cancellation cancels it
     claim* claim_ = nullptr; ///< at the gate: its own, or that of the nearest task around it that has one
-    engine::arena* arena_ = nullptr; ///< whose workers run it; good while it is in somebody's hands or queue
+    /// Its workers run the task; valid while a worker holds it or a queue contains it.
+    engine::arena* arena_ = nullptr;
     std::uint64_t id_ = 0;
     hints hint_{};
     std::span<const data_access> uses_{};
     std::uint64_t graph_ = 0;
     time_ns self_ns_ = 0;  ///< metered run time so far, requirements::own_usage
-    time_ns birth_ns_ = 0; ///< start, for usage::wall
+    time_ns birth_ns_ = 0; ///< time of its start, for usage::wall
     task_counts counts_{}; ///< metered so far, requirements::own_misses
     std::int32_t level_ = 0;
     std::int32_t index_ = 0;
