@@ -1,5 +1,5 @@
-// Model check of the ask slot: an entry that was answered belongs to exactly one side, and whoever gets it
-// sees all of it, also what its owner keeps for the asker beside it.
+// Model check of the ask slot: an entry that was answered belongs to exactly one side, and the side that
+// gets it sees all of it, also what its owner keeps for the asker beside it.
 #include <memory>
 
 #include "relacy_run.hpp"
@@ -42,13 +42,13 @@ struct slot_test : rl::test_suite<Derived, Threads> {
         e.payload.set(0);
         RL_ASSERT(++e.ran == 1);
     }
-    /// Answers with an entry; runs it itself if nobody asks, or if it gets it back.
+    /// Answers with an entry; runs the entry itself if no worker asks, or if it gets the entry back.
     void offer(int victim, int which, int looks) {
         entry& e = all->entries[which];
         e.payload.set(which + 1);
         for (int look = 0; look < looks; ++look) {
             if (!all->slot.is_asked(victim)) continue;
-            e.thief = victim; // here: who gives it
+            e.thief = victim; // here: the victim that gives it
             all->given[victim].set(which + 1);
             if (all->slot.answer(victim, &e)) {
                 relacy_sync::pause();
@@ -82,7 +82,7 @@ struct one_victim : slot_test<one_victim, 2, 2> {
     }
 };
 
-// Two answer at once to who asks anybody, and then only one of them is asked.
+// Two workers answer at once an asker that asks anybody; then it asks only one of them.
 struct two_victims : slot_test<two_victims, 3, 2> {
     void thread(unsigned me) {
         if (me == 0) {

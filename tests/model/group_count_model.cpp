@@ -54,7 +54,7 @@ struct children : rl::test_suite<children, 3> {
         all->open_.fetch_add(1, order::relaxed);
         all->open_.fetch_sub(1, order::relaxed);
     }
-    /// By whoever brought the count to 0.
+    /// Called by the thread that brought the count to 0.
     void wake() {
         RL_ASSERT(++all->woken == 1);
         const std::uintptr_t found = all->waiter_.load(order::relaxed);

@@ -176,7 +176,7 @@ struct sleeping : rl::test_suite<Derived, Workers + 1 + (From != To)> {
         if (made(keeps_searching) || made(silent) || wakes_wrongly()) return wrong_stop(me);
         all->protocol.stop_searching(static_cast<worker_id>(me));
     }
-    /// Where nobody comes back, it ends there.
+    /// A worker that no scenario makes active again ends here.
     void wait_inactive(unsigned me) {
         if (made(keeps_watch) || made(stands_by_late) || made(silent) || wakes_wrongly())
             return wrong_stand_by(me);

@@ -1,4 +1,4 @@
-// Model check of the THE deque: an owner, thieves, and somebody who pushes at the far end; a ring that grows
+// Model check of the THE deque: an owner, thieves, and a thread that pushes at the far end; a ring that grows
 // under them.
 #include <memory>
 
@@ -16,7 +16,7 @@ struct item {
     int taken = 0; // the threads of a model take turns on one real thread
 };
 
-// What all scenarios share: who takes an item must see its payload, and each is taken once.
+// What all scenarios share: the thread that takes an item sees its payload, and each item is taken once.
 template <class Derived, int Threads, int Items, int Capacity>
 struct deque_test : rl::test_suite<Derived, Threads> {
     using deque = queue::the_deque<item*, relacy_sync, relacy_memory>;
@@ -52,7 +52,7 @@ struct deque_test : rl::test_suite<Derived, Threads> {
     bool steal() { return take(all->tasks.steal()); }
 };
 
-// Two items, popped while two thieves steal: who gets the last one?
+// Two items, popped while two thieves steal: which thread gets the last one?
 struct race_for_the_last : deque_test<race_for_the_last, 3, 2, 4> {
     void thread(unsigned me) {
         if (me == 0) {

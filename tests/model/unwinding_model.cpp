@@ -1,9 +1,9 @@
 // Model check of a join's end: an exception leaves the first closure, or it returns, while a thief has, is
 // taking, or is about to be given the second. The second closure runs at most once, exactly once if nothing
-// was thrown; its outcome dies once; the frame is gone only when nobody touches it any more. Frame, unwinding
-// (join_frame::abandon) and return (was_run) are the library's own, so are the slot and the completion; the
-// steps of slow_pop (join.cpp), of the handler (exposure.cpp) and of the way out (switch.hpp) are copied. The
-// checker has no signals: the owner's thread looks for one between any two of its steps.
+// was thrown; its outcome dies once; the frame is destroyed only when no thread touches it any more. Frame,
+// unwinding (join_frame::abandon) and return (was_run) are the library's own, so are the slot and the
+// completion; the steps of slow_pop (join.cpp), of the handler (exposure.cpp) and of the way out (switch.hpp)
+// are copied. The checker has no signals: the owner's thread looks for one between any two of its steps.
 #include <memory>
 #include <new>
 
@@ -208,7 +208,7 @@ struct ending : rl::test_suite<Derived, 2>, owner_side {
         leave_runtime();
         return how;
     }
-    /// True if the frame was exposed, or somebody asks.
+    /// True if the frame was exposed, or a thief asks.
     bool at_limit(impl::frame* f) { return all->limit.load(order::relaxed) == 0 || all->split == f; }
 
     void abandon(frame& second) {

@@ -1,8 +1,8 @@
-// Model check of waiting for an event: a waiter that is pushed into a wait queue goes on exactly once,
-// whether it is woken before or after it sleeps, by who pops it or by a timer, and whoever told it touches
-// neither it nor, after the unlocking, the queue again. The steps on the queue and the waiter are the
-// engine's own (engine/run/wait_list.hpp); suspending and the clock are copied from wait_queue.cpp and
-// alarm_clock.cpp.
+// Model check of waiting for an event: a waiter that is pushed into a wait queue resumes exactly
+// once, whether it is woken before or after it sleeps, by the thread that pops it or by a timer. The thread
+// that told it touches neither the waiter nor, after the unlocking, the queue again. The steps on the queue
+// and the waiter are the engine's own (engine/run/wait_list.hpp); suspending and the clock are copied from
+// wait_queue.cpp and alarm_clock.cpp.
 #include <memory>
 #include <mutex>
 #include <new>
@@ -35,7 +35,7 @@ public:
     field() : word_(T{}) {}
     field(const field&) = delete;
     ~field() {
-        *this = T{}; // a race for whoever still reads it
+        *this = T{}; // a race for a thread that still reads it
         life_ = 0;
     }
     field& operator=(const field& other) { return *this = static_cast<T>(other); }
@@ -179,7 +179,7 @@ struct two_wait : waiting<two_wait, 3, 2> {
     }
 };
 
-// Two units, given one by one, to two who come: each gets one.
+// Two units, given one by one, to two waiters: each gets one.
 struct one_by_one : waiting<one_by_one, 3, 2> {
     int units = 0; // guarded by q
 
@@ -221,8 +221,8 @@ struct one_by_one : waiting<one_by_one, 3, 2> {
     }
 };
 
-// Waiting with a limit: a timer removes the waiter while somebody pops it, alone or with all others. `Wakers`
-// is 0 or 1.
+// Waiting with a limit: a timer removes the waiter while another thread pops it, alone or with all others.
+// `Wakers` is 0 or 1.
 template <class Derived, int Wakers, bool All = false>
 struct limited : waiting<Derived, 2 + Wakers, 1> {
     using base = waiting<Derived, 2 + Wakers, 1>;

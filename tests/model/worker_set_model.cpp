@@ -83,7 +83,7 @@ struct sleep_protocol : rl::test_suite<sleep_protocol, 3> {
             all->sleepers.insert(me);
             relacy_sync::fence(order::seq_cst);
             const bool some = all->jobs.load(order::relaxed) != 0;
-            // Not in any more: somebody took this worker and its wake-up is on the way.
+            // Not in any more: a waker took this worker, and its wake-up is on the way.
             if (some && all->sleepers.erase(me)) continue;
             sleep_until_woken(me);
         }
