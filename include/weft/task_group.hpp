@@ -85,7 +85,7 @@ private:
         try {
             ::new (child.storage) closure(std::forward<F>(f));
         } catch (...) {
-            impl::give_up_child(child);
+            impl::discard_child(child);
             throw;
         }
         impl::commit_child(

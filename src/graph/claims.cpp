@@ -87,7 +87,7 @@ void graph::state::settle_cores(std::uint32_t t, engine::arena& at, claim& c) co
                                 r.within == scope::machine ? "" : ", those of the largest place of that kind",
                                 is_team ? ", members of the team that its graph runs in" : ""));
     }
-    if (!at.of.another_policy)
+    if (!at.engine.make_policy)
         throw error("a task asks for workers of an engine that has no further instance of its policy",
                     named(t), "an engine that was given a factory of policies");
     // The last part: the first parts are those found by name.
@@ -100,7 +100,7 @@ void graph::state::settle_cores(std::uint32_t t, engine::arena& at, claim& c) co
 }
 
 void graph::state::settle_claim(std::uint32_t t, engine::arena& at, claim* above) {
-    engine::engine& e = at.of;
+    engine::engine& e = at.engine;
     claim& c = *extras[nodes[t].extras].at_gate;
     c.above = above;
     settle_needs(t, e.gate);

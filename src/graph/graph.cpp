@@ -21,7 +21,7 @@ namespace {
 
 bool keeps_accesses(const graph_options& o) noexcept {
     const impl::worker* const w = impl::hot_self();
-    return o.check_accesses || o.record_accesses.value_or(!w || w->eng.need.uses || w->eng.tracer);
+    return o.check_accesses || o.record_accesses.value_or(!w || w->engine.need.uses || w->engine.tracer);
 }
 
 } // namespace
@@ -114,7 +114,10 @@ graph_task graph::commit(const addition& a) {
     if (s.options.check_accesses) s.watch_touches(n, t);
     impl::worker* const w =
         n.extras ? impl::hot_self() : nullptr; // without extras it has neither name nor claim
-    if (const engine::engine* const e = s.running ? s.home : w ? &w->eng : nullptr; e && e->gate.has_needs())
+    if (const engine::engine* const e = s.running ? s.home
+                                        : w       ? &w->engine
+                                                  : nullptr;
+        e && e->gate.has_needs())
         s.claim_by_name(n, e->gate);
     if (s.claims(n)) {
         core_request& cores = s.extras[n.extras].at_gate->cores;
@@ -180,7 +183,7 @@ void graph::start() {
     state& s = *state_;
     impl::worker* const w = impl::hot_self();
     task* const me = w ? w->current->running : nullptr;
-    engine::engine& home = w ? w->eng : engine::default_engine();
+    engine::engine& home = w ? w->engine : engine::default_engine();
     {
         const std::lock_guard guard(s.adding);
         s.refuse_while_running("start()");

@@ -88,7 +88,7 @@ void graph::state::run_alone(std::uint32_t t) {
     const bool runs = traced && n.failed_in.load(std::memory_order_relaxed) != run;
     execute(n, is_share);
     if (impl::hot_self()->slow) [[unlikely]]
-        engine::end_early(outcome_of(n, runs));
+        engine::note_end_early(outcome_of(n, runs));
     // acq_rel: pairs with the same decrement of the other shares: what they have done comes before the end
     if (is_share && me.claim_->shares_left.fetch_sub(1, std::memory_order_acq_rel) != 1) return;
     if (has_claim || is_share) engine::release_claim();
@@ -105,7 +105,7 @@ void graph::state::run_alone(std::uint32_t t) {
 
 void graph::state::hand_in(std::uint32_t t) {
     impl::worker* w = impl::hot_self();
-    const bool at_home = w && &w->eng == home;
+    const bool at_home = w && &w->engine == home;
     if (at_home) w = &engine::enter_runtime();
     const graph_node& n = nodes[t];
     const bool has_claim = claims(n) && n.failed_in.load(std::memory_order_relaxed) != run;
@@ -134,7 +134,7 @@ void graph::state::hand_in(std::uint32_t t) {
         inside->scheduler->graph_grew(w->local, *levels);
         levels->told();
     }
-    engine::hand_in(at_home ? w : nullptr, *home, *live, made);
+    engine::submit_flow_task(at_home ? w : nullptr, *home, *live, made);
     if (at_home) engine::leave_runtime();
 }
 
@@ -176,9 +176,9 @@ void graph::state::execute_here(graph_node& n, std::uint32_t t) noexcept {
         return execute(n);
     const bool runs = n.failed_in.load(std::memory_order_relaxed) != run;
     const std::uint32_t number = traced ? numbers[t] : 0;
-    engine::begin_inside(number);
+    engine::note_inline_begin(number);
     execute(n);
-    engine::end_inside(number, outcome_of(n, runs));
+    engine::note_inline_end(number, outcome_of(n, runs));
 }
 
 void graph::state::execute(graph_node& n, bool is_share) noexcept {

@@ -15,7 +15,7 @@ using trace::kind;
 /// Calls use(log) with the log of the calling worker; from another thread, with the log of all other threads.
 void graph::state::with_log(const std::function<void(trace::log&)>& use) {
     impl::worker* w = impl::hot_self();
-    if (!w || &w->eng != home) return home->tracer->outside(use);
+    if (!w || &w->engine != home) return home->tracer->outside(use);
     w = &engine::enter_runtime();
     use(*w->log);
     engine::leave_runtime();

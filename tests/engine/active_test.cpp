@@ -252,7 +252,7 @@ int follow_the_mask(bool explicitly) {
     if (explicitly) o.workers = CPU_COUNT(&all);
     runtime rt(o);
     engine::thread_engine* e = nullptr;
-    rt.run([&] { e = &static_cast<engine::thread_engine&>(impl::hot_self()->eng); });
+    rt.run([&] { e = &static_cast<engine::thread_engine&>(impl::hot_self()->engine); });
     const int before = e->outermost.active().size();
     if (before != rt.workers()) return 1;
     set_mask_of_all_threads(one);

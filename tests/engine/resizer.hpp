@@ -12,7 +12,7 @@ namespace weft::test {
 
 /// The engine of a runtime on real threads.
 inline engine::thread_engine& engine_of(runtime& rt) {
-    return *rt.run([] { return static_cast<engine::thread_engine*>(&impl::hot_self()->eng); });
+    return *rt.run([] { return static_cast<engine::thread_engine*>(&impl::hot_self()->engine); });
 }
 
 /// Makes workers inactive and active again, from a thread of its own, while it lives.

@@ -147,7 +147,7 @@ bool serve(engine::thread_worker& self, shot& s, unsigned step) noexcept {
             now.engine->all_workers[index]->slot.ask(0);
             self.askers.insert(engine::rank(s.thief));
         }
-        static_cast<engine::thread_engine&>(self.eng).on_signal(self);
+        static_cast<engine::thread_engine&>(self.engine).on_signal(self);
     }
     if (s.thief == 0 || s.take_at == never) return true;
     if (step < s.take_at) return false;

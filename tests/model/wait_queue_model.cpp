@@ -117,7 +117,7 @@ struct waiting : rl::test_suite<Derived, Threads> {
     }
     void tell(waiter* list) {
         const auto ready = [this](std::uintptr_t who, void*) { make_ready(who); };
-        if (!made(reads_late)) return steps::tell(list, ready);
+        if (!made(reads_late)) return steps::notify(list, ready);
         while (list) {
             waiter& told = *list;
             const auto who = told.told_.finish(false);
@@ -284,7 +284,7 @@ struct limited : waiting<Derived, 2 + Wakers, 1> {
             bell->rang = true;
             wake(&w);
         } else {
-            steps::ring(*q, w, bell->rang, wake);
+            steps::expire(*q, w, bell->rang, wake);
         }
     }
     void run_clock() {

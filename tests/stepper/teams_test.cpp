@@ -58,7 +58,7 @@ TEST(teams, of_random_programs) {
             if (is_resized) changes.emplace(rt, workers, seed, 12);
             for (int repeat = 1; repeat <= 2; ++repeat) {
                 rt.run([&] {
-                    stepper::describe_by([&e = impl::hot_self()->eng] {
+                    stepper::describe_by([&e = impl::hot_self()->engine] {
                         return e.gate.to_string() + engine::teams_to_string(e);
                     });
                     p.run();

@@ -187,7 +187,7 @@ TEST(engine_programs, while_the_number_of_active_workers_changes) {
     for (const auto& policy : chosen_policies()) {
         runtime rt(test::setup{policy, 4}.options()), other(test::setup{"steal", 2}.options());
         engine::thread_engine* resized = nullptr;
-        rt.run([&] { resized = &static_cast<engine::thread_engine&>(impl::hot_self()->eng); });
+        rt.run([&] { resized = &static_cast<engine::thread_engine&>(impl::hot_self()->engine); });
         std::atomic<bool> stop{false};
         std::thread changes([&] {
             std::mt19937_64 random(test::seed);

@@ -62,7 +62,7 @@ struct child_record {
     void* storage;
 };
 child_record begin_child(std::size_t bytes, std::size_t align);
-void give_up_child(child_record) noexcept;
+void discard_child(child_record) noexcept;
 /// `run` calls and destroys the closure, `drop` destroys it only.
 void commit_child(group&, child_record, const hints&, void (*run)(void*), void (*drop)(void*) noexcept);
 

@@ -21,8 +21,8 @@ inline void collect(worker& w) {
 
 /// What the worker may run next: first what the gate has bound to its core, then what the policy gives.
 inline decision next_task(worker& w, bool last_look) {
-    if (w.eng.gate.has_bound()) [[unlikely]] // a last look comes after a fence: see gate::bind
-        if (task* const t = w.eng.gate.take_bound(w.core, &w.arena())) return {t, w.local};
+    if (w.engine.gate.has_bound()) [[unlikely]] // a last look comes after a fence: see gate::bind
+        if (task* const t = w.engine.gate.take_bound(w.core, &w.arena())) return {t, w.local};
     return w.arena().scheduler->next(w.local, last_look);
 }
 

@@ -33,7 +33,7 @@ public:
         entry.thief = thief;
         if (entry.run) {
             entry.of = of.running;
-            if (const std::size_t bytes = owner.eng.need.task_bytes) {
+            if (const std::size_t bytes = owner.engine.need.task_bytes) {
                 std::byte* const copy = owner.given.get() + static_cast<std::size_t>(thief) * bytes;
                 entry.bytes = std::memcpy(copy, of.running + 1, bytes);
             }
@@ -43,7 +43,7 @@ public:
             counted_ = static_cast<continuation&>(entry).in;
             counted_->open_.fetch_add(1, std::memory_order_relaxed); // the child above counts from now on
             if (owner.arena().is_team()) [[unlikely]]
-                owner.arena().begin();
+                owner.arena().retain();
             owner.oldest = of.above;
         }
     }
@@ -53,7 +53,7 @@ public:
         if (!counted_) return;
         counted_->open_.fetch_sub(1, std::memory_order_relaxed); // the owner's own 1 keeps it above 0 (G1)
         if (owner_.arena().is_team()) [[unlikely]]
-            owner_.arena().unbegin();
+            owner_.arena().cancel_retain();
         static_cast<continuation&>(entry_).thief = continuation::unexposed;
     }
 

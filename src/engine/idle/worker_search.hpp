@@ -95,7 +95,7 @@ public:
         return arena_sleep_protocol<worker_type>(w.arena());
     }
     bool follow_call(worker_type& w) {
-        return w.arena().calls_anybody() && of_.hears_call(w) && weft::engine::follow_call(w);
+        return w.arena().has_calls() && of_.hears_call(w) && weft::engine::follow_call(w);
     }
     task* take_share(worker_type& w) noexcept { return std::exchange(w.share, nullptr); }
     task* bound_task(worker_type& w) { return of_.bound_task(w); }

@@ -183,7 +183,7 @@ bool model_engine::expose_to(worker& victim, model_worker& thief) noexcept {
 }
 
 void model_engine::answer(worker& victim, bool) noexcept {
-    if (is_marked(victim)) read_messages(victim);
+    if (has_message_mark(victim)) read_messages(victim);
     fiber* of = nullptr;
     while (oldest_hidden(victim, of)) {
         const auto id = victim.askers.take_one_in(0, rank(worker_count()), rank(victim.id));

@@ -144,7 +144,7 @@ void model_engine::user_code_begins(worker& of) noexcept {
     auto& w = static_cast<model_worker&>(of);
     flush_charges(w, activity::overhead);
     stretches.fetch_add(1, std::memory_order_relaxed);
-    if (w.meters) w.stretch_began = now();
+    if (w.times_tasks) w.user_code_began = now();
     if (options.measures) w.cpu_began = cpu_time();
 }
 
@@ -157,7 +157,7 @@ void model_engine::user_code_ends(worker& of) noexcept {
         do_work(w, took * on.model().host_speed, work_kind::general, activity::compute);
     }
     await_data(w);
-    if (w.meters) w.current->running->self_ns_ += now() - w.stretch_began;
+    if (w.times_tasks) w.current->running->self_ns_ += now() - w.user_code_began;
 }
 
 void model_engine::declare_cost(worker& of, std::uint64_t cycles, work kind) noexcept {
@@ -165,7 +165,7 @@ void model_engine::declare_cost(worker& of, std::uint64_t cycles, work kind) noe
     const time_ns began = now();
     if (w.counts_misses) w.current->running->counts_.instructions += cycles;
     do_work(w, speed.work_of_cycles(static_cast<double>(cycles)), kind_of(kind), activity::compute);
-    if (w.meters) w.current->running->self_ns_ += now() - began;
+    if (w.times_tasks) w.current->running->self_ns_ += now() - began;
     w.has_declared = true;
 }
 
@@ -218,7 +218,7 @@ void model_engine::declare_transfer(worker& of, std::size_t disk, std::size_t by
         const shared_bandwidth::use whole{static_cast<int>(first_disk + disk), all};
         await_transfer(w, all / d.bandwidth_gbps, all, {&whole, 1});
     }
-    if (w.meters) w.current->running->self_ns_ += now() - began;
+    if (w.times_tasks) w.current->running->self_ns_ += now() - began;
 }
 
 void model_engine::await_transfer(model_worker& w, double least_ns, double bytes,
@@ -295,7 +295,7 @@ void model_engine::cancel_timer(timer& t) noexcept {
 void model_engine::submit(task& t, ready_reason reason) {
     t.arrives_as_ = static_cast<std::uint8_t>(reason);
     const worker* w = impl::hot_self();
-    if (handling_event == this || (w && &w->eng == this)) {
+    if (handling_event == this || (w && &w->engine == this)) {
         if (reason == ready_reason::root) ++open_roots;
         arena& to = *t.arena_;
         to.inbox.push(&t);

@@ -54,7 +54,7 @@ std::int64_t steady_ns() noexcept {
 } // namespace
 
 progress_file::progress_file(const std::string& path, const engine& of, bool is_virtual)
-    : of_(of)
+    : engine_(of)
     , bytes_(sizeof(head) + words_for(of.worker_count()) * sizeof(word))
     , made_(steady_ns())
     , epoch_(of.host.now()) {
@@ -130,7 +130,7 @@ void progress_file::run() noexcept {
 
 void progress_file::refresh(std::uint64_t now_it_is) noexcept {
     try {
-        counted_.take(of_, of_.host.now());
+        counted_.take(engine_, engine_.host.now());
     } catch (const std::bad_alloc&) { return; } // readers see that nothing is new
     // Readers take what they have copied if the number is even and the same before and after. release, each:
     // who has read one of these words, with its processor's loads in order, does not find the older number
@@ -144,10 +144,10 @@ void progress_file::refresh(std::uint64_t now_it_is) noexcept {
     put(real_time, static_cast<std::uint64_t>(steady_ns() - made_));
     put(engine_time, static_cast<std::uint64_t>(counted_.at - epoch_));
     put(roots,
-        static_cast<std::uint64_t>(of_.roots.load(std::memory_order_relaxed))); // a count, orders nothing
+        static_cast<std::uint64_t>(engine_.roots.load(std::memory_order_relaxed))); // a count, orders nothing
     for (std::size_t i = 0; i < counted_.workers.size(); ++i) {
         const tally::worker& w = counted_.workers[i];
-        const auto& count = of_.worker_at(static_cast<int>(i)).count;
+        const auto& count = engine_.worker_at(static_cast<int>(i)).count;
         const std::size_t at = first_worker + words_a_worker * i;
         put(at, count.asleep.is_open() ? is_asleep : count.idle.is_open() ? is_searching : is_busy);
         put(at + 1, w.tasks);

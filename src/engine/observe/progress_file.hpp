@@ -35,7 +35,7 @@ private:
     void run() noexcept;
     void refresh(std::uint64_t state) noexcept;
 
-    const engine& of_;
+    const engine& engine_;
     const std::size_t bytes_;
     std::span<word> words_{}; ///< of the file, behind its head
     std::int64_t made_ = 0;   ///< steady_clock

@@ -36,7 +36,7 @@ double wall_clock_seconds() {
 
 } // namespace
 
-recording::recording(engine& of) noexcept : of_(of) {}
+recording::recording(engine& of) noexcept : engine_(of) {}
 recording::~recording() = default;
 
 void recording::begin(const record_options& o, const std::atomic<std::int64_t>* virtual_time) {
@@ -45,42 +45,43 @@ void recording::begin(const record_options& o, const std::atomic<std::int64_t>* 
     {
         const std::lock_guard guard(process_lock());
         for (std::string* file : {&options_.trace, &options_.report, &options_.progress})
-            *file = file_of_its_own(std::move(*file));
+            *file = unique_file_name(std::move(*file));
     }
     if (!options_.report.empty()) reports_ = std::make_unique<report_file>(options_.report);
     if (!options_.progress.empty())
-        progress_ = std::make_unique<progress_file>(options_.progress, of_, virtual_time != nullptr);
+        progress_ = std::make_unique<progress_file>(options_.progress, engine_, virtual_time != nullptr);
     if (!options_.trace.empty()) begin_trace(virtual_time);
     finishes_.enter(
         [](void* self) noexcept {
             auto& files = *static_cast<recording*>(self);
-            if (files.of_.lifetime.of_this_process()) files.finish();
+            if (files.engine_.lifetime.of_this_process()) files.finish();
         },
         this);
 }
 
 void recording::begin_trace(const std::atomic<std::int64_t>* virtual_time) {
     std::vector<int> cores;
-    for (int w = 0; w < of_.worker_count(); ++w) cores.push_back(of_.worker_at(w).core);
-    const nlohmann::json header = {{"weft", WEFT_VERSION},
-                                   {"engine", options_.engine_name},
-                                   {"policy", options_.policy_spec},
-                                   {"seed", options_.seed},
-                                   {"workers", of_.worker_count()},
-                                   {"cores", cores},
-                                   {"machine", {{"name", of_.on.name()}, {"description", describe(of_.on)}}},
-                                   {"misses_from", name_of(of_.meter.misses_from)},
-                                   {"instructions_from", name_of(of_.meter.instructions_from)},
-                                   {"resources", options_.resources},
-                                   {"command", command_line()},
-                                   {"process", getpid()},
-                                   {"began", wall_clock_seconds()},
-                                   {"time", virtual_time ? "virtual" : "real"}};
+    for (int w = 0; w < engine_.worker_count(); ++w) cores.push_back(engine_.worker_at(w).core);
+    const nlohmann::json header = {
+        {"weft", WEFT_VERSION},
+        {"engine", options_.engine_name},
+        {"policy", options_.policy_spec},
+        {"seed", options_.seed},
+        {"workers", engine_.worker_count()},
+        {"cores", cores},
+        {"machine", {{"name", engine_.on.name()}, {"description", describe(engine_.on)}}},
+        {"misses_from", name_of(engine_.meter.misses_from)},
+        {"instructions_from", name_of(engine_.meter.instructions_from)},
+        {"resources", options_.resources},
+        {"command", command_line()},
+        {"process", getpid()},
+        {"began", wall_clock_seconds()},
+        {"time", virtual_time ? "virtual" : "real"}};
     tracer_ = std::make_unique<trace::recorder>(
         options_.trace, header.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace),
-        of_.worker_count(), virtual_time);
-    of_.tracer = tracer_.get();
-    for (worker* w : of_.outermost.members) {
+        engine_.worker_count(), virtual_time);
+    engine_.tracer = tracer_.get();
+    for (worker* w : engine_.outermost.members) {
         w->log = &tracer_->of(w->id);
         w->slow = true;
     }

@@ -54,7 +54,7 @@ public:
 private:
     void begin_trace(const std::atomic<std::int64_t>* virtual_time);
 
-    engine& of_;
+    engine& engine_;
     record_options options_{};
     std::unique_ptr<trace::recorder> tracer_;
     std::unique_ptr<report_file> reports_;

@@ -23,7 +23,7 @@ void handle(int signal, siginfo_t* info, void* context) {
     if (worker* w = impl::hot_self();
         w && w->current && w->current->memory.base && w->current->memory.guards(info->si_addr)) {
         char number[32];
-        std::snprintf(number, sizeof number, "%zu", w->eng.fibers.stack_bytes());
+        std::snprintf(number, sizeof number, "%zu", w->engine.fibers.stack_bytes());
         say("weft: stack overflow in a task; given: stack_bytes = ");
         say(number);
         say("; allowed: a larger WEFT_STACK or runtime_options::stack_bytes\n");

@@ -50,9 +50,9 @@ std::mutex& default_lock() noexcept { return making; }
 std::mutex& machine_lock() noexcept { return reading; }
 
 // relaxed: changed only in a child that has no other thread yet
-unsigned forks_so_far() noexcept { return forks.load(std::memory_order_relaxed); }
+unsigned fork_count() noexcept { return forks.load(std::memory_order_relaxed); }
 
-std::string file_of_its_own(std::string file) {
+std::string unique_file_name(std::string file) {
     static std::set<std::string> taken;
     if (file.empty() || file == "-") return file;
     if (const auto at = file.find("%p"); at != std::string::npos)
@@ -67,7 +67,7 @@ std::string file_of_its_own(std::string file) {
     return name;
 }
 
-membership::membership() : born_in_(forks_so_far()) {
+membership::membership() : born_in_(fork_count()) {
     const std::lock_guard guard(lock);
     if (members++ > 0) return;
     install_fault_report();

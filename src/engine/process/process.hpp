@@ -15,11 +15,11 @@ std::mutex& process_lock() noexcept; ///< what is shared by all engines
 
 /// How often this process was forked off since the library was loaded: what was made under another number has
 /// no threads here.
-unsigned forks_so_far() noexcept;
+unsigned fork_count() noexcept;
 
 /// `file`, with this process's number for %p, or for who asks for one that was given away already, the same
 /// with a number before the suffix; "" and "-" are for all. Under process_lock().
-std::string file_of_its_own(std::string file);
+std::string unique_file_name(std::string file);
 
 /// An engine's membership. The first member installs the report of stacks that overflow, the last one takes
 /// it away: it lives as long as the engine's threads.
@@ -31,7 +31,7 @@ public:
     membership& operator=(const membership&) = delete;
 
     /// False in a child that was forked off since.
-    bool of_this_process() const noexcept { return born_in_ == forks_so_far(); }
+    bool of_this_process() const noexcept { return born_in_ == fork_count(); }
 
 private:
     const unsigned born_in_;

@@ -57,7 +57,7 @@ void declare_transfer(std::string_view disk, std::size_t bytes) {
     worker* w = hot_self();
     if (!w || !w->slow) return;
     check_size(bytes);
-    const std::size_t which = w->modelled ? disk_named(w->eng.on, disk) : 0;
+    const std::size_t which = w->modelled ? disk_named(w->engine.on, disk) : 0;
     enter_runtime();
     if (w->log) w->log->note(trace::kind::transfer, bytes, 0, w->log->of().name(disk));
     if (w->modelled) w->meter.declare_transfer(*w, which, bytes);
@@ -71,8 +71,8 @@ void declare_data(const void* data, std::size_t bytes, int how) {
     if (claim* const c = w->current->running->claim_; c && c->touched) c->touched(*c, data, bytes, how);
     if (w->counts_misses && !w->modelled) w->meter.declare_data(*w, data, bytes, static_cast<access>(how));
     if (!w->slow) return;
-    engine::note_in_passing(*w, trace::kind::touch, reinterpret_cast<std::uint64_t>(data), bytes, 0,
-                            static_cast<std::uint8_t>(how));
+    engine::note_in_user_code(*w, trace::kind::touch, reinterpret_cast<std::uint64_t>(data), bytes, 0,
+                              static_cast<std::uint8_t>(how));
     if (w->modelled) w->meter.declare_data(*w, data, bytes, static_cast<access>(how));
 }
 
@@ -80,8 +80,8 @@ void declare_home(const void* data, std::size_t bytes, int node) {
     worker* w = hot_self();
     if (!w || !w->slow) return;
     check_size(bytes);
-    engine::note_in_passing(*w, trace::kind::home, reinterpret_cast<std::uint64_t>(data), bytes,
-                            node < 0 ? trace::nobody : static_cast<std::uint32_t>(node));
+    engine::note_in_user_code(*w, trace::kind::home, reinterpret_cast<std::uint64_t>(data), bytes,
+                              node < 0 ? trace::nobody : static_cast<std::uint32_t>(node));
     w->meter.declare_home(data, bytes, node < 0 ? std::nullopt : std::optional(node));
 }
 

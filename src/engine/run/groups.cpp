@@ -76,7 +76,7 @@ void wait_as_worker(group& g) {
             leave_runtime();
             throw;
         }
-        g.waiter_home_ = &w.eng;
+        g.waiter_home_ = &w.engine;
         if (me.silent_) expose_all(w);
         if (w.slow) [[unlikely]]
             w.meter.waits_for(w, "the children of its group", &g);
@@ -103,8 +103,8 @@ void wait_until_done(group& g) {
         g.flags_.fetch_and(~group::flag_traced, std::memory_order_relaxed);
         if (worker* const w = impl::hot_self(); w && g.is_settled()) { // it comes here for the trace alone
             const auto me = w->current->running->number_;
-            note_in_passing(*w, trace::kind::wait, me, reinterpret_cast<std::uint64_t>(&g));
-            return note_in_passing(*w, trace::kind::waited, me, reinterpret_cast<std::uint64_t>(&g));
+            note_in_user_code(*w, trace::kind::wait, me, reinterpret_cast<std::uint64_t>(&g));
+            return note_in_user_code(*w, trace::kind::waited, me, reinterpret_cast<std::uint64_t>(&g));
         }
     }
     if (impl::hot_self()) {
@@ -155,7 +155,7 @@ bool run_silently(group& g, const hints& h, void (*body)(void*), void* source) {
         engine::note_spawn(*w->log, as, trace::origin::child, reinterpret_cast<std::uint64_t>(&g));
         engine::note_what(*w, trace::kind::begin, as, trace::start::below);
     }
-    if (const std::size_t bytes = w->eng.need.task_bytes) std::memcpy(child.own.bytes, &me + 1, bytes);
+    if (const std::size_t bytes = w->engine.need.task_bytes) std::memcpy(child.own.bytes, &me + 1, bytes);
     std::exception_ptr refused;
     engine::run_below(*w, g, child, as, body, source, refused);
     leave_runtime();
@@ -171,11 +171,11 @@ void child_started() noexcept {
 
 child_record begin_child(std::size_t bytes, std::size_t align) {
     worker* w = hot_self();
-    task& t = engine::make_task(w, w ? w->eng : engine::default_engine(), bytes, align);
+    task& t = engine::make_task(w, w ? w->engine : engine::default_engine(), bytes, align);
     return {&t, t.closure_};
 }
 
-void give_up_child(child_record c) noexcept { engine::free_task(hot_self(), *c.record); }
+void discard_child(child_record c) noexcept { engine::free_task(hot_self(), *c.record); }
 
 void commit_child(group& g, child_record s, const hints& h, void (*run)(void*),
                   void (*drop)(void*) noexcept) {
@@ -191,8 +191,8 @@ void commit_child(group& g, child_record s, const hints& h, void (*run)(void*),
     if (g.apart_) {
         engine::adopt(t, nullptr, &g, h);
         g.open_.fetch_add(1, std::memory_order_relaxed); // as above
-        if (w.arena().is_team()) w.arena().begin();
-        engine::submit_root(w.eng, t);
+        if (w.arena().is_team()) w.arena().retain();
+        engine::submit_root(w.engine, t);
         return leave_runtime();
     }
     task& me = *w.current->running;
@@ -200,7 +200,7 @@ void commit_child(group& g, child_record s, const hints& h, void (*run)(void*),
     engine::adopt(t, &me, &g, h);
     const spawn_order how = w.arena().scheduler->spawn(w.local, me, t);
     try {
-        engine::carry_out(w, g, t, how);
+        engine::execute_spawn(w, g, t, how);
     } catch (...) {
         leave_runtime();
         throw;

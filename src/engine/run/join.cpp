@@ -93,12 +93,12 @@ outcome slow_pop(frame* parent, frame* f) noexcept {
 bool inside_mark::begins(const frame& f) noexcept {
     const worker* w = hot_self();
     if (!w || !w->slow) return false;
-    engine::begin_inside(f.number);
+    engine::note_inline_begin(f.number);
     return true;
 }
 
 void inside_mark::ends(std::uint32_t number, bool threw) noexcept {
-    engine::end_inside(number, threw ? trace::outcome::threw : trace::outcome::done);
+    engine::note_inline_end(number, threw ? trace::outcome::threw : trace::outcome::done);
 }
 
 bool fork_tasks(body a, const hints& ha, body b, const hints& hb) {
@@ -112,7 +112,7 @@ bool fork_tasks(body a, const hints& ha, body b, const hints& hb) {
     worker* w = &enter_runtime();
     task* parent = w->current->running;
     auto child = [&](body c, const hints& h, bool last) -> task& {
-        task& t = engine::make_task(w, w->eng, 0, 1);
+        task& t = engine::make_task(w, w->engine, 0, 1);
         t.call_ = c.run;
         t.closure_ = c.closure;
         t.last_ = last;
@@ -132,11 +132,11 @@ bool fork_tasks(body a, const hints& ha, body b, const hints& hb) {
             leave_runtime();
             return false;
         }
-        engine::carry_out(*w, g, ta, how_a);
+        engine::execute_spawn(*w, g, ta, how_a);
         w = hot_self();
         task& tb = child(b, hb, true);
         const spawn_order how_b = w->arena().scheduler->spawn(w->local, *parent, tb);
-        engine::carry_out(*w, g, tb, how_b);
+        engine::execute_spawn(*w, g, tb, how_b);
     } catch (...) { // no stack, no memory: what was spawned uses this frame
         leave_runtime();
         engine::wait_until_done(g);

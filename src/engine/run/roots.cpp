@@ -55,7 +55,7 @@ namespace weft::engine {
 
 void run_root(engine& e, impl::body b) {
     worker* w = impl::hot_self();
-    if (w && &w->eng == &e) return b.run(b.closure);
+    if (w && &w->engine == &e) return b.run(b.closure);
     group g;
     g.apart_ = true;
     task& t = make_task(nullptr, e, 0, 1);

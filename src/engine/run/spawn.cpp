@@ -27,7 +27,7 @@ void begin_group(worker& w, group& g, task& owner) {
     g.owner_ = &owner;
     g.id_ = owner.id_ + g.spawned_.load(std::memory_order_relaxed);
     note_group(w, g);
-    if (const std::size_t bytes = w.eng.need.group_bytes) {
+    if (const std::size_t bytes = w.engine.need.group_bytes) {
         std::size_t block = bytes;
         g.data_ = w.blocks.take(block);
         std::memset(g.data_, 0, bytes);
@@ -41,7 +41,7 @@ void end_reported_group(worker& w, group& g) noexcept {
     g.flags_.fetch_and(~(group::flag_begun | group::flag_shown), std::memory_order_relaxed);
     w.arena().scheduler->group_end(w.local, *g.owner_, g);
     if (g.data_) {
-        w.blocks.give(g.data_, (w.eng.need.group_bytes + block_cache::unit - 1) / block_cache::unit *
+        w.blocks.give(g.data_, (w.engine.need.group_bytes + block_cache::unit - 1) / block_cache::unit *
                                    block_cache::unit);
         g.data_ = nullptr;
     }
@@ -70,7 +70,7 @@ void run_child_first(worker& w, task& parent, task& child, fiber& on) noexcept {
 void count_child(const worker& w, group& g) noexcept {
     g.open_.fetch_add(1, std::memory_order_relaxed); // the spawner's own 1 keeps it above 0 (G1)
     if (w.arena().is_team()) [[unlikely]]
-        w.arena().begin();
+        w.arena().retain();
 }
 
 void run_record(void* record) {
@@ -82,7 +82,7 @@ void run_record(void* record) {
 } // namespace
 
 /// The current task spawns `t`, which adopt() has made its child, as `how` says.
-void carry_out(worker& w, group& g, task& t, spawn_order how) {
+void execute_spawn(worker& w, group& g, task& t, spawn_order how) {
     task& parent = *w.current->running;
     charge(w, operation::spawn);
     note_spawn(w, t, trace::origin::child, &g);
@@ -91,7 +91,7 @@ void carry_out(worker& w, group& g, task& t, spawn_order how) {
         try {
             on = &take_fiber(w);
         } catch (const error&) {
-            if (!w.eng.need.demotable) {
+            if (!w.engine.need.demotable) {
                 if (t.drop_) t.drop_(t.closure_);
                 free_task(&w, t);
                 throw;

@@ -13,7 +13,7 @@ void end_reported_group(worker&, group&) noexcept;
 
 /// The current task spawns `t`, which adopt() has made its child, as `how` says. Throws weft::error, having
 /// dropped `t`, when there is no stack for it.
-void carry_out(worker&, group&, task& t, spawn_order how);
+void execute_spawn(worker&, group&, task& t, spawn_order how);
 
 /// Returns when nothing of the group is open; exceptions stay in it.
 void wait_until_done(group&);

@@ -39,7 +39,7 @@ namespace weft::engine {
 
 namespace {
 
-fiber& take_fiber_or_die(worker& w) noexcept {
+fiber& take_fiber_or_abort(worker& w) noexcept {
     try {
         return take_fiber(w);
     } catch (const std::exception& e) {
@@ -82,25 +82,25 @@ fiber& take_fiber_or_die(worker& w) noexcept {
         in.open_.fetch_sub(1,
                            std::memory_order_relaxed); // the count was taken by this worker, for this entry
         if (w.arena().is_team()) [[unlikely]]
-            w.arena().unbegin();
+            w.arena().cancel_retain();
         w.oldest = &parent;
         mine = true;
     }
     if (mine) {
         // What a silent child took is its parent's.
-        if (w.meters) parent.running->self_ns_ += std::exchange(self.own.record.self_ns_, 0);
+        if (w.times_tasks) parent.running->self_ns_ += std::exchange(self.own.record.self_ns_, 0);
         if (w.counts_misses) parent.running->counts_ += std::exchange(self.own.record.counts_, {});
         self.reset_chain();
         parent.running->state_ = task_state::running;
         if (w.oldest == &self) w.oldest = &parent;
-        switch_to(w, parent, {free_left, &self, nullptr});
+        switch_to(w, parent, {free_previous_fiber, &self, nullptr});
         return;
     }
     // The thief is between taking the entry, which is in this fiber, and reading it.
     while (!k.read.load(std::memory_order_acquire)) queue::std_sync::yield(); // pairs with task_of_frame
     child_done(&w, in);
     if (w.arena().is_team()) [[unlikely]]
-        end_in_team(w, w.arena());
+        release_team(w, w.arena());
 }
 
 } // namespace
@@ -123,7 +123,7 @@ void fiber_entry(boost::context::detail::transfer_t from) noexcept {
 void suspend(worker& w0, ready_reason reason, void (*action)(worker&, void*, void*), void* a,
              void* b) noexcept {
     fiber& self = *w0.current;
-    fiber& next = take_fiber_or_die(w0);
+    fiber& next = take_fiber_or_abort(w0);
     task& t = *self.running;
     t.fiber_ = &self;
     t.arena_ = &w0.arena();
@@ -156,7 +156,7 @@ void resume(worker& w, task& t) noexcept {
     for (fiber* x = &to; x->has_child && x->parent_continuation.thief == continuation::unexposed;
          x = w.oldest)
         w.oldest = x->parent_continuation.parent;
-    switch_to(w, to, {free_left, &self, nullptr});
+    switch_to(w, to, {free_previous_fiber, &self, nullptr});
 }
 
 } // namespace weft::engine

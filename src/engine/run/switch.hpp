@@ -134,19 +134,21 @@ inline void map_room_for_signals() noexcept { pthread_kill(pthread_self(), 0); }
         --w.free_fiber_count;
         return *f;
     }
-    return *w.eng.fibers.take();
+    return *w.engine.fibers.take();
 }
 
 inline void free_fiber(worker& w, fiber& f) noexcept {
     constexpr int cached = 16; // free fibers that a worker keeps to itself
-    if (w.free_fiber_count == cached) return w.eng.fibers.give(&f);
+    if (w.free_fiber_count == cached) return w.engine.fibers.give(&f);
     f.free_next = w.free_fibers;
     w.free_fibers = &f;
     ++w.free_fiber_count;
 }
 
 /// A switch_action: the fiber that was left is free.
-inline void free_left(worker& w, void* f, void*) noexcept { free_fiber(w, *static_cast<fiber*>(f)); }
+inline void free_previous_fiber(worker& w, void* f, void*) noexcept {
+    free_fiber(w, *static_cast<fiber*>(f));
+}
 
 // switch.cpp
 /// Saves the current fiber with its innermost task, and schedules on another one. The action runs when the task may

@@ -50,7 +50,7 @@ void start(worker& w0, task& t) {
     if (t.frame_) {
         impl::frame& f = *t.frame_;
         w0.arena().scheduler->started(w0.local, t);
-        if (w0.meters) t.birth_ns_ = w0.host.now();
+        if (w0.times_tasks) t.birth_ns_ = w0.host.now();
         leave_runtime();
         const bool ok = f.run(&f);
         worker& w = enter_runtime();
@@ -64,7 +64,7 @@ void start(worker& w0, task& t) {
 
     const bool cancelled = is_cancelled(t.scope_);
     if (!cancelled) w0.arena().scheduler->started(w0.local, t);
-    if (w0.meters) t.birth_ns_ = w0.host.now();
+    if (w0.times_tasks) t.birth_ns_ = w0.host.now();
     leave_runtime();
     std::exception_ptr error;
     run_body(t, cancelled, error);
@@ -85,7 +85,7 @@ void call(worker& w0, task& t, bool silent) {
     note_what(w0, trace::kind::begin, t, trace::start::below);
     const bool cancelled = is_cancelled(t.scope_);
     if (!cancelled) w0.arena().scheduler->started(w0.local, t);
-    if (w0.meters) t.birth_ns_ = w0.host.now();
+    if (w0.times_tasks) t.birth_ns_ = w0.host.now();
     leave_runtime();
     std::exception_ptr error;
     run_body(t, cancelled, error);
@@ -99,7 +99,7 @@ void call(worker& w0, task& t, bool silent) {
 void retire(worker& w, task& t, bool cancelled) noexcept {
     usage used;
     used.cancelled = cancelled;
-    if (w.meters) {
+    if (w.times_tasks) {
         used.self = t.self_ns_;
         used.wall = w.host.now() - t.birth_ns_;
     }
@@ -109,7 +109,7 @@ void retire(worker& w, task& t, bool cancelled) noexcept {
     }
     w.arena().scheduler->finished(w.local, t, used);
     if (t.is_root_) [[unlikely]]
-        w.eng.observation.root_ended(w);
+        w.engine.observation.root_ended(w);
     free_task(&w, t);
 }
 
@@ -119,7 +119,7 @@ void finish(worker& w, task& t, bool cancelled) noexcept {
     retire(w, t, cancelled);
     if (in) child_done(&w, *in);
     if (of.is_team()) [[unlikely]]
-        end_in_team(w, of);
+        release_team(w, of);
 }
 
 void wake_waiter(worker* w, group& g) noexcept {
@@ -127,7 +127,7 @@ void wake_waiter(worker* w, group& g) noexcept {
     if (word & 1) return thread_waiter_of(word).wake();
     task& t = *reinterpret_cast<task*>(word);
     engine& home = *static_cast<engine*>(g.waiter_home_);
-    if (w && &w->eng == &home)
+    if (w && &w->engine == &home)
         offer(*w, t, ready_reason::joined);
     else
         home.host.submit(t, ready_reason::unblocked);
@@ -168,7 +168,7 @@ void expose_all(worker& w) {
         k.thief = not_reclaimable;
         k.in->open_.fetch_add(1, std::memory_order_relaxed); // the child above counts from now on
         if (w.arena().is_team()) [[unlikely]]
-            w.arena().begin();
+            w.arena().retain();
         w.oldest = next;
         note(w, trace::kind::expose, number_of(k), 0, trace::nobody);
         w.count.exposures.add();

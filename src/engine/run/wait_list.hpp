@@ -8,11 +8,11 @@
 namespace weft::engine {
 
 /// The completion by which a waiter is told: in the public header its storage, in the model check itself.
-inline completion<>& told_in(std::uintptr_t& storage) noexcept {
+inline completion<>& completion_of_waiter(std::uintptr_t& storage) noexcept {
     return *std::launder(reinterpret_cast<completion<>*>(&storage));
 }
 template <class Sync>
-completion<Sync>& told_in(completion<Sync>& word) noexcept {
+completion<Sync>& completion_of_waiter(completion<Sync>& word) noexcept {
     return word;
 }
 
@@ -24,7 +24,7 @@ completion<Sync>& told_in(completion<Sync>& word) noexcept {
 ///   first_, last_              | holder of the queue's lock        | plain
 ///   next_, previous_, queued_  | holder of the queue's lock        | plain
 ///   next_ of a removed waiter  | the thread that removed it        | plain, until it has told the waiter
-///   told_                      | see completion                    | its exchange publishes `rang`, and all
+///   told_                      | see completion                    | its exchange publishes `expired`, and all
 ///                              |                                   | that the waker did before
 struct wait_list {
     // ---- under the lock
@@ -74,20 +74,21 @@ struct wait_list {
     }
     /// Tells each of a list that was taken out. `make_ready(word, home)` is for those that sleep already.
     template <class Waiter, class MakeReady>
-    static void tell(Waiter* list, MakeReady&& make_ready) noexcept {
+    static void notify(Waiter* list, MakeReady&& make_ready) noexcept {
         while (list) {
             Waiter& told = *list;
             list = told.next_;
             void* const home = told.home_;
-            const std::uintptr_t who = told_in(told.told_).finish(false); // `told` may be gone from here on
+            const std::uintptr_t who =
+                completion_of_waiter(told.told_).finish(false); // `told` may be gone from here on
             if (who != completion<>::running) make_ready(who, home);
         }
     }
     /// What a timer does: wakes `w`, unless somebody else has taken it out and will.
     template <class Queue, class Waiter, class Flag, class Wake>
-    static void ring(Queue& q, Waiter& w, Flag& rang, Wake&& wake) noexcept {
+    static void expire(Queue& q, Waiter& w, Flag& expired, Wake&& wake) noexcept {
         if (!remove(q, w)) return;
-        rang = true; // before the waking, which publishes it
+        expired = true; // before the waking, which publishes it
         wake(&w);
     }
 

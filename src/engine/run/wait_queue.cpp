@@ -40,7 +40,7 @@ void wait_queue::unlock() noexcept { as_lock(lock_).unlock(); }
 
 void wait_queue::push(waiter& w) noexcept {
     const worker* here = hot_self();
-    w.home_ = here ? &here->eng : nullptr;
+    w.home_ = here ? &here->engine : nullptr;
     w.in_ = this;
     wait_list::push(*this, w);
 }
@@ -52,11 +52,11 @@ void wake(waiter* list) noexcept {
     if (!list) return;
     worker* const w = hot_self();
     if (w) engine::enter_runtime();
-    wait_list::tell(list, [w](std::uintptr_t who, void* home_of_task) {
+    wait_list::notify(list, [w](std::uintptr_t who, void* home_of_task) {
         auto* const home = static_cast<engine::engine*>(home_of_task);
         if (who & 1) {
             engine::thread_waiter_of(who).wake();
-        } else if (task& t = *reinterpret_cast<task*>(who); w && &w->eng == home) {
+        } else if (task& t = *reinterpret_cast<task*>(who); w && &w->engine == home) {
             engine::offer(*w, t, ready_reason::unblocked);
         } else {
             home->host.submit(t, ready_reason::unblocked);
@@ -66,7 +66,7 @@ void wake(waiter* list) noexcept {
 }
 
 void waiter::sleep() noexcept {
-    completion<>& told = engine::told_in(told_);
+    completion<>& told = engine::completion_of_waiter(told_);
     if (!hot_self()) {
         engine::thread_waiter self;
         if (told.wait(self.word())) self.wait();
@@ -91,15 +91,15 @@ void waiter::sleep() noexcept {
 
 namespace {
 
-struct alarm : engine::timer {
+struct sleep_timer : engine::timer {
     wait_queue& in;
     waiter& who;
-    bool rang = false;
+    bool expired = false;
 
-    alarm(wait_queue& q, waiter& w) noexcept : in(q), who(w) {
+    sleep_timer(wait_queue& q, waiter& w) noexcept : in(q), who(w) {
         fire = [](engine::timer& t) noexcept {
-            auto& self = static_cast<alarm&>(t);
-            wait_list::ring(self.in, self.who, self.rang, [](waiter* told) { wake(told); });
+            auto& self = static_cast<sleep_timer&>(t);
+            wait_list::expire(self.in, self.who, self.expired, [](waiter* told) { wake(told); });
         };
     }
 };
@@ -110,24 +110,24 @@ bool waiter::sleep_for(wait_queue& in, std::chrono::nanoseconds d) {
     worker* const w = hot_self();
     if (!w) {
         engine::thread_waiter self;
-        if (!engine::told_in(told_).wait(self.word()) || self.wait_for(d)) return true;
+        if (!engine::completion_of_waiter(told_).wait(self.word()) || self.wait_for(d)) return true;
         if (in.remove(*this)) return false;
         self.wait(); // the waking is on its way
         return true;
     }
-    engine::engine& e = w->eng;
-    alarm bell(in, *this);
-    bell.at = e.host.now() + d.count();
+    engine::engine& e = w->engine;
+    sleep_timer timer(in, *this);
+    timer.at = e.host.now() + d.count();
     try {
-        e.timers.set_timer(bell);
+        e.timers.set_timer(timer);
     } catch (...) {
         if (in.remove(*this)) throw;
         sleep(); // it was woken before that mattered
         return true;
     }
     sleep();
-    e.timers.cancel_timer(bell);
-    return !bell.rang;
+    e.timers.cancel_timer(timer);
+    return !timer.expired;
 }
 
 } // namespace weft::impl

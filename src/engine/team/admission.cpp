@@ -20,7 +20,7 @@ void announce_on(arena& in, rank_range ranks) {
     for (worker_id first = 0; first < in.size();) {
         worker_id last = first;
         while (last < in.size() && ranks.contains(in.members[rank(last)]->core)) ++last;
-        if (last > first) in.of.teams.announce_in(in, {first, last});
+        if (last > first) in.engine.teams.announce_in(in, {first, last});
         first = last + 1;
     }
 }
@@ -31,14 +31,14 @@ void offer_released(worker& w, gate::released& out) {
     while (task* const t = out.tasks.pop_front()) offer(w, *t, ready_reason::granted);
     for (const auto& [ranks, in] : out.at) {
         announce_on(*in, ranks);
-        w.eng.teams.wake_inactive(*in, ranks);
+        w.engine.teams.wake_inactive(*in, ranks);
     }
 }
 
 bool admit(worker& w, task& t) {
     charge(w, operation::gate);
     gate::released out;
-    const bool may = w.eng.gate.admit(w.core, t, *t.claim_, out);
+    const bool may = w.engine.gate.admit(w.core, t, *t.claim_, out);
     const bool calls = may && t.claim_->cores.count > 0 && !t.claim_->is_settled();
     offer_released(w, out);
     note_what(w, may ? trace::kind::granted : trace::kind::refused, t, 0);
@@ -49,7 +49,7 @@ bool admit(worker& w, task& t) {
 void pause_claim(worker& w, task& t) {
     charge(w, operation::gate);
     gate::released out;
-    w.eng.gate.rest(w.core, *t.claim_, out);
+    w.engine.gate.rest(w.core, *t.claim_, out);
     offer_released(w, out);
 }
 
@@ -62,7 +62,7 @@ void release_claim() {
     t.claims_ = false;
     t.claim_ = c.above;
     gate::released out;
-    w.eng.gate.release(w.core, c, out);
+    w.engine.gate.release(w.core, c, out);
     offer_released(w, out);
     leave_runtime();
 }

@@ -24,7 +24,7 @@ std::size_t at(int i) { return static_cast<std::size_t>(i); }
 arena& arena_of(engine& e, arena& outer, const std::vector<worker*>& members) {
     std::vector<worker_id> key{static_cast<worker_id>(outer.number)};
     for (const worker* w : members) key.push_back(w->id);
-    const std::lock_guard guard(e.making_team_arenas);
+    const std::lock_guard guard(e.team_arenas_lock);
     std::unique_ptr<arena>& a = e.team_arenas[key];
     if (!a) {
         a = std::make_unique<arena>(e, static_cast<unsigned>(e.team_arenas.size()), members.size());
@@ -35,7 +35,7 @@ arena& arena_of(engine& e, arena& outer, const std::vector<worker*>& members) {
             a->outer_rank.push_back(w->local);
             ++a->borrowed[at(outer.cell_of(w->core))];
         }
-        a->attach(e.another_policy(), e.on);
+        a->attach(e.make_policy(), e.on);
     }
     return *a;
 }
@@ -61,13 +61,13 @@ void make_shares(worker& w, task& t, const core_request& r) {
 arena& form(worker& w, core_request& r) noexcept {
     std::vector<worker*> members = r.joined;
     std::ranges::sort(members, {}, [](const worker* m) { return m->id; });
-    arena& a = arena_of(w.eng, w.arena(), members);
+    arena& a = arena_of(w.engine, w.arena(), members);
     a.calls.store(0, std::memory_order_relaxed); // published with the calls below, as is all of this
     task& t = *r.of;
     // It is another instance of the policy that it comes to now.
-    std::memset(static_cast<void*>(&t + 1), 0, w.eng.need.task_bytes);
+    std::memset(static_cast<void*>(&t + 1), 0, w.engine.need.task_bytes);
     if (r.is_shared) make_shares(w, t, r);
-    a.open_team(r.is_shared ? static_cast<std::uint32_t>(r.size) : 1);
+    a.start_team(r.is_shared ? static_cast<std::uint32_t>(r.size) : 1);
     for (worker* m : a.members)
         if (m->share) m->share->arena_ = &a;
     if (!r.is_shared) {
@@ -79,7 +79,7 @@ arena& form(worker& w, core_request& r) noexcept {
     for (worker* m : a.members) {
         if (m == &w) continue;
         m->called_into.store(&a, std::memory_order_seq_cst); // before its bed is looked at
-        w.eng.teams.call(*m);
+        w.engine.teams.call(*m);
     }
     return a;
 }
@@ -104,8 +104,8 @@ void leave(worker& w) noexcept {
 bool join_request(worker& w, core_request*& full) noexcept {
     arena& a = w.arena();
     const int cell = a.cell_of(w.core);
-    const std::lock_guard guard(a.publishing);
-    for (core_request** r = &a.published; *r; r = &(*r)->next) {
+    const std::lock_guard guard(a.requests_lock);
+    for (core_request** r = &a.requests; *r; r = &(*r)->next) {
         if ((*r)->got[at(cell)] == 0) continue;
         --(*r)->got[at(cell)];      // T1
         (*r)->joined.push_back(&w); // room was made when it was added (T2)
@@ -130,64 +130,64 @@ void publish(worker& w, task& t) {
     r.next = nullptr;
     const std::vector<int> wanted = r.got; // from the unlocking on the request may be complete, and gone
     {
-        const std::lock_guard guard(a.publishing);
-        core_request** last = &a.published;
+        const std::lock_guard guard(a.requests_lock);
+        core_request** last = &a.requests;
         while (*last) last = &(*last)->next;
         *last = &r;
         a.calls.fetch_add(1, std::memory_order_seq_cst);
     }
-    w.eng.teams.wake_for_team(a, wanted);
+    w.engine.teams.wake_for_team(a, wanted);
 }
 
 bool is_called(const worker& w) noexcept {
     const arena& a = w.arena();
-    if (!a.calls_anybody()) return false;
+    if (!a.has_calls()) return false;
     const int cell = a.cell_of(w.core);
-    const std::lock_guard guard(a.publishing);
-    for (const core_request* r = a.published; r; r = r->next)
+    const std::lock_guard guard(a.requests_lock);
+    for (const core_request* r = a.requests; r; r = r->next)
         if (r->got[at(cell)] > 0) return true;
-    return (a.calls.load(std::memory_order_relaxed) & arena::has_ended) != 0;
+    return (a.calls.load(std::memory_order_relaxed) & arena::team_ended) != 0;
 }
 
 bool follow_call(worker& w) {
-    if (w.arena().calls.load(std::memory_order_acquire) & arena::has_ended) { // pairs with end_in_team()
-        w.eng.teams.leave_search(w);
+    if (w.arena().calls.load(std::memory_order_acquire) & arena::team_ended) { // pairs with release_team()
+        w.engine.teams.leave_search(w);
         leave(w);
         return true;
     }
     core_request* full = nullptr;
     if (!join_request(w, full)) return false;
-    w.eng.teams.leave_search(w);
+    w.engine.teams.leave_search(w);
     if (full) {
         enter(w, form(w, *full));
         return true;
     }
-    w.eng.teams.await_team(w);
+    w.engine.teams.await_team(w);
     // acquire: all of the arena, and the share; pairs with form()
     arena* const a = w.called_into.exchange(nullptr, std::memory_order_acquire);
     if (a) enter(w, *a); // else the engine stops
     return true;
 }
 
-void end_in_team(worker& w, arena& a) {
-    if (!a.end()) return;
+void release_team(worker& w, arena& a) {
+    if (!a.release()) return;
     arena& back = *a.outer;
     gate::released out;
-    w.eng.gate.give_back_cores(w.core, back, a.borrowed, out);
+    w.engine.gate.give_back_cores(w.core, back, a.borrowed, out);
     // (T5)
-    a.calls.fetch_or(arena::has_ended, std::memory_order_seq_cst); // before those who sleep are looked for
-    w.eng.teams.wake_in(a, {0, a.size()});
+    a.calls.fetch_or(arena::team_ended, std::memory_order_seq_cst); // before those who sleep are looked for
+    w.engine.teams.wake_in(a, {0, a.size()});
     offer_released(w, out);
     // The team's task was something of the arena around it.
-    if (back.is_team()) end_in_team(w, back);
+    if (back.is_team()) release_team(w, back);
 }
 
 std::string teams_to_string(const engine& e) {
     std::string text;
     const auto of = [&](const arena& a) {
         text += e.gate.to_string(a);
-        const std::lock_guard guard(a.publishing);
-        for (const core_request* r = a.published; r; r = r->next)
+        const std::lock_guard guard(a.requests_lock);
+        for (const core_request* r = a.requests; r; r = r->next)
             text += fmt::format("  a task{} waits for {} of {} workers\n",
                                 r->of->hint().name.empty() ? "" : fmt::format(" '{}'", r->of->hint().name),
                                 r->size - static_cast<int>(r->joined.size()), r->size);

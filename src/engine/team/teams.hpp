@@ -23,7 +23,7 @@ bool follow_call(worker&);
 /// It is called itself, by a request that is not complete: a hint.
 bool is_called(const worker&) noexcept;
 /// Something of a team has ended that keeps it together.
-void end_in_team(worker&, arena&);
+void release_team(worker&, arena&);
 /// The tasks that wait for workers, one a line, for reports of deadlocks.
 std::string teams_to_string(const engine&);
 

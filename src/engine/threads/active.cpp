@@ -30,7 +30,7 @@ void thread_engine::wait_inactive(thread_worker& w) {
 }
 
 task* thread_engine::bound_task(const thread_worker& w) {
-    weft::gate& of_engine = w.eng.gate;
+    weft::gate& of_engine = w.engine.gate;
     return of_engine.has_bound() ? of_engine.take_bound(w.core, &w.arena()) : nullptr;
 }
 

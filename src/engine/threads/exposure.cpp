@@ -20,7 +20,7 @@ void handle(int, siginfo_t* info, void* context) {
     const int kept = errno;
     if (worker* w = impl::hot_self()) {
         auto& self = static_cast<thread_worker&>(*w);
-        static_cast<thread_engine&>(w->eng).on_signal(self);
+        static_cast<thread_engine&>(w->engine).on_signal(self);
     } else {
         claim.forward(info, context);
     }
@@ -84,7 +84,7 @@ void thread_engine::deliver(worker&, message& l) {
 
 void thread_engine::answer(worker& w, bool by_signal) noexcept {
     // No hook runs in the signal handler.
-    if (is_marked(w) && w.hot->in_runtime.load(std::memory_order_relaxed)) read_messages(w);
+    if (has_message_mark(w) && w.hot->in_runtime.load(std::memory_order_relaxed)) read_messages(w);
     expose_to_askers(w);
     // A mark by flag stays until there is something to give; who sent a signal is told.
     if (by_signal && !w.askers.empty())

@@ -71,7 +71,7 @@ void thread_engine::found_last(thread_worker& w, const decision& p) noexcept {
 }
 
 void thread_engine::ends(thread_worker& w, fiber& self) noexcept {
-    switch_to(w, w.native, {free_left, &self, nullptr}); // the thread ends on its own stack
+    switch_to(w, w.native, {free_previous_fiber, &self, nullptr}); // the thread ends on its own stack
 }
 
 bool thread_engine::may_ask(const thread_worker& victim) const noexcept {

@@ -26,7 +26,7 @@ void give_back_fibers(thread_worker& w) noexcept {
     while (fiber* f = w.free_fibers) {
         w.free_fibers = f->free_next;
         --w.free_fiber_count;
-        w.eng.fibers.give(f);
+        w.engine.fibers.give(f);
     }
 }
 
@@ -61,7 +61,7 @@ thread_engine::thread_engine(std::unique_ptr<policy> p, machine m, const thread_
     }
     if (meter.misses_from == count_source::declared) listens.emplace();
     files.begin(options.record);
-    for (auto& w : all_workers) w->observed = w->meters || meter.misses_from == count_source::counters;
+    for (auto& w : all_workers) w->observed = w->times_tasks || meter.misses_from == count_source::counters;
 
     // What each begins on; here a failure can still be reported.
     try {
@@ -141,7 +141,7 @@ void thread_engine::stop() noexcept {
 }
 
 void thread_engine::end_threads_at_exit() noexcept {
-    if (const worker* self = impl::hot_self(); self && &self->eng == this) return;
+    if (const worker* self = impl::hot_self(); self && &self->engine == this) return;
     follows.reset();
     abandon = true;
     stop();

@@ -18,7 +18,7 @@ struct thread_engine;
 
 /// A worker that is an OS thread. Fields without a remark belong to that thread.
 struct thread_worker : worker {
-    thread_worker(worker_id rank, engine& of, std::size_t workers, std::uint64_t seed)
+    thread_worker(worker_id rank, weft::engine::engine& of, std::size_t workers, std::uint64_t seed)
         : worker(rank, of, workers)
         , random(seed) {}
 

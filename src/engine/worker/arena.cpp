@@ -10,8 +10,8 @@
 
 namespace weft::engine {
 
-arena::arena(engine& e, unsigned n, std::size_t size)
-    : of(e)
+arena::arena(weft::engine::engine& e, unsigned n, std::size_t size)
+    : engine(e)
     , number(n)
     , searching(size)
     , parked(size)
@@ -39,16 +39,17 @@ void arena::attach(std::unique_ptr<policy> p, const machine& m) {
     static_cast<void>(scheduler->attach(*on_, *this)); // needs what the engine's own instance needs
 }
 
-bool arena::begin_in(std::uint32_t incarnation) noexcept {
+bool arena::try_retain(std::uint32_t incarnation) noexcept {
     std::uint64_t now = open_.load(std::memory_order_relaxed); // the exchange decides
     while (now >> 32 == incarnation && static_cast<std::uint32_t>(now) > 0)
         if (open_.compare_exchange_weak(now, now + 1, std::memory_order_relaxed)) return true;
     return false;
 }
 
-void arena::open_team(std::uint32_t begun) noexcept {
+void arena::start_team(std::uint32_t references) noexcept {
     const std::uint64_t next = std::uint64_t{incarnation() + 1} << 32;
-    open_.store(next | begun, std::memory_order_relaxed); // published to the members when they are called
+    open_.store(next | references,
+                std::memory_order_relaxed); // published to the members when they are called
 }
 
 int arena::idle_in(int of_cell) const noexcept {
@@ -60,10 +61,10 @@ int arena::idle_in(int of_cell) const noexcept {
     return idle;
 }
 
-time_ns arena::now() const { return of.host.now(); }
+time_ns arena::now() const { return engine.host.now(); }
 std::uint32_t arena::random(worker_id w, std::uint32_t below) {
-    return of.host.draw(*members[rank(w)], below);
+    return engine.host.draw(*members[rank(w)], below);
 }
-void arena::wake(workers who) { of.teams.wake_in(*this, who); }
+void arena::wake(workers who) { engine.teams.wake_in(*this, who); }
 
 } // namespace weft::engine

@@ -38,9 +38,9 @@ struct engine;
 ///   word              | writer                          | order
 ///   calls             | see below                       | set before those who sleep are looked for: seq_cst
 ///   open_             | who starts or ends something    | acq_rel: what has ended comes before the end
-///   published         | members, under `publishing`     |
+///   requests          | members, under `requests_lock`  |
 struct arena final : core_pool, policy_context {
-    arena(engine&, unsigned number, std::size_t size);
+    arena(weft::engine::engine&, unsigned number, std::size_t size);
 
     bool is_team() const noexcept { return number != 0; }
     int size() const noexcept { return static_cast<int>(members.size()); }
@@ -49,23 +49,23 @@ struct arena final : core_pool, policy_context {
     void attach(std::unique_ptr<policy>, const machine&);
 
     /// Something that is to keep the team together begins, in a task of the team.
-    void begin() noexcept { open_.fetch_add(1, std::memory_order_relaxed); } // somebody is open already
+    void retain() noexcept { open_.fetch_add(1, std::memory_order_relaxed); } // somebody is open already
     /// It did not, after all.
-    void unbegin() noexcept { open_.fetch_sub(1, std::memory_order_relaxed); } // as above
+    void cancel_retain() noexcept { open_.fetch_sub(1, std::memory_order_relaxed); } // as above
     /// True if it was the last: the team has ended, and the caller, a member, sees to that.
-    bool end() noexcept {
+    bool release() noexcept {
         return static_cast<std::uint32_t>(open_.fetch_sub(1, std::memory_order_acq_rel)) == 1;
     }
     /// The same from anywhere: false if that team has ended.
-    bool begin_in(std::uint32_t incarnation) noexcept;
+    bool try_retain(std::uint32_t incarnation) noexcept;
     std::uint32_t incarnation() const noexcept {
         return static_cast<std::uint32_t>(open_.load(std::memory_order_relaxed) >> 32);
     }
-    void open_team(std::uint32_t begun) noexcept;
+    void start_team(std::uint32_t references) noexcept;
 
     /// Somebody is to leave what else there is to do: a request was published, or the team has ended.
-    bool calls_anybody() const noexcept { return calls.load(std::memory_order_relaxed) != 0; }
-    static constexpr std::uint32_t has_ended = 1u << 31;
+    bool has_calls() const noexcept { return calls.load(std::memory_order_relaxed) != 0; }
+    static constexpr std::uint32_t team_ended = 1u << 31;
 
     // core_pool
     int idle_in(int of_cell) const noexcept override;
@@ -80,7 +80,7 @@ struct arena final : core_pool, policy_context {
     void wake(workers) override;
     void post(worker_id from, worker_id to, int kind, task* t) override { send(*this, from, to, kind, t); }
 
-    engine& of;
+    weft::engine::engine& engine;
     const unsigned number; ///< 0: the outermost
     policy* scheduler = nullptr;
     std::vector<worker*> members{}; ///< by local rank
@@ -89,9 +89,9 @@ struct arena final : core_pool, policy_context {
     std::atomic<int> active_count;
     queue::injector<task> inbox{}; ///< from who is no member
 
-    std::atomic<std::uint32_t> calls{0}; ///< requests published, and has_ended (T3)
-    mutable queue::spin_lock<> publishing;
-    core_request* published = nullptr; ///< oldest first
+    std::atomic<std::uint32_t> calls{0}; ///< requests published, and team_ended (T3)
+    mutable queue::spin_lock<> requests_lock;
+    core_request* requests = nullptr; ///< oldest first
 
     // Of a team.
     arena* outer = nullptr;

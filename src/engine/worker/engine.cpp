@@ -12,7 +12,7 @@ engine::engine(const engine_ports& p, engine_parts parts, int workers, std::size
                std::size_t keep_fibers, fiber_pool::entry_fn entry)
     : engine_ports(p)
     , scheduler(std::move(parts.scheduler))
-    , another_policy(std::move(parts.another))
+    , make_policy(std::move(parts.make_policy))
     , on(std::move(parts.on))
     , outermost(*this, 0, static_cast<std::size_t>(workers))
     , gate(std::move(parts.resources), on)
@@ -30,7 +30,7 @@ void engine::attach_policy() {
                     fmt::format("at most {} and {}", max_task_bytes, max_group_bytes));
     const std::size_t count = outermost.members.size();
     for (worker* w : outermost.members) {
-        w->meters = need.own_usage;
+        w->times_tasks = need.own_usage;
         w->counts_misses = need.own_misses;
         if (need.task_bytes > 0)
             w->given = std::make_unique_for_overwrite<std::byte[]>(count * need.task_bytes);

@@ -47,7 +47,7 @@ struct engine_parts {
     std::unique_ptr<policy> scheduler;
     machine on;
     resource_table resources{};
-    policy_factory another{}; ///< without it no task can ask for a team of workers
+    policy_factory make_policy{}; ///< without it no task can ask for a team of workers
 };
 
 /// What the workers of an engine share, and the ports by which the code that they share reaches the engine itself.
@@ -63,10 +63,10 @@ struct engine : engine_ports {
     worker& worker_at(int rank) const noexcept { return *outermost.members[static_cast<std::size_t>(rank)]; }
 
     const std::unique_ptr<policy> scheduler; ///< of the outermost arena
-    const policy_factory another_policy;
+    const policy_factory make_policy;
     machine on;
     arena outermost;
-    queue::spin_lock<> making_team_arenas; ///< guards the next one
+    queue::spin_lock<> team_arenas_lock; ///< guards the next one
     std::map<std::vector<worker_id>, std::unique_ptr<arena>>
         team_arenas{}; ///< by the number of the arena around, and members
     weft::gate gate;

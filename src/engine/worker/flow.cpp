@@ -40,7 +40,7 @@ task& make_flow_task(worker* w, engine& home, group& of, const flow_task& f) {
     adopt(t, nullptr, &of, *f.hint);
     t.scope_ = &of;
     // A run that outlives the team it began in goes on outside. (T5)
-    t.arena_ = f.in && f.in->is_team() && f.in->begin_in(f.incarnation) ? f.in : &home.outermost;
+    t.arena_ = f.in && f.in->is_team() && f.in->try_retain(f.incarnation) ? f.in : &home.outermost;
     t.id_ = graph_task_id(f.number);
     t.claim_ = f.at_gate;
     t.claims_ = f.claims;
@@ -53,7 +53,7 @@ task& make_flow_task(worker* w, engine& home, group& of, const flow_task& f) {
 }
 
 task& make_flow_share(worker& w, const task& of) {
-    task& t = make_task(&w, w.eng, sizeof(body), alignof(std::max_align_t));
+    task& t = make_task(&w, w.engine, sizeof(body), alignof(std::max_align_t));
     ::new (t.closure_) body(*static_cast<const body*>(of.closure_));
     t.call_ = of.call_;
     t.group_ = of.group_;
@@ -71,20 +71,20 @@ task& make_flow_share(worker& w, const task& of) {
     return t;
 }
 
-void hand_in(worker* w, engine& home, group& of, task& t) {
+void submit_flow_task(worker* w, engine& home, group& of, task& t) {
     of.open_.fetch_add(1, std::memory_order_relaxed); // above 0 already (G1)
-    if (w && &w->eng == &home)
+    if (w && &w->engine == &home)
         offer(*w, t, ready_reason::released);
     else
         home.host.submit(t, ready_reason::released);
 }
 
 void start_flow(engine& home, group& of, const flow_task& f) {
-    if (worker* w = impl::hot_self(); w && &w->eng == &home) {
+    if (worker* w = impl::hot_self(); w && &w->engine == &home) {
         w = &enter_runtime();
         task& t = make_flow_task(w, home, of, f);
         note_spawn(*w, t, trace::origin::runtime, nullptr);
-        hand_in(w, home, of, t);
+        submit_flow_task(w, home, of, t);
         return leave_runtime();
     }
     task& t = make_flow_task(nullptr, home, of, f);

@@ -32,7 +32,7 @@ task& make_flow_task(worker*, engine& home, group& of, const flow_task&);
 task& make_flow_share(worker&, const task& of);
 /// It is ready: from any thread; the group counts it from now on, and must have open children or a wait still
 /// to come.
-void hand_in(worker*, engine& home, group& of, task&);
+void submit_flow_task(worker*, engine& home, group& of, task&);
 /// The first task of a run, which makes the others: a root if the calling thread is no worker of `home`.
 void start_flow(engine& home, group& of, const flow_task&);
 

@@ -41,7 +41,7 @@ void send(arena&, worker_id from, worker_id to, int kind, task*);
 void put_in_mailbox(message&) noexcept;
 bool has_messages(const worker&) noexcept;
 /// Its way out of the runtime is held up until it has read its mail, which may be gone already.
-bool is_marked(const worker&) noexcept;
+bool has_message_mark(const worker&) noexcept;
 /// By the thread of the worker, in the runtime: hands its mail to the policy.
 void read_messages(worker&) noexcept;
 /// By the last one who knows the worker.

@@ -27,17 +27,17 @@ void note_spawn(trace::log& log, task& t, trace::origin from, std::uint64_t in) 
 void note_steal(worker& w, const worker& from, const task* t) noexcept {
     if (w.log) [[unlikely]]
         w.log->note(trace::kind::steal, t ? t->number_ : 0,
-                    std::bit_cast<std::uint64_t>(w.eng.on.distance(w.core, from.core)),
+                    std::bit_cast<std::uint64_t>(w.engine.on.distance(w.core, from.core)),
                     static_cast<std::uint32_t>(from.id));
 }
 
-void begin_inside(std::uint32_t number) noexcept {
+void note_inline_begin(std::uint32_t number) noexcept {
     worker& w = enter_runtime();
     note(w, trace::kind::begin, number, 0, 0, static_cast<std::uint8_t>(trace::start::inside));
     leave_runtime();
 }
 
-void end_early(trace::outcome how) noexcept {
+void note_end_early(trace::outcome how) noexcept {
     worker& w = enter_runtime();
     task& t = *w.current->running;
     note_what(w, trace::kind::end, t, how);
@@ -49,15 +49,15 @@ void end_early(trace::outcome how) noexcept {
     leave_runtime();
 }
 
-void note_in_passing(worker& w, trace::kind k, std::uint64_t a, std::uint64_t b, std::uint32_t n,
-                     std::uint8_t what) noexcept {
+void note_in_user_code(worker& w, trace::kind k, std::uint64_t a, std::uint64_t b, std::uint32_t n,
+                       std::uint8_t what) noexcept {
     if (!w.log) return;
     if (!w.modelled) enter_runtime(); // only there the handler leaves the log alone
     note(w, k, a, b, n, what);
     if (!w.modelled) leave_runtime();
 }
 
-void end_inside(std::uint32_t number, trace::outcome how) noexcept {
+void note_inline_end(std::uint32_t number, trace::outcome how) noexcept {
     worker& w = enter_runtime();
     note(w, trace::kind::end, number, 0, 0, static_cast<std::uint8_t>(how));
     leave_runtime();

@@ -54,7 +54,7 @@ inline std::uint32_t number_of(const impl::frame& f) noexcept {
 /// of signals may call it.
 inline void note_offer(worker& w, std::uint32_t number, const worker& thief) noexcept {
     note(w, trace::kind::expose, number,
-         std::bit_cast<std::uint64_t>(w.log ? w.eng.on.distance(thief.core, w.core) : 0),
+         std::bit_cast<std::uint64_t>(w.log ? w.engine.on.distance(thief.core, w.core) : 0),
          static_cast<std::uint32_t>(thief.id));
 }
 
@@ -62,15 +62,15 @@ inline void note_offer(worker& w, std::uint32_t number, const worker& thief) noe
 // the code has touched is waited for by the task that touched it.
 
 /// The rest of the stack's events are those of this task, until it ends.
-void begin_inside(std::uint32_t number) noexcept;
-void end_inside(std::uint32_t number, trace::outcome) noexcept;
+void note_inline_begin(std::uint32_t number) noexcept;
+void note_inline_end(std::uint32_t number, trace::outcome) noexcept;
 
 /// The running task has ended as far as the trace goes; the rest is the runtime's own.
-void end_early(trace::outcome) noexcept;
+void note_end_early(trace::outcome) noexcept;
 
 /// In user code: an event that takes no time, and is no moment at which the runtime looks around.
-void note_in_passing(worker& w, trace::kind k, std::uint64_t a = 0, std::uint64_t b = 0, std::uint32_t n = 0,
-                     std::uint8_t what = 0) noexcept;
+void note_in_user_code(worker& w, trace::kind k, std::uint64_t a = 0, std::uint64_t b = 0,
+                       std::uint32_t n = 0, std::uint8_t what = 0) noexcept;
 
 /// `w` has found work that lay at `from`.
 void note_steal(worker& w, const worker& from, const task* t) noexcept;

@@ -30,7 +30,7 @@ void submit_root(engine& e, task& t) {
     t.is_root_ = true;
     if (e.tracer) [[unlikely]] {
         worker* const w = impl::hot_self();
-        if (w && &w->eng == &e)
+        if (w && &w->engine == &e)
             note_spawn(*w->log, t, trace::origin::root, 0);
         else
             e.tracer->outside([&](trace::log& log) { note_spawn(log, t, trace::origin::root, 0); });

@@ -7,10 +7,10 @@
 namespace weft::engine {
 
 inline void own_time_begins(worker& w) noexcept {
-    if (w.meters) w.stretch_began = w.host.now();
+    if (w.times_tasks) w.user_code_began = w.host.now();
 }
 inline void own_time_ends(worker& w) noexcept {
-    if (w.meters) w.current->running->self_ns_ += w.host.now() - w.stretch_began;
+    if (w.times_tasks) w.current->running->self_ns_ += w.host.now() - w.user_code_began;
 }
 
 } // namespace weft::engine

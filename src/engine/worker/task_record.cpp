@@ -86,8 +86,8 @@ task& task_of_frame(worker& thief, impl::frame& f) {
         return t;
     }
     const task& of = *f.of;
-    task& t = make_task(&thief, thief.eng, 0, 1);
-    if (const std::size_t bytes = thief.eng.need.task_bytes)
+    task& t = make_task(&thief, thief.engine, 0, 1);
+    if (const std::size_t bytes = thief.engine.need.task_bytes)
         std::memcpy(static_cast<void*>(&t + 1), f.bytes, bytes);
     t.frame_ = &f;
     t.number_ = f.number;

@@ -4,9 +4,9 @@
 
 namespace weft::impl {
 
-worker::worker(worker_id rank, engine::engine& of, std::size_t workers)
+worker::worker(worker_id rank, weft::engine::engine& of, std::size_t workers)
     : id(rank)
-    , eng(of)
+    , engine(of)
     , host(of.host)
     , meter(of.meter)
     , local(rank)

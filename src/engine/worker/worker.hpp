@@ -32,7 +32,7 @@ struct counter {
 
 /// Time in stretches that begin and end, in engine time. Written by the worker alone, read by others:
 /// relaxed.
-struct stretches {
+struct stopwatch {
     void begin(std::int64_t now) noexcept { since_.store(now, std::memory_order_relaxed); }
     void end(std::int64_t now) noexcept {
         ended_.add(static_cast<std::uint64_t>(now - since_.load(std::memory_order_relaxed)));
@@ -56,8 +56,8 @@ struct worker_counters {
     counter exposures; ///< entries handed out
     counter returned;  ///< entries handed out and taken back before the thief had them
     counter suspensions;
-    stretches idle;     ///< looking for work or asleep
-    stretches asleep;   ///< of these, asleep
+    stopwatch idle;     ///< looking for work or asleep
+    stopwatch asleep;   ///< of these, asleep
     counter suppressed; ///< exceptions that lost to an earlier one of their group
     counter parks;
 };
@@ -77,14 +77,14 @@ namespace weft::impl {
 /// thread that runs it, except where said. Which worker runs the code at hand changes with every switch of
 /// fibers: fetch it anew by `hot_self()` after each.
 struct worker {
-    worker(worker_id rank, engine::engine& of, std::size_t workers);
+    worker(worker_id rank, weft::engine::engine& of, std::size_t workers);
     virtual ~worker() = default;
 
     engine::arena& arena() const noexcept { return *arena_now.load(std::memory_order_relaxed); }
 
     const worker_id id; ///< among all workers of the engine
-    engine::engine& eng;
-    engine::host& host; ///< of `eng`, as the next one
+    weft::engine::engine& engine;
+    engine::host& host; ///< of `engine`, as the next one
     engine::meter& meter;
     worker_id local; ///< in its arena: what the policy calls it
     /// Whose tasks it runs. Written by the worker; others read it to know whether it may be asked.
@@ -101,9 +101,10 @@ struct worker {
     bool observed = false; ///< the engine is told of each stretch of user code: user_code_begins, _ends
     bool slow = false; ///< every fork and every return from one comes to the runtime: `modelled`, or traced
     bool modelled = false; ///< its time is the engine's
-    bool meters = false; ///< requirements::own_usage: the time of each stretch of user code goes to its task
+    bool times_tasks =
+        false; ///< requirements::own_usage: the time of each stretch of user code goes to its task
     bool counts_misses = false; ///< requirements::own_misses
-    time_ns stretch_began = 0;
+    time_ns user_code_began = 0;
     task* resume_first = nullptr; ///< a waiter whose event came before it slept
     fiber* free_fibers = nullptr;
     int free_fiber_count = 0;
