@@ -31,10 +31,10 @@ struct head {
 };
 static_assert(sizeof(head) == 24 && sizeof(head) % alignof(std::uint64_t) == 0);
 
-// Of the words behind the head.
+// Indices of the words behind the head.
 enum : std::size_t { sequence, state, real_time, engine_time, roots, first_worker, words_a_worker = 6 };
 enum : std::uint64_t { not_begun, running, over };         // of `state`
-enum : std::uint64_t { is_busy, is_searching, is_asleep }; // what a worker does
+enum : std::uint64_t { is_busy, is_searching, is_asleep }; // the first word of a worker
 
 std::size_t words_for(int workers) noexcept {
     return first_worker + words_a_worker * static_cast<std::size_t>(workers);
@@ -60,7 +60,7 @@ progress_file::progress_file(const std::string& path, const engine& of, bool is_
     , epoch_(of.host.now()) {
     const int file = open(path.c_str(), O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
     if (file < 0) fail("the file of progress cannot be created", path, errno);
-    // Blocks on the disk, so that no store finds it full.
+    // Allocates the blocks on the disk now, so that no store finds the disk full.
     if (const int failure = posix_fallocate(file, 0, static_cast<off_t>(bytes_))) {
         close(file);
         fail("the file of progress cannot be created", path, failure);
@@ -131,14 +131,15 @@ void progress_file::run() noexcept {
 void progress_file::refresh(std::uint64_t now_it_is) noexcept {
     try {
         counted_.take(engine_, engine_.host.now());
-    } catch (const std::bad_alloc&) { return; } // readers see that nothing is new
-    // Readers take what they have copied if the number is even and the same before and after. release, each:
-    // who has read one of these words, with its processor's loads in order, does not find the older number
-    // again.
+    } catch (const std::bad_alloc&) { return; } // readers see that nothing has changed
+    // A sequence lock: a reader keeps its copy if the number is even and the same before and after. Each
+    // store is a release: a reader that has read one of these words does not find the older number
+    // afterwards, if its processor keeps its loads in order.
     const auto put = [&](std::size_t at, std::uint64_t value) {
         words_[at].store(value, std::memory_order_release); // pairs with the loads of other processes
     };
-    const std::uint64_t number = words_[sequence].load(std::memory_order_relaxed); // written here only
+    // relaxed: only this function writes the number
+    const std::uint64_t number = words_[sequence].load(std::memory_order_relaxed);
     words_[sequence].store(number + 1, std::memory_order_relaxed);
     put(state, now_it_is);
     put(real_time, static_cast<std::uint64_t>(steady_ns() - made_));

@@ -14,19 +14,19 @@
 
 namespace weft::engine {
 
-/// How an engine's workers are getting on, in a file that others map: docs/progress-format.md. A thread of
-/// its own copies their counters every 100 ms; workers know nothing of it.
+/// The progress of an engine's workers, in a file that other processes map: docs/progress-format.md. A thread
+/// of this object copies the workers' counters every 100 ms; the workers do nothing for it.
 class progress_file {
 public:
-    /// Throws weft::error if there can be no such file, or no thread. Nothing is copied before begin().
+    /// Throws weft::error if the file or the thread cannot be made. Nothing is copied before begin().
     progress_file(const std::string& path, const engine&, bool is_virtual);
-    ~progress_file(); ///< finish()
+    ~progress_file(); ///< calls finish()
     progress_file(const progress_file&) = delete;
     progress_file& operator=(const progress_file&) = delete;
 
-    /// The engine's workers are there.
+    /// The engine's workers have begun: starts the copying.
     void begin() noexcept;
-    /// Copies once more and says that it is over. No thread of it is left.
+    /// Copies a last time, marks the file as over and ends the thread.
     void finish() noexcept;
 
 private:
@@ -37,10 +37,10 @@ private:
 
     const engine& engine_;
     const std::size_t bytes_;
-    std::span<word> words_{}; ///< of the file, behind its head
+    std::span<word> words_{}; ///< the words of the file behind its head
     std::int64_t made_ = 0;   ///< steady_clock
-    time_ns epoch_ = 0;       ///< engine time then
-    tally counted_{};         ///< of who refreshes: the thread, then finish()
+    time_ns epoch_ = 0;       ///< engine time when the object was made
+    tally counted_{};         ///< used by the caller of refresh(): the thread, then finish()
 
     std::mutex waiting_;
     std::condition_variable changed_;

@@ -18,12 +18,12 @@ class progress_file;
 class report_file;
 struct engine;
 
-/// Which files are written about an engine's runs, and what stands in their headers; an empty name: no such file.
+/// The files to be written about an engine's runs, and what goes into their headers.
 struct record_options {
-    std::string trace{}, report{}, progress{}; ///< files
+    std::string trace{}, report{}, progress{}; ///< names of files; empty: no such file
     std::string engine_name{}, policy_spec{};
     std::uint64_t seed = 0;
-    std::string resources{}; ///< what the resources file says, if there is one
+    std::string resources{}; ///< the text of the resources file, if there is one
 
     bool asks_for_nothing() const noexcept { return trace.empty() && report.empty() && progress.empty(); }
 };
@@ -36,20 +36,20 @@ public:
     recording(const recording&) = delete;
     recording& operator=(const recording&) = delete;
 
-    /// From now on what happens goes to the files; called when the engine has its workers and before the first of them
-    /// does anything. `virtual_time`: the engine's clock, if its time is modelled. Throws weft::error if there can be
-    /// no such files.
+    /// Makes the files; from now on they get what happens. Called when the engine has its workers and before
+    /// the first of them does anything. `virtual_time`: the engine's clock, if its time is modelled. Throws
+    /// weft::error if a file cannot be made.
     void begin(const record_options&, const std::atomic<std::int64_t>* virtual_time = nullptr);
-    /// The engine's workers are there.
+    /// The engine's workers have begun.
     void workers_began() noexcept;
-    /// Writes what is still to be written. Workers have noted their last, or the process ends: what comes later is not
-    /// in the trace.
+    /// Writes what is still to be written. Called when the workers note nothing more, or when the process
+    /// ends; what happens later is not in the trace.
     void finish() noexcept;
-    /// The engine's destructor runs: from now on the end of the process finds nothing to finish.
+    /// Called by the engine's destructor: the end of the process does not finish these files any more.
     void leave_exit_list() noexcept { finishes_.leave(); }
 
     const record_options& options() const noexcept { return options_; }
-    report_file* reports() const noexcept { return reports_.get(); } ///< null: no report is asked for
+    report_file* reports() const noexcept { return reports_.get(); } ///< null if no report is asked for
 
 private:
     void begin_trace(const std::atomic<std::int64_t>* virtual_time);
@@ -59,7 +59,7 @@ private:
     std::unique_ptr<trace::recorder> tracer_;
     std::unique_ptr<report_file> reports_;
     std::unique_ptr<progress_file> progress_;
-    at_exit finishes_; ///< left by the engine's destructor, before anything of it goes
+    at_exit finishes_; ///< the engine's destructor leaves the list before it destroys anything
 };
 
 } // namespace weft::engine

@@ -9,18 +9,18 @@
 
 namespace weft::engine {
 
-/// The reports of an engine's runs on their way to a file: JSON if its name ends in .json, else tables; "-"
-/// is standard error. docs/reports.md has the form. From any thread.
+/// Collects the reports of an engine's runs and writes them to a file: JSON if its name ends in .json, else
+/// tables; "-" is standard error. docs/reports.md has the form. Any thread may call it.
 class report_file {
 public:
-    /// Throws weft::error if there can be no such file.
+    /// Throws weft::error if the file cannot be created.
     explicit report_file(std::string path);
 
     bool wants_json() const noexcept { return path_.ends_with(".json"); }
-    /// Of a run that has ended, as wants_json() says. Where there are many, the first ones and the last are
-    /// kept.
+    /// Adds the report of a run that has ended, in the form that wants_json() says. If there are more than
+    /// `most_kept` reports, the first ones and the last one are kept.
     void add(std::string report);
-    /// Writes all of them, unless that was done since the last one came.
+    /// Writes all reports, unless none was added since the last call.
     void write() noexcept;
 
 private:
@@ -32,7 +32,7 @@ private:
     std::mutex adding_;
     std::vector<std::string> runs_{};        ///< under adding_
     std::uint64_t ended_ = 0;                ///< likewise
-    std::optional<std::uint64_t> written_{}; ///< likewise: as many had ended then
+    std::optional<std::uint64_t> written_{}; ///< likewise: value of ended_ when the file was last written
 };
 
 } // namespace weft::engine

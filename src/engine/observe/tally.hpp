@@ -9,20 +9,22 @@ namespace weft::engine {
 
 struct engine;
 
-/// What the workers of an engine have counted up to a moment, or, as the difference of two, in between.
+/// What the workers of an engine have counted up to a moment; as the difference of two tallies, between two
+/// moments.
 struct tally {
     struct worker {
         std::uint64_t tasks = 0, steals = 0, exposures = 0, suppressed = 0;
-        time_ns idle = 0;   ///< looking for work or asleep
-        time_ns asleep = 0; ///< of that
+        time_ns idle = 0;   ///< time spent looking for work or asleep
+        time_ns asleep = 0; ///< the part of `idle` spent asleep
     };
 
     time_ns began = 0, at = 0; ///< engine time
     std::vector<worker> workers{};
 
-    /// From any thread; the counters go on meanwhile.
+    /// Reads the counters, which may change meanwhile; from any thread.
     void take(const engine&, time_ns at);
-    /// Times are within what has passed, also where a worker changed what it does while it was looked at.
+    /// The difference to an earlier tally. Each time is clamped to the time elapsed, because a worker may
+    /// have changed between idle and busy while it was read.
     tally since(const tally& earlier) const;
     time_ns elapsed() const noexcept { return at - began; }
     worker total() const noexcept;

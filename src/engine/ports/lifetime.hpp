@@ -2,14 +2,14 @@
 
 namespace weft::engine {
 
-/// An engine as its process sees it: api/runtime.cpp makes and ends engines.
+/// How an engine belongs to its process, and how it ends.
 struct lifetime {
-    /// False in a process that a fork() has made without this engine's threads.
+    /// False in a child of fork(), which has none of this engine's threads.
     virtual bool of_this_process() const noexcept = 0;
-    /// At the end of the process, when the code may be unloaded: ends the threads, unless one of them stays busy. No
-    /// memory is freed and no destructor runs: other threads may still use this engine, in vain.
+    /// Ends the threads at the end of the process, when the code may be unloaded, unless one of them stays
+    /// busy. Frees no memory and runs no destructor, since other threads may still use this engine, in vain.
     virtual void end_threads_at_exit() noexcept = 0;
-    /// Returns when nothing is left of earlier roots, where that could be seen in the figures of the next one.
+    /// Waits until nothing is left of earlier roots that the figures of the next root could show.
     virtual void settle() {}
 
 protected:

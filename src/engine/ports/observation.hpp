@@ -16,19 +16,20 @@ struct tally;
 
 struct measured_run { ///< in an engine's time
     time_ns began = 0, ended = 0;
-    std::optional<time_ns> work{}; ///< of all workers in user code, if the engine can tell
+    std::optional<time_ns> work{}; ///< time of all workers in user code, if the engine can tell
 };
 
-/// What an engine tells of its runs. A run lasts from the first open root to the end of the last one.
+/// What an engine tells of its runs. A run lasts from the beginning of its first open root to the end of its
+/// last one.
 struct observation {
-    /// From any thread: a root is about to be handed in.
+    /// A root is about to be submitted; from any thread.
     virtual void root_begins() {}
-    /// A root has ended on this worker; the code that waits for the root does not know yet.
+    /// A root has ended on this worker. The code that waits for the root has not been told yet.
     virtual void root_ended(worker&) noexcept = 0;
-    /// Of the last roots, where the engine's time is its own; the caller has waited for them.
+    /// The run of the last roots, if the engine's time is virtual. The caller has waited for these roots.
     virtual std::optional<measured_run> last_measured_run() const { return std::nullopt; }
-    /// What happened in a run that has ended, the last one if the engine's time is its own; for people or as one
-    /// JSON object.
+    /// Describes a run that has ended (the last one, if the engine's time is virtual): as text for people, or
+    /// as one JSON object.
     virtual std::string describe_run(const tally& run, bool as_json) const = 0;
 
 protected:

@@ -4,20 +4,20 @@
 
 namespace weft::engine {
 
-/// Something to be done at a time. The timer belongs to the code that sets it, and stays where it is until it was
-/// cancelled.
+/// Something to be done at a time. The timer belongs to the code that sets it and must stay at its address
+/// until cancel_timer() has returned.
 struct timer {
-    time_ns at = 0; ///< of the engine's clock
-    /// Called once, not before `at`, on a thread or in a context of the engine's. Must neither block nor set
+    time_ns at = 0; ///< by the engine's clock
+    /// Called once, not before `at`, on a thread or in a context of the engine. Must neither block nor set
     /// timers.
     void (*fire)(timer&) noexcept = nullptr;
 };
 
 /// The timers of an engine; from any thread.
 struct timers {
-    /// Throws weft::error when there is no timer to be had.
+    /// Throws weft::error if no timer can be made.
     virtual void set_timer(timer&) = 0;
-    /// When this has returned, the timer does not fire, or has fired to the end.
+    /// When this function has returned, the timer either will not fire or has finished firing.
     virtual void cancel_timer(timer&) noexcept = 0;
 
 protected:

@@ -10,7 +10,7 @@ namespace weft::engine {
 
 namespace {
 
-// Without a destructor, guarded by process_lock().
+// Without destructors; guarded by process_lock().
 constinit at_exit* first = nullptr;
 constinit bool is_hooked = false;
 
@@ -26,7 +26,7 @@ void at_exit::enter(void (*finish)(void*) noexcept, void* of) {
 }
 
 void at_exit::leave() noexcept {
-    if (!finish_) return; // written by the thread that makes and destroys the engine
+    if (!finish_) return; // only the thread that makes and destroys the engine writes it
     const std::lock_guard guard(process_lock());
     finish_ = nullptr;
     (previous_ ? previous_->next_ : first) = next_;
@@ -34,7 +34,7 @@ void at_exit::leave() noexcept {
 }
 
 void at_exit::finish_all() noexcept {
-    // No other thread makes or destroys engines any more, or does so at its own peril.
+    // No lock: a program must not make or destroy engines while the process ends.
     for (const at_exit* a = first; a; a = a->next_) a->finish_(a->of_);
 }
 

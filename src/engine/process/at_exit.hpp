@@ -2,8 +2,9 @@
 
 namespace weft::engine {
 
-/// While it is in the list, `finish(of)` is called when the process ends by exit() or by leaving main: no destructor
-/// of the default runtime ever runs.
+/// An entry of the list of what is finished at the end of the process. If the process ends by exit() or by a
+/// return from main while the entry is in the list, `finish(of)` is called. It is needed because no
+/// destructor of the default runtime ever runs.
 class at_exit {
 public:
     at_exit() = default;
@@ -19,7 +20,7 @@ private:
 
     void (*finish_)(void*) noexcept = nullptr; ///< null: not in the list
     void* of_ = nullptr;
-    at_exit *next_ = nullptr, *previous_ = nullptr; ///< of the list, guarded by process_lock()
+    at_exit *next_ = nullptr, *previous_ = nullptr; ///< the list, guarded by process_lock()
 };
 
 } // namespace weft::engine

@@ -29,7 +29,7 @@ void handle(int signal, siginfo_t* info, void* context) {
         say("; allowed: a larger WEFT_STACK or runtime_options::stack_bytes\n");
     }
     if ((signal == SIGSEGV ? segv : bus).forward(info, context)) return;
-    std::signal(signal, SIG_DFL); // the access is tried again and ends the program
+    std::signal(signal, SIG_DFL); // the access is repeated and ends the program
 }
 
 } // namespace
@@ -47,7 +47,7 @@ void give_back_fault_report() noexcept {
 signal_stack::signal_stack() {
     stack_t now{};
     if (sigaltstack(nullptr, &now) == 0 && !(now.ss_flags & SS_DISABLE))
-        return; // a sanitizer's: ours is not needed
+        return; // a sanitizer has set one, so none of ours is needed
     bytes_ = 64 * 1024;
     void* p = mmap(nullptr, bytes_, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (p == MAP_FAILED)

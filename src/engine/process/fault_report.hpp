@@ -4,8 +4,8 @@
 
 namespace weft::engine {
 
-/// Reports a stack that a task has used up; faults elsewhere go to who was there before. Under
-/// process_lock().
+/// Installs the handler that reports a stack which a task has used up. Other faults go to the handler that
+/// was there before. Both functions are called under process_lock().
 void install_fault_report() noexcept;
 void give_back_fault_report() noexcept;
 

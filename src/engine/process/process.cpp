@@ -14,8 +14,8 @@ namespace weft::engine {
 
 namespace {
 
-// All of it without a destructor: threads may run until the very end of the process.
-constinit std::mutex making, reading, lock; // in the order in which they are taken
+// None of these has a destructor, because threads may run until the very end of the process.
+constinit std::mutex making, reading, lock; // taken in this order
 constinit int members = 0;                  // guarded by lock
 constinit std::atomic<unsigned> forks{0};
 
@@ -32,14 +32,14 @@ void after_fork_in_parent() {
 }
 
 void after_fork_in_child() {
-    // One thread, the one that called fork(), and no engine.
+    // The child has one thread, the one that called fork(), and no engine.
     forks.fetch_add(1, std::memory_order_relaxed);
     members = 0;
     give_back_fault_report();
     after_fork_in_parent();
 }
 
-/// When the library is loaded, so that no thread can be found in the middle of it; dlclose() undoes it.
+/// Done when the library is loaded, so that no fork() can come in the middle of it; dlclose() undoes it.
 [[maybe_unused]] const int registered =
     pthread_atfork(before_fork, after_fork_in_parent, after_fork_in_child);
 
@@ -49,7 +49,7 @@ std::mutex& process_lock() noexcept { return lock; }
 std::mutex& default_lock() noexcept { return making; }
 std::mutex& machine_lock() noexcept { return reading; }
 
-// relaxed: changed only in a child that has no other thread yet
+// relaxed: written only in a child that has no other thread yet
 unsigned fork_count() noexcept { return forks.load(std::memory_order_relaxed); }
 
 std::string unique_file_name(std::string file) {

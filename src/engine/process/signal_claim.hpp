@@ -4,8 +4,8 @@
 
 namespace weft::engine {
 
-/// The action of one signal, taken while engines need it and given back after the last. Calls are made under
-/// one lock; forward() is for the handler.
+/// The action of one signal: taken while engines need it, given back after the last engine. take() and
+/// give_back() are called under one lock; the handler calls forward().
 class signal_claim {
 public:
     using handler_fn = void (*)(int, siginfo_t*, void*);
@@ -23,8 +23,9 @@ public:
         handler_ = handler;
     }
 
-    /// If somebody has installed a handler on top, that one may call ours: then ours stays, counts as taken,
-    /// and is not installed a second time, or the two would call each other for ever.
+    /// Restores the earlier action. If the program has installed another handler on top, that handler may
+    /// call ours. Then ours stays, counts as taken, and is not installed a second time, or the two would call
+    /// each other for ever.
     void give_back() noexcept {
         if (!taken_) return;
         struct sigaction now{};
@@ -34,7 +35,7 @@ public:
         taken_ = false;
     }
 
-    /// Calls who was there before; false if that was nobody.
+    /// Calls the handler that was there before; false if there was none.
     bool forward(siginfo_t* info, void* context) const {
         if (before_.sa_flags & SA_SIGINFO) {
             before_.sa_sigaction(signal_, info, context);

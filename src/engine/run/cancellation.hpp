@@ -6,10 +6,11 @@
 
 namespace weft::engine {
 
-/// Groups of the process that are cancelled at the moment. While there are none, nobody looks around a group.
+/// The number of groups of the process that are cancelled at the moment. While it is 0, no check looks at the
+/// groups around a group.
 inline std::atomic<int> cancelled_groups{0};
 
-/// Relaxed: who is told late starts a child more.
+/// Relaxed: a worker that learns of the cancellation late starts one child more.
 inline bool is_cancelled(const group* g) noexcept {
     if (cancelled_groups.load(std::memory_order_relaxed) == 0) [[likely]]
         return false;
@@ -18,7 +19,7 @@ inline bool is_cancelled(const group* g) noexcept {
     return false;
 }
 
-/// What `g` has to tell its wait; it is ready for reuse.
+/// The flags that `g` has for its wait. Afterwards the group is ready for reuse.
 inline std::uint32_t take_flags(group& g) noexcept {
     const std::uint32_t flags = g.flags_.exchange(0, std::memory_order_relaxed);
     if (flags & group::flag_cancelled) cancelled_groups.fetch_sub(1, std::memory_order_relaxed);

@@ -10,12 +10,15 @@
 
 namespace weft::engine {
 
-/// How a frame that somebody else ran tells its owner. One word:
-///   running            written by the owner before the frame is handed over
-///   the waiter         owner -> waiting, only from `running`, only after the owner's context is saved
-///   value, failed      thief, exactly once
+/// How a frame that a thief ran tells its owner. One word:
+///
+///   value              | written by                       | when
+///   running            | owner                            | before the frame is exposed
+///   the waiter         | owner, only over `running`       | after the owner's context is saved
+///   value, failed      | thief, exactly once              | after the frame has run
+///
 /// The thief's exchange and the owner's compare-exchange meet in this word, so exactly one of them sees the
-/// other: the thief finds a waiter and must make it ready, or the owner finds the result and goes on.
+/// other: the thief finds a waiter and must make it ready, or the owner finds the result and continues.
 template <class Sync = queue::std_sync>
 class completion {
 public:

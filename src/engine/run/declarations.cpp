@@ -39,7 +39,8 @@ void check_size(std::size_t bytes) {
                     std::to_string(static_cast<std::ptrdiff_t>(bytes)) + " bytes", "0 or more bytes");
 }
 
-/// By its number.
+/// The number of the disk of this name. Throws weft::error, listing the disks, if the machine has none of
+/// this name.
 std::size_t disk_named(const machine& m, std::string_view name) {
     const auto disks = m.disks();
     std::string known;

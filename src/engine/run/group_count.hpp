@@ -5,34 +5,35 @@
 
 namespace weft::engine {
 
-/// The steps on the count of a group's open children that others may see, rules G1 to G3 of
-/// weft/impl/group.hpp. `Group` is weft::group or, in the model check, one with watched words.
+/// The steps on the count of a group's open children that several threads may see, rules G1 to G3 of
+/// weft/impl/group.hpp. `Group` is weft::group or, in the model check, a group with watched words.
 
-/// Waiter, saved: leaves its own 1. True if it was the last: nobody is left to wake it.
+/// Waiter, after its context is saved: takes its own 1 out of the count. True if that was the last: no child
+/// is left to wake the waiter.
 template <class Group>
 bool leave_to_children(Group& g, std::uintptr_t waiter) noexcept {
     g.waiter_.store(waiter, std::memory_order_relaxed); // published by the next line (G2)
-    // release: waiter_ and the saved context. acquire: what the children did, if this is the last one (G3).
+    // release: waiter_ and the saved context. acquire: what the children did, if this is the last step (G3).
     return g.open_.fetch_sub(1, std::memory_order_acq_rel) == 1; // pairs with count_child_down()
 }
 
-/// Child: true if it was the last, and is to wake the waiter.
+/// Child: counts itself down. True if it was the last: it must wake the waiter.
 template <class Group>
 bool count_child_down(Group& g) noexcept {
-    // release: what the child did, for the waiter. acquire: waiter_, if this is the last one (G2).
+    // release: what the child did, for the waiter. acquire: waiter_, if this is the last step (G2).
     return g.open_.fetch_sub(1, std::memory_order_acq_rel) == 1; // pairs with itself, leave_to_children()
 }
 
-/// Owner, before a wait: somebody is counted besides the wait still to come.
+/// Owner, before a wait: children are counted besides the wait still to come.
 template <class Group>
 bool has_open_children(const Group& g) noexcept {
     return g.open_.load(std::memory_order_acquire) != 1; // pairs with the last count_child_down() (G3)
 }
 
-/// Waiter, when all are done: its 1 for the next wait.
+/// Waiter, when all children are done: puts back the 1 for the next wait.
 template <class Group>
 void reopen(Group& g) noexcept {
-    g.open_.store(1, std::memory_order_relaxed); // nobody else is left
+    g.open_.store(1, std::memory_order_relaxed); // no other thread uses the group now
 }
 
 } // namespace weft::engine

@@ -21,7 +21,7 @@
 #include <exception>
 #include <utility>
 
-/// Groups: children, waits, ends.
+/// The children, waits and ends of groups.
 namespace weft::engine {
 
 namespace {
@@ -32,21 +32,23 @@ void sleep_in_group(worker& at, void* in, void* waiter) {
         at.resume_first = static_cast<task*>(waiter);
 }
 
-/// Under requeue nobody goes on without the policy.
+/// after_wait::requeue: the waiter continues only when the policy gives it to a worker, even if no child is
+/// left.
 void sleep_in_group_requeued(worker& at, void* in, void* waiter) {
     auto& g = *static_cast<group*>(in);
     if (leave_to_children(g, reinterpret_cast<impl::waiter_word>(waiter)))
         offer(at, *static_cast<task*>(waiter), ready_reason::joined);
 }
 
-/// The caller is to wait, and is the first. Throws if it is not.
+/// Makes the caller the one waiter of the group. Throws weft::error if there is another.
 void claim_wait(group& g) {
     if (g.flags_.fetch_or(group::flag_waiting, std::memory_order_relaxed) & group::flag_waiting)
         throw error("a task group can be waited for by one task at a time", "a second concurrent wait()",
                     "one wait() after the other");
 }
 
-/// Children are open, or somebody waits (who took back the group's own 1, so that open_ alone does not tell).
+/// Children are open, or another task waits. A waiter takes the group's own 1 out of open_, so open_ alone
+/// does not tell.
 bool is_open(const group& g) noexcept {
     return has_open_children(g) || (g.flags_.load(std::memory_order_relaxed) &
                                     group::flag_waiting); // set before a waiter's decrement
@@ -80,7 +82,8 @@ void wait_as_worker(group& g) {
         if (me.silent_) expose_all(w);
         if (w.slow) [[unlikely]]
             w.meter.waits_for(w, "the children of its group", &g);
-        // Whom it waits for in a future, a graph or another runtime is no child of its own.
+        // If the group is apart, the task waits for a future, a graph or another runtime, and not for its own
+        // children.
         suspend(w, g.apart_ ? ready_reason::unblocked : ready_reason::joined,
                 then == after_wait::requeue ? sleep_in_group_requeued : sleep_in_group, &g, &me);
         reopen(g);
@@ -101,7 +104,7 @@ void wait_as_worker(group& g) {
 void wait_until_done(group& g) {
     if (g.flags_.load(std::memory_order_relaxed) & group::flag_traced) [[unlikely]] {
         g.flags_.fetch_and(~group::flag_traced, std::memory_order_relaxed);
-        if (worker* const w = impl::hot_self(); w && g.is_settled()) { // it comes here for the trace alone
+        if (worker* const w = impl::hot_self(); w && g.is_settled()) { // only the trace needs this call
             const auto me = w->current->running->number_;
             note_in_user_code(*w, trace::kind::wait, me, reinterpret_cast<std::uint64_t>(&g));
             return note_in_user_code(*w, trace::kind::waited, me, reinterpret_cast<std::uint64_t>(&g));

@@ -10,7 +10,7 @@
 
 #include <weft/impl/entry.hpp>
 
-/// The slow ways of a join.
+/// The slow paths of a join.
 namespace weft::impl {
 
 using engine::completion;
@@ -20,12 +20,13 @@ using engine::leave_runtime;
 
 zone slow_push(frame* parent, frame* f, const hints* h) noexcept {
     worker* w = hot_self();
-    if (!w || !w->current->running->silent_) { // nobody has it: a reported task's entries are not handed out
+    if (!w ||
+        !w->current->running->silent_) { // no thief can have it: a reported task's entries are not exposed
         parent->next = nullptr;
         return w ? zone::reported : zone::outside;
     }
     if (w->slow) {
-        // Until the time has passed that led here, there is no such fork yet.
+        // The fork comes to be only after the virtual time has passed that led here.
         parent->next = nullptr;
         enter_runtime();
         parent->next = f;
@@ -39,13 +40,13 @@ zone slow_push(frame* parent, frame* f, const hints* h) noexcept {
     } else {
         enter_runtime();
     }
-    leave_runtime(); // hands out what is asked for
+    leave_runtime(); // exposes entries to the workers that ask
     return zone::silent;
 }
 
 namespace {
 
-/// The youngest exposed frame of the fiber ends. Returns how.
+/// The youngest exposed frame of the fiber ends. Returns how it was run.
 outcome join_exposed(worker& w, frame* parent, frame* f) noexcept {
     w.current->split = parent;
     if (f->thief >= 0 && w.host.reclaim(w, *f)) {
@@ -76,7 +77,7 @@ outcome join_exposed(worker& w, frame* parent, frame* f) noexcept {
 outcome slow_pop(frame* parent, frame* f) noexcept {
     worker& w = *hot_self();
     if (w.modelled) {
-        // Until the time has passed that the first closure took, the second one can be had.
+        // A thief can have the second closure until the virtual time of the first one has passed.
         parent->next = f;
         enter_runtime();
         parent->next = nullptr;
@@ -103,7 +104,7 @@ void inside_mark::ends(std::uint32_t number, bool threw) noexcept {
 
 bool fork_tasks(body a, const hints& ha, body b, const hints& hb) {
     group g;
-    // What both have together, as far as it is known of both.
+    // The sum over both closures, where both hints say something.
     hints both{.children = 2};
     if (ha.work > 0 && hb.work > 0) both.work = ha.work + hb.work;
     if (ha.bytes > 0 && hb.bytes > 0) both.bytes = ha.bytes + hb.bytes;
@@ -137,7 +138,7 @@ bool fork_tasks(body a, const hints& ha, body b, const hints& hb) {
         task& tb = child(b, hb, true);
         const spawn_order how_b = w->arena().scheduler->spawn(w->local, *parent, tb);
         engine::execute_spawn(*w, g, tb, how_b);
-    } catch (...) { // no stack, no memory: what was spawned uses this frame
+    } catch (...) { // no stack or no memory is left; a spawned closure still uses this stack frame
         leave_runtime();
         engine::wait_until_done(g);
         throw;
@@ -148,7 +149,7 @@ bool fork_tasks(body a, const hints& ha, body b, const hints& hb) {
 }
 
 silent_scope::silent_scope() noexcept {
-    // The chain is empty: nothing is linked while a reported task runs.
+    // The chain is empty, because a reported task links nothing.
     worker& w = enter_runtime();
     of_ = w.current->running;
     of_->silent_ = true;

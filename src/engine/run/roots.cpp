@@ -12,7 +12,7 @@
 
 #include <string>
 
-/// Roots, and what is asked of the runtime as a whole.
+/// Roots, and questions to the runtime as a whole.
 namespace weft::impl {
 
 using engine::enter_runtime;
@@ -25,7 +25,7 @@ void count_suppressed() noexcept {
 loop_shape shape_of_loop() noexcept {
     worker& w = *hot_self();
     task& t = *w.current->running;
-    // What a loop learns of its times would make every run of a model another one.
+    // A loop that measured its own times would make every modelled run different.
     if (t.silent_) return {w.modelled, 0, w.arena().size()};
     enter_runtime();
     const int pieces = w.arena().scheduler->pieces(w.local, t);

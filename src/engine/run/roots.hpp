@@ -6,7 +6,8 @@ namespace weft::engine {
 
 struct engine;
 
-/// Runs `b` as a root of `e` and waits for it, from whatever thread; in place if the caller is a worker of `e`.
+/// Runs `b` as a root of `e` and waits for it; from any thread. If the caller is a worker of `e`, `b` runs in
+/// place.
 void run_root(engine& e, impl::body b);
 
 } // namespace weft::engine

@@ -20,7 +20,8 @@ void begin_group(worker& w, group& g, task& owner) {
     if (g.flags_.load(std::memory_order_acquire) & group::flag_shown)
         return; // pairs with the release at the end
     if (g.flags_.fetch_or(group::flag_begun, std::memory_order_relaxed) & group::flag_begun) {
-        // Two tasks add the first children of a group at the same time: the other one is telling the policy.
+        // Two tasks add the first children of a group at the same time, and the other task is telling the
+        // policy.
         while (!(g.flags_.load(std::memory_order_acquire) & group::flag_shown)) queue::std_sync::yield();
         return;
     }
@@ -49,8 +50,7 @@ void end_reported_group(worker& w, group& g) noexcept {
 
 namespace {
 
-/// Puts the parent's fiber aside and runs the child on a fresh one, at once; the parent is offered from
-/// there.
+/// Suspends the parent and runs the child at once on the fiber `on`, from where the parent is offered.
 void run_child_first(worker& w, task& parent, task& child, fiber& on) noexcept {
     fiber& self = *w.current;
     parent.fiber_ = &self;
@@ -81,7 +81,6 @@ void run_record(void* record) {
 
 } // namespace
 
-/// The current task spawns `t`, which adopt() has made its child, as `how` says.
 void execute_spawn(worker& w, group& g, task& t, spawn_order how) {
     task& parent = *w.current->running;
     charge(w, operation::spawn);
@@ -108,7 +107,7 @@ void execute_spawn(worker& w, group& g, task& t, spawn_order how) {
             w.arena().scheduler->started(w.local, t);
             t.state_ = task_state::running;
             note_what(w, trace::kind::begin, t, trace::start::below);
-            std::exception_ptr never; // its closure is in place
+            std::exception_ptr never; // the closure is already in the record, so no move of it can throw
             return run_below(w, g, *on, t, run_record, &t, never);
         }
     }

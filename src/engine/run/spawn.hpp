@@ -7,20 +7,20 @@
 /// Spawns of the reported zone, and the silent run of a child.
 namespace weft::engine {
 
-/// Tells the policy of a group at its first spawn, and of its end.
+/// Tells the policy of a group at the group's first spawn, and of the group's end.
 void begin_group(worker&, group&, task& owner);
 void end_reported_group(worker&, group&) noexcept;
 
-/// The current task spawns `t`, which adopt() has made its child, as `how` says. Throws weft::error, having
-/// dropped `t`, when there is no stack for it.
+/// Spawns `t`, which adopt() has made a child of the current task, in the order `how`. If there is no stack
+/// for `t`, drops it and throws weft::error.
 void execute_spawn(worker&, group&, task& t, spawn_order how);
 
-/// Returns when nothing of the group is open; exceptions stay in it.
+/// Waits until no child of the group is open. The group keeps its exceptions.
 void wait_until_done(group&);
 
 /// Silent zone, or a spawn that the policy wants silent: the child runs at once on a stack of its own, and
-/// the parent's fiber stays below it as an entry that can be exposed. Returns when the parent goes on,
-/// wherever that is.
+/// the parent's fiber stays below it as an entry that can be exposed. Returns when the parent continues,
+/// which may be on another worker.
 [[gnu::always_inline]] inline void run_below(worker& w, group& g, fiber& child, task& as, void (*body)(void*),
                                              void* source, std::exception_ptr& refused) noexcept {
     fiber& self = *w.current;

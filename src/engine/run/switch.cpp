@@ -48,7 +48,7 @@ fiber& take_fiber_or_abort(worker& w) noexcept {
     }
 }
 
-/// Inlined into the fiber's base, so that it leaves and arrives at the same depth of calls.
+/// Inlined into the base of the fiber, so that the fiber leaves and arrives at the same depth of calls.
 [[gnu::always_inline]] inline void run_child(fiber& self) {
     group& in = *self.parent_continuation.in;
     std::exception_ptr error;
@@ -79,15 +79,15 @@ fiber& take_fiber_or_abort(worker& w) noexcept {
     if (!mine && k.thief >= 0 && w.host.reclaim(w, k)) {
         note(w, trace::kind::returned, number_of(k));
         // The parent is below this fiber again, with all its older entries exposed.
-        in.open_.fetch_sub(1,
-                           std::memory_order_relaxed); // the count was taken by this worker, for this entry
+        // relaxed: this worker counted the child when it exposed this entry
+        in.open_.fetch_sub(1, std::memory_order_relaxed);
         if (w.arena().is_team()) [[unlikely]]
             w.arena().cancel_retain();
         w.oldest = &parent;
         mine = true;
     }
     if (mine) {
-        // What a silent child took is its parent's.
+        // The parent is charged for what a silent child used.
         if (w.times_tasks) parent.running->self_ns_ += std::exchange(self.own.record.self_ns_, 0);
         if (w.counts_misses) parent.running->counts_ += std::exchange(self.own.record.counts_, {});
         self.reset_chain();
@@ -96,7 +96,7 @@ fiber& take_fiber_or_abort(worker& w) noexcept {
         switch_to(w, parent, {free_previous_fiber, &self, nullptr});
         return;
     }
-    // The thief is between taking the entry, which is in this fiber, and reading it.
+    // The thief has taken the entry, which lies in this fiber, and may not have read it yet.
     while (!k.read.load(std::memory_order_acquire)) queue::std_sync::yield(); // pairs with task_of_frame
     child_done(&w, in);
     if (w.arena().is_team()) [[unlikely]]
@@ -106,7 +106,7 @@ fiber& take_fiber_or_abort(worker& w) noexcept {
 } // namespace
 
 void fiber_entry(boost::context::detail::transfer_t from) noexcept {
-    // The first arrival: whoever switched here has made this fiber the current one.
+    // The first arrival: the switch has made this fiber the current one.
     fiber* self = impl::hot_self()->current;
 #ifdef WEFT_TSAN
     map_room_for_signals();
@@ -152,7 +152,7 @@ void resume(worker& w, task& t) noexcept {
     t.state_ = task_state::running;
     note(w, trace::kind::resume, t.number_);
     w.oldest = &to;
-    // A child that blocked while it moved its closure still has its parent below.
+    // A child that blocked while it moved its closure still has its parent below it.
     for (fiber* x = &to; x->has_child && x->parent_continuation.thief == continuation::unexposed;
          x = w.oldest)
         w.oldest = x->parent_continuation.parent;

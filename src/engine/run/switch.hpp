@@ -11,11 +11,11 @@
 
 /// The switch between fibers, inlined where it is hot.
 ///
-/// Boost.Context's jump_fcontext goes to the other stack by an indirect jump, so the processor's return stack
-/// keeps the address of every call of it for ever, and each return on the way out of both fibers is
-/// mispredicted (measured: 67 against 20 ns for a task_group::run). It is therefore entered by a jump with
-/// the return address pushed by hand; then the return stack fits again on both sides, provided that a fiber
-/// leaves and arrives at the same depth of calls: hence the inlining.
+/// jump_fcontext of Boost.Context goes to the other stack by an indirect jump. So the address of each call of
+/// it stays on the processor's return stack, and each return on the way out of both fibers is mispredicted
+/// (measured: 67 against 20 ns for a task_group::run). Therefore this code enters it by a jump, with the
+/// return address pushed by hand. Then the return stack fits again on both sides, provided that a fiber
+/// leaves and arrives at the same depth of calls. Hence the inlining.
 namespace weft::engine {
 
 using boost::context::detail::fcontext_t;
@@ -56,7 +56,7 @@ using boost::context::detail::transfer_t;
 }
 
 #ifdef WEFT_TSAN
-/// ThreadSanitizer keeps a signal that it has not handed on yet with the fiber, where a switch would strand
+/// ThreadSanitizer keeps a signal that it has not delivered yet with the fiber, where a switch would strand
 /// it.
 inline void hold_signals(int how) noexcept {
     sigset_t mask;
@@ -65,13 +65,13 @@ inline void hold_signals(int how) noexcept {
     pthread_sigmask(how, &mask, nullptr);
 }
 
-/// It maps the room for what it keeps with a fiber at the first call that wants it, and loses a signal that
-/// comes in the middle (GCC 12). This is such a call, for when they are held.
+/// ThreadSanitizer maps the memory for a fiber's signals at the first call that needs it, and loses a signal
+/// that comes in the middle of that (GCC 12). This function is such a call, made while signals are held.
 inline void map_room_for_signals() noexcept { pthread_kill(pthread_self(), 0); }
 #endif
 
-/// From the code on `from` to that on `to`; returns when somebody comes back. Whoever arrives saves the
-/// context of whom it came from.
+/// Switches from the code on `from` to the code on `to`; returns when a switch comes back to `from`. The code
+/// that is arrived at saves the context of the fiber that was left.
 [[gnu::always_inline]] inline transfer_t change_stacks(fiber& from, fiber& to) noexcept {
 #ifdef WEFT_ASAN
     const void* bottom = to.memory.base ? to.memory.limit() : to.asan_bottom;
@@ -87,7 +87,7 @@ inline void map_room_for_signals() noexcept { pthread_kill(pthread_self(), 0); }
     return jump(to.context, &from);
 }
 
-/// First thing on the stack that was changed to.
+/// The first step on the stack that was switched to: saves the context of the fiber that was left.
 [[gnu::always_inline]] inline void save_context([[maybe_unused]] fiber& self, transfer_t from) noexcept {
     auto* before = static_cast<fiber*>(from.data);
     before->context = from.fctx;
@@ -98,14 +98,16 @@ inline void map_room_for_signals() noexcept { pthread_kill(pthread_self(), 0); }
     const void* bottom = nullptr;
     std::size_t size = 0;
     __sanitizer_finish_switch_fiber(self.asan_fake_stack, &bottom, &size);
-    if (!before->memory.base && !before->asan_bottom) { // a thread's own stack, known only by having left it
+    if (!before->memory.base &&
+        !before->asan_bottom) { // a thread's own stack, which is known only once it was left
         before->asan_bottom = bottom;
         before->asan_size = size;
     }
 #endif
 }
 
-/// The fiber's code goes on: what the fiber left behind is saved now.
+/// The code of `self` continues: saves the context of the fiber that was left, restores the thread-local
+/// words of `self` and runs the switch_action.
 [[gnu::always_inline]] inline void arrived(fiber& self, transfer_t from) noexcept {
     save_context(self, from);
     worker& w = *impl::hot_self();
@@ -127,7 +129,7 @@ inline void map_room_for_signals() noexcept { pthread_kill(pthread_self(), 0); }
     arrived(from, change_stacks(from, to));
 }
 
-/// Throws weft::error when there is no stack.
+/// A free fiber. Throws weft::error if there is no stack.
 [[gnu::always_inline]] inline fiber& take_fiber(worker& w) {
     if (fiber* f = w.free_fibers) [[likely]] {
         w.free_fibers = f->free_next;
@@ -138,24 +140,25 @@ inline void map_room_for_signals() noexcept { pthread_kill(pthread_self(), 0); }
 }
 
 inline void free_fiber(worker& w, fiber& f) noexcept {
-    constexpr int cached = 16; // free fibers that a worker keeps to itself
+    constexpr int cached = 16; // free fibers that a worker keeps for itself
     if (w.free_fiber_count == cached) return w.engine.fibers.give(&f);
     f.free_next = w.free_fibers;
     w.free_fibers = &f;
     ++w.free_fiber_count;
 }
 
-/// A switch_action: the fiber that was left is free.
+/// A switch_action that frees the fiber that was left.
 inline void free_previous_fiber(worker& w, void* f, void*) noexcept {
     free_fiber(w, *static_cast<fiber*>(f));
 }
 
 // switch.cpp
-/// Saves the current fiber with its innermost task, and schedules on another one. The action runs when the task may
-/// be made ready by others. Returns when it was resumed, in the runtime. Ends the program, naming the knob to turn,
-/// when there is no stack to schedule on: others hold addresses in this one, so it cannot be unwound.
+/// Saves the current fiber with its innermost task, and runs the scheduler on another fiber. `action` runs
+/// there once the fiber is saved, and publishes the task to the threads that may make it ready. Returns, in
+/// the runtime, when the task was resumed. Ends the program, naming the knob to turn, if there is no stack
+/// for the scheduler: other workers hold addresses in the current stack, so it cannot be unwound.
 void suspend(worker&, ready_reason reason, void (*action)(worker&, void*, void*), void* a, void* b) noexcept;
-/// Scheduler: continues a suspended task; the current fiber becomes free.
+/// Scheduler: resumes a suspended task; the current fiber becomes free.
 void resume(worker&, task&) noexcept;
 void fiber_entry(boost::context::detail::transfer_t) noexcept;
 

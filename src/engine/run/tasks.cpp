@@ -123,7 +123,8 @@ void finish(worker& w, task& t, bool cancelled) noexcept {
 }
 
 void wake_waiter(worker* w, group& g) noexcept {
-    const auto word = g.waiter_.load(std::memory_order_relaxed); // ordered by the decrement that found 0 (G2)
+    // relaxed: ordered by the decrement that reached 0 (G2)
+    const auto word = g.waiter_.load(std::memory_order_relaxed);
     if (word & 1) return thread_waiter_of(word).wake();
     task& t = *reinterpret_cast<task*>(word);
     engine& home = *static_cast<engine*>(g.waiter_home_);
@@ -161,12 +162,12 @@ void expose_all(worker& w) {
             offer(w, t, ready_reason::exposed);
         }
         if (x == top) return;
-        next = x->above; // once x is offered, it may be running elsewhere
+        next = x->above; // once x is offered, it may run on another worker
         if (!x->above->child_has_started)
             continue; // blocked in the move of its closure: the parent's frame must stay
         continuation& k = next->parent_continuation;
         k.thief = not_reclaimable;
-        k.in->open_.fetch_add(1, std::memory_order_relaxed); // the child above counts from now on
+        k.in->open_.fetch_add(1, std::memory_order_relaxed); // from now on the child above counts
         if (w.arena().is_team()) [[unlikely]]
             w.arena().retain();
         w.oldest = next;

@@ -7,7 +7,7 @@
 
 namespace weft::engine {
 
-/// A thread that is no worker, waiting for a group. Its address, tagged, is the group's waiter.
+/// A waiting thread that is no worker. Its address, tagged, is the word of the waiter.
 class thread_waiter {
 public:
     std::uintptr_t word() const noexcept { return reinterpret_cast<std::uintptr_t>(this) | 1; }
@@ -15,12 +15,13 @@ public:
         std::unique_lock lock(mutex_);
         woken_.wait(lock, [&] { return done_; });
     }
-    /// False if it was not woken by then.
+    /// False if the thread was not woken within that time.
     bool wait_for(std::chrono::nanoseconds at_most) {
         std::unique_lock lock(mutex_);
         return woken_.wait_for(lock, at_most, [&] { return done_; });
     }
-    /// Under the lock, so that the waiter cannot leave, and destroy this, before it is through.
+    /// Notifies under the lock, so that the waiter cannot return and destroy this object before the call is
+    /// over.
     void wake() noexcept {
         std::lock_guard lock(mutex_);
         done_ = true;

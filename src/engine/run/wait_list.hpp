@@ -7,7 +7,8 @@
 
 namespace weft::engine {
 
-/// The completion by which a waiter is told: in the public header its storage, in the model check itself.
+/// The completion by which a waiter is told. The public header has its storage; the model check has the
+/// completion itself.
 inline completion<>& completion_of_waiter(std::uintptr_t& storage) noexcept {
     return *std::launder(reinterpret_cast<completion<>*>(&storage));
 }
@@ -17,17 +18,17 @@ completion<Sync>& completion_of_waiter(completion<Sync>& word) noexcept {
 }
 
 /// The steps of impl::wait_queue and impl::waiter on their words (rules W1 and W2 of
-/// weft/impl/wait_queue.hpp). Templates, so that the model check runs the same steps on words that it
-/// watches.
+/// weft/impl/wait_queue.hpp). They are templates, so that the model check runs the same steps on words that
+/// it watches.
 ///
 ///   word                       | writer, reader                    | order
 ///   first_, last_              | holder of the queue's lock        | plain
 ///   next_, previous_, queued_  | holder of the queue's lock        | plain
 ///   next_ of a removed waiter  | the thread that removed it        | plain, until it has told the waiter
-///   told_                      | see completion                    | its exchange publishes `expired`, and all
-///                              |                                   | that the waker did before
+///   told_                      | see completion                    | its exchange publishes `expired`, and
+///                              |                                   | all that the waking thread did before
 struct wait_list {
-    // ---- under the lock
+    // ---- called under the lock
     template <class Queue, class Waiter>
     static void push(Queue& q, Waiter& w) noexcept {
         w.next_ = nullptr;
@@ -36,7 +37,7 @@ struct wait_list {
         (q.last_ ? q.last_->next_ : q.first_) = &w;
         q.last_ = &w;
     }
-    /// The first, alone; null if there is none.
+    /// Removes the first waiter; null if there is none.
     template <class Queue>
     static auto pop(Queue& q) noexcept {
         auto* const w = first_of(q);
@@ -47,7 +48,7 @@ struct wait_list {
         w->queued_ = false;
         return w;
     }
-    /// All, as a list.
+    /// Removes all waiters and returns them as a list.
     template <class Queue>
     static auto pop_all(Queue& q) noexcept {
         auto* const all = first_of(q);
@@ -57,8 +58,8 @@ struct wait_list {
         return all;
     }
 
-    // ---- without it
-    /// True if `w` was in the queue: nobody will wake it now.
+    // ---- called without the lock
+    /// Removes `w`. True if it was in the queue: no other thread will wake it now.
     template <class Queue, class Waiter>
     static bool remove(Queue& q, Waiter& w) noexcept {
         q.lock();
@@ -72,23 +73,24 @@ struct wait_list {
         q.unlock();
         return was;
     }
-    /// Tells each of a list that was taken out. `make_ready(word, home)` is for those that sleep already.
+    /// Tells each waiter of a list that was removed. `make_ready(word, home)` is called for those that
+    /// already sleep.
     template <class Waiter, class MakeReady>
     static void notify(Waiter* list, MakeReady&& make_ready) noexcept {
         while (list) {
             Waiter& told = *list;
             list = told.next_;
             void* const home = told.home_;
-            const std::uintptr_t who =
-                completion_of_waiter(told.told_).finish(false); // `told` may be gone from here on
+            const std::uintptr_t who = completion_of_waiter(told.told_).finish(false);
+            // `told` may be gone from here on.
             if (who != completion<>::running) make_ready(who, home);
         }
     }
-    /// What a timer does: wakes `w`, unless somebody else has taken it out and will.
+    /// The step of a timer: wakes `w`, unless another thread has removed `w` and will wake it.
     template <class Queue, class Waiter, class Flag, class Wake>
     static void expire(Queue& q, Waiter& w, Flag& expired, Wake&& wake) noexcept {
         if (!remove(q, w)) return;
-        expired = true; // before the waking, which publishes it
+        expired = true; // before wake(), which publishes it
         wake(&w);
     }
 

@@ -18,7 +18,7 @@
 #include <new>
 #include <thread>
 
-/// Waiting for an event that is no end of a task: what the synchronisation of the public headers is made of.
+/// Waits for events other than the end of a task: the base of the synchronisation in the public headers.
 namespace weft::impl {
 
 using engine::completion;
@@ -112,7 +112,7 @@ bool waiter::sleep_for(wait_queue& in, std::chrono::nanoseconds d) {
         engine::thread_waiter self;
         if (!engine::completion_of_waiter(told_).wait(self.word()) || self.wait_for(d)) return true;
         if (in.remove(*this)) return false;
-        self.wait(); // the waking is on its way
+        self.wait(); // another thread has removed it and is about to wake it
         return true;
     }
     engine::engine& e = w->engine;
@@ -122,7 +122,7 @@ bool waiter::sleep_for(wait_queue& in, std::chrono::nanoseconds d) {
         e.timers.set_timer(timer);
     } catch (...) {
         if (in.remove(*this)) throw;
-        sleep(); // it was woken before that mattered
+        sleep(); // another thread has removed it and wakes it, so no timer is needed
         return true;
     }
     sleep();

@@ -13,9 +13,10 @@ namespace weft::engine {
 
 namespace {
 
-/// To the members of `in` on cores of these ranks, and to no others: who cannot run it would be woken for
-/// nothing and sleep again. With more workers than cores several runs of members stand for the ranks, and a
-/// team's members have cores of any; each run is told, since all of another may be busy.
+/// Announces to the members of `in` on cores of these ranks, and to no others: a member that cannot run the
+/// task would be woken in vain. With more workers than cores, or in a team, whose members may have any cores,
+/// the members on these cores form several runs of local ranks. Each run is told, since all members of
+/// another run may be busy.
 void announce_on(arena& in, rank_range ranks) {
     for (worker_id first = 0; first < in.size();) {
         worker_id last = first;

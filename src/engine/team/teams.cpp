@@ -20,7 +20,7 @@ namespace {
 
 std::size_t at(int i) { return static_cast<std::size_t>(i); }
 
-/// The arena inside of `outer` of these workers, in the order of their ranks.
+/// The arena for these members of `outer`, which are in the order of their ranks. Makes it at first use.
 arena& arena_of(engine& e, arena& outer, const std::vector<worker*>& members) {
     std::vector<worker_id> key{static_cast<worker_id>(outer.number)};
     for (const worker* w : members) key.push_back(w->id);
@@ -40,10 +40,10 @@ arena& arena_of(engine& e, arena& outer, const std::vector<worker*>& members) {
     return *a;
 }
 
-/// The other shares of a moldable task: those who joined later start them. `t` is the first one's.
+/// Makes the other shares of a moldable task, which the other members start. `t` is the first member's share.
 void make_shares(worker& w, task& t, const core_request& r) {
     group& of = *t.group_;
-    t.claims_ = false;                                              // the last share gives back
+    t.claims_ = false;                                              // the last share gives the claim back
     t.claim_->shares_left.store(r.size, std::memory_order_relaxed); // published when they are called
     of.open_.fetch_add(r.size - 1, std::memory_order_relaxed);      // above 0: `t` is open (G1)
     for (int i = 0; i < r.size; ++i) {
@@ -57,14 +57,14 @@ void make_shares(worker& w, task& t, const core_request& r) {
     }
 }
 
-/// All have come. Whoever was the last opens the arena and calls the others in.
+/// All members have joined. `w`, the last of them, starts the team in its arena and calls the others in.
 arena& form(worker& w, core_request& r) noexcept {
     std::vector<worker*> members = r.joined;
     std::ranges::sort(members, {}, [](const worker* m) { return m->id; });
     arena& a = arena_of(w.engine, w.arena(), members);
     a.calls.store(0, std::memory_order_relaxed); // published with the calls below, as is all of this
     task& t = *r.of;
-    // It is another instance of the policy that it comes to now.
+    // The task now comes to another instance of the policy.
     std::memset(static_cast<void*>(&t + 1), 0, w.engine.need.task_bytes);
     if (r.is_shared) make_shares(w, t, r);
     a.start_team(r.is_shared ? static_cast<std::uint32_t>(r.size) : 1);
@@ -75,10 +75,10 @@ arena& form(worker& w, core_request& r) noexcept {
         t.arrives_as_ = static_cast<std::uint8_t>(ready_reason::released);
         a.inbox.push(&t);
     }
-    // From the first call on, the task may end, and the request with it.
+    // After the first call the task may end, and the request with it.
     for (worker* m : a.members) {
         if (m == &w) continue;
-        m->called_into.store(&a, std::memory_order_seq_cst); // before its bed is looked at
+        m->called_into.store(&a, std::memory_order_seq_cst); // before call() looks at its parker
         w.engine.teams.call(*m);
     }
     return a;
@@ -94,9 +94,9 @@ void leave(worker& w) noexcept {
     arena& team = w.arena();
     arena& back = *team.outer;
     w.local = team.outer_rank[at(w.local)];
-    w.arena_now.store(&back, std::memory_order_seq_cst); // before the sleepers are looked at: see park()
+    w.arena_now.store(&back, std::memory_order_seq_cst); // before it looks at the sleepers: see park()
     queue::std_sync::fence(std::memory_order_seq_cst);
-    // Their standing asks may have been thrown away in the team. (T4)
+    // The team may have thrown away the standing asks of workers that parked meanwhile. (T4)
     back.parked.for_each([&](std::uint32_t r) { w.askers.insert(rank(back.members[r]->id)); });
 }
 
@@ -112,7 +112,7 @@ bool join_request(worker& w, core_request*& full) noexcept {
         if (static_cast<int>((*r)->joined.size()) == (*r)->size) {
             full = *r;
             *r = full->next;
-            a.calls.fetch_sub(1, std::memory_order_relaxed); // who sees it late looks in vain
+            a.calls.fetch_sub(1, std::memory_order_relaxed); // a worker that sees it late looks in vain
         }
         return true;
     }
@@ -128,7 +128,7 @@ void publish(worker& w, task& t) {
     r.of = &t;
     r.joined.clear();
     r.next = nullptr;
-    const std::vector<int> wanted = r.got; // from the unlocking on the request may be complete, and gone
+    const std::vector<int> wanted = r.got; // once the lock is released, the request may be complete and gone
     {
         const std::lock_guard guard(a.requests_lock);
         core_request** last = &a.requests;
@@ -175,10 +175,10 @@ void release_team(worker& w, arena& a) {
     gate::released out;
     w.engine.gate.give_back_cores(w.core, back, a.borrowed, out);
     // (T5)
-    a.calls.fetch_or(arena::team_ended, std::memory_order_seq_cst); // before those who sleep are looked for
+    a.calls.fetch_or(arena::team_ended, std::memory_order_seq_cst); // before the sleepers are looked for
     w.engine.teams.wake_in(a, {0, a.size()});
     offer_released(w, out);
-    // The team's task was something of the arena around it.
+    // The team's task was counted in the arena around it.
     if (back.is_team()) release_team(w, back);
 }
 

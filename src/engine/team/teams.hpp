@@ -8,23 +8,24 @@ namespace weft::impl {
 struct worker;
 }
 
-/// How a team is called together and dissolved: README.md.
+/// How a team is formed and dissolved: README.md, "Teams".
 namespace weft::engine {
 
 using impl::worker;
 struct arena;
 struct engine;
 
-/// A task that has passed the gate, with workers that it asked for: calls them.
+/// Publishes the request of a task that has passed the gate with the workers that it asked for.
 void publish(worker&, task&);
-/// Of a worker that looks for work, when its arena calls: it leaves a team that has ended, or joins one that
-/// it is called to and waits for the others. True if it has changed arenas, or is to stop.
+/// Called by a worker that looks for work, when its arena has calls. The worker leaves a team that has ended,
+/// or joins a request and waits for the other members. True if it has changed arenas or must stop.
 bool follow_call(worker&);
-/// It is called itself, by a request that is not complete: a hint.
+/// A call concerns this worker: a request that is not complete has a token for it, or its team has ended. A
+/// hint.
 bool is_called(const worker&) noexcept;
-/// Something of a team has ended that keeps it together.
+/// Something that kept the team together has ended. If it was the last, dissolves the team.
 void release_team(worker&, arena&);
-/// The tasks that wait for workers, one a line, for reports of deadlocks.
+/// The tasks that wait for workers, one in each line, for reports of deadlocks.
 std::string teams_to_string(const engine&);
 
 } // namespace weft::engine

@@ -30,13 +30,13 @@ void arena::attach(std::unique_ptr<policy> p, const machine& m) {
     for (const worker* w : members) cores.push_back(w->core);
     std::ranges::sort(cores);
     cores.erase(std::ranges::unique(cores).begin(), cores.end());
-    core_of_.clear(); // ranks of the cores of its own machine
+    core_of_.clear(); // from now on ranks of the cores of the restricted machine
     for (const worker* w : members)
         core_of_.push_back(static_cast<int>(std::ranges::lower_bound(cores, w->core) - cores.begin()));
     on_ = std::make_unique<machine>(restrict_to(m, cores));
     own_ = std::move(p);
     scheduler = own_.get();
-    static_cast<void>(scheduler->attach(*on_, *this)); // needs what the engine's own instance needs
+    static_cast<void>(scheduler->attach(*on_, *this)); // its needs are those of the engine's own instance
 }
 
 bool arena::try_retain(std::uint32_t incarnation) noexcept {
@@ -48,8 +48,8 @@ bool arena::try_retain(std::uint32_t incarnation) noexcept {
 
 void arena::start_team(std::uint32_t references) noexcept {
     const std::uint64_t next = std::uint64_t{incarnation() + 1} << 32;
-    open_.store(next | references,
-                std::memory_order_relaxed); // published to the members when they are called
+    // relaxed: published to the members when they are called
+    open_.store(next | references, std::memory_order_relaxed);
 }
 
 int arena::idle_in(int of_cell) const noexcept {

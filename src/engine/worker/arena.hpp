@@ -27,17 +27,18 @@ namespace weft::engine {
 using impl::worker;
 struct engine;
 
-/// Workers that share an instance of the policy: all of an engine's, in the outermost arena, or the members
-/// of a team. They steal from each other, wake each other, and know each other by local ranks, in the order
-/// of the engine's. Nobody else has a way to their tasks but the inbox.
+/// Workers that share an instance of the policy: all workers of an engine (the outermost arena), or the
+/// members of a team. They steal from each other, wake each other, and know each other by local ranks, which
+/// are in the order of the engine's ranks. Other workers reach their tasks by the inbox only.
 ///
-/// An arena is made for a set of members of the arena around it and used by every team of theirs; it lives as
-/// long as the engine. So whoever has come across one may look at it, and `incarnation` tells its teams
-/// apart.
+/// An arena is made for a set of members of the arena around it and is used by every team of these members.
+/// It lives as long as the engine, so a thread may read an arena at any time after it has found it.
+/// `incarnation` tells the teams of an arena apart.
 ///
 ///   word              | writer                          | order
-///   calls             | see below                       | set before those who sleep are looked for: seq_cst
-///   open_             | who starts or ends something    | acq_rel: what has ended comes before the end
+///   calls             | see below                       | set before the sleepers are looked for: seq_cst
+///   open_             | any worker that starts or ends  | acq_rel: what has ended comes before the end of
+///                     | something in the team           | the team
 ///   requests          | members, under `requests_lock`  |
 struct arena final : core_pool, policy_context {
     arena(weft::engine::engine&, unsigned number, std::size_t size);
@@ -45,25 +46,28 @@ struct arena final : core_pool, policy_context {
     bool is_team() const noexcept { return number != 0; }
     int size() const noexcept { return static_cast<int>(members.size()); }
     void add_member(worker&, const machine&);
-    /// With the policy: the arena can be used.
+    /// Gives the arena its instance of the policy. From then on the arena can be used.
     void attach(std::unique_ptr<policy>, const machine&);
 
-    /// Something that is to keep the team together begins, in a task of the team.
-    void retain() noexcept { open_.fetch_add(1, std::memory_order_relaxed); } // somebody is open already
-    /// It did not, after all.
+    /// Counts one more thing that keeps the team together. The caller runs in a task of the team, so the
+    /// count is above 0.
+    void retain() noexcept { open_.fetch_add(1, std::memory_order_relaxed); } // the caller's task is counted
+    /// Takes back a retain() for something that did not come about. The caller's own task is still counted.
     void cancel_retain() noexcept { open_.fetch_sub(1, std::memory_order_relaxed); } // as above
-    /// True if it was the last: the team has ended, and the caller, a member, sees to that.
+    /// Counts down. True if the count came to 0: the team has ended, and the caller, a member, dissolves it
+    /// (release_team()).
     bool release() noexcept {
         return static_cast<std::uint32_t>(open_.fetch_sub(1, std::memory_order_acq_rel)) == 1;
     }
-    /// The same from anywhere: false if that team has ended.
+    /// retain() from any thread: false if the team of this incarnation has ended.
     bool try_retain(std::uint32_t incarnation) noexcept;
     std::uint32_t incarnation() const noexcept {
         return static_cast<std::uint32_t>(open_.load(std::memory_order_relaxed) >> 32);
     }
+    /// Begins the next incarnation, with a count of `references`.
     void start_team(std::uint32_t references) noexcept;
 
-    /// Somebody is to leave what else there is to do: a request was published, or the team has ended.
+    /// Members are called: a request was published, or the team has ended.
     bool has_calls() const noexcept { return calls.load(std::memory_order_relaxed) != 0; }
     static constexpr std::uint32_t team_ended = 1u << 31;
 
@@ -84,10 +88,10 @@ struct arena final : core_pool, policy_context {
     const unsigned number; ///< 0: the outermost
     policy* scheduler = nullptr;
     std::vector<worker*> members{}; ///< by local rank
-    queue::worker_set<> searching;  ///< local ranks: awake and looking, they will find what is announced
-    queue::worker_set<> parked;     ///< asleep, or about to be after one last look
+    queue::worker_set<> searching;  ///< local ranks: awake and looking; these will find what is announced
+    queue::worker_set<> parked;     ///< local ranks: asleep, or about to sleep after one last look
     std::atomic<int> active_count;
-    queue::injector<task> inbox{}; ///< from who is no member
+    queue::injector<task> inbox{}; ///< tasks from threads that are no members
 
     std::atomic<std::uint32_t> calls{0}; ///< requests published, and team_ended (T3)
     mutable queue::spin_lock<> requests_lock;
@@ -95,14 +99,14 @@ struct arena final : core_pool, policy_context {
 
     // Of a team.
     arena* outer = nullptr;
-    std::vector<worker_id> outer_rank{}; ///< of the members
-    std::vector<int> borrowed{};         ///< tokens that a team of theirs has, by cell of `outer`
+    std::vector<worker_id> outer_rank{}; ///< the members' ranks in `outer`
+    std::vector<int> borrowed{};         ///< tokens that a team of these members has, by cell of `outer`
 
 private:
     std::unique_ptr<policy> own_{};
     std::unique_ptr<machine> on_{};
     std::vector<int> core_of_{};
-    std::atomic<std::uint64_t> open_{0}; ///< incarnation << 32 | what has begun and not ended
+    std::atomic<std::uint64_t> open_{0}; ///< incarnation << 32 | count of what has begun and not ended
 };
 
 } // namespace weft::engine

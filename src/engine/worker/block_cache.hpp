@@ -7,9 +7,9 @@
 
 namespace weft::engine {
 
-/// Blocks of a few sizes for task records, one cache a worker. A block may be given back to another worker's
-/// cache than it came from; each cache is bounded, the rest goes to the global allocator, so nothing piles
-/// up.
+/// Blocks of a few sizes for task records, one cache for each worker. A block may be given back to the cache
+/// of another worker. Each cache is bounded and gives the rest to the global allocator, so no cache grows
+/// without end.
 class block_cache {
 public:
     static constexpr std::size_t unit = 64, classes = 16,
@@ -27,7 +27,7 @@ public:
             }
     }
 
-    /// `bytes` is rounded up to what give() must be told.
+    /// A block of at least `bytes` bytes. Rounds `bytes` up to the size that give() must be told.
     void* take(std::size_t& bytes) {
         const std::size_t c = (bytes + unit - 1) / unit;
         bytes = c * unit;

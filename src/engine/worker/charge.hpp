@@ -5,7 +5,7 @@
 
 namespace weft::engine {
 
-/// The operation is taking place; costs time on modelled machines.
+/// The operation takes place now. It costs time on modelled machines.
 inline void charge(worker& w, operation o) noexcept {
     if (w.slow) [[unlikely]]
         w.meter.charge(w, o);

@@ -33,7 +33,7 @@ struct lifetime;
 /// Makes one more instance of an engine's policy.
 using policy_factory = std::function<std::unique_ptr<policy>()>;
 
-/// What one engine does in its own way: engine/ports/ has each of them.
+/// What each engine does in its own way: engine/ports/README.md.
 struct engine_ports {
     weft::engine::host& host;
     weft::engine::meter& meter;
@@ -47,11 +47,11 @@ struct engine_parts {
     std::unique_ptr<policy> scheduler;
     machine on;
     resource_table resources{};
-    policy_factory make_policy{}; ///< without it no task can ask for a team of workers
+    policy_factory make_policy{}; ///< if it is empty, no task can ask for a team of workers
 };
 
-/// What the workers of an engine share, and the ports by which the code that they share reaches the engine itself.
-/// Code that needs one port includes that port's header only.
+/// What the workers of an engine share, and the ports by which shared code reaches the engine. Code that
+/// needs one port includes the header of that port only.
 struct engine : engine_ports {
     engine(const engine_ports&, engine_parts, int workers, std::size_t stack_bytes, std::size_t keep_fibers,
            fiber_pool::entry_fn);
@@ -66,19 +66,19 @@ struct engine : engine_ports {
     const policy_factory make_policy;
     machine on;
     arena outermost;
-    queue::spin_lock<> team_arenas_lock; ///< guards the next one
-    std::map<std::vector<worker_id>, std::unique_ptr<arena>>
-        team_arenas{}; ///< by the number of the arena around, and members
+    queue::spin_lock<> team_arenas_lock; ///< guards `team_arenas`
+    /// By the number of the arena around, followed by the engine's ranks of the members.
+    std::map<std::vector<worker_id>, std::unique_ptr<arena>> team_arenas{};
     weft::gate gate;
-    requirements need;                 ///< of the policy
+    requirements need;                 ///< what the policy needs
     trace::recorder* tracer = nullptr; ///< if there is a trace
     fiber_pool fibers;
-    std::atomic<std::int32_t> roots{0};   ///< handed in so far
-    std::atomic<std::uint64_t> graphs{0}; ///< runs of graphs whose tasks the policy knows
+    std::atomic<std::int32_t> roots{0};   ///< submitted so far
+    std::atomic<std::uint64_t> graphs{0}; ///< runs so far of graphs whose tasks the policy knows
 
 protected:
-    /// Asks the policy what it needs, when all workers are members of the outermost arena, and gives the workers what
-    /// follows from it. Throws weft::error for needs that the engine of this name cannot meet.
+    /// Asks the policy what it needs, when all workers are members of the outermost arena, and gives the
+    /// workers what follows from it. Throws weft::error for needs that the engine of this name cannot meet.
     void attach_policy();
 };
 

@@ -39,7 +39,7 @@ task& make_flow_task(worker* w, engine& home, group& of, const flow_task& f) {
     }
     adopt(t, nullptr, &of, *f.hint);
     t.scope_ = &of;
-    // A run that outlives the team it began in goes on outside. (T5)
+    // A run that outlives the team in which it began continues in the outermost arena. (T5)
     t.arena_ = f.in && f.in->is_team() && f.in->try_retain(f.incarnation) ? f.in : &home.outermost;
     t.id_ = graph_task_id(f.number);
     t.claim_ = f.at_gate;

@@ -10,30 +10,31 @@
 
 namespace weft::engine {
 
-/// What the policy is told of a task of a data-flow graph, and how it is run.
+/// A task of a data-flow graph: how it is run, and what the policy is told of it.
 struct flow_task {
     void (*run)(void* graph, std::uint32_t number) = nullptr;
     void* graph = nullptr;
     std::uint32_t number = 0;
     const hints* hint = &no_hints;
-    claim* at_gate = nullptr;      ///< its own, or that of a task around it
-    bool claims = false;           ///< it is its own
-    arena* in = nullptr;           ///< that the run belongs to; null: the outermost
-    std::uint32_t incarnation = 0; ///< of the team, if that is one
-    std::int32_t root = 0;         ///< that it descends from
+    claim* at_gate = nullptr;      ///< the task's own claim, or that of a task around it
+    bool claims = false;           ///< at_gate is the task's own claim
+    arena* in = nullptr;           ///< the run belongs to it; null: the outermost
+    std::uint32_t incarnation = 0; ///< of the team, if `in` is a team's
+    std::int32_t root = 0;         ///< the task descends from this root
     std::uint64_t graph_id = 0;
     int bottom_level = 0;
-    std::size_t uses = 0; ///< how many data it declares
+    std::size_t uses = 0; ///< number of data that the task declares
 };
 
-/// A record for it; task::uses_ has room for so many data, which the caller fills in.
+/// Makes the record of `f`. task::uses_ has room for flow_task::uses entries, which the caller fills in.
 task& make_flow_task(worker*, engine& home, group& of, const flow_task&);
-/// A share of a moldable one, beside itself.
+/// Makes one more share of the moldable task `of`.
 task& make_flow_share(worker&, const task& of);
-/// It is ready: from any thread; the group counts it from now on, and must have open children or a wait still
-/// to come.
+/// The task is ready: counts it in its group and offers it; from any thread. The group must have open
+/// children or a wait still to come.
 void submit_flow_task(worker*, engine& home, group& of, task&);
-/// The first task of a run, which makes the others: a root if the calling thread is no worker of `home`.
+/// Starts the first task of a run, which makes the others. It is a root if the calling thread is no worker of
+/// `home`.
 void start_flow(engine& home, group& of, const flow_task&);
 
 } // namespace weft::engine

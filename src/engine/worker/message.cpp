@@ -28,20 +28,21 @@ void send(arena& a, worker_id from, worker_id to, int kind, task* t) {
 
 void put_in_mailbox(message& m) noexcept {
     worker& to = *m.receiver;
-    to.mailbox.put(&m); // from here on it may be gone
-    to.askers.insert(
-        message_mark(to)); // seq_cst, after the letter: pairs with the erasure in read_messages()
+    to.mailbox.put(&m); // from here on the message may be gone
+    // seq_cst, after the message: pairs with the erasure in read_messages()
+    to.askers.insert(message_mark(to));
 }
 
 bool has_messages(const worker& w) noexcept { return !w.mailbox.empty(); }
 bool has_message_mark(const worker& w) noexcept { return w.askers.contains(message_mark(w)); }
 
 void read_messages(worker& w) noexcept {
-    w.askers.erase(message_mark(w)); // seq_cst, before the letters: who puts one later sets it again
+    // seq_cst, before the messages: a sender that puts one later sets the mark again
+    w.askers.erase(message_mark(w));
     while (message* const m = w.mailbox.take()) {
         arena& of = *m->in;
         const auto at = w.log ? w.log->now() : 0;
-        const std::uint32_t number = m->t ? m->t->number_ : 0; // before others can have it
+        const std::uint32_t number = m->t ? m->t->number_ : 0; // read before another worker can have the task
         const placement p = of.scheduler->message(m->to, m->from, m->kind, m->t);
         if (m->t && w.log) note_placement(*w.log, at, number, p, ready_reason::moved);
         if (!p.who.empty()) {

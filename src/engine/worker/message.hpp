@@ -15,9 +15,9 @@ using impl::worker;
 struct arena;
 
 /// A message from one worker's policy hook to another's: policy_context::post. It lies in the receiver's
-/// `worker::mail` until the receiver comes by, in whatever arena that is by then; the instance of the policy
-/// that it concerns is its own arena's. So a task that is on its way to a member of a team is not kept back
-/// by the team.
+/// `worker::mailbox` until the receiver looks there. The receiver may be in another arena by then; the
+/// message goes to the policy instance of the arena in which it was sent. So a team does not keep back a task
+/// that is on its way to one of its members.
 struct message {
     queue::list_hook queue_link{};
     arena* in = nullptr;
@@ -27,24 +27,25 @@ struct message {
     worker* receiver = nullptr;
     std::size_t block_bytes = 0;
 
-    /// What it moves beside itself: what the hints say that its task works on.
+    /// Bytes that move with the message: the data that the hints of its task name.
     double data_bytes() const noexcept { return t ? static_cast<double>(t->hint().bytes) : 0; }
 };
 
-/// In `worker::askers`, beyond the workers: there is mail. Set after the letter was put, cleared before the
-/// letters are taken.
+/// The member of `worker::askers` that no worker has: it says that there are messages. The sender sets it
+/// after it has put the message; the receiver clears it before it takes the messages.
 std::uint32_t message_mark(const worker&) noexcept;
 
-/// policy_context::post, by the thread of `from`.
+/// policy_context::post; called by the thread of `from`.
 void send(arena&, worker_id from, worker_id to, int kind, task*);
-/// The letter is in its receiver's mail from here on; the engine sees to it that the receiver looks.
+/// Puts the message into its receiver's mailbox. The engine makes the receiver look there.
 void put_in_mailbox(message&) noexcept;
 bool has_messages(const worker&) noexcept;
-/// Its way out of the runtime is held up until it has read its mail, which may be gone already.
+/// The message mark is set: the worker does not leave the runtime before it has read its mailbox, which may
+/// be empty by now.
 bool has_message_mark(const worker&) noexcept;
-/// By the thread of the worker, in the runtime: hands its mail to the policy.
+/// Gives the worker's messages to the policy; called by the worker's thread, in the runtime.
 void read_messages(worker&) noexcept;
-/// By the last one who knows the worker.
+/// Frees the messages that are left; called when no other thread reaches the worker any more.
 void discard_messages(worker&) noexcept;
 
 } // namespace weft::engine

@@ -52,7 +52,7 @@ void note_end_early(trace::outcome how) noexcept {
 void note_in_user_code(worker& w, trace::kind k, std::uint64_t a, std::uint64_t b, std::uint32_t n,
                        std::uint8_t what) noexcept {
     if (!w.log) return;
-    if (!w.modelled) enter_runtime(); // only there the handler leaves the log alone
+    if (!w.modelled) enter_runtime(); // the handler leaves the log alone only there
     note(w, k, a, b, n, what);
     if (!w.modelled) leave_runtime();
 }

@@ -7,8 +7,8 @@
 
 #include <bit>
 
-/// What the engines' steps leave in the trace; nothing without one. Called in the runtime, where the handler
-/// of signals notes nothing in between.
+/// What the steps of an engine leave in the trace. Without a trace these functions do nothing. They are
+/// called in the runtime, where the exposure handler notes nothing in between.
 namespace weft::engine {
 
 [[gnu::always_inline]] inline void note(worker& w, trace::kind k, std::uint64_t a = 0, std::uint64_t b = 0,
@@ -23,21 +23,21 @@ template <class What>
         w.log->note(k, t.number_, 0, 0, static_cast<std::uint8_t>(what));
 }
 
-/// `t` has come to be: gets its number.
+/// `t` was made: gives it its number.
 void note_spawn(trace::log&, task& t, trace::origin, std::uint64_t in) noexcept;
 inline void note_spawn(worker& w, task& t, trace::origin from, const void* in) noexcept {
     if (w.log) [[unlikely]]
         note_spawn(*w.log, t, from, reinterpret_cast<std::uint64_t>(in));
 }
-/// The policy has put the task somewhere.
+/// The policy has placed the task.
 inline void note_placement(trace::log& log, std::uint64_t at, std::uint32_t number, const placement& p,
                            ready_reason reason) noexcept {
     log.note_at(at, trace::kind::ready, number, pack(p.who), rank(p.at), static_cast<std::uint8_t>(reason));
 }
-/// What the hints say, behind the spawn that they are of.
+/// What the hints say. Follows the record of the spawn to which they belong.
 void note_hints(trace::log&, const hints&) noexcept;
 
-/// What the hints say that a group was made with. A join's were made by the runtime.
+/// The hints with which a group was made. Nothing for a join, whose hints the runtime made.
 inline void note_group(worker& w, const group& g) noexcept {
     if (!w.log || !g.hint_ || g.pair_) [[likely]]
         return;
@@ -45,34 +45,35 @@ inline void note_group(worker& w, const group& g) noexcept {
     note_hints(*w.log, *g.hint_);
 }
 
-/// Of the entry that is about to be handed to `thief`.
+/// The number of the task that continues or starts with this entry.
 inline std::uint32_t number_of(const impl::frame& f) noexcept {
     return f.run ? f.number : static_cast<const continuation&>(f).parent->running->number_;
 }
 
-/// `w` has offered the rest of the program at a task to `thief`. Reads the machine only, so that the handler
-/// of signals may call it.
+/// `w` has exposed the entry of the task `number` to `thief`. Reads the machine only, so that the exposure
+/// handler may call it.
 inline void note_offer(worker& w, std::uint32_t number, const worker& thief) noexcept {
     note(w, trace::kind::expose, number,
          std::bit_cast<std::uint64_t>(w.log ? w.engine.on.distance(thief.core, w.core) : 0),
          static_cast<std::uint32_t>(thief.id));
 }
 
-// In user code of slow workers, traced or not: time that is modelled passes before the event, so that what
-// the code has touched is waited for by the task that touched it.
+// The next functions are called in user code of slow workers, traced or not. Modelled time passes before the
+// event, so the task that touched data is the one that waits for them.
 
-/// The rest of the stack's events are those of this task, until it ends.
+/// From now on the events of this stack belong to the task `number`, which runs on it, until
+/// note_inline_end().
 void note_inline_begin(std::uint32_t number) noexcept;
 void note_inline_end(std::uint32_t number, trace::outcome) noexcept;
 
-/// The running task has ended as far as the trace goes; the rest is the runtime's own.
+/// The running task has ended as far as the trace goes. The rest of it is the runtime's own work.
 void note_end_early(trace::outcome) noexcept;
 
-/// In user code: an event that takes no time, and is no moment at which the runtime looks around.
+/// An event that takes no time. On a modelled machine it does not enter the runtime.
 void note_in_user_code(worker& w, trace::kind k, std::uint64_t a = 0, std::uint64_t b = 0,
                        std::uint32_t n = 0, std::uint8_t what = 0) noexcept;
 
-/// `w` has found work that lay at `from`.
+/// `w` has stolen `t` from `from`. `t` may be null: a steal whose task is not known.
 void note_steal(worker& w, const worker& from, const task* t) noexcept;
 
 } // namespace weft::engine

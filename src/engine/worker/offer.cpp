@@ -13,7 +13,7 @@ void offer(worker& w, task& t, ready_reason reason) noexcept {
         return w.host.submit(t, reason);
     if (w.log) [[unlikely]] {
         const auto at = w.log->now();
-        const std::uint32_t number = t.number_; // it may be gone after the next line
+        const std::uint32_t number = t.number_; // the task may be gone after the next line
         const placement p = w.arena().scheduler->ready(w.local, t, reason);
         note_placement(*w.log, at, number, p, reason);
         return w.host.announce(w, p);

@@ -6,9 +6,9 @@
 
 namespace weft::engine {
 
-/// Hands a ready task to the policy of its arena, and announces where the policy has put it.
+/// Gives a ready task to the policy of its arena, and announces where the policy has placed it.
 void offer(worker&, task&, ready_reason) noexcept;
-/// Numbers a root and hands it in; from any thread.
+/// Gives a root its number and submits it; from any thread.
 void submit_root(engine&, task&);
 
 } // namespace weft::engine

@@ -3,7 +3,8 @@
 #include "engine/ports/host.hpp"
 #include "engine/worker/worker.hpp"
 
-/// requirements::own_usage: the time between two entries into the runtime goes to the running task.
+/// requirements::own_usage: the running task is charged for the time that its code takes between two entries
+/// into the runtime.
 namespace weft::engine {
 
 inline void own_time_begins(worker& w) noexcept {

@@ -6,7 +6,7 @@
 
 namespace weft::engine {
 
-/// A worker's number in a worker_set.
+/// The number of a worker in a worker_set.
 constexpr std::uint32_t rank(worker_id w) noexcept { return static_cast<std::uint32_t>(w); }
 
 /// A range of workers in one word; 0 is the empty range.

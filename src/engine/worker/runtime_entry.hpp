@@ -4,10 +4,10 @@
 #include "engine/ports/meter.hpp"
 #include "engine/worker/worker.hpp"
 
-/// In and out of the runtime: what stands between user code and everything in this folder's neighbours.
+/// The way into the runtime and out of it: the border between user code and the code of the engine.
 namespace weft::engine {
 
-/// Keeps the exposure handler away from the chain of hidden entries while the runtime works on it.
+/// From here to leave_runtime() the exposure handler leaves the chain of hidden entries alone.
 [[gnu::always_inline]] inline worker& enter_runtime() noexcept {
     worker& w = *impl::hot_self();
     w.hot->in_runtime.store(true, std::memory_order_relaxed);
@@ -17,7 +17,8 @@ namespace weft::engine {
     return w;
 }
 
-/// The way out answers the asks that came meanwhile. Control may be on another thread by now.
+/// Answers the asks that came meanwhile, computes `limit` anew and lets the exposure handler act again. The
+/// caller may be on another thread than it was at enter_runtime().
 [[gnu::always_inline]] inline void leave_runtime() noexcept {
     worker& w = *impl::hot_self();
     if (w.observed) [[unlikely]]
@@ -30,7 +31,7 @@ namespace weft::engine {
             w.host.answer(w, signalled);
             asked = !w.askers.empty();
         }
-        // From the next store on, the handler may expose entries and lower the limit by itself.
+        // Once `in_runtime` is cleared below, the handler may expose entries and lower the limit by itself.
         const fiber* f = w.current;
         const bool ordinary = !asked && !w.slow && f->running && f->running->silent_;
         w.hot->limit.store(ordinary ? reinterpret_cast<std::uintptr_t>(f->split) : 0,
@@ -38,7 +39,7 @@ namespace weft::engine {
         impl::handler_fence();
         w.hot->in_runtime.store(false, std::memory_order_relaxed);
         impl::handler_fence();
-        // A handler that came before that store has only left its mark.
+        // A handler that came before `in_runtime` was cleared has only left its mark.
         if (!w.signalled.load(std::memory_order_relaxed)) [[likely]]
             return;
         w.hot->in_runtime.store(true, std::memory_order_relaxed);

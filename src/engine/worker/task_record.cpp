@@ -13,7 +13,8 @@ namespace {
 
 std::size_t round_up(std::size_t n, std::size_t unit) noexcept { return (n + unit - 1) / unit * unit; }
 
-/// Identity of the n-th child: the same in every run of the same program. splitmix64 of the path.
+/// The identity of the n-th child: splitmix64 of the path to it, so the same in every run of the same
+/// program.
 std::uint64_t child_id(std::uint64_t parent, std::uint32_t n) noexcept {
     std::uint64_t z = parent + 0x9e3779b97f4a7c15u * (std::uint64_t{n} + 1);
     z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
@@ -74,11 +75,11 @@ void adopt(task& child, task* parent, group* in, const hints& h) noexcept {
 }
 
 task& task_of_frame(worker& thief, impl::frame& f) {
-    if (!f.run) { // a continuation: the parent's own task goes on
+    if (!f.run) { // a continuation: the parent's own task continues
         auto& k = static_cast<continuation&>(f);
         fiber& parent = *k.parent;
-        k.read.store(
-            true, std::memory_order_release); // pairs with the loop at the child's end; `f` may be gone now
+        k.read.store(true, std::memory_order_release); // pairs with the loop at the child's end
+        // `f` may be gone from here on.
         task& t = *parent.running;
         t.fiber_ = &parent;
         t.arena_ = &thief.arena(); // which is that of the parent

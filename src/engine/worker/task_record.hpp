@@ -8,8 +8,8 @@
 
 namespace weft::engine {
 
-/// A record with the policy's bytes (zeroed) and room for a closure behind them. Without a worker it comes from the
-/// global allocator.
+/// A record with the policy's bytes (zeroed) and room for a closure behind them. If `worker` is null, the
+/// memory comes from the global allocator.
 task& make_task(worker*, engine&, std::size_t closure_bytes, std::size_t closure_align);
 void free_task(worker*, task&) noexcept;
 /// Makes `child` the next child of `parent` (null: a root) in `in`.

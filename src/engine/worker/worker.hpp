@@ -21,7 +21,7 @@ struct engine;
 struct host;
 struct meter;
 
-/// Counted by the worker alone, read by others for reports: relaxed.
+/// Written by its worker only; read by other threads for reports, so relaxed.
 struct counter {
     std::atomic<std::uint64_t> value{0};
     void add(std::uint64_t n = 1) noexcept {
@@ -30,8 +30,8 @@ struct counter {
     std::uint64_t get() const noexcept { return value.load(std::memory_order_relaxed); }
 };
 
-/// Time in stretches that begin and end, in engine time. Written by the worker alone, read by others:
-/// relaxed.
+/// A stopwatch of engine time, which is started and stopped again and again. Written by its worker only, read
+/// by other threads: relaxed.
 struct stopwatch {
     void begin(std::int64_t now) noexcept { since_.store(now, std::memory_order_relaxed); }
     void end(std::int64_t now) noexcept {
@@ -39,7 +39,8 @@ struct stopwatch {
         since_.store(0, std::memory_order_relaxed);
     }
     bool is_open() const noexcept { return since_.load(std::memory_order_relaxed) != 0; }
-    /// All of them, with what has passed of the present one. From other threads: off by one stretch at most.
+    /// The sum of all intervals, with what has passed of the open one. A reader on another thread may be off
+    /// by one interval.
     std::int64_t until(std::int64_t now) const noexcept {
         const auto since = since_.load(std::memory_order_relaxed);
         return static_cast<std::int64_t>(ended_.get()) + (since && since < now ? now - since : 0);
@@ -47,23 +48,22 @@ struct stopwatch {
 
 private:
     counter ended_;
-    std::atomic<std::int64_t> since_{0}; ///< of the present one; 0: there is none
+    std::atomic<std::int64_t> since_{0}; ///< beginning of the open interval; 0: the stopwatch is stopped
 };
 
 struct worker_counters {
     counter tasks;     ///< tasks started
-    counter steals;    ///< tasks and frames got from another worker
-    counter exposures; ///< entries handed out
-    counter returned;  ///< entries handed out and taken back before the thief had them
+    counter steals;    ///< tasks and frames taken from another worker
+    counter exposures; ///< entries exposed
+    counter returned;  ///< entries exposed and reclaimed before the thief had them
     counter suspensions;
-    stopwatch idle;     ///< looking for work or asleep
-    stopwatch asleep;   ///< of these, asleep
+    stopwatch idle;     ///< time spent looking for work or asleep
+    stopwatch asleep;   ///< the part of `idle` spent asleep
     counter suppressed; ///< exceptions that lost to an earlier one of their group
     counter parks;
 };
 
-/// What the code that arrives after a switch does for the code that left: it runs when the latter is fully
-/// saved.
+/// What the code that a switch arrives at does for the code that left, once the latter is fully saved.
 struct switch_action {
     void (*run)(impl::worker&, void* a, void* b) = nullptr;
     void *a = nullptr, *b = nullptr;
@@ -74,8 +74,8 @@ struct switch_action {
 namespace weft::impl {
 
 /// A place of execution: an OS thread in one engine, a virtual worker in the other. The fields belong to the
-/// thread that runs it, except where said. Which worker runs the code at hand changes with every switch of
-/// fibers: fetch it anew by `hot_self()` after each.
+/// thread that runs the worker, except where said. Any switch of fibers may change the worker that runs the
+/// current code, so the code fetches its worker again by `hot_self()` after each switch.
 struct worker {
     worker(worker_id rank, weft::engine::engine& of, std::size_t workers);
     virtual ~worker() = default;
@@ -84,44 +84,47 @@ struct worker {
 
     const worker_id id; ///< among all workers of the engine
     weft::engine::engine& engine;
-    engine::host& host; ///< of `engine`, as the next one
+    engine::host& host; ///< the host and the meter of `engine`
     engine::meter& meter;
-    worker_id local; ///< in its arena: what the policy calls it
-    /// Whose tasks it runs. Written by the worker; others read it to know whether it may be asked.
+    worker_id local; ///< rank in its arena: the policy knows the worker by it
+    /// The arena whose tasks it runs. Written by the worker; others read it to learn whether they may ask the
+    /// worker.
     std::atomic<engine::arena*> arena_now{nullptr};
-    std::atomic<engine::arena*> called_into{nullptr}; ///< that of the team it waits for, when all have come
-    task* share = nullptr; ///< of the team's task: what it begins with; written before it is called in
-    int core = 0;          ///< rank of the machine's core it stands for, and is pinned to if the engine pins
+    /// The arena of the team for which it waits; written when all members have joined.
+    std::atomic<engine::arena*> called_into{nullptr};
+    task* share = nullptr; ///< its first task in the team, if it is a share; written before it is called in
+    int core = 0;          ///< rank of its core in the machine; it is pinned there if the engine pins
     hot_words* hot = nullptr;
-    fiber* current = nullptr; ///< whose code is running
-    fiber* oldest =
-        nullptr; ///< of the fibers below `current` (itself included), the oldest with unexposed entries
-    exception_globals* exceptions = nullptr; ///< the ABI's, of the thread
+    fiber* current = nullptr; ///< the fiber whose code is running
+    fiber* oldest = nullptr;  ///< the oldest fiber with hidden entries, of `current` and those below it
+    exception_globals* exceptions = nullptr; ///< the thread's record of exceptions, of the C++ ABI
     engine::switch_action after_switch;
-    bool observed = false; ///< the engine is told of each stretch of user code: user_code_begins, _ends
-    bool slow = false; ///< every fork and every return from one comes to the runtime: `modelled`, or traced
-    bool modelled = false; ///< its time is the engine's
-    bool times_tasks =
-        false; ///< requirements::own_usage: the time of each stretch of user code goes to its task
-    bool counts_misses = false; ///< requirements::own_misses
-    time_ns user_code_began = 0;
-    task* resume_first = nullptr; ///< a waiter whose event came before it slept
+    bool observed = false; ///< the meter is told of the beginning and the end of each interval of user code
+    /// Every fork and every return from a fork enters the runtime: the worker is `modelled` or traced.
+    bool slow = false;
+    bool modelled = false;        ///< its time is virtual
+    bool times_tasks = false;     ///< requirements::own_usage: the time of user code is charged to its task
+    bool counts_misses = false;   ///< requirements::own_misses
+    time_ns user_code_began = 0;  ///< if times_tasks: when the current interval of user code began
+    task* resume_first = nullptr; ///< a waiter whose event came before it slept; it is resumed first
     fiber* free_fibers = nullptr;
     int free_fiber_count = 0;
     engine::block_cache blocks;
 
-    /// Set by the exposure handler while in_runtime; the way out of the runtime looks at it.
+    /// Set by the exposure handler if it finds in_runtime set; leave_runtime() looks at it.
     std::atomic<bool> signalled{false};
-    /// Workers that want a frame of this one. Inserted by them, erased by this worker when it answers. A
-    /// hint: the asker's slot decides. One more than there are workers: engine::message_mark().
+    /// Workers that ask this worker for an entry. Each asker inserts itself; this worker erases the asker
+    /// when it answers. The set is a hint: the asker's slot decides. It has one member more than there are
+    /// workers: engine::message_mark().
     queue::worker_set<> askers;
-    /// For each worker, the policy's bytes of the task of the frame that it was given last; null if the
-    /// policy has none. Written by this one before it hands the frame over, read by the other when it has it.
+    /// For each thief, the policy's bytes of the task whose frame this worker exposed to it last; null if the
+    /// policy has none. Written by this worker before it exposes the frame, read by the thief when it has the
+    /// frame.
     std::unique_ptr<std::byte[]> given;
-    queue::mailbox<engine::message> mailbox; ///< from any worker; read by this one
+    queue::mailbox<engine::message> mailbox; ///< filled by any worker, read by this one
 
     engine::worker_counters count;
-    trace::log* log = nullptr; ///< if there is a trace; written in the runtime
+    trace::log* log = nullptr; ///< null without a trace; written in the runtime
 };
 
 } // namespace weft::impl
