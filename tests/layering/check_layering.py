@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Checks that includes between the rooms of the source tree point downwards only.
+"""Checks that includes between the rooms of the source tree point downwards only, and the length of its files.
 
     check_layering.py SOURCE_DIR     check a tree; exit status 1 and one line a violation
     check_layering.py --self-test    check this checker on small trees made for it
@@ -57,6 +57,10 @@ BANNED = {room: ["thread", "stop_token", "atomic", "chrono", "random", "mutex", 
 PYTHON_HEADERS = ("nanobind/", "Python.h")
 PYTHON_ROOM = "python/core"
 
+# A file has one noun. Single structures that cannot be cut, such as a lock-free one, are listed by path.
+MOST_LINES = 400
+SINGLE_STRUCTURES = []
+
 SUFFIXES = {".hpp", ".h", ".hh", ".ipp", ".inl", ".cpp", ".cc", ".c"}
 INCLUDE = re.compile(r'^[ \t]*#[ \t]*include[ \t]*([<"])([^>"\n]+)[>"]', re.MULTILINE)
 
@@ -81,6 +85,15 @@ def resolve(root, file, quote, name):
     return None
 
 
+def check_length(file, text):
+    lines = text.count("\n")
+    if lines <= MOST_LINES or file.parts[0] == "include" or file.as_posix() in SINGLE_STRUCTURES:
+        return []
+    return [f"{file}: {lines} lines, more than {MOST_LINES}; find the second noun in it and move that to a file "
+            "of its own; a single structure, such as a lock-free one, is listed in SINGLE_STRUCTURES in "
+            "tests/layering/check_layering.py"]
+
+
 def check_file(root, file):
     room = room_of(file)
     if room is None:
@@ -88,7 +101,7 @@ def check_file(root, file):
                 "and to src/README.md, or move the file"]
     allowed = {room, PUBLIC, *ROOMS[room]}
     text = (root / file).read_text(encoding="utf-8", errors="replace")
-    errors = []
+    errors = check_length(file, text)
     for match in INCLUDE.finditer(text):
         quote, name = match.groups()
         where = f"{file}:{text.count(chr(10), 0, match.start()) + 1}"
@@ -130,7 +143,7 @@ def self_test():
         "src/api/join.cpp": '#include "engine/threads/worker.hpp"\n#include "engine/model/clock.hpp"\n',
         "src/engine/threads/worker.hpp": "",
         "src/policy/hosted/hooks.hpp": '#include "policy/seam/policy.hpp"\n',
-        "src/trace/write/record.hpp": "",
+        "src/trace/write/record.hpp": "\n" * MOST_LINES,
         "src/trace/walk/walk.hpp": '#include "trace/write/record.hpp"\n',
         "src/replay/script.hpp": '#include "trace/walk/walk.hpp"\n#include "machine/tree.hpp"\n',
         "python/core/module.hpp": "",
@@ -159,6 +172,8 @@ def self_test():
         ("src/replay/side.cpp", "#include <nanobind/nanobind.h>\n", "is for python/core only"),
         ("src/api/side.cpp", '#include "replay/script.hpp"\n', "src/api includes src/replay/script.hpp"),
         ("python/core/side.cpp", '#include "engine/run/run.hpp"\n', "python/core includes src/engine/run/run.hpp"),
+        ("python/core/long.hpp", "\n" * (MOST_LINES + 1), "401 lines, more than 400"),
+        ("src/queue/long.hpp", "\n" * (MOST_LINES + 1), "401 lines, more than 400"),
         ("src/api/typo.cpp", '#include "engine/thread/worker.hpp"\n', "no file for"),
     ]
 
