@@ -1,22 +1,15 @@
-#include "policy/parts/bi_tier.hpp"
-#include "policy/parts/id_table.hpp"
-#include "policy/parts/miss_intensity.hpp"
-#include "policy/parts/places.hpp"
+#include "policy/parts/bi_tier_partition.hpp"
+#include "policy/parts/bi_tier_stealing.hpp"
+#include "policy/parts/bi_tier_task.hpp"
+#include "policy/parts/smallest_cache.hpp"
+#include "policy/parts/subtree_sizes.hpp"
 #include "policy/parts/worker_groups.hpp"
 #include "policy/seam/registry.hpp"
 
-#include "queue/cell.hpp"
-#include "queue/locked_list.hpp"
-#include "queue/sync.hpp"
-
 #include <weft/impl/group.hpp>
 
-#include <algorithm>
-#include <bit>
-#include <cmath>
 #include <cstdint>
 #include <memory>
-#include <optional>
 #include <vector>
 
 /// CAB: cache-aware bi-tier stealing.
@@ -24,41 +17,41 @@
 ///   Q. Chen, M. Guo: Task Scheduling for Multi-core and Parallel Architectures. Springer 2017, chapter 3:
 ///   the boundary by Eqs. 3.4 (fto), 3.5 (gto) and 3.6 (profile), the stealing by 3.3.2 and Table 3.3.
 ///
-/// The tree of tasks is cut into subtrees that fit a last-level cache (bi_tier.hpp). Tasks above and at the
-/// cut are spawned parent-first into the pool of their socket, from which only the heads take, the lowest
-/// worker of each socket, first in first out. What is below runs child-first on the workers of one socket
-/// only.
+/// The tree of tasks is cut into subtrees that fit a last-level cache (bi_tier_partition.hpp). Tasks above and
+/// at the cut are spawned parent-first into the pool of their socket. Only the heads take from these pools,
+/// first in first out; the head of a socket is its lowest worker. Tasks below the cut run child-first, on the
+/// workers of one socket only.
 ///
 /// C1  Only heads take from the inter-socket pools, their own or another one.
 /// C2  A socket works on one intra-socket subtree at a time: its head takes no leaf inter-socket task while
-///     one that began there is unfinished.
+///     one that began there is unfinished (subtree_guard.hpp).
 ///
 /// Resolved where the source is silent, contradicts itself, or would hang:
 ///
 /// - Only leaf inter-socket tasks make a socket busy. Those above them take the head's time only while they
-///   run; the head takes them also while its socket is busy, since the others wait for what they spawn.
-/// - Who waited above the boundary goes on from the pool of the socket where it began, ahead of it. For who
-///   has not begun C1 holds; who has may hold a lock, so other workers of that socket take it before they
-///   sleep.
-/// - A subtree of which a task waits for something else than its children (a lock, a future, a timer), or
-///   whose tasks yielded yields_to_share times on one worker, shares its socket from then on: what it waits
-///   for may be kept back otherwise. Programs of forks and joins never come to that, so C2 holds for them
-///   always.
-/// - A child of somebody else's group, the tasks of graphs and what comes of them belong to no subtree: they
-///   are stolen at random by everybody, child-first ("free" below). So is what is measured in the first
-///   iteration, parent-first.
-/// - Which of the subtrees in a pool a head takes is left open, and so is where they come to lie in the next
+///   run. The head takes them also while its socket is busy, since other sockets wait for what they spawn.
+/// - A task that waited above the boundary is resumed from the pool of the socket where it began, ahead of the
+///   tasks there. C1 holds for tasks that have not begun. One that has begun may hold a lock, so other workers
+///   of that socket take it before they park.
+/// - A subtree shares its socket from the moment at which one of its tasks waits for something else than its
+///   children (a lock, a future, a timer), or its tasks have yielded yields_to_share times on one worker: what
+///   it waits for may be kept back otherwise. Programs of forks and joins never come to that, so C2 always
+///   holds for them.
+/// - A child in the group of a task that is not its parent, the tasks of graphs and their descendants belong
+///   to no subtree: all workers steal them at random, child-first ("free" below). The same holds for tasks
+///   that are measured in the first iteration, parent-first.
+/// - The source leaves open which of the subtrees in a pool a head takes, and where subtrees lie in the next
 ///   iteration. The gains of iterated programs are those of data that are still in the socket's cache, so a
-///   subtree goes to the pool of the socket which last had the one at the same place (keep). Others leave it
-///   there, unless their part of the tree is not the larger one with it: to wait for a subtree costs less
-///   than to fetch its data, which would lie elsewhere ever after. Who has looked in vain failed_looks_before_remote_steal times,
-///   or is about to sleep, takes it.
+///   subtree goes to the pool of the socket that last had the one at the same place in the tree
+///   (kept_subtrees.hpp). Other heads leave it there, unless the part of the tree that their socket keeps is
+///   still not the larger one when they take it: to wait for a subtree costs less than to fetch its data,
+///   which would lie elsewhere ever after. A head takes it nevertheless after failed_looks_before_remote_steal
+///   failed looks, and before it parks.
 /// - The rule for general trees may give fewer subtrees than sockets. Unless subtrees=0, a subtree is at most
 ///   that part of the tree, by how its tasks branch: measured sizes differ a little from one sweep to the
 ///   next, and would cut it elsewhere each time.
 /// - A program that the first iteration shows to be CPU-bound (miss_intensity.hpp) is stolen at random from
-///   then on (3.8.2.3); how that is decided, the source does not say.
-/// - Sizes that nobody knows: those of one cache for each subtree that is wanted, halved at each level.
+///   then on (3.8.2.3). The source does not say how that is decided.
 namespace weft::policies {
 namespace {
 
@@ -84,126 +77,49 @@ constexpr knob cab_knobs[] = {
     zone_knob("reported: spawns below the boundary are shown, too (for traces and tests)"),
 };
 
-enum class kind : std::uint8_t {
-    free,     ///< also what nobody told of: graph tasks
-    inter,    ///< roots, too
-    leaf,     ///< leaf inter-socket
-    intra,    ///< below a leaf
-    measured, ///< of an iteration that is profiled
-    plain,    ///< of a program that its first iteration has shown to be CPU-bound: by chance
-};
-
-/// What the tasks of a group have come to where they are measured. They add it here and not to their parent:
-/// a group may be somebody else's, and then its owner, who was the first to add a task, may end before them.
-struct group_part {
-    queue::cell<std::uint64_t> sum, instructions, cpu_bound; ///< as in part
-    bool owner_waits;                                        ///< so it is there at the end
-};
-
-struct part {         ///< of a task's bytes. Never changed while the task is silent: frames are copies
-    const task* self; ///< leaf: that makes its socket busy; plain root; a copy is of somebody else
-    double soid;      ///< size of involved data; 0: unknown
-    double total;     ///< that of the whole tree
-    queue::cell<std::uint64_t> sum; ///< measured: of the children, relaxed: read when they have ended
-    queue::cell<std::uint64_t> instructions, cpu_bound; ///< likewise; the latter: those of CPU-bound tasks
-    float from, width;                                  ///< what part of the tree it is, in serial order
-    std::int32_t socket;                                ///< + 1; 0: none yet
-    std::int16_t boundary;
-    kind is;
-    std::uint8_t iterations; ///< marked so far
-};
-static_assert(sizeof(part) <= max_task_bytes);
-
-enum class partition : std::uint8_t { fto, gto, profile };
+using bi_tier::group_part, bi_tier::kind, bi_tier::task_part;
+using mode = bi_tier_partition::mode;
 
 struct settings {
-    partition mode;
-    int boundary, first, degree, main;
-    double bytes, cache;
+    bi_tier_partition partition;
     double misses_per_instruction;
-    int subtrees, socket;
+    int workers_of_socket;
     bool even, keep, lazy;
 };
 
 class cab final : public policy {
 public:
-    explicit cab(const settings& s) : set_(s) {}
+    explicit cab(const settings& s) : set_(s), partition_(s.partition) {}
 
     requirements attach(const machine& m, policy_context& context) override {
         context_ = &context;
-        intra_.attach(context);
-        free_.attach(context);
-        const std::vector<workers> groups =
-            set_.socket > 0 ? groups_of_size(context, set_.socket)
-                            : groups_in_domains(context, domains(m, domain_kind::last_level_cache));
-        count_ = static_cast<int>(groups.size());
-        sockets_ = std::make_unique<one_socket[]>(groups.size());
-        mine_ = std::make_unique<worker_part[]>(static_cast<std::size_t>(context.all().size()));
-        for (int s = 0; s < count_; ++s) {
-            at(s).members = groups[static_cast<std::size_t>(s)];
-            for (worker_id w = at(s).members.first; w < at(s).members.last; ++w) of(w).socket = s;
-        }
-        find_cache(m);
-        if (set_.subtrees < 0 || (set_.subtrees == 0 && set_.cache <= 0)) set_.subtrees = count_;
-        random_ = count_ < 2 || (set_.mode == partition::fto && set_.boundary == 0);
-        if (set_.mode == partition::profile) measured_ = std::make_unique<id_table>();
-        if (set_.keep && !random_) kept_ = std::make_unique<id_table>();
-        return {.task_bytes = sizeof(part),
-                .group_bytes =
-                    set_.mode == partition::profile ? std::uint16_t{sizeof(group_part)} : std::uint16_t{0},
+        const domains caches(m, domain_kind::last_level_cache);
+        const std::vector<workers> sockets = set_.workers_of_socket > 0
+                                                 ? groups_of_size(context, set_.workers_of_socket)
+                                                 : groups_in_domains(context, caches);
+        partition_.sockets = static_cast<int>(sockets.size());
+        if (!(partition_.cache > 0)) partition_.cache = smallest_last_level_cache(m, context, context.all());
+        if (partition_.subtrees < 0 || (partition_.subtrees == 0 && partition_.cache <= 0))
+            partition_.subtrees = partition_.sockets;
+        random_ = partition_.sockets < 2 || (partition_.by == mode::fto && partition_.boundary == 0);
+        const bool measures = partition_.by == mode::profile;
+        if (measures) sizes_.attach(set_.misses_per_instruction);
+        tiers_.attach(sockets, context,
+                      {.even = set_.even, .keep = set_.keep && !random_, .lazy = set_.lazy});
+        return {.task_bytes = sizeof(task_part),
+                .group_bytes = measures ? std::uint16_t{sizeof(group_part)} : std::uint16_t{0},
                 .lazy = random_ && set_.lazy,
-                .own_misses = set_.mode == partition::profile,
+                .own_misses = measures,
                 .demotable = true,
                 .resizable = false};
     }
 
-    // ---- where tasks are kept
-
-    placement ready(worker_id w, task& t, ready_reason reason) override {
-        part& own = t.data<part>();
-        if (random_) return free_.put(w, t, reason);
-        if (reason == ready_reason::root) {
-            own.is = kind::inter;
-            own.soid = own.total = set_.bytes;
-            own.width = 1;
-            return free_.put(w, t, reason);
-        }
-        // A frame has the bytes of its task, and may lie where an ended leaf of these bytes lay.
-        if (reason == ready_reason::exposed && t.fresh() && own.is == kind::leaf) own.is = kind::intra;
-        switch (own.is) {
-        case kind::inter: return put_inter(w, t, reason);
-        case kind::leaf:
-            if (own.self == nullptr) return put_inter(w, t, reason); // it has not begun
-            return put_in_socket(w, t, reason);
-        case kind::intra: return put_in_socket(w, t, reason);
-        case kind::measured:
-            if (own.socket > 0) return put_in_socket(w, t, reason);
-            break;
-        case kind::plain: return free_.put(w, t, reason);
-        case kind::free: break;
-        }
-        if (!has_free_.load_relaxed()) has_free_.store_relaxed(true); // a hint: a last look goes by itself
-        return free_.put(w, t, reason);
-    }
-
-    decision next(worker_id w, bool last_look) override {
-        if (random_) return next_at_random(w, last_look);
-        worker_part& me = of(w);
-        const decision found = next_of(w, me, last_look);
-        me.vain = found.t == nullptr ? me.vain + 1 : 0;
-        return found;
-    }
-
-    workers victims(worker_id w) override {
-        return random_ || plain_.load_relaxed() > 0 ? context_->all() : at(of(w).socket).members;
-    }
-
-    // ---- what a spawn does
+    // ---- the partition: 3.4
 
     spawn_order spawn(worker_id, task& parent, task& child) override {
         if (random_) return below();
-        const part& p = parent.data<part>();
-        part& c = child.data<part>();
+        const auto& p = parent.data<task_part>();
+        auto& c = child.data<task_part>();
         if (child.parent_group() == nullptr || child.parent_group()->owner() != &parent)
             return spawn_order::child_first;
         switch (p.is) {
@@ -217,374 +133,139 @@ public:
         case kind::inter:
         case kind::measured: break;
         }
-        find_position(parent, child);
-        classify(parent, child);
+        c.at = p.at.child(static_cast<int>(child.index()), partition_.branching(parent, child));
+        c.iterations = p.iterations;
+        c.is = classify(parent, child);
         return c.is == kind::free ? spawn_order::child_first : spawn_order::parent_first;
     }
 
+    void iteration(worker_id, task& root, int) override {
+        auto& own = root.data<task_part>();
+        if (own.is == kind::plain) return;
+        if (own.iterations == 1 && own.children.computes()) {
+            own.is = kind::plain;
+            own.self = &root;
+            return tiers_.count_plain(1);
+        }
+        if (own.iterations < 2) ++own.iterations;
+        if (const std::uint64_t sum = own.children.bytes.load_relaxed(); sum > 0) // they have ended
+            own.total = own.bytes = static_cast<double>(sum);
+    }
+
+    // ---- the stealing: 3.3.2
+
+    placement ready(worker_id w, task& t, ready_reason reason) override {
+        auto& own = t.data<task_part>();
+        if (random_) return tiers_.put_root(w, t, reason);
+        if (reason == ready_reason::root) {
+            own.is = kind::inter;
+            own.bytes = own.total = partition_.bytes;
+            own.at.width = 1;
+            return tiers_.put_root(w, t, reason);
+        }
+        // A frame has the bytes of its task, and may lie where an ended leaf of these bytes lay.
+        if (reason == ready_reason::exposed && t.fresh() && own.is == kind::leaf) own.is = kind::intra;
+        const bool has_begun = own.self != nullptr;
+        switch (own.is) {
+        case kind::inter: return tiers_.put_in_pool(w, t, reason);
+        case kind::leaf:
+            return has_begun ? tiers_.put_in_socket(w, t, reason) : tiers_.put_in_pool(w, t, reason);
+        case kind::intra: return tiers_.put_in_socket(w, t, reason);
+        case kind::measured:
+            if (own.socket > 0) return tiers_.put_in_socket(w, t, reason);
+            break;
+        case kind::plain: return tiers_.put_root(w, t, reason);
+        case kind::free: break;
+        }
+        return tiers_.put_free(w, t, reason);
+    }
+
+    decision next(worker_id w, bool last_look) override {
+        return random_ ? tiers_.next_at_random(w, last_look) : tiers_.next(w, last_look);
+    }
+
+    workers victims(worker_id w) override { return random_ ? context_->all() : tiers_.victims(w); }
+
     void started(worker_id w, task& t) override {
         if (random_) return;
-        part& own = t.data<part>();
-        if (own.is == kind::inter) own.socket = of(w).socket + 1;
-        if (own.is != kind::leaf || own.self != nullptr) return;
-        own.self = &t;
-        own.socket = of(w).socket + 1;
-        one_socket& s = at(of(w).socket);
-        if (kept_) keep_here(own);
-        // Nobody of this subtree has run yet, and if it is the only one, nobody of another one is left.
-        if (s.unfinished.add(1) == 0) s.shares.store_relaxed(false);
+        auto& own = t.data<task_part>();
+        if (own.is == kind::inter) tiers_.begin_inter(w, own);
+        if (own.is == kind::leaf && own.self == nullptr) tiers_.begin_subtree(w, t);
     }
 
     void blocked(worker_id, task& t, ready_reason reason) override {
         if (random_ || reason == ready_reason::joined || reason == ready_reason::moved ||
             reason == ready_reason::yielded)
             return;
-        const part& own = t.data<part>();
-        if (own.is == kind::leaf || own.is == kind::intra) share(at(own.socket - 1));
+        const auto& own = t.data<task_part>();
+        if (own.is == kind::leaf || own.is == kind::intra) tiers_.share(own);
     }
 
     void finished(worker_id, task& t, const usage& used) override {
-        part& own = t.data<part>();
-        if (own.is == kind::measured && !used.cancelled) return add_to_group(t, own, used);
-        if (own.is == kind::plain && own.self == &t) return count_plain(-1);
+        auto& own = t.data<task_part>();
+        if (own.is == kind::measured && !used.cancelled) return measure(t, used);
+        if (own.is == kind::plain && own.self == &t) return tiers_.count_plain(-1);
         if (own.is != kind::leaf || own.self != &t) return;
-        one_socket& s = at(own.socket - 1);
-        s.unfinished.add(-1);
-        context_->wake(
-            {s.members.first, s.members.first + 1}); // with a fence: it sees the count, or is woken
+        tiers_.end_subtree(own);
     }
 
+    // ---- the sums of groups: Eq. 3.6
+
     after_wait group_wait(worker_id, task& t, group& g) override {
-        if (set_.mode == partition::profile) g.data<group_part>().owner_waits = g.owner() == &t;
+        if (sizes_.is_on()) g.data<group_part>().owner_waits = g.owner() == &t;
         return after_wait::stay;
     }
 
     void group_end(worker_id, task& owner, group& g) override {
-        if (set_.mode != partition::profile) return;
-        const auto& its = g.data<group_part>(); // its tasks have ended
-        if (!its.owner_waits) return;
-        part& up = owner.data<part>();
-        up.sum.add(its.sum.load_relaxed());
-        up.instructions.add(its.instructions.load_relaxed());
-        up.cpu_bound.add(its.cpu_bound.load_relaxed());
-    }
-
-    void iteration(worker_id, task& root, int) override {
-        part& own = root.data<part>();
-        if (own.is == kind::plain) return;
-        if (own.iterations == 1 && is_cpu_bound(own)) {
-            own.is = kind::plain;
-            own.self = &root;
-            return count_plain(1);
-        }
-        if (own.iterations < 2) ++own.iterations;
-        if (const std::uint64_t sum = own.sum.load_relaxed(); sum > 0) // its children have ended
-            own.total = own.soid = static_cast<double>(sum);
+        if (!sizes_.is_on()) return;
+        const auto& ended = g.data<group_part>();
+        if (ended.owner_waits) owner.data<task_part>().children.add(ended.children);
     }
 
 private:
-    static constexpr unsigned yields_to_share = 16;
-
-    struct alignas(queue::k_cache_line_bytes) one_socket {
-        workers members;                      // fixed; the first is the head
-        queue::cell<std::int32_t> unfinished; // leaf inter-socket tasks that began here and have not ended
-        queue::cell<bool> shares;             // one of them waits for something else than its children
-        queue::cell<std::int64_t> kept;       // the width of all that are kept here, in size_of()
-        queue::locked_list<task> pool;        // inter-socket tasks; anybody puts in, C1
-        queue::locked_list<task> arrivals;    // of the subtrees here, made ready elsewhere; taken by the crew
-    };
-    struct alignas(queue::k_cache_line_bytes) worker_part { // the worker's alone
-        int socket = 0;                                     // fixed
-        unsigned turns = 0;
-        unsigned vain = 0;         // looks since one found something
-        unsigned yields = 0;       // of tasks in a subtree
-        unsigned inter_yields = 0; // since the last call that left the pool alone
-    };
-
-    one_socket& at(int s) noexcept { return sockets_[static_cast<std::size_t>(s)]; }
-    worker_part& of(worker_id w) noexcept { return mine_[static_cast<std::size_t>(w)]; }
-    bool is_head(worker_id w) noexcept { return at(of(w).socket).members.first == w; }
     spawn_order below() const noexcept { return set_.lazy ? spawn_order::lazy : spawn_order::child_first; }
-
-    // Up to free_.root_place() places are of workers and of all.
-    place_id pool_place(int s) const noexcept { return free_.root_place() + 1 + s; }
-    place_id arrivals_place(int s) const noexcept { return free_.root_place() + 1 + count_ + s; }
-
-    /// 3.8.2.3; the children of the root that was measured have ended.
-    bool is_cpu_bound(const part& root) const noexcept {
-        return computes_mostly(root.cpu_bound.load_relaxed(), root.instructions.load_relaxed());
-    }
-
-    /// Of the roots that are plain.
-    void count_plain(int change) {
-        plain_.add(change);
-        context_->wake(context_->all()); // their victims are others now
-    }
-
-    void find_cache(const machine& m) {
-        if (set_.cache > 0) return;
-        for (worker_id w = 0; w < context_->all().size(); ++w) {
-            const cache* const c = m.last_level_cache_of(context_->core_of(w));
-            if (c == nullptr || c->bytes <= 0) continue;
-            const auto bytes = static_cast<double>(c->bytes);
-            set_.cache = set_.cache > 0 ? std::min(set_.cache, bytes) : bytes;
-        }
-    }
-
-    /// C2 allows another subtree here.
-    static bool is_open(const one_socket& s) noexcept {
-        return s.unfinished.load_relaxed() == 0 || s.shares.load_relaxed(); // see share() and finished()
-    }
-
-    void share(one_socket& s) {
-        if (s.shares.load_relaxed()) return;
-        s.shares.store_relaxed(true);
-        context_->wake({s.members.first, s.members.first + 1}); // with a fence: it sees the flag, or is woken
-    }
-
-    placement put_inter(worker_id w, task& t, ready_reason reason) {
-        part& own = t.data<part>();
-        const bool yields = reason == ready_reason::yielded;
-        if (yields) ++of(w).inter_yields;
-        int home = own.socket > 0 ? own.socket - 1 : of(w).socket;
-        if (set_.even && own.is == kind::leaf && own.iterations < 2)
-            home = socket_at(own);
-        else if (const auto last = kept_ && own.is == kind::leaf ? kept_->find(place_of(own)) : 0; last > 0)
-            home = static_cast<int>(last) - 1;
-        one_socket& s = at(home);
-        const bool fresh = t.fresh();
-        if (fresh || yields)
-            s.pool.push_back(&t);
-        else
-            s.pool.push_front(&t);
-        // The other heads: the engine wakes within one range.
-        for (int o = 0; o < count_; ++o)
-            if (o != home) context_->wake({at(o).members.first, at(o).members.first + 1});
-        const worker_id head = s.members.first;
-        return {pool_place(home), fresh ? workers{head, head + 1} : s.members, head};
-    }
-
-    placement put_in_socket(worker_id w, task& t, ready_reason reason) {
-        const int home = t.data<part>().socket - 1;
-        one_socket& s = at(home);
-        if (reason == ready_reason::yielded && ++of(w).yields % yields_to_share == 0) share(s);
-        if (of(w).socket != home) {
-            s.arrivals.push_back(&t);
-            return {arrivals_place(home), s.members, s.members.first};
-        }
-        const placement p = intra_.put(w, t, reason);
-        return {p.at, s.members};
-    }
-
-    decision next_of(worker_id w, worker_part& me, bool last_look) {
-        one_socket& s = at(me.socket);
-        const bool fair = ++me.turns % places::turns_to_fair == 0;
-        if (fair)
-            if (const decision p = from_shared(w, me, s, last_look); p.t != nullptr) return p;
-        if (const decision p = intra_.own(w, last_look); p.t != nullptr) return p;
-        if (const decision p = from_shared(w, me, s, last_look); p.t != nullptr) return p;
-        return last_look ? look_everywhere(w, me, s) : look_once(w, me, s);
-    }
-
-    /// What is taken before a look elsewhere, beside the own tasks of a subtree.
-    decision from_shared(worker_id w, worker_part& me, one_socket& s, bool last_look) {
-        if (task* const t = s.arrivals.try_pop_front()) return {t, arrivals_place(me.socket)};
-        if (me.inter_yields >= places::yields_to_look && !last_look)
-            me.inter_yields = 0; // the head's tasks only yield to each other
-        else if (task* const t = from_pool(w, s))
-            return {t, pool_place(me.socket)};
-        return free_.own(w, last_look);
-    }
-
-    /// Of the worker's own socket: C1 and C2.
-    task* from_pool(worker_id w, one_socket& s) {
-        if (!is_head(w)) return nullptr;
-        const bool open = is_open(s);
-        return s.pool.pop_first_if([&](const task& t) { return open || t.data<part>().is != kind::leaf; });
-    }
-
-    /// A head takes from another socket's pool; `robs`: also what that one had better keep.
-    task* from_other_pool(one_socket& own, one_socket& other, bool robs) {
-        const bool open = is_open(own);
-        const std::int64_t more = other.kept.load_relaxed() - own.kept.load_relaxed();
-        return other.pool.pop_first_if([&](const task& t) {
-            const part& p = t.data<part>();
-            if (p.is != kind::leaf) return true;
-            return open && (robs || !kept_ || kept_->find(place_of(p)) == 0 || 2 * size_of(p) <= more);
-        });
-    }
-
-    decision look_once(worker_id w, worker_part& me, one_socket& s) {
-        const auto mates = static_cast<std::uint32_t>(s.members.size() - 1);
-        const unsigned turn = me.turns;
-        const bool plain = plain_.load_relaxed() > 0;
-        // Where a socket has no subtree, it hardly looks for one beside a program that has none.
-        const bool by_chance = plain && s.unfinished.load_relaxed() == 0
-                                   ? turn % 8 != 1
-                                   : (plain || has_free_.load_relaxed()) && turn % 2 == 0;
-        if (by_chance) {
-            const worker_id v = free_.random_victim(w);
-            const places::look_result got = free_.look(v);
-            return {got.t, v, got.t == nullptr && !got.lost && plain && set_.lazy};
-        }
-        if (w == s.members.first && (turn / 2 % 2 == 0 || mates == 0)) {
-            const auto drawn = static_cast<int>(context_->random(w, static_cast<std::uint32_t>(count_ - 1)));
-            const int other = drawn < me.socket ? drawn : drawn + 1;
-            return {from_other_pool(s, at(other), me.vain >= places::failed_looks_before_remote_steal),
-                    pool_place(other)};
-        }
-        if (mates == 0) return {};
-        worker_id v = s.members.first + static_cast<worker_id>(context_->random(w, mates));
-        if (v >= w) ++v;
-        const places::look_result got = intra_.look(v);
-        const bool hides = s.unfinished.load_relaxed() > 0 && set_.lazy; // else nobody here is silent
-        return {got.t, v, got.t == nullptr && !got.lost && hides};
-    }
-
-    decision look_everywhere(worker_id w, worker_part& me, one_socket& s) {
-        for (worker_id v = s.members.first; v < s.members.last; ++v)
-            if (task* const t = v == w ? nullptr : intra_.look_hard(v)) return {t, v};
-        if (w == s.members.first) {
-            for (int i = 1; i < count_; ++i) {
-                const int other = (me.socket + i) % count_;
-                if (task* const t = from_other_pool(s, at(other), true)) return {t, pool_place(other)};
-            }
-        } else if (task* const t = s.pool.pop_first_if([](const task& x) { return !x.fresh(); })) {
-            return {t, pool_place(me.socket)};
-        }
-        return free_.look_everywhere(w, w);
-    }
-
-    decision next_at_random(worker_id w, bool last_look) {
-        if (const decision own = free_.own(w, last_look); own.t != nullptr) return own;
-        const worker_id victim = free_.random_victim(w);
-        if (victim < 0) return {};
-        if (last_look) return free_.look_everywhere(w, victim);
-        const places::look_result found = free_.look(victim);
-        return {found.t, victim, found.t == nullptr && !found.lost && set_.lazy};
-    }
 
     // ---- the partition
 
-    int branching(const task& parent, const task& child) const noexcept {
-        if (parent.hint().children > 0) return parent.hint().children;
-        if (child.parent_group()->hint().children > 0) return child.parent_group()->hint().children;
-        return is_root(parent) ? set_.main : set_.degree;
-    }
-    static bool is_root(const task& t) noexcept { return t.parent() == nullptr && t.level() == 0; }
-
-    void find_position(task& parent, task& child) const noexcept {
-        const part& p = parent.data<part>();
-        part& c = child.data<part>();
-        const auto of = static_cast<float>(branching(parent, child));
-        const auto i = std::min(static_cast<float>(child.index()), of - 1);
-        c.from = p.from + p.width * i / of;
-        c.width = p.width / of;
-        c.iterations = p.iterations;
-    }
-    /// What part of the tree it is, as a key. The same for all trees that are divided alike: sweeps, half
-    /// sweeps, and the program's first touch of its data.
-    static std::uint64_t place_of(const part& t) noexcept {
-        const std::uint64_t both = std::uint64_t{std::bit_cast<std::uint32_t>(t.from)} << 32 |
-                                   std::bit_cast<std::uint32_t>(t.width); // not 0: a part has a width
-        return both * 0x9e3779b97f4a7c15U >> 16; // the table wants the low bits to differ
-    }
-    /// A subtree begins on its socket, and is at home there from now on. Trees of the same shape that run at
-    /// the same time are taken for one, and blur what sockets seem to have.
-    void keep_here(const part& t) {
-        const auto was = kept_->find(place_of(t)), now = static_cast<std::uint64_t>(t.socket);
-        if (was == now) return;
-        kept_->insert(place_of(t), now);
-        if (was == 0 && kept_->find(place_of(t)) == 0) return; // there is no room for it
-        if (was > 0) at(static_cast<int>(was) - 1).kept.add(-size_of(t));
-        at(t.socket - 1).kept.add(size_of(t));
-    }
-    /// Of its part of the tree, where the whole is 2^40.
-    static std::int64_t size_of(const part& t) noexcept {
-        return static_cast<std::int64_t>(t.width * static_cast<float>(std::int64_t{1} << 40));
-    }
-    int socket_at(const part& t) const noexcept {
-        return std::clamp(static_cast<int>((t.from + t.width / 2) * static_cast<float>(count_)), 0,
-                          count_ - 1);
-    }
-    /// One whole part of the tree, or less than that.
-    bool fits_a_socket(const part& t) const noexcept {
-        const auto sockets = static_cast<float>(count_);
-        return std::floor(t.from * sockets + 0.001F) + 1.001F >= (t.from + t.width) * sockets;
-    }
-
-    void classify(task& parent, task& child) {
-        const part& p = parent.data<part>();
-        part& c = child.data<part>();
-        if (set_.mode == partition::fto) return by_level(p, child);
-        const auto measured = static_cast<double>(measured_ ? measured_->find(child.id()) : 0);
-        if (p.is == kind::measured || (measured_ && p.total == 0)) {
-            c.is = kind::measured;
-            c.socket = set_.even && fits_a_socket(c) ? socket_at(c) + 1 : 0;
-            return;
+    kind classify(const task& parent, task& child) {
+        const auto& p = parent.data<task_part>();
+        auto& c = child.data<task_part>();
+        if (partition_.by == mode::fto) return classify_by_level(p, child);
+        if (p.is == kind::measured || (sizes_.is_on() && p.total == 0)) {
+            c.socket = set_.even && c.at.is_in_one_of(partition_.sockets)
+                           ? c.at.socket_of(partition_.sockets) + 1
+                           : 0;
+            return kind::measured;
         }
-        const auto declared = static_cast<double>(measured_ ? 0 : child.hint().bytes);
-        const double inherited = p.soid / branching(parent, child);
-        c.soid = measured > 0 ? measured : declared > 0 ? declared : inherited;
-        if (!(c.soid > 0)) c.soid = std::max(set_.cache, 1.0) * std::max(set_.subtrees, 1);
+        const int branching = partition_.branching(parent, child);
+        const double declared = sizes_.is_on() ? 0 : static_cast<double>(child.hint().bytes);
+        c.bytes = partition_.size_of_child(sizes_.bytes_of(child.id()), declared, p.bytes / branching);
         // What a root spawns one by one are trees of their own, all over the same data.
-        const bool is_whole = is_root(parent) && branching(parent, child) == 1;
-        c.total = p.total > 0 && !is_whole ? p.total : c.soid;
-        if (set_.subtrees == 0 && c.total <= set_.cache) {
-            c.is = kind::free; // all of it fits one cache: it would be one subtree, on one socket
-            return;
-        }
-        const bool fits = bi_tier::is_subtree(c.soid, set_.cache, c.width, set_.subtrees);
-        c.is = fits ? kind::leaf : kind::inter; // the parent is above the boundary
+        const bool is_whole = bi_tier_partition::is_root(parent) && branching == 1;
+        c.total = p.total > 0 && !is_whole ? p.total : c.bytes;
+        if (partition_.is_too_small(c.total)) return kind::free;
+        return partition_.is_subtree(c.bytes, c.at.width) ? kind::leaf : kind::inter;
     }
 
-    void by_level(const part& p, task& child) const noexcept {
-        part& c = child.data<part>();
-        c.is = kind::inter;
-        if (child.level() < set_.first) return;
-        c.boundary = p.boundary > 0 ? p.boundary : boundary_of(child);
-        if (child.level() >= c.boundary) c.is = kind::leaf;
+    kind classify_by_level(const task_part& p, task& child) const noexcept {
+        auto& c = child.data<task_part>();
+        if (child.level() < partition_.first) return kind::inter;
+        c.boundary = p.boundary > 0 ? p.boundary : partition_.boundary_of(child);
+        return child.level() >= c.boundary ? kind::leaf : kind::inter;
     }
 
-    std::int16_t boundary_of(const task& child) const noexcept {
-        if (set_.boundary > 0) return static_cast<std::int16_t>(set_.boundary);
-        const int declared = child.hint().children;
-        const auto degree = static_cast<std::uint64_t>(declared > 1 ? declared : set_.degree);
-        const double bytes = set_.bytes > 0 ? set_.bytes : static_cast<double>(child.hint().bytes);
-        const int level = bi_tier::boundary_level(degree, static_cast<std::uint64_t>(count_),
-                                                  static_cast<std::uint64_t>(bytes),
-                                                  static_cast<std::uint64_t>(set_.cache));
-        return static_cast<std::int16_t>(level + set_.first - 1);
+    void measure(task& t, const usage& used) noexcept {
+        const bool is_in_group = t.parent_group() != nullptr && t.parent() != nullptr;
+        subtree_sum* const up = is_in_group ? &t.parent_group()->data<group_part>().children : nullptr;
+        sizes_.ended(t, used, t.data<task_part>().children, up);
     }
 
-    /// Eq. 3.6. Where nothing was counted, leaves are taken to touch what they declare.
-    void add_to_group(task& t, part& own, const usage& used) noexcept {
-        const std::uint64_t below = own.sum.load_relaxed(); // its children have ended
-        std::uint64_t alone = used.misses.value_or(0) * line_bytes;
-        if (below + alone == 0) alone = t.hint().bytes;
-        measured_->insert(t.id(), below + alone);
-        if (t.parent_group() == nullptr || t.parent() == nullptr) return; // of no group that begins
-        auto& up = t.parent_group()->data<group_part>();
-        up.sum.add(below + alone);
-        const std::uint64_t computed = used.instructions.value_or(0);
-        const bool cpu_bound = weft::is_cpu_bound(alone / line_bytes, computed, set_.misses_per_instruction);
-        up.instructions.add(own.instructions.load_relaxed() + computed);
-        up.cpu_bound.add(own.cpu_bound.load_relaxed() + (cpu_bound ? computed : 0));
-    }
-
-    static constexpr std::uint64_t line_bytes = 64;
-
-    settings set_;
-    bool random_ = false; // L_b = 0
+    const settings set_;
+    bi_tier_partition partition_; // complete after attach()
+    bool random_ = false;         // the boundary level is 0
     policy_context* context_ = nullptr;
-    places intra_, free_;
-    int count_ = 0;
-    std::unique_ptr<one_socket[]> sockets_;
-    std::unique_ptr<worker_part[]> mine_;
-    std::unique_ptr<id_table> measured_; ///< bytes
-    std::unique_ptr<id_table> kept_; ///< by place_of(): socket + 1 where a leaf inter-socket task began last
-    queue::cell<bool> has_free_;
-    queue::cell<int> plain_; ///< roots
+    bi_tier::stealing tiers_;
+    subtree_sizes sizes_; // mode=profile
 };
 
 } // namespace
@@ -599,18 +280,18 @@ extern constinit const policy_entry cab_entry{
     .make = [](const knob_values& values) -> std::unique_ptr<policy> {
         const auto number = [&](const char* key) { return static_cast<int>(values.integer(key)); };
         return std::make_unique<cab>(
-            settings{.mode = values.is("mode", "fto")   ? partition::fto
-                             : values.is("mode", "gto") ? partition::gto
-                                                        : partition::profile,
-                     .boundary = number("boundary"),
-                     .first = number("first"),
-                     .degree = number("degree"),
-                     .main = number("main"),
-                     .bytes = static_cast<double>(values.integer("bytes")),
-                     .cache = static_cast<double>(values.integer("cache")),
+            settings{.partition = {.by = values.is("mode", "fto")   ? mode::fto
+                                         : values.is("mode", "gto") ? mode::gto
+                                                                    : mode::profile,
+                                   .boundary = number("boundary"),
+                                   .first = number("first"),
+                                   .degree = number("degree"),
+                                   .main = number("main"),
+                                   .bytes = static_cast<double>(values.integer("bytes")),
+                                   .cache = static_cast<double>(values.integer("cache")),
+                                   .subtrees = number("subtrees")},
                      .misses_per_instruction = static_cast<double>(values.integer("cmpi")) / 1e6,
-                     .subtrees = number("subtrees"),
-                     .socket = number("socket"),
+                     .workers_of_socket = number("socket"),
                      .even = values.is("alloc", "even"),
                      .keep = values.is("keep", "on"),
                      .lazy = values.is("zone", "lazy")});

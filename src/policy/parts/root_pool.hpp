@@ -1,0 +1,75 @@
+#pragma once
+
+#include "policy/parts/data_task.hpp"
+#include "policy/seam/policy.hpp"
+
+#include "queue/cell.hpp"
+#include "queue/locked_list.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstddef>
+
+/// The CF roots, and the tasks above them, that wait for the head of a socket; and whose turn it is (L8 of
+/// laws.cpp).
+///
+/// The nearest to the data of the last root goes first, or the largest while one of those that wait is more
+/// than a quarter of them. A head of another socket gets the one whose turn would come last.
+///
+/// Any worker puts; heads take. The list has its own lock. Not here: whether a head may take at all (L3, L7).
+namespace weft {
+
+class root_pool {
+public:
+    void put(task& t) noexcept { waiting_.push_back(&t); }
+    bool empty() const noexcept { return waiting_.empty(); }
+    std::size_t size() const noexcept { return waiting_.size(); }
+
+    /// The head of the socket begins that CF root: the next turns are near its data.
+    void began(interval data) noexcept { last_.store_relaxed((data.from + data.to) / 2); }
+
+    task* take_next() noexcept { return take(true); }
+    task* take_for_other() noexcept { return take(false); }
+    task* take_oldest() noexcept { return waiting_.try_pop_front(); }
+    /// The oldest task above the CF roots: it has no data that lie on a socket.
+    task* take_above() noexcept {
+        return waiting_.pop_first_if(
+            [](const task& t) { return t.data<data_task>().is == data_task::kind::above; });
+    }
+
+private:
+    static constexpr double even_subtrees = 4;         // of what waits, none is more than its part
+    static constexpr std::size_t most_compared = 1024; // which takes about 10 us
+
+    task* take(bool next) noexcept {
+        if (waiting_.size() > most_compared) return next ? waiting_.pop_front() : waiting_.pop_back();
+        double all = 0, largest = 0;
+        waiting_.visit([&](const task& t) {
+            all += t.data<data_task>().data.size();
+            largest = std::max(largest, t.data<data_task>().data.size());
+        });
+        const bool by_size = largest * even_subtrees > all;
+        const double last = last_.load_relaxed();
+        return waiting_.pop_least([&](const task& t) {
+            std::array<double, 3> turn = turn_of(t.data<data_task>(), by_size, last);
+            if (!next)
+                for (double& each : turn) each = -each;
+            return turn;
+        });
+    }
+
+    /// The least goes first. Rounded, so that those that differ only by rounding are alike.
+    static std::array<double, 3> turn_of(const data_task& t, bool by_size, double last) noexcept {
+        const double gap = std::max({t.data.from - last, last - t.data.to, 0.0});
+        const double away = std::round(gap * 1e6);
+        const double packed = t.is == data_task::kind::above ? 0 : 1;
+        if (by_size) return {-std::round(std::log2(t.data.size())), packed, away};
+        return {away, packed, 0};
+    }
+
+    queue::locked_list<task> waiting_;
+    queue::cell<double> last_; // the middle of the data of the CF root that was begun last
+};
+
+} // namespace weft

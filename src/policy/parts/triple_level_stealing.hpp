@@ -1,0 +1,287 @@
+#pragma once
+
+#include "policy/parts/data_task.hpp"
+#include "policy/parts/headed_groups.hpp"
+#include "policy/parts/iterated_program.hpp"
+#include "policy/parts/places.hpp"
+#include "policy/parts/root_pool.hpp"
+#include "policy/parts/subtree_activity.hpp"
+#include "policy/seam/policy.hpp"
+
+#include "queue/cell.hpp"
+#include "queue/locked_list.hpp"
+#include "queue/sync.hpp"
+
+#include "machine/domains.hpp"
+#include "machine/machine.hpp"
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <utility>
+#include <vector>
+
+/// The triple-level stealing of LAWS: within the subtree of a socket, then the socket's next subtree, then
+/// those of other sockets.
+///
+///   Q. Chen, M. Guo: Task Scheduling for Multi-core and Parallel Architectures. Springer 2017, 4.7. The rules
+///   L1 to L8: laws.cpp.
+///
+/// Not here: on which socket a task belongs and whether it is a CF root. Its data_task says so when it is put.
+/// Any worker puts; a worker takes for itself alone.
+namespace weft {
+
+class triple_level_stealing {
+    using kind = data_task::kind;
+
+public:
+    /// Allocates: for policy::attach. `sockets` are all workers; `program` must outlive this.
+    void attach(const machine& m, policy_context& context, const std::vector<workers>& sockets,
+                const iterated_program& program, bool lazy) {
+        machine_ = &m;
+        context_ = &context;
+        program_ = &program;
+        lazy_ = lazy;
+        places_.attach(context);
+        on_.attach(sockets, context);
+        sockets_ = std::make_unique<socket[]>(sockets.size());
+        members_ = std::make_unique<member[]>(static_cast<std::size_t>(context.all().size()));
+        const domains nodes(m, domain_kind::memory_node);
+        for (int i = 0; i < on_.count(); ++i) {
+            socket& s = socket_at(i);
+            s.workers_of = on_.members(i);
+            s.place = places_.root_place() + 1 + i;
+            s.node = nodes.of(context.core_of(on_.head(i)));
+            for (worker_id w = s.workers_of.first; w < s.workers_of.last; ++w) of(w).at = &s;
+        }
+    }
+
+    /// L5, for the next iteration or root. A socket that was offered nothing in the last one does not wait.
+    void begin_iteration(bool again) noexcept {
+        for (int i = 0; i < on_.count(); ++i) {
+            socket& s = socket_at(i);
+            s.has_begun.store_relaxed(again && s.offered.load_relaxed() == 0);
+            s.offered.store_relaxed(0);
+        }
+    }
+
+    /// While data are allocated, a frame of another socket cannot be taken (L1, L2).
+    workers victims(worker_id w) const {
+        return program_->allocates() ? on_.members(on_.of(w)) : context_->all();
+    }
+
+    decision next(worker_id w, bool last_look) {
+        member& m = of(w);
+        socket& s = *m.at;
+        if (m.idle) {
+            m.idle = false;
+            s.idle.add(-1);
+        }
+        leave(w, m);
+        const decision found = next_of(w, m, s, last_look);
+        m.failed_looks = found.t == nullptr ? m.failed_looks + 1 : 0;
+        return found;
+    }
+
+    // ---- putting
+
+    /// A task of no program that allocates.
+    placement put_anywhere(worker_id w, task& t, ready_reason reason) { return places_.put(w, t, reason); }
+
+    placement offer_to_heads(task& t) noexcept {
+        const auto home = static_cast<int>(t.data<data_task>().socket);
+        socket& s = socket_at(home);
+        const bool head_takes_it = s.idle.load_relaxed() > 0 && s.roots.empty();
+        if (t.data<data_task>().is == kind::packed) s.offered.add(1);
+        s.roots.put(t);
+        if (!head_takes_it)
+            for (int i = 0; i < on_.count(); ++i)
+                if (i != home && socket_at(i).idle.load_relaxed() > 0) wake_head(socket_at(i));
+        const worker_id head = is_left(s) ? 0 : s.workers_of.first;
+        return {s.place + on_.count(), {head, head + 1}};
+    }
+
+    placement offer_to_socket(worker_id w, task& t, ready_reason reason) noexcept {
+        const auto& mine = t.data<data_task>(); // another worker's after the push
+        socket& s = socket_at(mine.socket);
+        const bool is_spread = mine.is == kind::spread;
+        if (is_spread)
+            s.offered.add(1);
+        else
+            s.activity.enter();
+        if (reason == ready_reason::yielded) {
+            ++of(w).yields;
+            s.behind.push_back(&t);
+            if (s.activity.yielded(places::yields_to_look)) wake_head(s);
+        } else {
+            s.tasks.push_front(&t);
+        }
+        if (is_spread && s.tasks.size() > 1 && program_->may_cross()) call_another(s);
+        // Other sockets are not in this range: a worker that is woken for a task and may not take it (L5)
+        // wakes no other.
+        return {s.place, is_left(s) ? context_->active() : s.workers_of}; // L6
+    }
+
+private:
+    struct alignas(queue::k_cache_line_bytes) socket {
+        root_pool roots;
+        queue::locked_list<task> tasks;  // any worker puts; those of the socket take, from the front
+        queue::locked_list<task> behind; // likewise: what yielded
+        subtree_activity activity;       // L3
+        queue::cell<int> idle;           // workers whose last look found nothing, a hint
+        queue::cell<bool> has_begun;     // L5
+        queue::cell<int> offered;        // tasks with data, since the iteration began
+        workers workers_of;              // fixed, as is what follows
+        int node = 0;                    // of memory
+        place_id place = 0;
+    };
+    struct alignas(queue::k_cache_line_bytes) member { // the worker's alone
+        socket* at = nullptr;
+        socket* holds = nullptr; // in whose activity its task counts
+        bool idle = false;       // it counts in `idle`
+        unsigned turns = 0;
+        unsigned failed_looks = 0; // in a row
+        unsigned yields = 0;       // of the socket's tasks, since it last looked elsewhere
+    };
+
+    member& of(worker_id w) noexcept { return members_[static_cast<std::size_t>(w)]; }
+    socket& socket_at(int i) noexcept { return sockets_[static_cast<std::size_t>(i)]; }
+    int number_of(const socket& s) const noexcept { return static_cast<int>(&s - sockets_.get()); }
+    /// No worker of the socket is active, since the head is the lowest: any worker takes what lies there. The
+    /// worker that puts something there asks after that; if the workers leave later, resized() comes later.
+    bool is_left(const socket& s) const noexcept {
+        queue::std_sync::fence(std::memory_order::seq_cst); // pairs with that of the engine before resized()
+        return s.workers_of.first >= context_->active().last;
+    }
+
+    /// There is more than the socket takes at once.
+    void call_another(const socket& s) noexcept {
+        for (int i = 1; i < on_.count(); ++i) {
+            const socket& other = socket_at((number_of(s) + i) % on_.count());
+            if (!other.has_begun.load_relaxed() || other.idle.load_relaxed() <= 0) continue;
+            return context_->wake(other.workers_of);
+        }
+    }
+
+    static bool is_head_of(const socket& s, worker_id w) noexcept { return s.workers_of.first == w; }
+    void wake_head(const socket& s) const { on_.wake_head(number_of(s)); }
+
+    /// The caller's last task has ended, or waits.
+    void leave(worker_id w, member& m) noexcept {
+        socket* const of = std::exchange(m.holds, nullptr);
+        if (of != nullptr && of->activity.leave() && !is_head_of(*of, w)) wake_head(*of); // L4
+    }
+
+    /// A worker gets `t`, which is of the socket that counts it.
+    decision keep(member& m, task& t, place_id from) noexcept {
+        const auto& mine = t.data<data_task>();
+        m.holds = mine.is == kind::packed ? &socket_at(mine.socket) : nullptr;
+        if (t.data<data_task>().is != kind::above && !m.at->has_begun.load_relaxed())
+            m.at->has_begun.store_relaxed(true);
+        return {&t, from};
+    }
+
+    /// A head takes `t` out of the pool of `from`: a subtree is that of the socket which begins it.
+    decision begin(member& m, task& t, const socket& from) noexcept {
+        auto& mine = t.data<data_task>();
+        mine.socket = static_cast<std::int16_t>(number_of(*m.at));
+        if (mine.is == kind::packed) {
+            m.at->activity.enter();
+            m.at->roots.began(mine.data);
+        }
+        return keep(m, t, from.place + on_.count());
+    }
+
+    /// So that neither a root nor what yielded waits for ever behind tasks of the socket.
+    decision in_turn(worker_id w, member& m) noexcept {
+        if (++m.turns % places::turns_to_fair != 0) return {};
+        if (m.turns / places::turns_to_fair % 2 == 0) return places_.own(w, true);
+        task* const t = m.at->behind.try_pop_front();
+        return t != nullptr ? keep(m, *t, m.at->place) : decision{};
+    }
+
+    decision next_of(worker_id w, member& m, socket& s, bool last_look) {
+        const bool head = is_head_of(s, w);
+        if (const decision fair = in_turn(w, m); fair.t != nullptr) return fair;
+        if (task* const t = s.tasks.try_pop_front()) return keep(m, *t, s.place);
+        if (const decision own = places_.own(w, last_look); own.t != nullptr) return own;
+        const bool takes_roots = head && s.activity.may_begin(places::yields_to_look);
+        if (takes_roots)
+            if (task* const t =
+                    m.turns % places::turns_to_fair == 0 ? s.roots.take_oldest() : s.roots.take_next())
+                return begin(m, *t, s);
+        const bool waits = m.yields >= places::yields_to_look && !last_look;
+        if (waits) {
+            m.yields = 0;
+        } else if (task* const t = s.behind.try_pop_front()) {
+            return keep(m, *t, s.place);
+        }
+        return last_look ? look_everywhere(w, m, takes_roots) : look_once(w, m, takes_roots);
+    }
+
+    decision look_once(worker_id w, member& m, bool takes_roots) noexcept {
+        const bool allocating = program_->allocates();
+        const int members = context_->all().size();
+        if (on_.count() > 1 && m.turns % 2 == 0 && (allocating || context_->active().size() < members)) {
+            return take_from(m, socket_at(on_.random_other(w)), takes_roots, false);
+        }
+        const workers near = m.at->workers_of;
+        const bool anywhere = !allocating || m.turns % 4 == 1 || near.size() == 1;
+        const worker_id victim = anywhere ? places_.random_victim(w) : on_.random_neighbour(w);
+        if (victim < 0) return {};
+        const places::look_result found = places_.look(victim);
+        const bool may_ask = lazy_ && (!allocating || near.contains(victim)); // else nothing is hidden
+        return {found.t, victim, may_ask && found.t == nullptr && !found.lost};
+    }
+
+    /// L7: whether a head may take a CF root that is kept for another socket.
+    bool may_take_kept(const member& m, const socket& from) const noexcept {
+        if (m.failed_looks >= places::failed_looks_before_remote_steal) return true;
+        const int here = m.at->node, there = from.node;
+        const auto near_gbps = machine_->memory_nodes()[static_cast<std::size_t>(there)].bandwidth_gbps;
+        const auto far_gbps = machine_->node_bandwidth_gbps(here, there);
+        const double slower = near_gbps && far_gbps ? *near_gbps / *far_gbps : 1;
+        const double times_as_long = std::max(slower, machine_->node_distance(here, there) / 10);
+        return static_cast<double>(from.roots.size()) >= times_as_long;
+    }
+
+    /// What another socket has for the worker.
+    decision take_from(member& m, socket& other, bool takes_roots, bool last_look) noexcept {
+        const bool left = is_left(other), has_begun = left || m.at->has_begun.load_relaxed();
+        if (takes_roots) {
+            const bool takes_any = has_begun && (left || last_look || may_take_kept(m, other));
+            task* const t = takes_any ? other.roots.take_for_other() : other.roots.take_above();
+            if (t != nullptr) return begin(m, *t, other);
+        }
+        if (!left && !(program_->may_cross() && has_begun)) return {nullptr, other.place};
+        task* t = other.tasks.try_pop_back();
+        if (t == nullptr) t = other.behind.try_pop_front();
+        if (t == nullptr) return {nullptr, other.place};
+        return keep(m, *t, other.place);
+    }
+
+    decision look_everywhere(worker_id w, member& m, bool takes_roots) noexcept {
+        for (int i = 1; i < on_.count(); ++i) {
+            socket& other = socket_at((number_of(*m.at) + i) % on_.count());
+            if (const decision got = take_from(m, other, takes_roots, true); got.t != nullptr) return got;
+        }
+        const worker_id first = places_.random_victim(w);
+        if (first >= 0)
+            if (const decision got = places_.look_everywhere(w, first); got.t != nullptr) return got;
+        m.idle = true;
+        m.at->idle.add(1);
+        return {};
+    }
+
+    const machine* machine_ = nullptr;
+    policy_context* context_ = nullptr;
+    const iterated_program* program_ = nullptr;
+    bool lazy_ = false;
+    places places_;
+    headed_groups on_;
+    std::unique_ptr<member[]> members_;
+    std::unique_ptr<socket[]> sockets_;
+};
+
+} // namespace weft
