@@ -17,10 +17,10 @@
 ///   Q. Chen, M. Guo: Task Scheduling for Multi-core and Parallel Architectures. Springer 2017, chapter 3:
 ///   the boundary by Eqs. 3.4 (fto), 3.5 (gto) and 3.6 (profile), the stealing by 3.3.2 and Table 3.3.
 ///
-/// The tree of tasks is cut into subtrees that fit a last-level cache (bi_tier_partition.hpp). Tasks above and
-/// at the cut are spawned parent-first into the pool of their socket. Only the heads take from these pools,
-/// first in first out; the head of a socket is its lowest worker. Tasks below the cut run child-first, on the
-/// workers of one socket only.
+/// The tree of tasks is cut into subtrees that fit a last-level cache (bi_tier_partition.hpp). Tasks above
+/// and at the cut are spawned parent-first into the pool of their socket. Only the heads take from these
+/// pools, first in first out; the head of a socket is its lowest worker. Tasks below the cut run child-first,
+/// on the workers of one socket only.
 ///
 /// C1  Only heads take from the inter-socket pools, their own or another one.
 /// C2  A socket works on one intra-socket subtree at a time: its head takes no leaf inter-socket task while
@@ -30,13 +30,13 @@
 ///
 /// - Only leaf inter-socket tasks make a socket busy. Those above them take the head's time only while they
 ///   run. The head takes them also while its socket is busy, since other sockets wait for what they spawn.
-/// - A task that waited above the boundary is resumed from the pool of the socket where it began, ahead of the
-///   tasks there. C1 holds for tasks that have not begun. One that has begun may hold a lock, so other workers
-///   of that socket take it before they park.
+/// - A task that waited above the boundary is resumed from the pool of the socket where it began, ahead of
+///   the tasks there. C1 holds for tasks that have not begun. One that has begun may hold a lock, so other
+///   workers of that socket take it before they park.
 /// - A subtree shares its socket from the moment at which one of its tasks waits for something else than its
-///   children (a lock, a future, a timer), or its tasks have yielded yields_to_share times on one worker: what
-///   it waits for may be kept back otherwise. Programs of forks and joins never come to that, so C2 always
-///   holds for them.
+///   children (a lock, a future, a timer), or its tasks have yielded yields_to_share times on one worker:
+///   what it waits for may be kept back otherwise. Programs of forks and joins never come to that, so C2
+///   always holds for them.
 /// - A child in the group of a task that is not its parent, the tasks of graphs and their descendants belong
 ///   to no subtree: all workers steal them at random, child-first ("free" below). The same holds for tasks
 ///   that are measured in the first iteration, parent-first.
@@ -45,8 +45,8 @@
 ///   subtree goes to the pool of the socket that last had the one at the same place in the tree
 ///   (kept_subtrees.hpp). Other heads leave it there, unless the part of the tree that their socket keeps is
 ///   still not the larger one when they take it: to wait for a subtree costs less than to fetch its data,
-///   which would lie elsewhere ever after. A head takes it nevertheless after failed_looks_before_remote_steal
-///   failed looks, and before it parks.
+///   which would lie elsewhere ever after. A head takes it nevertheless after
+///   failed_looks_before_remote_steal failed looks, and before it parks.
 /// - The rule for general trees may give fewer subtrees than sockets. Unless subtrees=0, a subtree is at most
 ///   that part of the tree, by how its tasks branch: measured sizes differ a little from one sweep to the
 ///   next, and would cut it elsewhere each time.

@@ -22,8 +22,8 @@
 /// Three parts:
 ///
 /// - The allocator (data_allocator.hpp): a task owns an interval of the program's data, its children divide
-///   it, each socket has its part of the whole, and a task goes to the socket in whose part its interval lies.
-///   That is the same in every iteration, so the first one, which touches the data, also places them.
+///   it, each socket has its part of the whole, and a task goes to the socket in whose part its interval
+///   lies. That is the same in every iteration, so the first one, which touches the data, also places them.
 /// - The partitioner (cache_friendly.hpp, iterated_program.hpp): the misses of the first iteration tell which
 ///   subtrees fit the shared cache, the times of the next ones how large the subtrees had best be.
 /// - The triple-level stealing (triple_level_stealing.hpp): a worker helps within the subtree of its socket.
@@ -34,11 +34,11 @@
 ///
 /// A socket is a last-level-cache domain with the workers on it. An iterated program is a root that called
 /// weft::iteration; there is one at a time. If the first child of another root says where its data lie, that
-/// root is taken for one that touches the data first: it is allocated likewise, but a socket that has finished
-/// its part helps others. If the program's size is given (`bytes`), a root that is not iterated is packed
-/// instead, by the sizes of Eq. 3.5 (4.6 refers to 3.4.2.1), without profile and tuning. All other tasks are
-/// stolen at random, as under `steal`. So is a program that the first iteration has shown to be CPU-bound
-/// (miss_intensity.hpp), from its second iteration on.
+/// root is taken for one that touches the data first: it is allocated likewise, but a socket that has
+/// finished its part helps others. If the program's size is given (`bytes`), a root that is not iterated is
+/// packed instead, by the sizes of Eq. 3.5 (4.6 refers to 3.4.2.1), without profile and tuning. All other
+/// tasks are stolen at random, as under `steal`. So is a program that the first iteration has shown to be
+/// CPU-bound (miss_intensity.hpp), from its second iteration on.
 ///
 /// L1. In the first iteration a task of the program is run by a worker of its socket and no other.
 /// L2. A CF subtree stays on the socket that began it, and is silent below its root.
@@ -52,18 +52,18 @@
 /// L7. A head leaves CF roots to their own socket while fewer of them wait than a subtree takes times as long
 ///     away from its data: that socket gets to them sooner. After failed_looks_before_remote_steal failed
 ///     looks, and before it parks, a head takes one nevertheless.
-/// L8. A socket takes the CF root whose data are nearest to those of the last one that it took: so sweeps over
-///     the data alternate, and each begins with what the last one has left in the cache. While one of those
-///     that wait is more than a quarter of them, larger ones come first, or the socket would end with it
-///     alone. Of equally near ones, tasks above the CF roots come first. Other sockets take the one whose turn
-///     would come last (root_pool.hpp).
+/// L8. A socket takes the CF root whose data are nearest to those of the last one that it took: so sweeps
+///     over the data alternate, and each begins with what the last one has left in the cache. While one of
+///     those that wait is more than a quarter of them, larger ones come first, or the socket would end with
+///     it alone. Of equally near ones, tasks above the CF roots come first. Other sockets take the one whose
+///     turn would come last (root_pool.hpp).
 ///
-/// Where the book is silent: in the first iteration, whose tasks are far more, a socket takes its youngest, or
-/// it would keep the widest level pending. The order of CF roots is L8. Tuning begins with the second packed
-/// iteration, since the first one finds the caches as the profile left them. A task above the CF roots that
-/// has waited is resumed wherever its last child ended. Spawns beyond the room of the profile are silent, and
-/// their misses are their parent's. Tasks that were not there in the first iteration are CF roots if they do
-/// not straddle a border; if most tasks are like that, packing ends.
+/// Where the book is silent: in the first iteration, whose tasks are far more, a socket takes its youngest,
+/// or it would keep the widest level pending. The order of CF roots is L8. Tuning begins with the second
+/// packed iteration, since the first one finds the caches as the profile left them. A task above the CF roots
+/// that has waited is resumed wherever its last child ended. Spawns beyond the room of the profile are
+/// silent, and their misses are their parent's. Tasks that were not there in the first iteration are CF roots
+/// if they do not straddle a border; if most tasks are like that, packing ends.
 namespace weft::policies {
 namespace {
 

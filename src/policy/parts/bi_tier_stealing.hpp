@@ -17,8 +17,8 @@
 #include <utility>
 #include <vector>
 
-/// The two tiers in which CAB's tasks are kept and stolen: inter-socket tasks in a pool for each socket, tasks
-/// of a subtree in the deques of one socket's workers.
+/// The two tiers in which CAB's tasks are kept and stolen: inter-socket tasks in a pool for each socket,
+/// tasks of a subtree in the deques of one socket's workers.
 ///
 ///   Q. Chen, M. Guo: Task Scheduling for Multi-core and Parallel Architectures. Springer 2017, 3.3.2 and
 ///   Table 3.3. C1 and C2: cab.cpp.

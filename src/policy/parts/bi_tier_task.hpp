@@ -9,9 +9,9 @@
 /// What CAB keeps of a task and of a group, in the bytes that the engine gives a policy. They are zero at
 /// first.
 ///
-/// Written by the worker that spawns, puts, starts or ends the task; then no other worker touches it. Sums are
-/// the exception: any worker adds to those of a group. The partition decides on `is`, bi_tier_stealing.hpp
-/// goes by it.
+/// Written by the worker that spawns, puts, starts or ends the task; then no other worker touches it. Sums
+/// are the exception: any worker adds to those of a group. The partition decides on `is`,
+/// bi_tier_stealing.hpp goes by it.
 namespace weft::bi_tier {
 
 enum class kind : std::uint8_t {
@@ -23,8 +23,8 @@ enum class kind : std::uint8_t {
     plain,    ///< of a program that its first iteration has shown to be CPU-bound: stolen at random
 };
 
-/// What the tasks of a group have come to where they are measured. A task adds here and not to its parent: the
-/// group may belong to another task, and then the first task that added to it may end before the others.
+/// What the tasks of a group have come to where they are measured. A task adds here and not to its parent:
+/// the group may belong to another task, and then the first task that added to it may end before the others.
 struct group_part {
     subtree_sum children;
     bool owner_waits; ///< so the owner is there when the group ends

@@ -10,8 +10,8 @@
 /// A fixed division of the workers into groups of adjacent ranks, each with a head: its lowest worker.
 ///
 /// The head is what CAB and LAWS call the head of a socket and HWS calls a leader: the one worker of a group
-/// that takes large tasks from the pools. Since it is the lowest, a group without an active head has no active
-/// worker at all.
+/// that takes large tasks from the pools. Since it is the lowest, a group without an active head has no
+/// active worker at all.
 ///
 /// Not here: how the workers are divided (worker_groups.hpp), and what a group keeps. A policy has its own
 /// records, by the number of the group. All of this is written by attach() alone; later only read.

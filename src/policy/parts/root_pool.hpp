@@ -17,7 +17,8 @@
 /// The nearest to the data of the last root goes first, or the largest while one of those that wait is more
 /// than a quarter of them. A head of another socket gets the one whose turn would come last.
 ///
-/// Any worker puts; heads take. The list has its own lock. Not here: whether a head may take at all (L3, L7).
+/// Any worker puts; heads take. The list has its own lock. Not here: whether a head may take at all
+/// (L3 and L7 of laws.cpp).
 namespace weft {
 
 class root_pool {

@@ -2,8 +2,8 @@
 
 #include "queue/cell.hpp"
 
-/// Whether the head of a socket may begin another subtree (L3 of laws.cpp): it counts the tasks of the socket's
-/// subtree that are ready or run.
+/// Whether the head of a socket may begin another subtree (L3 of laws.cpp): it counts the tasks of the
+/// socket's subtree that are ready or run.
 ///
 /// What is blocked does not count, so a subtree that waits for another cannot stop it. Tasks that yield to
 /// each other count without getting on, so after many yields the head may begin one, too.
@@ -12,7 +12,8 @@
 ///   open_   | enter(), leave()        | any worker, relaxed
 ///   yields_ | yielded(), may_begin()  | any worker, relaxed
 ///
-/// Not here: waking the head. The caller does that after a leave() or a yielded() that returned true (L4).
+/// Not here: waking the head. The caller does that after a leave() or a yielded() that returned true
+/// (L4 of laws.cpp).
 namespace weft {
 
 class subtree_activity {

@@ -6,8 +6,8 @@
 
 /// Whether a socket may begin another subtree: it works on one at a time (CAB's C2).
 ///
-/// A subtree that waits for something else than its children shares the socket, since what it waits for may be
-/// in a subtree that has not begun. It shares until the socket has no subtree left.
+/// A subtree that waits for something else than its children shares the socket, since what it waits for may
+/// be in a subtree that has not begun. It shares until the socket has no subtree left.
 ///
 ///   word        | writer                           | reader
 ///   unfinished_ | begin(), end()                   | any worker, relaxed

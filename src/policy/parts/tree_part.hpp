@@ -11,8 +11,8 @@
 /// Trees that are divided alike have equal parts: sweeps, half sweeps, and the program's first touch of its
 /// data. So a part identifies a subtree from one iteration to the next without any id.
 ///
-/// Not here: the data of a task (data_allocator.hpp), which may be divided differently. A plain value, without
-/// shared state.
+/// Not here: the data of a task (data_allocator.hpp), which may be divided differently. A plain value,
+/// without shared state.
 namespace weft {
 
 struct tree_part {

@@ -25,11 +25,11 @@
 /// The triple-level stealing of LAWS: within the subtree of a socket, then the socket's next subtree, then
 /// those of other sockets.
 ///
-///   Q. Chen, M. Guo: Task Scheduling for Multi-core and Parallel Architectures. Springer 2017, 4.7. The rules
-///   L1 to L8: laws.cpp.
+///   Q. Chen, M. Guo: Task Scheduling for Multi-core and Parallel Architectures. Springer 2017, 4.7. The
+///   rules that it follows: laws.cpp.
 ///
-/// Not here: on which socket a task belongs and whether it is a CF root. Its data_task says so when it is put.
-/// Any worker puts; a worker takes for itself alone.
+/// Not here: on which socket a task belongs and whether it is a CF root. Its data_task says so when it is
+/// put. Any worker puts; a worker takes for itself alone.
 namespace weft {
 
 class triple_level_stealing {
@@ -57,7 +57,8 @@ public:
         }
     }
 
-    /// L5, for the next iteration or root. A socket that was offered nothing in the last one does not wait.
+    /// For the next iteration or root (L5 of laws.cpp). A socket that was offered nothing in the last one does
+    /// not wait.
     void begin_iteration(bool again) noexcept {
         for (int i = 0; i < on_.count(); ++i) {
             socket& s = socket_at(i);
@@ -66,7 +67,7 @@ public:
         }
     }
 
-    /// While data are allocated, a frame of another socket cannot be taken (L1, L2).
+    /// While data are allocated, a frame of another socket cannot be taken (L1 and L2 of laws.cpp).
     workers victims(worker_id w) const {
         return program_->allocates() ? on_.members(on_.of(w)) : context_->all();
     }
@@ -118,9 +119,9 @@ public:
             s.tasks.push_front(&t);
         }
         if (is_spread && s.tasks.size() > 1 && program_->may_cross()) call_another(s);
-        // Other sockets are not in this range: a worker that is woken for a task and may not take it (L5)
-        // wakes no other.
-        return {s.place, is_left(s) ? context_->active() : s.workers_of}; // L6
+        // Other sockets are not in this range: a worker that is woken for a task and may not take it wakes
+        // no other (L5 of laws.cpp).
+        return {s.place, is_left(s) ? context_->active() : s.workers_of}; // L6 of laws.cpp
     }
 
 private:
@@ -128,9 +129,9 @@ private:
         root_pool roots;
         queue::locked_list<task> tasks;  // any worker puts; those of the socket take, from the front
         queue::locked_list<task> behind; // likewise: what yielded
-        subtree_activity activity;       // L3
+        subtree_activity activity;       // L3 of laws.cpp
         queue::cell<int> idle;           // workers whose last look found nothing, a hint
-        queue::cell<bool> has_begun;     // L5
+        queue::cell<bool> has_begun;     // L5 of laws.cpp
         queue::cell<int> offered;        // tasks with data, since the iteration began
         workers workers_of;              // fixed, as is what follows
         int node = 0;                    // of memory
@@ -170,7 +171,7 @@ private:
     /// The caller's last task has ended, or waits.
     void leave(worker_id w, member& m) noexcept {
         socket* const of = std::exchange(m.holds, nullptr);
-        if (of != nullptr && of->activity.leave() && !is_head_of(*of, w)) wake_head(*of); // L4
+        if (of != nullptr && of->activity.leave() && !is_head_of(*of, w)) wake_head(*of); // L4 of laws.cpp
     }
 
     /// A worker gets `t`, which is of the socket that counts it.
@@ -235,7 +236,7 @@ private:
         return {found.t, victim, may_ask && found.t == nullptr && !found.lost};
     }
 
-    /// L7: whether a head may take a CF root that is kept for another socket.
+    /// Whether a head may take a CF root that is kept for another socket (L7 of laws.cpp).
     bool may_take_kept(const member& m, const socket& from) const noexcept {
         if (m.failed_looks >= places::failed_looks_before_remote_steal) return true;
         const int here = m.at->node, there = from.node;

@@ -11,9 +11,9 @@
 
 /// Fixed divisions of the workers into groups of adjacent ranks, in rank order.
 ///
-/// worker_domains.hpp says which domain a single worker is in. The three divisions differ only where there are
-/// more workers than cores, so that the cores, and with them the domains, come again in rank order. All of
-/// them allocate: for policy::attach.
+/// worker_domains.hpp says which domain a single worker is in. The three divisions differ only where there
+/// are more workers than cores, so that the cores, and with them the domains, come again in rank order. All
+/// of them allocate: for policy::attach.
 namespace weft {
 
 /// The domain of each worker's core.
@@ -34,8 +34,8 @@ inline std::vector<workers> runs_of_equal(const std::vector<int>& key) {
     return groups;
 }
 
-/// The longest runs of workers whose cores are in one domain. A domain whose cores come again has several such
-/// groups.
+/// The longest runs of workers whose cores are in one domain. A domain whose cores come again has several
+/// such groups.
 inline std::vector<workers> groups_in_domains(const policy_context& context, const domains& all) {
     return runs_of_equal(domains_of_workers(context, all));
 }
