@@ -125,7 +125,7 @@ std::uint64_t seed_of(const runtime_options& o) {
     return engine::thread_engine_options{}.seed;
 }
 
-std::chrono::nanoseconds patience_of(const runtime_options& o) {
+std::chrono::nanoseconds spin_time_of(const runtime_options& o) {
     using std::chrono::microseconds;
     constexpr microseconds most = std::chrono::hours(1), for_ever = std::chrono::hours(24 * 365 * 100);
     constexpr const char* what = "the time an idle worker looks for work is out of range";
@@ -142,7 +142,7 @@ std::chrono::nanoseconds patience_of(const runtime_options& o) {
         if (!n || *n < 0 || *n > most.count()) throw error(what, "WEFT_SPIN=" + *text, allowed);
         return microseconds(*n);
     }
-    return engine::thread_engine_options{}.patience;
+    return engine::thread_engine_options{}.spin_time;
 }
 
 /// The cores of the workers; nothing if they are not pinned.
@@ -214,7 +214,7 @@ settings settle_model(const runtime_options& o, machine whole) {
                     fmt::format("1 to {}, the cores of machine '{}'", whole.size(), whole.name()));
     m.seed = seed_of(o);
     m.stack_bytes = stack_of(o);
-    m.patience = patience_of(o).count();
+    m.spin_time = spin_time_of(o).count();
     m.measures = measures_costs(o);
     settings s;
     s.policy = policy_of(o);
@@ -251,10 +251,10 @@ settings settle(const runtime_options& o) {
     s.threads.workers = o.workers || variable("WEFT_WORKERS") || !whole.is_modelled()
                             ? workers_of(o, whole)
                             : std::min(whole.size(), max_workers);
-    s.threads.follow = !o.workers && !variable("WEFT_WORKERS") && !whole.is_modelled();
+    s.threads.follow_cores = !o.workers && !variable("WEFT_WORKERS") && !whole.is_modelled();
     s.threads.seed = seed_of(o);
     s.threads.stack_bytes = stack_of(o);
-    s.threads.patience = patience_of(o);
+    s.threads.spin_time = spin_time_of(o);
     s.threads.cores = usable_cores();
     const auto where = pin_order_of(o, whole, s.threads.workers);
     s.threads.pin = where.has_value();

@@ -74,6 +74,7 @@ TEST_P(resized, only_the_active_ones_run_tasks) {
     }
 }
 
+// S5 of engine/idle/README.md.
 TEST_P(resized, what_lies_at_one_that_is_no_longer_active_is_found) {
     // A root on a worker of high rank is not interrupted; worker 0 must run what the root spawns.
     for (int found = 0; found < 3;) {
@@ -282,7 +283,7 @@ TEST(resizing, one_thread_looks_for_all_and_ends_with_the_last) {
     };
     const auto none = threads();
     auto o = test::options_of(2);
-    o.follow = true;
+    o.follow_cores = true;
     {
         const test::bare_engine a("steal", o);
         EXPECT_EQ(threads(), none + 3);

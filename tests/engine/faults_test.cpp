@@ -137,7 +137,7 @@ TEST(faults, every_first_stack_can_fail) {
 
 TEST(faults, without_a_thread_that_looks_at_the_machine_the_number_stays) {
     auto o = test::options_of(2);
-    o.follow = true;
+    o.follow_cores = true;
     no_thread.arm(3);
     test::bare_engine e("steal", o);
     no_thread.disarm();

@@ -98,7 +98,7 @@ struct watched {
     explicit watched(int workers, std::unique_ptr<witness> p = std::make_unique<witness>())
         : told(p.get())
         , engine(std::move(p), test::equal_cores(workers),
-                 {.workers = workers, .patience = std::chrono::microseconds(50)}) {}
+                 {.workers = workers, .spin_time = std::chrono::microseconds(50)}) {}
     template <class F>
     void run(F&& f) {
         engine::run_root(engine, {[](void* c) { (*static_cast<std::remove_reference_t<F>*>(c))(); }, &f});

@@ -72,7 +72,7 @@ TEST_P(patiences, change_no_result) {
 
 TEST(idle, without_patience_all_sleep_soon) {
     auto o = test::options_of(3);
-    o.patience = 0ns;
+    o.spin_time = 0ns;
     test::bare_engine e("steal", o);
     EXPECT_TRUE(test::await([&] { return e.engine.parked.count() == 3; }));
     e.run([] { EXPECT_EQ(by_group(50), 50 * 21); });
@@ -82,7 +82,7 @@ TEST(idle, without_patience_all_sleep_soon) {
 
 TEST(idle, for_ever_nobody_sleeps) {
     auto o = test::options_of(2);
-    o.patience = std::chrono::hours(24 * 365);
+    o.spin_time = std::chrono::hours(24 * 365);
     test::bare_engine e("steal", o);
     for (int i = 0; i < 10; ++i) {
         e.run([] { EXPECT_EQ(by_group(10), 10 * 21); });
@@ -103,7 +103,7 @@ TEST(idle, more_workers_than_cores_are_a_crowd) {
 TEST(idle, the_environment_says_how_long) {
     const auto spin = [](const char* text) {
         setenv("WEFT_SPIN", text, 1);
-        const auto patience = api::settle({}).threads.patience;
+        const auto patience = api::settle({}).threads.spin_time;
         unsetenv("WEFT_SPIN");
         return patience;
     };

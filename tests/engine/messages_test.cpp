@@ -93,7 +93,7 @@ TEST(messages, wake_who_sleeps_and_keep_their_order) {
     arrivals got;
     engine::thread_engine_options o;
     o.workers = 3;
-    o.patience = std::chrono::nanoseconds(0);
+    o.spin_time = std::chrono::nanoseconds(0);
     {
         engine::thread_engine e(std::make_unique<sender>(got, messages), machine(), o);
         for (int root = 1; root <= 3; ++root) {

@@ -154,7 +154,7 @@ TEST(model_engine, a_mutex_is_held_in_virtual_time) {
 TEST(model_engine, workers_that_never_sleep_find_work_and_let_the_program_end) {
     for (const auto& p : policies) {
         const test::cores on{.cores_per_domain = p == "serial" ? 1 : 4, .cost = test::runtime_cost::usual};
-        modelled m(make_policy(p), on.build(), 1, engine::for_ever);
+        modelled m(make_policy(p), on.build(), 1, engine::spin_forever);
         for (int i = 0; i < 3; ++i) EXPECT_LT(m.run([] { tree(6, 1000); }), 70'000) << p;
         EXPECT_GE(m.run([] { this_task::sleep_for(std::chrono::milliseconds(1)); }), 1'000'000) << p;
     }
@@ -165,7 +165,7 @@ TEST(model_engine, what_is_dealt_to_a_worker_that_waits_for_an_answer_begins_at_
     // piece and answers no sooner than it ends.
     constexpr int sweeps = 10, piece = 36'000;
     const test::cores on{.cores_per_domain = 8, .cost = test::runtime_cost::usual};
-    modelled with(make_policy("static"), on.build(), 1, engine::for_ever);
+    modelled with(make_policy("static"), on.build(), 1, engine::spin_forever);
     const time_ns took = with.run([] {
         for (int sweep = 0; sweep < sweeps; ++sweep) parallel_for(0, 8, [](int) { cost(piece); });
     });

@@ -47,7 +47,7 @@ struct modelled {
     engine::model_engine engine;
 
     modelled(std::unique_ptr<policy> p, machine on, std::uint64_t its_seed = 1, time_ns patience = 0)
-        : engine(std::move(p), on, {.workers = on.size(), .seed = its_seed, .patience = patience}) {}
+        : engine(std::move(p), on, {.workers = on.size(), .seed = its_seed, .spin_time = patience}) {}
     modelled(const std::string& policy, machine on, std::uint64_t its_seed = 1)
         : modelled(make_policy(policy), std::move(on), its_seed) {}
 

@@ -68,7 +68,7 @@ TEST(park, an_answer_beside_a_task_is_kept) {
     auto made = std::make_unique<late_finder>();
     late_finder& p = *made;
     auto options = test::options_of(2);
-    options.patience = std::chrono::nanoseconds(0); // asks in its sleep only
+    options.spin_time = std::chrono::nanoseconds(0); // asks in its sleep only
     engine::thread_engine e(std::move(made), load_machine(""), options);
     p.of = &e;
     std::atomic<int> second{0};

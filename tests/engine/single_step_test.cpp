@@ -458,7 +458,7 @@ public:
             o.pin = "off";
             api::settings s = api::settle(o);
             s.threads.exposure_bound = 1h;
-            s.threads.patience = 1h; // no worker sleeps
+            s.threads.spin_time = 1h; // no worker sleeps
             return s;
         }()) {
         struct sigaction action{};

@@ -1,5 +1,5 @@
-// Model check of the ask slot: an entry that was answered belongs to exactly one side, and the side that
-// gets it sees all of it, also what its owner keeps for the asker beside it.
+// Model check of the ask slot: an entry that was answered belongs to exactly one side, and the side that gets
+// it sees all of it, also what its owner keeps for the asker beside it.
 #include <memory>
 
 #include "relacy_run.hpp"
@@ -42,13 +42,13 @@ struct slot_test : rl::test_suite<Derived, Threads> {
         e.payload.set(0);
         RL_ASSERT(++e.ran == 1);
     }
-    /// Answers with an entry; runs the entry itself if no worker asks, or if it gets the entry back.
+    /// Answers with an entry; runs it itself if no worker asks, or if it reclaims it.
     void offer(int victim, int which, int looks) {
         entry& e = all->entries[which];
         e.payload.set(which + 1);
         for (int look = 0; look < looks; ++look) {
             if (!all->slot.is_asked(victim)) continue;
-            e.thief = victim; // here: the victim that gives it
+            e.thief = victim; // here: the worker that gives it
             all->given[victim].set(which + 1);
             if (all->slot.answer(victim, &e)) {
                 relacy_sync::pause();
@@ -82,11 +82,11 @@ struct one_victim : slot_test<one_victim, 2, 2> {
     }
 };
 
-// Two workers answer at once an asker that asks anybody; then it asks only one of them.
+// Two victims answer an ask to any worker at once. Then only one of them is asked.
 struct two_victims : slot_test<two_victims, 3, 2> {
     void thread(unsigned me) {
         if (me == 0) {
-            all->slot.ask_anybody();
+            all->slot.ask_any();
             look_and_give_up();
             all->slot.ask(1);
             look_and_give_up();

@@ -1,7 +1,8 @@
-// Model check of the standing asks: a thief that sleeps is never left beside hidden work. The steps are
-// copied from src/engine/threads (park of search.cpp; on_signal, signal, answer of exposure.cpp; find_work's
-// end) and leave_runtime of engine/run/switch.hpp, on the set and the slot that the engine uses. The checker
-// has no signals: the victim's thread looks for one between any two of its steps.
+// Model check of the standing asks (X1 to X3 of engine/idle/README.md): a thief that sleeps is never left
+// beside hidden work. The steps are copies of park in idle/worker_search.hpp, of starts_working in
+// threads/search.cpp, of on_signal, signal and answer in threads/exposure.cpp, and of leave_runtime in
+// run/switch.hpp, on the set and the slot that the engine uses. The checker has no signals: the victim's
+// thread looks for one between any two of its steps.
 #include <memory>
 
 #include "relacy_run.hpp"
@@ -62,7 +63,7 @@ struct standing_asks : rl::test_suite<Derived, Thieves + 1> {
         thief& t = all->thieves[me];
         t.parker.store(1, order::seq_cst);
         sync::fence(order::seq_cst);
-        if (!made(asks_late)) t.slot.ask_anybody();
+        if (!made(asks_late)) t.slot.ask_any();
         if (made(inserts_late)) {
             const bool working = all->working.load(order::seq_cst) != 0;
             all->askers.insert(me);
@@ -72,7 +73,7 @@ struct standing_asks : rl::test_suite<Derived, Thieves + 1> {
             }
         } else {
             all->askers.insert(me);
-            if (made(asks_late)) t.slot.ask_anybody();
+            if (made(asks_late)) t.slot.ask_any();
             if (all->working.load(order::seq_cst) != 0) {
                 all->limit.store(0, order::relaxed);
                 signal();

@@ -1,6 +1,7 @@
-// Model check of announcing, sleeping and standing by: no task stays beside a worker that sleeps. The steps
-// are the engine's own (engine/idle/sleep_protocol.hpp and search.hpp); the parker is copied from
-// threads/parker.hpp. A worker that has found a task does not come back, as if that task never ended.
+// Model check of announcing, parking and becoming inactive (S1 to S6 of engine/idle/README.md): no task stays
+// beside a worker that sleeps. The steps are the engine's own (engine/idle/sleep_protocol.hpp and
+// search.hpp); the parker is copied from threads/parker.hpp. A worker that has found a task does not search
+// again, as if that task never ended.
 #include <algorithm>
 #include <memory>
 
@@ -15,20 +16,20 @@ namespace {
 using order = std::memory_order;
 using sync = relacy_sync;
 
-// Mistakes in the order of steps.
+// Mistakes in the order of steps. The README of this folder says which of S1 to S6 each one breaks.
 constexpr const char* looks_first = "the last look before the insertion into parked";
 constexpr const char* trusts = "the second look at searching left out";
 constexpr const char* silent = "the pending wake is not passed on";
 constexpr const char* keeps_searching = "searching left after the pending wake was read";
 constexpr const char* forgets = "the waker leaves no pending wake";
-constexpr const char* owes_late = "the pending wake left after the sleeper was taken out";
+constexpr const char* adds_wake_late = "the pending wake left after the sleeper was taken out";
 constexpr const char* arms_late = "the parker armed after the insertion into parked";
-constexpr const char* keeps_watch = "the inactive worker passes nothing on";
-constexpr const char* stands_by_late = "the parker armed after the look at the number of active workers";
+constexpr const char* keeps_wake = "the inactive worker passes nothing on";
+constexpr const char* arms_inactive_late = "the parker armed after the look at the number of active workers";
 constexpr const char* knows_early = "the number of active workers read before the announcer's fence";
 
-// A sleeper without its system calls.
-class bed_type {
+// The futex_parker without its system calls.
+class parker_type {
 public:
     void arm() { word_.store(1, order::seq_cst); }
     void sleep() {
@@ -44,7 +45,7 @@ private:
 };
 
 struct worker {
-    bed_type parker;
+    parker_type parker;
     sync::atomic<std::uint64_t> pending_wakes{0};
 };
 
@@ -54,11 +55,11 @@ struct member_list {
     worker* operator[](std::uint32_t id) { return &all[id]; }
 };
 
-/// `From` workers are active at first, `To` in the end, if that is another number.
+/// `From` workers are active at first. If `To` differs, one thread changes the number to `To`.
 template <class Derived, int Workers, int Tasks, int From = Workers, int To = From>
 struct sleeping : rl::test_suite<Derived, Workers + 1 + (From != To)> {
     using protocol_type = engine::sleep_protocol<member_list<Workers>, sync>;
-    static constexpr workers everybody{0, Workers};
+    static constexpr workers all_of_them{0, Workers};
 
     struct state {
         queue::worker_set<sync> searching{Workers}, parked{Workers};
@@ -66,7 +67,7 @@ struct sleeping : rl::test_suite<Derived, Workers + 1 + (From != To)> {
         sync::atomic<int> active{From};
         protocol_type protocol{searching, parked, members, active};
         queue::worker_set<sync> nowhere{Workers};
-        sync::atomic<std::uint32_t> tasks{0}; // the policy's place
+        sync::atomic<std::uint32_t> tasks{0}; // at the place of the policy
     };
     std::unique_ptr<state> all;
 
@@ -84,18 +85,18 @@ struct sleeping : rl::test_suite<Derived, Workers + 1 + (From != To)> {
         return false;
     }
 
-    // ---- steps of the engine with one of them wrong
-    std::uint32_t able() { return static_cast<std::uint32_t>(all->active.load(order::relaxed)); }
+    // ---- copies of the engine's steps with a mistake in one of them
+    std::uint32_t active_part() { return static_cast<std::uint32_t>(all->active.load(order::relaxed)); }
     void add_pending_wake(std::uint32_t id) {
         auto& pending_wakes = all->members[id]->pending_wakes;
         std::uint64_t before = pending_wakes.load(order::relaxed);
-        while (before != engine::pack(everybody))
-            if (pending_wakes.compare_exchange_strong(before, engine::pack(everybody), order::seq_cst,
+        while (before != engine::pack(all_of_them))
+            if (pending_wakes.compare_exchange_strong(before, engine::pack(all_of_them), order::seq_cst,
                                                       order::relaxed))
                 return;
     }
     void wrong_wake_one(std::uint32_t near, std::uint32_t last) {
-        if (made(owes_late)) {
+        if (made(adds_wake_late)) {
             const auto id = all->parked.take_one_in(0, last, near);
             if (!id) return;
             add_pending_wake(*id);
@@ -105,9 +106,9 @@ struct sleeping : rl::test_suite<Derived, Workers + 1 + (From != To)> {
             if (all->parked.erase(*id)) return all->members[*id]->parker.wake(); // forgets
     }
     void wrong_announce() {
-        std::uint32_t last = made(knows_early) ? able() : 0;
+        std::uint32_t last = made(knows_early) ? active_part() : 0;
         sync::fence(order::seq_cst);
-        if (!made(knows_early)) last = able();
+        if (!made(knows_early)) last = active_part();
         if (const auto searcher = all->searching.find_in(0, last, 0)) {
             add_pending_wake(*searcher);
             sync::fence(order::seq_cst);
@@ -132,39 +133,39 @@ struct sleeping : rl::test_suite<Derived, Workers + 1 + (From != To)> {
         auto& pending_wakes = all->members[me]->pending_wakes;
         if (made(silent)) return true;
         if (pending_wakes.load(order::seq_cst) == 0) return false;
-        if (pending_wakes.exchange(0, order::acq_rel) != 0) wake_one(me, able());
+        if (pending_wakes.exchange(0, order::acq_rel) != 0) wake_one(me, active_part());
         return true;
     }
-    void wrong_stop(unsigned me) {
+    void wrong_stop_searching(unsigned me) {
         if (!made(keeps_searching)) all->searching.erase(me);
         wrong_pass_on(me);
         if (made(keeps_searching)) all->searching.erase(me);
     }
-    void wrong_stand_by(unsigned me) {
+    void wrong_wait_inactive(unsigned me) {
         all->searching.erase(me);
-        if (!made(keeps_watch) && !wrong_pass_on(me)) wake_one(me, able());
+        if (!made(keeps_wake) && !wrong_pass_on(me)) wake_one(me, active_part());
         auto& parker = all->members[me]->parker;
         for (;;) {
-            if (!made(stands_by_late)) parker.arm();
+            if (!made(arms_inactive_late)) parker.arm();
             sync::fence(order::seq_cst);
             const bool back = is_active(me) || To < From;
-            if (made(stands_by_late)) parker.arm();
+            if (made(arms_inactive_late)) parker.arm();
             if (back) break;
             parker.sleep();
         }
         parker.disarm();
     }
 
-    // ---- those of the engine, or the wrong ones
-    static bool wakes_wrongly() { return made(owes_late) || made(forgets); }
+    // ---- the engine's steps, or a copy with a mistake
+    static bool wakes_wrong() { return made(adds_wake_late) || made(forgets); }
     bool is_active(unsigned me) { return all->protocol.is_active(static_cast<worker_id>(me)); }
     void wake_one(std::uint32_t near, std::uint32_t last) {
-        if (wakes_wrongly()) return wrong_wake_one(near, last);
+        if (wakes_wrong()) return wrong_wake_one(near, last);
         all->protocol.wake_one({0, static_cast<worker_id>(last)}, static_cast<worker_id>(near));
     }
     void announce() {
-        if (made(trusts) || made(knows_early) || wakes_wrongly()) return wrong_announce();
-        all->protocol.announce(everybody, 0);
+        if (made(trusts) || made(knows_early) || wakes_wrong()) return wrong_announce();
+        all->protocol.announce(all_of_them, 0);
     }
     bool park(unsigned me, bool found = false) {
         if (made(looks_first) || made(arms_late)) return wrong_park(me);
@@ -173,13 +174,13 @@ struct sleeping : rl::test_suite<Derived, Workers + 1 + (From != To)> {
         return found;
     }
     void stop_searching(unsigned me) {
-        if (made(keeps_searching) || made(silent) || wakes_wrongly()) return wrong_stop(me);
+        if (made(keeps_searching) || made(silent) || wakes_wrong()) return wrong_stop_searching(me);
         all->protocol.stop_searching(static_cast<worker_id>(me));
     }
     /// A worker that no scenario makes active again ends here.
     void wait_inactive(unsigned me) {
-        if (made(keeps_watch) || made(stands_by_late) || made(silent) || wakes_wrongly())
-            return wrong_stand_by(me);
+        if (made(keeps_wake) || made(arms_inactive_late) || made(silent) || wakes_wrong())
+            return wrong_wait_inactive(me);
         all->protocol.wait_inactive(static_cast<worker_id>(me), [] { return To < From; });
     }
 
@@ -192,7 +193,7 @@ struct sleeping : rl::test_suite<Derived, Workers + 1 + (From != To)> {
         bool t = false, ask = false;
     };
     struct every_look_is_the_last {
-        void begins_look() {}
+        void begin_look() {}
         bool is_over() { return true; }
         void restart() {}
     };
@@ -201,10 +202,10 @@ struct sleeping : rl::test_suite<Derived, Workers + 1 + (From != To)> {
         stopping* operator->() { return this; }
         void stop_searching(worker_id me) { of->stop_searching(static_cast<unsigned>(me)); }
     };
-    void arrives(searcher&) {}
+    void before_first_look(searcher&) {}
     bool is_active(const searcher& w) { return is_active(static_cast<unsigned>(w.local)); }
     bool is_called(const searcher&) { return false; }
-    look_type at_hand(searcher&) { return {}; }
+    look_type first_look(searcher&) { return {}; }
     look_type look(searcher&) { return {next()}; }
     void keeps_working(searcher&) {}
     void stops_working(searcher&) {}
@@ -227,7 +228,8 @@ struct sleeping : rl::test_suite<Derived, Workers + 1 + (From != To)> {
     void find_work(unsigned me) {
         searcher w{static_cast<worker_id>(me)};
         const bool found = engine::find_work(*this, w);
-        // A task that is not interrupted, and spawns one that the others have to find.
+        // The task of a worker that became inactive is not interrupted, and spawns one that the other workers
+        // must find.
         if (found && To < From && static_cast<int>(me) >= To) place();
     }
     void place() {
@@ -276,10 +278,10 @@ constexpr mutant mutants[] = {
     {silent, operation::fence, order::relaxed, words::all, "nowhere", mistake::omit},
     {keeps_searching, operation::fence, order::relaxed, words::all, "nowhere", mistake::omit},
     {forgets, operation::fence, order::relaxed, words::all, "nowhere", mistake::omit},
-    {owes_late, operation::fence, order::relaxed, words::all, "nowhere", mistake::omit},
+    {adds_wake_late, operation::fence, order::relaxed, words::all, "nowhere", mistake::omit},
     {arms_late, operation::fence, order::relaxed, words::all, "nowhere", mistake::omit},
-    {keeps_watch, operation::fence, order::relaxed, words::all, "nowhere", mistake::omit},
-    {stands_by_late, operation::fence, order::relaxed, words::all, "nowhere", mistake::omit},
+    {keeps_wake, operation::fence, order::relaxed, words::all, "nowhere", mistake::omit},
+    {arms_inactive_late, operation::fence, order::relaxed, words::all, "nowhere", mistake::omit},
     {"the inactive worker without its fence", operation::fence, order::seq_cst, words::all,
      "::wait_inactive(", mistake::omit},
     {"the number changed without a fence", operation::fence, order::seq_cst, words::all, "::resize(",

@@ -128,19 +128,19 @@ TEST(scenario, what_makes_no_sense_is_refused_with_its_line) {
         std::string text, says;
     } cases[] = {
         {"[[change]]\ncores = [0]\nspeed = 1\n", "at_ms: missing key"},
-        {"[[change]]\nat_ms = 1\n", "whom it concerns"},
+        {"[[change]]\nat_ms = 1\n", "a change concerns cores or a memory node"},
         {"[[change]]\nat_ms = 1\ncores = [0]\nmemory_node = 0\n", "given: both"},
         {"[[change]]\nat_ms = 1\ncores = [4]\nspeed = 1\n", "out of range"},
         {"[[change]]\nat_ms = 1\ncores = [0.5]\nspeed = 1\n", "a rank is a whole number"},
         {"[[change]]\nat_ms = 1\ncores = \"huge\"\nspeed = 1\n", "\"big\", \"little\""},
         {"[[change]]\nat_ms = 1\ncores = [0]\n", "nothing changes"},
-        {"[[change]]\nat_ms = 1\ncores = [0]\nload = 1\n", "stand still for ever"},
+        {"[[change]]\nat_ms = 1\ncores = [0]\nload = 1\n", "would never run again"},
         {"[[change]]\nat_ms = 1\ncores = [0]\nload = 1.5\n", "out of range"},
         {"[[change]]\nat_ms = 2\nuntil_ms = 1\ncores = [0]\nload = 1\n", "ends before it begins"},
         {"[[change]]\nat_ms = 1\ncores = [0]\nspeed = 1\nfrequency_mhz = 1\n", "one of the two"},
         {"[[change]]\nat_ms = 1\nmemory_node = 0\nspeed = 1\n", "for cores only"},
         {"[[change]]\nat_ms = 1\nmemory_node = 1\ntaken_gbps = 1\n", "out of range"},
-        {"[[change]]\nat_ms = 1\nmemory_node = 0\ntaken_gbps = 10\n", "nothing would be left"},
+        {"[[change]]\nat_ms = 1\nmemory_node = 0\ntaken_gbps = 10\n", "no bandwidth would ever be left"},
         {"[[changes]]\nat_ms = 1\n", "unknown key"},
     };
     for (const auto& c : cases) {

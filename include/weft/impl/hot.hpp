@@ -39,7 +39,7 @@ struct frame {
 ///   attention word of the thread (H5): idle workers, reported zones and threads that are not workers have
 ///   it at 0.
 /// Writers: the thread itself, its signal handler, and thieves, which store 0 only (relaxed; an overwritten
-/// request is found again by the check that follows each store of the owner, see engine/threads/README.md).
+/// request is found again by the check that follows each store of the owner, see engine/idle/README.md).
 struct hot_words {
     std::atomic<std::uintptr_t> limit; ///< offset 0, used by name in assembly
     frame* head;                       ///< offset 8: youngest entry of the plain form

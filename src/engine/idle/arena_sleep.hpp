@@ -5,9 +5,10 @@
 
 #include <atomic>
 #include <cstddef>
+#include <cstdint>
 #include <vector>
 
-/// The sleep protocol over the members of an arena, who are workers of one kind.
+/// The sleep protocol over the members of an arena, all of them workers of one engine's type.
 namespace weft::engine {
 
 template <class Worker>
@@ -28,23 +29,24 @@ public:
     sleep_protocol<const members_as<Worker>>* operator->() noexcept { return &steps_; }
 
 private:
-    const members_as<Worker> members_;
+    const members_as<Worker> members_; // before steps_, which refers to it
     sleep_protocol<const members_as<Worker>> steps_;
 };
 
-/// team_host::wake_in.
+/// team_host::wake_in(): wakes every parked worker of the range.
 template <class Worker>
 void wake_parked(arena& a, workers range) noexcept {
-    queue::std_sync::fence(std::memory_order_seq_cst); // as in sleep_protocol::announce()
+    queue::std_sync::fence(std::memory_order_seq_cst); // after the caller's write, as in announce() (S1)
     for (worker_id w = range.first; w < range.last; ++w)
         if (a.parked.erase(rank(w))) static_cast<Worker*>(a.members[rank(w)])->parker.wake();
 }
 
-/// team_host::wake_for_team: after the request was published (T3). A worker that parks or becomes inactive looks for
-/// the request after a fence of its own.
+/// team_host::wake_for_team(): called after the request was published (T3 of engine/team/README.md). A worker
+/// that parks or becomes inactive looks for the request after a fence of its own.
 template <class Worker>
 void wake_cells(arena& a, const std::vector<int>& by_cell) {
-    queue::std_sync::fence(std::memory_order_seq_cst);
+    queue::std_sync::fence(
+        std::memory_order_seq_cst); // between the publication and the looks at `parked` (S1)
     std::vector<int> left = by_cell;
     for (worker_id r = 0; r < a.size(); ++r) {
         auto& w = static_cast<Worker&>(*a.members[rank(r)]);
@@ -53,7 +55,8 @@ void wake_cells(arena& a, const std::vector<int>& by_cell) {
         if (a.parked.erase(rank(r))) {
             --wanted;
             w.parker.wake();
-        } else if (r >= a.active_count.load(std::memory_order_relaxed)) { // it may be inactive
+        } else if (r >= a.active_count.load(
+                            std::memory_order_relaxed)) { // it may sleep as an inactive worker, in no set
             w.parker.wake();
         }
     }

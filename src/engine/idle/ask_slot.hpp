@@ -9,70 +9,70 @@
 
 namespace weft::engine {
 
-/// The word in which one worker, the asker, receives a hidden entry of another. It decides every race between
-/// the asker, the workers that answer, and an owner that wants its entry back:
+/// The word in which one worker, the asker, receives a hidden entry of another. The word decides every race
+/// between the asker, the workers that answer, and an owner that reclaims its entry: README.md, "Asking".
 ///
-///   value                | written by                            | from
-///   idle                 | asker (take, withdraw)                | anything
-///                        | owner of the entry (reclaim)          | exactly that entry
-///   asking v in a        | asker                                 | idle
-///   asking anybody of a  | asker                                 | idle
-///   an entry             | worker v, or its signal handler,      | asking v in a, asking anybody of a
-///                        | while v is in a                       |
+///   value             | writer                                          | replaces
+///   idle              | the asker (take, withdraw)                      | any value
+///                     | the owner of the entry (reclaim)                | exactly that entry
+///   asking v in a     | the asker                                       | idle
+///   asking any of a   | the asker                                       | idle
+///   an entry          | worker v, or its handler, while v is in arena a | asking v in a, asking any of a
 ///
-/// The arena a is part of the word: who answers late, to somebody who has changed arenas and asks again,
-/// fails.
+/// The arena a is part of the word, so an answer fails if it comes late to an asker that has changed arenas
+/// and asks again.
 ///
-/// A1 An entry is in at most one slot; who takes the word away from it owns the entry.
-/// A2 After withdraw() returned null nobody writes the slot until the next ask.
-/// A3 What a worker keeps for the asker beside the entry may be written by who has seen is_asked(): the asker
-///    is done with what that worker gave it before.
-/// Entries are aligned to 8, so the low bits tell an ask from an answer.
+/// A1 An entry is in at most one slot. The side that takes the word from the entry to idle owns the entry.
+/// A2 After withdraw() returned null, no worker writes the slot until the next ask.
+/// A3 What a victim keeps for the asker beside the entry may be overwritten by a victim that has seen
+///    is_asked(): the asker has finished with what that victim gave it before.
+/// Entries are aligned to 8 bytes, so the low bits of the word tell an ask from an answer.
 template <class Sync = queue::std_sync>
 class ask_slot {
 public:
     using word = std::uintptr_t;
 
-    /// Asker. The slot is idle.
+    /// Asker. Requires: the slot is idle. The second form lets any worker of the arena answer.
     void ask(int victim, unsigned arena = 0) noexcept { store(asking(victim, arena)); }
-    void ask_anybody(unsigned arena = 0) noexcept { store(asking_anybody(arena)); }
+    void ask_any(unsigned arena = 0) noexcept { store(asking_any(arena)); }
 
-    /// Victim: whether the asker still wants something of it.
+    /// Victim: whether the asker still asks this worker.
     bool is_asked(int victim, unsigned arena = 0) const noexcept {
         const word now = word_.load(std::memory_order_acquire); // pairs with the release in store() (A3)
-        return now == asking(victim, arena) || now == asking_anybody(arena);
+        return now == asking(victim, arena) || now == asking_any(arena);
     }
-    /// Victim: the entry goes to the asker, unless it has stopped asking this worker. All of the entry is
-    /// written before.
+    /// Victim: hands the entry to the asker. False if the asker has stopped asking this worker. All fields of
+    /// the entry are written before the call.
     bool answer(int victim, impl::frame* entry, unsigned arena = 0) noexcept {
         word expected = word_.load(std::memory_order_relaxed); // only a guess for the exchange
-        if (expected != asking(victim, arena) && expected != asking_anybody(arena)) return false;
-        // release: the entry's fields, for take(). acquire: the asker armed its bed before it asked
+        if (expected != asking(victim, arena) && expected != asking_any(arena)) return false;
+        // release: the entry's fields, for take(). acquire: the asker armed its parker before it asked (X3)
         return word_.compare_exchange_strong(expected, reinterpret_cast<word>(entry),
                                              std::memory_order_acq_rel, std::memory_order_relaxed);
     }
 
-    /// Asker: the answer, or null; goes on asking if there is none.
+    /// Asker: the answer, or null; the ask stays if there is none.
     impl::frame* take() noexcept {
         word expected = word_.load(std::memory_order_relaxed); // only a guess for the exchange
         if (!is_entry(expected)) return nullptr;
-        // acquire: pairs with the release in answer(). It fails if the owner took the entry back (A1).
+        // acquire: pairs with the release in answer(). The exchange fails if the owner has reclaimed the
+        // entry (A1).
         if (!word_.compare_exchange_strong(expected, idle, std::memory_order_acquire,
                                            std::memory_order_relaxed))
             return nullptr;
         return reinterpret_cast<impl::frame*>(expected);
     }
 
-    /// Asker: stops asking (A2). An answer that came first is returned and must be run.
+    /// Asker: stops asking (A2). An answer that came first is returned, and the asker must run it.
     impl::frame* withdraw() noexcept {
         // acquire: pairs with the release in answer()
         const word before = word_.exchange(idle, std::memory_order_acquire);
         return is_entry(before) ? reinterpret_cast<impl::frame*>(before) : nullptr;
     }
 
-    /// Owner: true if the entry it had answered with is its own again.
+    /// Owner: true if the entry that it had answered with is its own again (A1).
     bool reclaim(impl::frame* entry) noexcept {
-        word expected = reinterpret_cast<word>(entry); // relaxed: the owner wrote all there is to read
+        word expected = reinterpret_cast<word>(entry); // relaxed: the owner itself wrote the entry
         return word_.compare_exchange_strong(expected, idle, std::memory_order_relaxed,
                                              std::memory_order_relaxed);
     }
@@ -82,15 +82,14 @@ public:
 
 private:
     static constexpr word idle = 0;
-    // The arena's number above 32 bits, the victim's below.
+    // The arena's number from bit 32 on, the victim's rank from bit 3 on.
     static constexpr word asking(int victim, unsigned arena) noexcept {
         return static_cast<word>(arena) << 32 | static_cast<word>(victim) << 3 | 1;
     }
-    static constexpr word asking_anybody(unsigned arena) noexcept {
-        return static_cast<word>(arena) << 32 | 2;
-    }
+    static constexpr word asking_any(unsigned arena) noexcept { return static_cast<word>(arena) << 32 | 2; }
     static constexpr bool is_entry(word w) noexcept { return w != idle && (w & 7) == 0; }
-    void store(word w) noexcept { // publishes that the asker has read what it was given, for is_asked() (A3)
+    void store(word w) noexcept {
+        // release: the asker has read what it was given before; pairs with is_asked() (A3)
         word_.store(w, std::memory_order_release);
     }
 

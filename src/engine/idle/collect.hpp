@@ -5,23 +5,26 @@
 #include "engine/worker/message.hpp"
 #include "engine/worker/offer.hpp"
 #include "engine/worker/worker.hpp"
+#include "policy/seam/policy.hpp"
+#include "task/task.hpp"
 
-/// What a look of a worker consists of, apart from where the policy looks.
+/// One look of a worker that searches, apart from the places at which the policy looks.
 namespace weft::engine {
 
-/// Offers what came from outside the arena to the policy, and hands it the worker's messages.
+/// Offers the tasks of the arena's inbox to the policy, and hands it the worker's messages.
 inline void collect(worker& w) {
     if (!w.arena().inbox.empty()) {
-        auto handed_in = w.arena().inbox.take_all();
-        while (task* const t = handed_in.pop_front()) offer(w, *t, static_cast<ready_reason>(t->arrives_as_));
+        auto submitted = w.arena().inbox.take_all();
+        while (task* const t = submitted.pop_front()) offer(w, *t, static_cast<ready_reason>(t->arrives_as_));
     }
     if (has_messages(w)) [[unlikely]]
         read_messages(w);
 }
 
-/// What the worker may run next: first what the gate has bound to its core, then what the policy gives.
+/// What the worker runs next: a task that the gate has bound to its core if there is one, else what the
+/// policy gives.
 inline decision next_task(worker& w, bool last_look) {
-    if (w.engine.gate.has_bound()) [[unlikely]] // a last look comes after a fence: see gate::bind
+    if (w.engine.gate.has_bound()) [[unlikely]] // a last look follows a fence: see gate::bind
         if (task* const t = w.engine.gate.take_bound(w.core, &w.arena())) return {t, w.local};
     return w.arena().scheduler->next(w.local, last_look);
 }

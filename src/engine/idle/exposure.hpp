@@ -4,24 +4,28 @@
 #include "engine/worker/arena.hpp"
 #include "engine/worker/engine.hpp"
 #include "engine/worker/worker.hpp"
+#include "task/fiber.hpp"
 
+#include <atomic>
+#include <cstddef>
 #include <cstring>
 
 namespace weft::engine {
 
-/// The oldest entry of the running chain that nobody was offered, or null. `of` is the fiber it belongs to.
+/// The oldest entry of the running chain that was not exposed yet, or null. `of` becomes the fiber that it
+/// belongs to.
 inline impl::frame* oldest_hidden(const worker& w, fiber*& of) noexcept {
     of = w.oldest;
     if (!of) return nullptr;
-    // In a reported task a fork is linked for two instructions, until it has looked at the zone.
+    // In a reported task a fork stays linked for two instructions, until the fork has looked at the zone.
     if (impl::frame* f = of->split->next) return of == w.current && !of->running->silent_ ? nullptr : f;
-    // Until the child has moved its closure, the parent's frame must stay.
+    // The parent's frame must stay until the child has moved its closure.
     return of == w.current || !of->above->child_has_started ? nullptr : &of->above->parent_continuation;
 }
 
-/// The handing out of one entry to one worker: all that the thief will read is written, and the owner's view
-/// changed, before the entry is in the thief's reach. undo() if it does not take it. The thief has read what
-/// this owner gave it before.
+/// Hands one entry to one worker. The constructor writes all that the thief will read, and changes the
+/// owner's view of its chain, before the entry comes within the thief's reach. If the thief does not take the
+/// entry, undo() restores both. Requires: the thief has read what this owner gave it before (A3).
 class exposure {
 public:
     exposure(worker& owner, fiber& of, impl::frame& entry, worker_id thief) noexcept

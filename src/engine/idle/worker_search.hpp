@@ -14,21 +14,26 @@
 #include "engine/worker/task_record.hpp"
 
 #include <atomic>
+#include <cstdint>
 #include <utility>
 
-/// The search of a worker of an engine: the steps that both engines share. What differs, and what costs time where time is
-/// modelled, is asked of `Engine`:
+/// The steps of idle/search.hpp for a worker of an engine: what both engines do alike. `Engine` supplies what
+/// differs, and what costs time where time is modelled:
 ///
-///   arrives, keeps_working, stops_working, starts_working    (w)
-///   look_begins(w), looked(w, decision, at_hand)    around each look
-///   hears_call(w)                     a call was published in its arena: is it meant?
+///   before_first_look, keeps_working, stops_working, starts_working    (w)
+///   before_look(w), after_look(w, decision, first)       around each look; `first`: w was busy until now
+///   looks_at_call(w)                                     after a call in w's arena: whether w looks at it
 ///   bound_task(w), wait_inactive(w)
-///   ask(w, victim)                    a hidden entry of a working victim, or null
-///   begin_standing_ask(w), stands(w, victim)    of a worker that is about to sleep; false: it has its answer
-///   is_interrupted(w), found_last(w, decision), has_arrivals(w), sleeps_itself(w)    of its last look
+///   may_ask(victim), ask(w, victim)                      a hidden entry of that victim, or null
+///   begin_standing_asks(w)                               of a worker that parks
+///   place_standing_ask(w, victim)                        likewise; false: w has its answer
+///   is_interrupted(w)                                    whether w gives up parking
+///   found_in_last_look(w, decision)                      the last look found a task
+///   must_look_again(w)                                   the last look found none, but w must not sleep
+///   sleep_with_timeout(w)                                true if w has slept, for a limited time
 ///   take_answer(w), count_answer(w, task)
-///   ends(w, fiber)                    the engine stops
-///   is_stopping(), pace_of(w)
+///   end_worker(w, fiber)                                 the engine stops
+///   is_stopping(), spin_budget_of(w)
 namespace weft::engine {
 
 template <class Engine>
@@ -38,11 +43,11 @@ public:
 
     explicit worker_search(Engine& of) noexcept : of_(of) {}
 
-    /// host::schedule().
+    /// host::schedule(): takes tasks and runs them, until this fiber is given a child to run.
     void schedule() {
         fiber& self = *here().current;
         if (task* first = std::exchange(self.first, nullptr)) {
-            // Spawned child-first by a parent that was working: the worker never stopped.
+            // Spawned child-first by a parent that was working: the worker never stopped working.
             start(here(), *first);
         }
         for (;;) {
@@ -51,31 +56,31 @@ public:
             if (t && t->claims_ && !admit(w, *t)) [[unlikely]]
                 continue;
             if (!t) {
-                of_.ends(w, self);
+                of_.end_worker(w, self);
             } else if (t->fresh()) {
                 start(w, *t);
                 continue;
             } else {
                 resume(w, *t);
             }
-            // This fiber was free and is in use again.
+            // Here this fiber was free, and is in use again.
             if (self.has_child) return;
             if (task* first = std::exchange(self.first, nullptr)) start(here(), *first);
         }
     }
 
     // ---- the steps of find_work()
-    void arrives(worker_type& w) { of_.arrives(w); }
+    void before_first_look(worker_type& w) { of_.before_first_look(w); }
     bool is_active(const worker_type& w) const noexcept {
         return w.local < w.arena().active_count.load(std::memory_order_relaxed); // as in sleep_protocol
     }
     bool is_called(const worker_type& w) const noexcept { return weft::engine::is_called(w); }
-    decision at_hand(worker_type& w) {
+    decision first_look(worker_type& w) {
         collect(w);
         return look_once(w, true);
     }
     decision look(worker_type& w) {
-        of_.look_begins(w);
+        of_.before_look(w);
         collect(w);
         return look_once(w, false);
     }
@@ -95,13 +100,13 @@ public:
         return arena_sleep_protocol<worker_type>(w.arena());
     }
     bool follow_call(worker_type& w) {
-        return w.arena().has_calls() && of_.hears_call(w) && weft::engine::follow_call(w);
+        return w.arena().has_calls() && of_.looks_at_call(w) && weft::engine::follow_call(w);
     }
     task* take_share(worker_type& w) noexcept { return std::exchange(w.share, nullptr); }
     task* bound_task(worker_type& w) { return of_.bound_task(w); }
     void wait_inactive(worker_type& w) { of_.wait_inactive(w); }
     bool is_stopping(const worker_type&) const noexcept { return of_.is_stopping(); }
-    auto pace(worker_type& w) { return of_.pace_of(w); }
+    auto spin_budget(worker_type& w) { return of_.spin_budget_of(w); }
 
     task* ask(worker_type& w, const decision& p) {
         worker_type& victim = member(w, p.from);
@@ -114,28 +119,28 @@ public:
         task* t = nullptr;
         bool slept = false;
         sleep(w)->park(
-            w.local, [&] { stand_asking(w); },
+            w.local, [&] { ask_all_victims(w); },
             [&] {
                 if (of_.is_interrupted(w)) return true;
                 collect(w);
                 if (const decision p = next_task(w, true); p.t) {
                     t = p.t;
-                    of_.found_last(w, p);
+                    of_.found_in_last_look(w, p);
                     return true;
                 }
-                if (of_.has_arrivals(w)) return true;
+                if (of_.must_look_again(w)) return true;
                 w.count.parks.add();
                 w.count.asleep.begin(w.host.now());
                 note(w, trace::kind::sleep);
                 slept = true;
-                return of_.sleeps_itself(w);
+                return of_.sleep_with_timeout(w);
             });
         if (slept) {
             w.count.asleep.end(w.host.now());
             note(w, trace::kind::wake);
         }
         if (impl::frame* const entry = of_.take_answer(w)) {
-            // With a task in hand already, the frame is offered to the policy like any other.
+            // If the worker has a task already, the frame is offered to the policy like any other.
             task* const got = receive(w, *entry);
             if (!t) return got;
             if (got) offer(w, *got, ready_reason::exposed);
@@ -149,33 +154,34 @@ private:
         return static_cast<worker_type&>(*w.arena().members[rank(of_its_arena)]);
     }
 
-    decision look_once(worker_type& w, bool at_hand) {
+    decision look_once(worker_type& w, bool first) {
         const decision p = next_task(w, false);
-        of_.looked(w, p, at_hand);
+        of_.after_look(w, p, first);
         return p;
     }
 
-    /// Asks all whom the policy names, until one of them answers: engine/threads/README.md, "Sleep", step 3.
-    void stand_asking(worker_type& w) {
+    /// Asks every victim that the policy names, until one of them answers: README.md, "Sleep", step 3.
+    void ask_all_victims(worker_type& w) {
         const workers victims = w.arena().scheduler->victims(w.local);
         if (victims.empty()) return;
-        of_.begin_standing_ask(w);
+        of_.begin_standing_asks(w);
         for (worker_id v = victims.first; v < victims.last; ++v) {
             if (v == w.local) continue;
             worker_type& victim = member(w, v);
-            // A worker that is in a team inside of this arena looks into `parked` when it is back (T4).
+            // A worker that is in a team inside this arena looks at `parked` when it returns (T4).
             if (victim.arena_now.load(std::memory_order_seq_cst) != &w.arena()) continue;
-            victim.askers.insert(rank(w.id)); // seq_cst, before `working` is read
-            if (!of_.stands(w, victim)) return;
+            victim.askers.insert(rank(w.id)); // seq_cst, before `working` is read (X3)
+            if (!of_.place_standing_ask(w, victim)) return;
         }
     }
 
-    /// The thief has the entry: it becomes a task, which the policy gives to this worker or keeps.
+    /// Makes a task of an entry that this thief owns, and offers it to the policy: the task that the policy
+    /// gives to this worker, or null.
     task* receive(worker_type& w, impl::frame& entry) {
         const auto at = w.log ? w.log->now() : 0;
         task& t = task_of_frame(w, entry);
         of_.count_answer(w, t);
-        const std::uint32_t number = t.number_; // before others can have it
+        const std::uint32_t number = t.number_; // before another worker can have the task
         const placement p = w.arena().scheduler->ready(w.local, t, ready_reason::exposed);
         if (w.log) note_placement(*w.log, at, number, p, ready_reason::exposed);
         task* const mine = w.arena().scheduler->next(w.local, false).t;

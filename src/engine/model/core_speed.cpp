@@ -5,12 +5,14 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstddef>
+#include <iterator>
 #include <limits>
 #include <set>
 
 namespace weft::engine {
 
-core_speed::core_speed(const machine& m, const scenario& what)
+core_speed::core_speed(const machine& m, const scenario& events)
     : on_(m)
     , pieces_(static_cast<std::size_t>(m.size())) {
     const auto& classes = m.core_classes();
@@ -25,14 +27,14 @@ core_speed::core_speed(const machine& m, const scenario& what)
 
     for (int rank = 0; rank < m.size(); ++rank) {
         std::set<time_ns> times;
-        for (const auto& c : what.cores) {
+        for (const auto& c : events.cores) {
             if (c.rank != rank) continue;
             times.insert(c.from);
             if (c.until != scenario::for_ever) times.insert(c.until);
         }
         for (const time_ns at : times) {
             piece p{static_cast<double>(at), 1, 1};
-            for (const auto& c : what.cores) {
+            for (const auto& c : events.cores) {
                 if (c.rank != rank || c.from > at || at >= c.until) continue;
                 p.speed *= c.speed;
                 p.share *= c.share;

@@ -11,15 +11,17 @@
 
 namespace weft::engine {
 
-/// Names for the data that a program touches, which do not depend on where it lies: the first touch of some
-/// bytes divides those that nobody has touched yet into blocks, numbered in the order in which they come.
-/// Memory that is freed and allocated again keeps its names, as it keeps its place in real caches.
+/// Names for the data that a program touches, independent of their addresses. The first touch of a range
+/// divides those of its bytes that were never touched before into blocks, which are numbered in the order in
+/// which they come. Memory that is freed and allocated again keeps its names, as it keeps its place in real
+/// caches.
 class data_names {
 public:
     explicit data_names(std::int64_t block_bytes) : block_bytes_(static_cast<std::uintptr_t>(block_bytes)) {}
 
-    /// Calls `visit(block, fresh, first, last)` for each block that [data, data + bytes) meets, in the order
-    /// of addresses; the bytes [first, last) of the block are met.
+    /// Calls `visit(block, fresh, first, last)` for each block that overlaps [data, data + bytes), in the
+    /// order of addresses. [first, last) are the bytes of the block in the overlap; `fresh`: the block was
+    /// made by this call.
     template <class Visit>
     void for_each_block(const void* data, std::size_t bytes, Visit&& visit) {
         auto at = reinterpret_cast<std::uintptr_t>(data);
@@ -41,7 +43,7 @@ public:
         }
     }
 
-    /// Of the byte at `data`; nothing if nobody has touched it yet.
+    /// The block of the byte at `data`, if that byte was ever touched.
     std::optional<block_id> find(const void* data) const {
         const auto at = reinterpret_cast<std::uintptr_t>(data);
         const auto next = pieces_.upper_bound(at);
@@ -71,7 +73,7 @@ private:
     }
 
     std::uintptr_t block_bytes_;
-    std::map<std::uintptr_t, piece> pieces_; ///< by their first byte; they do not overlap
+    std::map<std::uintptr_t, piece> pieces_; ///< by their first byte; no two overlap
     block_id named_ = 0;
 };
 

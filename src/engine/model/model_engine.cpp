@@ -9,14 +9,24 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <chrono>
+#include <condition_variable>
 #include <csignal>
+#include <cstddef>
+#include <cstdint>
 #include <cstdio>
 #include <cstdlib>
 #include <ctime>
-#include <fstream>
-#include <set>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <random>
+#include <stop_token>
+#include <string>
+#include <thread>
 #include <utility>
+#include <vector>
 
 #include <cxxabi.h>
 #include <pthread.h>
@@ -60,8 +70,8 @@ model_engine::model_engine(std::unique_ptr<policy> p, machine m, model_engine_op
     for (std::size_t i = 0; i < count; ++i) {
         all_workers.push_back(
             std::make_unique<model_worker>(static_cast<worker_id>(i), *this, count, options.seed));
-        all_workers.back()->arena_now.store(&outermost,
-                                            std::memory_order_relaxed); // one thread runs all of them
+        // relaxed: one thread runs all workers
+        all_workers.back()->arena_now.store(&outermost, std::memory_order_relaxed);
         outermost.add_member(*all_workers.back(), on);
     }
     attach_policy();
@@ -76,9 +86,9 @@ model_engine::model_engine(std::unique_ptr<policy> p, machine m, model_engine_op
     }
     impl::listeners.fetch_add(1, std::memory_order_relaxed);
     thread = std::thread([this] { run_thread(); });
-    clockid_t its_clock{};
-    if (pthread_getcpuclockid(thread.native_handle(), &its_clock) == 0)
-        watchdog = std::jthread([this, its_clock](std::stop_token s) { watch_over(s, its_clock); });
+    clockid_t thread_clock{};
+    if (pthread_getcpuclockid(thread.native_handle(), &thread_clock) == 0)
+        watchdog = std::jthread([this, thread_clock](std::stop_token s) { run_watchdog(s, thread_clock); });
     settle();
     files.workers_began();
 }
@@ -87,9 +97,9 @@ model_engine::~model_engine() {
     files.leave_exit_list();
     watchdog = {};
     {
-        const std::lock_guard lock(arriving);
+        const std::lock_guard lock(submission_mutex);
         stopping = true;
-        arrived_or_stopping.notify_all();
+        submitted_or_stopping.notify_all();
     }
     thread.join();
     files.finish();
@@ -106,10 +116,10 @@ model_engine::~model_engine() {
 
 void model_engine::end_threads_at_exit() noexcept {
     {
-        const std::lock_guard lock(arriving);
+        const std::lock_guard lock(submission_mutex);
         if (!quiet) return;
         stopping = true;
-        arrived_or_stopping.notify_all();
+        submitted_or_stopping.notify_all();
     }
     watchdog = {};
     thread.join();
@@ -117,7 +127,7 @@ void model_engine::end_threads_at_exit() noexcept {
 }
 
 void model_engine::settle() {
-    std::unique_lock lock(arriving);
+    std::unique_lock lock(submission_mutex);
     became_quiet.wait(lock, [&] { return quiet; });
 }
 
@@ -129,12 +139,12 @@ std::uint32_t model_engine::draw(worker& w, std::uint32_t below) {
 // ---- the thread that runs the model
 
 void model_engine::run_thread() {
-    const signal_stack faults_are_told_on;
-    // No worker of the other engine: its signals are not for this thread.
-    sigset_t none;
-    sigemptyset(&none);
-    sigaddset(&none, SIGURG);
-    pthread_sigmask(SIG_BLOCK, &none, nullptr);
+    const signal_stack fault_stack;
+    // This thread is no worker of the other engine: the exposure signal is not for it.
+    sigset_t blocked;
+    sigemptyset(&blocked);
+    sigaddset(&blocked, SIGURG);
+    pthread_sigmask(SIG_BLOCK, &blocked, nullptr);
     exceptions = reinterpret_cast<exception_globals*>(abi::__cxa_get_globals());
 #ifdef WEFT_TSAN
     native.tsan_fiber = __tsan_get_current_fiber();
@@ -143,25 +153,25 @@ void model_engine::run_thread() {
     for (auto& w : all_workers) {
         w->hot = &impl::weft_hot;
         w->exceptions = exceptions;
-        go_on(*w, 0);
+        resume_worker(*w, 0);
     }
     for (;;) {
-        run_next(native); // until nothing is going to happen any more
+        run_next_event(native); // returns when no event is left
         fibers.trim();
-        std::unique_lock lock(arriving);
+        std::unique_lock lock(submission_mutex);
         quiet = true;
         became_quiet.notify_all();
-        const auto something = [&] { return stopping || !arrivals.empty(); };
+        const auto is_needed = [&] { return stopping || !submitted.empty(); };
         if (open_roots == 0)
-            arrived_or_stopping.wait(lock, something);
-        else if (!arrived_or_stopping.wait_for(lock, std::chrono::duration<double>(options.deadlock_seconds),
-                                               something))
+            submitted_or_stopping.wait(lock, is_needed);
+        else if (!submitted_or_stopping.wait_for(
+                     lock, std::chrono::duration<double>(options.deadlock_seconds), is_needed))
             report_deadlock();
-        if (arrivals.empty()) return;
+        if (submitted.empty()) return;
         quiet = false;
-        while (task* t = arrivals.pop_front()) {
+        while (task* t = submitted.pop_front()) {
             if (static_cast<ready_reason>(t->arrives_as_) == ready_reason::root && open_roots++ == 0)
-                at_begin = so_far();
+                at_begin = snapshot();
             arena& to = *t->arena_;
             to.inbox.push(t);
             if (to.is_team()) announce_in(to, to.all());
@@ -186,46 +196,46 @@ void model_engine::resumed(worker&, const task& t) noexcept { waiting.remove(t);
 
 void model_engine::report_deadlock() {
     std::fflush(stdout);
-    std::fprintf(
-        stderr,
-        "weft: deadlock at %.6f s of virtual time: nothing can happen any more, no other thread has handed\n"
-        "anything in for %g s, and these tasks wait for each other:\n%s",
-        static_cast<double>(now()) * 1e-9, options.deadlock_seconds,
-        (waiting.to_string() + gate.to_string() + teams_to_string(*this)).c_str());
+    std::fprintf(stderr,
+                 "weft: deadlock at %.6f s of virtual time: no event is left, no other thread has submitted\n"
+                 "a task for %g s, and these tasks wait for each other:\n%s",
+                 static_cast<double>(now()) * 1e-9, options.deadlock_seconds,
+                 (waiting.to_string() + gate.to_string() + teams_to_string(*this)).c_str());
     files.finish();
     std::_Exit(EXIT_FAILURE); // their stacks cannot be unwound
 }
 
-void model_engine::watch_over(const std::stop_token& stopped, clockid_t its_clock) {
-    // In a stretch of user code virtual time stands still, and so does everybody else in it: one that never
-    // ends, since it waits for somebody else in a loop of its own, is a hang that only real time can tell.
+void model_engine::run_watchdog(const std::stop_token& stopped, clockid_t thread_clock) {
+    // During a stretch of user code virtual time stands still, and so does every other worker. A stretch that
+    // never ends, since it waits for another task in a loop of its own, is a hang that only real time can
+    // tell.
     const auto used = [&] {
         timespec t{};
-        clock_gettime(its_clock, &t);
+        clock_gettime(thread_clock, &t);
         return static_cast<double>(t.tv_sec) + static_cast<double>(t.tv_nsec) * 1e-9;
     };
-    std::mutex nobodys;
+    std::mutex own_mutex;
     std::condition_variable_any never;
-    std::unique_lock lock(nobodys);
+    std::unique_lock lock(own_mutex);
     std::uint64_t last = stretches.load(std::memory_order_relaxed);
     double since = used();
-    bool told = false;
+    bool reported = false;
     const auto period = std::chrono::duration<double>(std::min(1.0, options.stuck_seconds / 4));
     while (!never.wait_for(lock, stopped, period, [] { return false; }) && !stopped.stop_requested()) {
         const std::uint64_t now_at = stretches.load(std::memory_order_relaxed);
         if (now_at != last) {
             last = now_at;
             since = used();
-            told = false;
-        } else if (!told && used() - since > options.stuck_seconds) {
-            told = true;
+            reported = false;
+        } else if (!reported && used() - since > options.stuck_seconds) {
+            reported = true;
             std::fprintf(
                 stderr,
                 "weft: one stretch of user code has run for %g s of processor time while virtual time\n"
                 "stands still at %.6f s. If it waits in a loop for another task, that task cannot run: use "
                 "a\n"
-                "mutex, latch, future or this_task::yield() of weft instead. If it computes, it will go "
-                "on.\n",
+                "mutex, latch, future or this_task::yield() of weft instead. If it computes, it will "
+                "continue.\n",
                 options.stuck_seconds, static_cast<double>(now()) * 1e-9);
         }
     }
@@ -236,14 +246,14 @@ void model_engine::watch_over(const std::stop_token& stopped, clockid_t its_cloc
 void model_engine::root_ended(worker& of) noexcept {
     flush_charges(static_cast<model_worker&>(of), activity::overhead);
     if (--open_roots > 0) return;
-    model_report run = so_far().since(at_begin);
+    model_report run = snapshot().since(at_begin);
     if (report_file* const reports = files.reports())
         reports->add(reports->wants_json() ? run.to_json() : run.to_table());
     const std::lock_guard lock(reporting);
     last_run = std::move(run);
 }
 
-model_report model_engine::so_far() {
+model_report model_engine::snapshot() {
     model_report r{.machine = on.name(),
                    .policy = files.options().policy_spec,
                    .seed = files.options().seed,
@@ -255,7 +265,7 @@ model_report model_engine::so_far() {
                    .invalidations = data.invalidations(),
                    .steals_by_distance = steals_by_distance};
     for (auto& w : all_workers) {
-        turn(*w, w->times.doing()); // books what has passed
+        set_activity(*w, w->times.current()); // counts the time that has passed
         r.workers.push_back({.spent = w->times.spent(),
                              .tasks = w->count.tasks.get(),
                              .steals = w->count.steals.get(),

@@ -20,7 +20,9 @@
 #include "engine/worker/engine.hpp"
 #include "queue/chain.hpp"
 
+#include <atomic>
 #include <condition_variable>
+#include <cstddef>
 #include <cstdint>
 #include <ctime>
 #include <map>
@@ -37,29 +39,31 @@
 namespace weft::engine {
 
 struct model_engine_options {
-    int workers = 1; ///< at most the machine's ranks
+    int workers = 1; ///< at most as many as the machine has cores
     std::uint64_t seed = 1;
     std::size_t stack_bytes = std::size_t{1} << 20;
     std::size_t keep_fibers = 256;
-    time_ns patience = 100'000; ///< from the first look without success to sleep
-    bool measures = false;      ///< user code that declares no cost takes what it takes here
+    time_ns spin_time = 100'000; ///< from the first look that finds nothing to sleep
+    bool measures = false; ///< user code that declares no cost takes the time that it takes on this computer
     scenario events{};
     record_options record{};
-    double deadlock_seconds = 2; ///< of real time in which nobody else hands anything in
-    double stuck_seconds = 30;   ///< of processor time in one stretch of user code, until it is spoken of
+    double deadlock_seconds = 2; ///< of real time in which no other thread submits a task
+    double stuck_seconds = 30;   ///< of processor time in one stretch of user code, until it is reported
 };
 
-/// A patience that nobody outlives: workers never sleep.
-inline constexpr time_ns for_ever = time_ns{1} << 61;
+/// A spin time that never passes: workers do not sleep.
+inline constexpr time_ns spin_forever = time_ns{1} << 61;
 
-/// Virtual workers in virtual time: README.md beside this file.
+/// An engine whose workers are virtual, in virtual time: README.md beside this file. All members belong to
+/// the model's thread, except where said.
 struct model_engine final : host, engine, meter, team_host, timers, observation, lifetime {
     /// Throws weft::error for a machine that does not say how fast its cores are, and for files that cannot
     /// be written.
     model_engine(std::unique_ptr<policy>, machine, model_engine_options, resource_table = {},
                  policy_factory another = {});
-    ~model_engine() override; ///< every root must have ended
+    ~model_engine() override; ///< requires: every root has ended
 
+    // ---- ports
     // host
     void schedule() override;
     void announce(worker&, const placement&) override;
@@ -105,79 +109,91 @@ struct model_engine final : host, engine, meter, team_host, timers, observation,
     void wake_for_team(arena& a, const std::vector<int>& by_cell) override {
         wake_cells<model_worker>(a, by_cell);
     }
-    void announce_in(arena& a, workers who) override { announce_in(a, who, 0); }
-    void announce_in(arena&, workers who, worker_id near);
+    void announce_in(arena& a, workers range) override { announce_in(a, range, 0); }
+    void announce_in(arena&, workers range, worker_id near);
     void leave_search(worker& w) noexcept override { sleep_protocol_of(w.arena())->leave(w.local); }
     void await_team(worker&) override;
     void call(worker&) noexcept override;
 
-    // virtual_time.cpp
-    /// The running worker goes on after `d`; others run meanwhile.
-    void pass(model_worker&, time_ns d) noexcept;
-    /// The running worker goes on when somebody has made it: `after` from then on.
-    void block(model_worker&) noexcept;
-    void go_on(model_worker&, time_ns after) noexcept;
-    /// Leaves `from` for whoever is next.
-    void run_next(fiber& from) noexcept;
-    void jump_to(fiber& from, model_worker* to) noexcept;
-    void remember(std::uint64_t what) noexcept { history = (history ^ what) * 0x100000001b3u; }
-    void turn(model_worker&, activity) noexcept;
-    /// The running worker does that for so many nanoseconds; fractions add up.
-    void spend(model_worker&, double ns, activity) noexcept;
-    /// The same for work that takes so long on a core of speed 1.
+    // ---- events, and the time that passes: virtual_time.cpp
+    /// The running worker resumes after `d`; other workers run in between.
+    void advance(model_worker&, time_ns d) noexcept;
+    /// The running worker stops until resume_worker() was called for it, and the time given there has passed.
+    void suspend_worker(model_worker&) noexcept;
+    void resume_worker(model_worker&, time_ns after) noexcept;
+    /// Leaves `from` for the worker of the next event, or for the thread's own stack if no event is left.
+    void run_next_event(fiber& from) noexcept;
+    void switch_worker(fiber& from, model_worker* to) noexcept;
+    void hash_event(std::uint64_t what) noexcept { event_hash = (event_hash ^ what) * 0x100000001b3u; }
+    /// From now on the worker's time counts as that activity.
+    void set_activity(model_worker&, activity) noexcept;
+    /// The running worker spends so many nanoseconds on that activity. Fractions add up.
+    void spend_time(model_worker&, double ns, activity) noexcept;
+    /// The same for work that takes so many nanoseconds on a core of speed 1.
     void do_work(model_worker&, double ns, work_kind, activity) noexcept;
-    void flush_charges(model_worker&, activity) noexcept; ///< what it was charged
-    void await_data(model_worker&) noexcept;              ///< that its user code has touched
-    /// As shared_bandwidth::begin() says; returns when it is over.
-    void await_transfer(model_worker&, double least_ns, double bytes, std::span<const shared_bandwidth::use>);
-    void foresee_arrival();
-    void change_bandwidths();
-    void data_arrive();
+    void flush_charges(model_worker&, activity) noexcept; ///< spends the worker's pending charges
 
-    // search.cpp: the steps of worker_search
+    // ---- data in transfer: virtual_time.cpp
+    void await_data(model_worker&) noexcept; ///< that the worker's user code has touched
+    /// Begins a transfer as shared_bandwidth::begin() says, and returns when it is over.
+    void await_transfer(model_worker&, double least_ns, double bytes, std::span<const shared_bandwidth::use>);
+    /// Schedules end_transfers() for the next time at which a transfer ends or a capacity changes.
+    void schedule_transfer_end();
+    void end_transfers();
+    void update_capacities(); ///< by the scenario
+
+    // ---- the steps of worker_search: search.cpp
     using worker_type = model_worker;
-    struct pace;
-    pace pace_of(model_worker&) noexcept;
-    void arrives(model_worker& w) noexcept { flush_charges(w, activity::overhead); }
+    struct spin_budget;
+    spin_budget spin_budget_of(model_worker&) noexcept;
+    void before_first_look(model_worker& w) noexcept { flush_charges(w, activity::overhead); }
     void keeps_working(model_worker&) noexcept;
     void stops_working(model_worker&) noexcept;
     void starts_working(model_worker&) noexcept;
-    void look_begins(model_worker& w) noexcept { w.is_told = false; }
-    void looked(model_worker&, const decision&, bool at_hand);
-    bool hears_call(model_worker&);
-    task* bound_task(model_worker&) noexcept {
-        return nullptr;
-    } ///< every virtual worker is active, as in the next one
+    void before_look(model_worker& w) noexcept { w.notified = false; }
+    void after_look(model_worker&, const decision&, bool first);
+    bool looks_at_call(model_worker&);
+    // Every virtual worker is always active.
+    task* bound_task(model_worker&) noexcept { return nullptr; }
     void wait_inactive(model_worker&) noexcept {}
     bool may_ask(const model_worker& victim) const noexcept { return victim.working; }
     impl::frame* ask(model_worker&, model_worker& victim);
-    void begin_standing_ask(model_worker&) noexcept {}
-    bool stands(model_worker&, model_worker& victim);
+    void begin_standing_asks(model_worker&) noexcept {}
+    bool place_standing_ask(model_worker&, model_worker& victim);
     bool is_interrupted(const model_worker&) const noexcept;
-    void found_last(model_worker&, const decision&);
-    bool has_arrivals(const model_worker&) const noexcept { return false; }
-    bool sleeps_itself(model_worker&) noexcept { return false; }
+    void found_in_last_look(model_worker&, const decision&);
+    bool must_look_again(const model_worker&) const noexcept { return false; }
+    bool sleep_with_timeout(model_worker&) noexcept { return false; }
     impl::frame* take_answer(model_worker& w) noexcept { return std::exchange(w.answer, nullptr); }
     void count_answer(model_worker&, const task&);
-    void ends(model_worker&, fiber&) noexcept {} ///< workers end with the model's thread, wherever they are
+    void end_worker(model_worker&, fiber&) noexcept {} ///< never called: workers end with the model's thread
     bool is_stopping() const noexcept { return false; }
 
+    // ---- asking, steals, latencies: search.cpp
     void wait_for_answer(model_worker&, model_worker& victim);
-    void end_wait(model_worker& asker);
+    void end_wait_for_answer(model_worker& asker);
     void refuse_askers(model_worker& victim);
     bool expose_to(worker& victim, model_worker& thief) noexcept;
     void count_steal(model_worker&, const worker& from, const task*);
+    /// Nanoseconds there and back between the cores of two workers.
     double latency(const worker& from, const worker& to) const noexcept;
-    /// What it takes to get a task and its data over a link, in nanoseconds beside the way.
+    /// Nanoseconds that a task and its data take on a link, besides the latency.
     double transfer_time(const worker& from, const worker& to, const task*) const noexcept;
-    bool never_sleeps() const noexcept { return options.patience >= for_ever; }
+    bool never_sleeps() const noexcept { return options.spin_time >= spin_forever; }
 
-    // model_engine.cpp
+    // ---- the model's thread and its reports: model_engine.cpp
     void run_thread();
-    void watch_over(const std::stop_token&, clockid_t its_clock);
-    model_report so_far();
+    void run_watchdog(const std::stop_token&, clockid_t thread_clock);
+    model_report snapshot();
     [[noreturn]] void report_deadlock();
 
+    struct alarm {
+        model_engine* engine;
+        timer* of;
+        event_queue::number event;
+    };
+
+    // ---- the modelled machine
     const model_engine_options options;
     recording files{*this};
     core_speed speed;
@@ -186,36 +202,41 @@ struct model_engine final : host, engine, meter, team_host, timers, observation,
     shared_bandwidth bandwidth;
     std::vector<std::uint64_t> disk_bytes; ///< moved, by disk
     std::vector<std::unique_ptr<model_worker>> all_workers;
+
+    // ---- time and events
     event_queue events;
     std::atomic<time_ns> clock{0}; ///< written by the model's thread; relaxed: others read it for reports
     fiber native;                  ///< of the thread's own stack
     exception_globals* exceptions = nullptr; ///< the ABI's, of the thread
-    struct alarm {
-        model_engine* in;
-        timer* of;
-        event_queue::number event;
-    };
-    std::map<timer*, alarm> alarms;             ///< looked up only
-    std::optional<event_queue::number> arrival; ///< of the data that come first
-    double bandwidths_hold_until = 0;           ///< then others take more or less of them
-    std::map<double, std::uint64_t> steals_by_distance;
-    std::vector<double> link_free_at; ///< [from package][to package]: a link carries one letter at a time
-    wait_register waiting;
+    std::map<timer*, alarm> alarms;          ///< never iterated: the order of addresses differs between runs
+    std::optional<event_queue::number> next_transfer_end;
+    double capacities_valid_until = 0; ///< ns: then the scenario changes the bandwidth of a node
+    std::vector<double>
+        link_free_at;             ///< ns, [from package][to package]: a link carries one message at a time
+    std::uint64_t event_hash = 0; ///< of all events so far
+    std::uint64_t steps = 0;      ///< of virtual time
+    /// Stretches of user code that have begun. Written by the model's thread, read by the watchdog: relaxed.
+    std::atomic<std::uint64_t> stretches{0};
+
+    // ---- workers and tasks
     int working_count = 0; ///< workers that run tasks
     int open_roots = 0;
-    std::uint64_t history = 0;               ///< hash of all that has happened
-    std::uint64_t steps = 0;                 ///< of virtual time
-    std::atomic<std::uint64_t> stretches{0}; ///< of user code that have begun; relaxed: a sign of life
+    wait_register waiting;
+    std::map<double, std::uint64_t> steals_by_distance;
 
+    // ---- reports
     model_report at_begin{}; ///< of the present run
     mutable std::mutex reporting;
-    std::optional<model_report> last_run{}; ///< under `reporting`
+    std::optional<model_report> last_run{}; ///< guarded by `reporting`
 
-    std::mutex arriving;
-    std::condition_variable arrived_or_stopping, became_quiet;
-    queue::chain<task> arrivals; ///< from other threads; under `arriving`
-    bool stopping = false;       ///< likewise
-    bool quiet = false;          ///< likewise: nothing happens until something arrives
+    // ---- what other threads share with the model's thread
+    std::mutex submission_mutex; ///< guards the next four
+    std::condition_variable submitted_or_stopping, became_quiet;
+    queue::chain<task> submitted; ///< by other threads
+    bool stopping = false;
+    bool quiet = false; ///< no event is left, and no task was submitted
+
+    // ---- threads; destroyed first
     const membership member;
     std::thread thread;
     std::jthread watchdog;

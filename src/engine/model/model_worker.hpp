@@ -7,6 +7,7 @@
 #include "engine/worker/worker.hpp"
 
 #include <atomic>
+#include <cstddef>
 #include <cstdint>
 #include <random>
 
@@ -14,31 +15,39 @@ namespace weft::engine {
 
 struct model_engine;
 
-/// A worker in virtual time. One OS thread runs all of them, one after the other.
+/// A worker in virtual time. One OS thread runs all of them, one after another, so no field needs an order.
 struct model_worker : worker {
     model_worker(worker_id rank, model_engine& of, std::size_t workers, std::uint64_t seed);
 
     model_engine& model;
-    virtual_parker parker{*this};
-    std::atomic<std::uint64_t> pending_wakes{0}; ///< see watch.hpp
     std::minstd_rand random;
-    bool working = false; ///< runs tasks
+
+    // ---- sleep and search: idle/README.md
+    virtual_parker parker{*this};
+    /// The range of workers for which something was announced and left to this worker; see
+    /// idle/sleep_protocol.hpp.
+    std::atomic<std::uint64_t> pending_wakes{0};
+    bool working = false;  ///< runs tasks
+    bool notified = false; ///< something was announced and left to it since its last look
     bool awaits_team = false;
 
-    double pending_charges = 0; ///< charged and not paid yet, in nanoseconds on a core of speed 1
-    double fraction = 0;        ///< of a nanosecond, due and not passed yet
-    transfer touched{};         ///< by the present stretch of user code, and not waited for yet
-    bool has_declared = false;  ///< the present stretch has said what it costs
-    double cpu_began = 0;       ///< of the stretch, where stretches are timed
-    timesheet times;
+    // ---- asking
+    impl::frame* answer = nullptr; ///< an entry on its way to this worker; its owner may still reclaim it
+    int answered_by = 0;           ///< the owner of that entry
+    model_worker* asked_victim = nullptr; ///< has not answered yet; null: this worker waits for no answer
+    event_queue::number deadline = 0;     ///< of that answer: the event of the victim's interruption
 
-    impl::frame* answer =
-        nullptr;                  ///< an entry on its way to this worker, which its owner may still take back
-    int answered_by = 0;          ///< whose it is
-    model_worker* asks = nullptr; ///< who has not answered yet
-    bool is_told = false;         ///< something was announced that was left to it, since its last look
-    event_queue::number deadline = 0;     ///< of that answer
-    const char* waits_for_what = nullptr; ///< the running task is about to
+    // ---- time
+    double pending_charges = 0; ///< charged and not yet spent, in nanoseconds on a core of speed 1
+    double time_fraction = 0;   ///< of a nanosecond, charged and not yet spent
+    transfer touched{};         ///< by the present stretch of user code, and not waited for yet
+    bool has_declared = false;  ///< the present stretch has declared what it costs
+    double cpu_began =
+        0; ///< of the present stretch, where stretches are timed: thread CPU time in nanoseconds
+    activity_times times;
+
+    // ---- for the report of a deadlock: what the running task is about to wait for
+    const char* waits_for_what = nullptr;
     const void* waits_for_which = nullptr;
 };
 

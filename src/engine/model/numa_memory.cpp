@@ -3,17 +3,21 @@
 #include <algorithm>
 #include <array>
 #include <bit>
+#include <cstddef>
+#include <cstdint>
 #include <limits>
+#include <optional>
 #include <utility>
 
 namespace weft::engine {
 
 namespace {
 
-constexpr std::size_t most_levels = 9; // of caches, see validate.cpp
+constexpr std::size_t most_levels = 9; // of caches; machine/validate.cpp checks it
 constexpr double unlimited = std::numeric_limits<double>::infinity();
 
-/// Of one core that waits for so many lines at a time; 0 where no latency is known: then it costs nothing.
+/// Nanoseconds a byte for one core, by the bandwidth, else by the latency and the number of lines on their
+/// way at a time. 0 if neither is known: then it costs nothing.
 double ns_a_byte(const machine& m, std::optional<double> gbps, std::optional<double> latency_ns,
                  int line_bytes) {
     if (gbps) return 1 / *gbps;
@@ -52,7 +56,7 @@ numa_memory::numa_memory(const machine& m, std::uint64_t seed)
         for (int to = 0; to < node_count(); ++to)
             links_.push_back(from == to ? unknown : resource(m.node_bandwidth_gbps(from, to)));
     for (const cache& c : m.caches()) {
-        const bool first_level = c.level == 1; // what a hit there takes is the code's own
+        const bool first_level = c.level == 1; // what a hit there takes is part of the code's own cycles
         const bool shared =
             m.core_at(c.shared_by.first).physical_core != m.core_at(c.shared_by.last - 1).physical_core;
         caches_.push_back(
@@ -82,8 +86,8 @@ numa_memory::numa_memory(const machine& m, std::uint64_t seed)
     }
 }
 
-numa_memory::block& numa_memory::grown(block_id b, bool fresh) {
-    if (fresh) { // names are given in order
+numa_memory::block& numa_memory::block_at(block_id b, bool fresh) {
+    if (fresh) { // blocks are numbered in order
         blocks_.emplace_back();
         holders_.resize(holders_.size() + set_words_);
     }
@@ -99,7 +103,7 @@ sectors numa_memory::sectors_of(std::size_t first, std::size_t last) const noexc
 void numa_memory::name(const void* data, std::size_t bytes, int first_home, int step) {
     int home = first_home;
     names_.for_each_block(data, bytes, [&](block_id b, bool fresh, std::size_t, std::size_t) {
-        block& x = grown(b, fresh);
+        block& x = block_at(b, fresh);
         if (x.home == unknown) x.home = static_cast<std::int16_t>(home);
         home = (home + step) % node_count();
     });
@@ -110,7 +114,7 @@ void numa_memory::interleave(const void* data, std::size_t bytes) { name(data, b
 
 void numa_memory::touch(int rank, const void* data, std::size_t bytes, bool writes, transfer& cost) {
     names_.for_each_block(data, bytes, [&](block_id b, bool fresh, std::size_t first, std::size_t last) {
-        block& x = grown(b, fresh);
+        block& x = block_at(b, fresh);
         if (x.home == unknown) x.home = static_cast<std::int16_t>(on_.memory_node_of(rank));
         access(rank, b, sectors_of(first, last), writes, cost);
     });
@@ -144,10 +148,10 @@ void numa_memory::access(int rank, block_id b, sectors touched, bool writes, tra
     if (!writes) return;
     invalidate_others(rank, b, touched);
     blocks_[b].dirty |= touched;
-    if (!is_in_a_cache(b)) write_back(b, rank, cost); // no cache can hold it
+    if (!is_cached(b)) write_back(b, rank, cost); // no cache can hold it
 }
 
-/// Between the core and the block's home; `over` is the node that the data come from or go to.
+/// Moves sectors between the core and the block's home; `over` is the node that the data come from or go to.
 void numa_memory::move(int rank, block_id b, sectors s, int over, flow direction, transfer& cost) {
     const int here = on_.memory_node_of(rank);
     const int home = blocks_[b].home;
@@ -163,13 +167,13 @@ void numa_memory::fetch(int rank, block_id b, sectors s, transfer& cost) {
     if (const sectors written = s & blocks_[b].dirty) s &= ~forward(rank, b, written, cost);
     if (!s) return;
     const int home = blocks_[b].home;
-    wait_for(rank, home, s, cost);
+    wait_for_memory(rank, home, s, cost);
     move(rank, b, s, home, flow::to_core, cost);
 }
 
-/// Gets what only other caches have; all of `s` is newer than in memory. What no cache has is left to memory.
-/// Beyond the core's shared caches the home is asked, reads its memory as well, and asks the cache: who gets
-/// the data waits for the farther of the two.
+/// Gets those of the sectors, all newer than in memory, that other caches hold; returns them. What no cache
+/// holds is left to memory. Beyond the core's shared caches the home is asked, reads its memory as well, and
+/// asks the cache: the core waits for the farther of the two.
 sectors numa_memory::forward(int rank, block_id b, sectors s, transfer& cost) {
     const int here = on_.memory_node_of(rank);
     const int home = blocks_[b].home;
@@ -183,7 +187,7 @@ sectors numa_memory::forward(int rank, block_id b, sectors s, transfer& cost) {
             hit(caches_[at(shared)], static_cast<double>(bytes_of(part)), cost);
         } else {
             const bool is_far = on_.node_distance(here, from.node) > on_.node_distance(here, home);
-            wait_for(rank, is_far ? from.node : home, part, cost);
+            wait_for_memory(rank, is_far ? from.node : home, part, cost);
             move(rank, b, part, from.node, flow::to_core, cost);
         }
         for (traffic* t : {&workers_[at(rank)].memory, &nodes_[at(from.node)]})
@@ -192,7 +196,8 @@ sectors numa_memory::forward(int rank, block_id b, sectors s, transfer& cost) {
     }
 }
 
-/// Of the caches that have any of these sectors: under a common cache, else by the distance of their node.
+/// The nearest cache that holds any of these sectors: one under a common cache, else by the distance of its
+/// node.
 int numa_memory::nearest_holder(int rank, block_id b, sectors s) const noexcept {
     const int here = on_.memory_node_of(rank);
     int nearest = unknown;
@@ -208,7 +213,7 @@ int numa_memory::nearest_holder(int rank, block_id b, sectors s) const noexcept 
     return nearest;
 }
 
-/// The lowest cache above the core that is above `cache`, too.
+/// The lowest shared cache above the core that is above `cache` too.
 int numa_memory::shared_above(int rank, int cache) const noexcept {
     for (const int c : above_[at(rank)]) {
         const auto& below = caches_[at(c)].below;
@@ -224,8 +229,9 @@ void numa_memory::hit(const one_cache& c, double bytes, transfer& cost) {
     cost.use(c.resource, bytes);
 }
 
-/// For data from beyond the core's caches, out of or beside the memory of a node.
-void numa_memory::wait_for(int rank, int node, sectors s, transfer& cost) {
+/// Adds the wait for data from beyond the core's caches: from the memory of a node, or from a cache at that
+/// node.
+void numa_memory::wait_for_memory(int rank, int node, sectors s, transfer& cost) {
     const auto bytes = static_cast<double>(bytes_of(s));
     const auto latency = on_.node_latency_ns(on_.memory_node_of(rank), node);
     cost.wait(true, latency.value_or(0),
@@ -235,24 +241,25 @@ void numa_memory::wait_for(int rank, int node, sectors s, transfer& cost) {
 }
 
 void numa_memory::fill(int c, block_id b, sectors s, int rank, transfer& cost) {
-    if (caches_[at(c)].held.insert(b, s, [&](block_id gone) { left(c, gone, rank, cost); })) holds(b, c);
+    if (caches_[at(c)].held.insert(b, s, [&](block_id gone) { evicted(c, gone, rank, cost); }))
+        add_holder(b, c);
 }
 
-void numa_memory::left(int c, block_id b, int rank, transfer& cost) {
-    holds_none(b, c);
+void numa_memory::evicted(int c, block_id b, int rank, transfer& cost) {
+    remove_holder(b, c);
     const one_cache& from = caches_[at(c)];
     if (from.inclusive)
         for (const int below : from.below)
-            if (caches_[at(below)].held.erase(b, ~sectors{0})) holds_none(b, below);
-    if (blocks_[b].dirty && !is_in_a_cache(b)) write_back(b, rank, cost);
+            if (caches_[at(below)].held.erase(b, ~sectors{0})) remove_holder(b, below);
+    if (blocks_[b].dirty && !is_cached(b)) write_back(b, rank, cost);
 }
 
-bool numa_memory::is_in_a_cache(block_id b) const noexcept {
+bool numa_memory::is_cached(block_id b) const noexcept {
     const auto* const set = &holders_[b * set_words_];
     return std::any_of(set, set + set_words_, [](std::uint64_t word) { return word != 0; });
 }
 
-/// Nobody waits for it, but it takes its part of the bandwidth.
+/// No core waits for it, but it takes its part of the bandwidth.
 void numa_memory::write_back(block_id b, int rank, transfer& cost) {
     move(rank, b, std::exchange(blocks_[b].dirty, 0), blocks_[b].home, flow::to_memory, cost);
 }
@@ -264,7 +271,7 @@ void numa_memory::invalidate_others(int rank, block_id b, sectors s) {
             const int c = static_cast<int>(64 * k) + std::countr_zero(others);
             modelled_cache& held = caches_[at(c)].held;
             if (held.find(b) & s) ++invalidations_;
-            if (held.erase(b, s)) holds_none(b, c);
+            if (held.erase(b, s)) remove_holder(b, c);
         }
 }
 

@@ -6,17 +6,19 @@
 #include "machine/machine.hpp"
 
 #include <algorithm>
+#include <cstddef>
 #include <cstdint>
 #include <vector>
 
 namespace weft::engine {
 
-/// What the data of one stretch of user code cost its core where nobody else is in the way, and what they use
-/// that others use too.
+/// What the data of one stretch of user code cost its core if no other transfer is in the way, and the shared
+/// resources that they use.
 class transfer {
 public:
-    /// From a cache of the core alone, or from one that others have too, or from memory. `flow_ns` is what
-    /// the data take one after the other; the latency is that of the first line.
+    /// Adds data that come from a private cache of the core (`shared` is false), or from a shared cache or
+    /// memory. `flow_ns`: the time that the data take one after another. `latency_ns`: that of the first
+    /// line.
     void wait(bool shared, double latency_ns, double flow_ns) noexcept {
         (shared ? shared_flow_ns_ : private_flow_ns_) += flow_ns;
         double& longest = shared ? shared_latency_ns_ : private_latency_ns_;
@@ -24,12 +26,12 @@ public:
     }
     void use(int resource, double bytes);
 
-    /// Waiting for caches that no other core has. Loads are on their way at the same time, so only the
-    /// longest latency of all is waited for.
+    /// Nanoseconds of waiting for private caches. Loads overlap, so only the longest latency of all is waited
+    /// for.
     double private_ns() const noexcept {
         return private_flow_ns_ + (shared_latency_ns_ < private_latency_ns_ ? private_latency_ns_ : 0);
     }
-    /// Waiting for shared caches and for memory.
+    /// Nanoseconds of waiting for shared caches and for memory.
     double shared_ns() const noexcept {
         return shared_flow_ns_ + (shared_latency_ns_ < private_latency_ns_ ? 0 : shared_latency_ns_);
     }
@@ -47,18 +49,18 @@ private:
     double private_latency_ns_ = 0, shared_latency_ns_ = 0;
 };
 
-/// Caches and memory of a modelled machine: what a core touches goes block by block through its caches, from
-/// the lowest level (fully associative, filled at every level), and then to the memory
-/// node that is the block's home; only the touched sectors of a block move. Writing sectors takes them out of
-/// all caches that are not above the writer's core. What was written goes back home when its block leaves the
-/// last cache; until then others get it from the nearest cache that has it.
+/// Caches and memory of a modelled machine. What a core touches goes block by block through its caches, from
+/// the lowest level (each fully associative and filled), and then to the memory node that is the block's
+/// home. Only the touched sectors of a block move. Writing sectors removes them from all caches that are not
+/// above the writer's core. Written sectors go home when their block leaves the last cache; until then other
+/// cores get them from the nearest cache that has them.
 class numa_memory {
 public:
     explicit numa_memory(const machine&, std::uint64_t seed = 1);
 
     struct traffic {                         ///< bytes
-        std::uint64_t local = 0, remote = 0; ///< between cores and memory of the same and of another node
-        std::uint64_t forwarded = 0;         ///< from caches: of the node, or to the worker
+        std::uint64_t local = 0, remote = 0; ///< between a core and memory, of the same or of another node
+        std::uint64_t forwarded = 0;         ///< from caches: out of the node, or to the worker
     };
     struct level_count {
         std::uint64_t accesses = 0,
@@ -66,16 +68,17 @@ public:
     };
     struct worker_count {
         std::vector<level_count> levels;  ///< by cache level, from 1
-        std::uint64_t beyond_private = 0; ///< sectors that no cache of the core alone had
+        std::uint64_t beyond_private = 0; ///< sectors that no private cache of the core had
         traffic memory;
     };
 
+    /// The core of that rank reads or writes the data; what that costs is added to `cost`.
     void touch(int rank, const void* data, std::size_t bytes, bool writes, transfer& cost);
-    /// The home of data that nobody has touched yet: a node, or all of them in turn, block by block.
+    /// Sets the home of data that were never touched: one node, or all nodes in turn, block by block.
     void bind(const void* data, std::size_t bytes, int node);
     void interleave(const void* data, std::size_t bytes);
 
-    /// Where the byte at `data` lies; -1: nobody has touched it yet.
+    /// The memory node of the byte at `data`; -1 if the byte was never touched.
     int home_of(const void* data) const {
         const auto b = names_.find(data);
         return b ? blocks_[*b].home : unknown;
@@ -86,7 +89,7 @@ public:
     const traffic& of_node(int node) const { return nodes_[at(node)]; }
     std::uint64_t invalidations() const noexcept { return invalidations_; } ///< copies removed by writes
 
-    /// Resources, for shared_bandwidth: the memory nodes come first, by number.
+    /// In GB/s, of the resources of shared_bandwidth: the memory nodes come first, by number.
     std::vector<double> capacities() const { return capacities_; }
 
 private:
@@ -94,7 +97,7 @@ private:
 
     struct block {
         std::int16_t home = unknown;
-        sectors dirty = 0; ///< written since they came from home
+        sectors dirty = 0; ///< written since they came from their home
     };
     struct one_cache {
         modelled_cache held;
@@ -103,9 +106,9 @@ private:
         int level;
         bool shared; ///< by several cores
         bool inclusive;
-        int node; ///< of its cores
+        int node; ///< of the cores below it
         int resource = unknown;
-        std::vector<int> below{}; ///< caches whose cores are among this one's
+        std::vector<int> below{}; ///< lower caches of the same cores
     };
 
     static std::size_t at(int i) { return static_cast<std::size_t>(i); }
@@ -118,14 +121,14 @@ private:
     int nearest_holder(int rank, block_id, sectors) const noexcept;
     int shared_above(int rank, int cache) const noexcept;
     static void hit(const one_cache&, double bytes, transfer&);
-    void wait_for(int rank, int node, sectors, transfer&);
+    void wait_for_memory(int rank, int node, sectors, transfer&);
     void fill(int cache, block_id, sectors, int rank, transfer&);
-    void left(int cache, block_id, int rank, transfer&);
+    void evicted(int cache, block_id, int rank, transfer&);
     void write_back(block_id, int rank, transfer&);
-    bool is_in_a_cache(block_id) const noexcept;
-    /// `cache` holds some of it, or nothing of it, from now on.
-    void holds(block_id b, int cache) noexcept { word_of(b, cache) |= bit_of(cache); }
-    void holds_none(block_id b, int cache) noexcept { word_of(b, cache) &= ~bit_of(cache); }
+    bool is_cached(block_id) const noexcept;
+    /// `cache` holds some of the block, or none of it, from now on.
+    void add_holder(block_id b, int cache) noexcept { word_of(b, cache) |= bit_of(cache); }
+    void remove_holder(block_id b, int cache) noexcept { word_of(b, cache) &= ~bit_of(cache); }
     std::uint64_t& word_of(block_id b, int cache) noexcept {
         return holders_[b * set_words_ + at(cache / 64)];
     }
@@ -134,19 +137,21 @@ private:
     int link(int to, int from) const noexcept { return links_[at(to * node_count() + from)]; }
     sectors sectors_of(std::size_t first, std::size_t last) const noexcept;
     std::int64_t bytes_of(sectors s) const noexcept { return count(s) * sector_bytes_; }
-    block& grown(block_id, bool fresh);
+    block& block_at(block_id, bool fresh);
 
     const machine& on_;
     const std::int64_t sector_bytes_; ///< a cache line, or a 64th of a block if that is more
     data_names names_;
     std::vector<block> blocks_;
     std::vector<one_cache> caches_;
-    std::size_t set_words_;               ///< of a set of caches, a bit each
-    std::vector<std::uint64_t> holders_;  ///< by block: the set of those that hold some of it
-    std::vector<std::uint64_t> own_;      ///< by rank: the set of those on the way to memory
-    std::vector<std::vector<int>> above_; ///< by rank: the caches on the way to memory
+    std::size_t set_words_;               ///< words of a set of caches, a bit each
+    std::vector<std::uint64_t> holders_;  ///< by block: the set of caches that hold some of it
+    std::vector<std::uint64_t> own_;      ///< by rank: the set of caches between the core and memory
+    std::vector<std::vector<int>> above_; ///< by rank: the same caches, from the lowest level
     std::vector<double> capacities_;
-    std::vector<int> links_; ///< to the cores of a node (row) from another; data go the other way on another
+    /// Resources, by [node of the cores][node of the data]. The opposite direction of a pair is another
+    /// resource.
+    std::vector<int> links_;
     std::vector<worker_count> workers_;
     std::vector<traffic> nodes_;
     std::uint64_t invalidations_ = 0;

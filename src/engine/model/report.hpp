@@ -3,6 +3,7 @@
 #include "engine/model/activity.hpp"
 #include "engine/model/numa_memory.hpp"
 
+#include <array>
 #include <cstdint>
 #include <map>
 #include <string>
@@ -11,8 +12,8 @@
 
 namespace weft::engine {
 
-/// What has happened on a modelled machine: from the making of the engine, or, as the difference of two, in
-/// one run.
+/// Sums of what happened on a modelled machine since the engine was made or, as the difference of two
+/// reports, during one run.
 struct model_report {
     struct worker {
         std::array<time_ns, activities> spent{};
@@ -21,7 +22,7 @@ struct model_report {
     };
     struct node {
         numa_memory::traffic bytes{};
-        double bandwidth_gbps = 0; ///< infinite: not known
+        double bandwidth_gbps = 0; ///< infinite: unknown
     };
 
     struct disk {
@@ -33,10 +34,10 @@ struct model_report {
     std::string machine, policy;
     std::uint64_t seed = 0;
     time_ns began = 0, ended = 0;
-    std::uint64_t events = 0;             ///< steps of virtual time
-    bool measured = false;                ///< user code was timed: another run may differ
-    std::string_view misses_from{};       ///< what the policy knows of misses; empty: it did not ask
-    std::string_view instructions_from{}; ///< likewise
+    std::uint64_t events = 0;       ///< steps of virtual time
+    bool measured = false;          ///< user code was timed: another run may differ
+    std::string_view misses_from{}; ///< the source of the misses that the policy sees; empty: it did not ask
+    std::string_view instructions_from{}; ///< likewise, of the instructions
     std::uint64_t invalidations = 0;
     std::vector<worker> workers{};
     std::vector<node> nodes{};

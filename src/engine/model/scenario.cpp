@@ -6,10 +6,13 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <cmath>
+#include <filesystem>
 #include <fstream>
 #include <sstream>
+#include <string>
+#include <string_view>
+#include <vector>
 
 namespace weft::engine {
 
@@ -23,13 +26,13 @@ constexpr number_range any_gbps{0, 1e9, false};
 
 time_ns ns_of(double ms) { return static_cast<time_ns>(std::llround(ms * 1e6)); }
 
-/// "cores": "all", a core class by name, or an array of ranks.
+/// The ranks of the key "cores": "all", the name of a core class, or an array of ranks.
 std::vector<int> ranks_of(const toml_section& s, const machine& m) {
     std::vector<int> ranks;
     if (s.is_string("cores")) {
-        const std::string who = s.text("cores");
+        const std::string named = s.text("cores");
         for (int r = 0; r < m.size(); ++r)
-            if (who == "all" || m.class_of(r).name == who) ranks.push_back(r);
+            if (named == "all" || m.class_of(r).name == named) ranks.push_back(r);
         if (ranks.empty()) {
             std::string allowed = "\"all\", an array of ranks";
             for (const core_class& c : m.core_classes()) allowed += fmt::format(", \"{}\"", c.name);
@@ -48,11 +51,11 @@ std::vector<int> ranks_of(const toml_section& s, const machine& m) {
 
 double speed_of(const toml_section& s, const machine& m, int rank) {
     if (s.has("frequency_mhz")) {
-        if (s.has("speed")) s.refuse("frequency_mhz", "there is a 'speed' too", "one of the two");
+        if (s.has("speed")) s.refuse("frequency_mhz", "'speed' is given too", "one of the two");
         const double usual = m.class_of(rank).frequency_mhz;
         if (usual <= 0)
             s.refuse("frequency_mhz",
-                     fmt::format("core class '{}' does not say its own", m.class_of(rank).name),
+                     fmt::format("core class '{}' has no frequency_mhz", m.class_of(rank).name),
                      "'speed' instead");
         return s.number("frequency_mhz", any_mhz) / usual;
     }
@@ -64,18 +67,17 @@ void read_change(const toml_section& s, const machine& m, scenario& out) {
     const time_ns until = s.has("until_ms") ? ns_of(s.number("until_ms", any_ms)) : scenario::for_ever;
     if (until <= from) s.refuse("until_ms", "it ends before it begins", "later than at_ms");
     if (s.has("cores") == s.has("memory_node"))
-        s.refuse(s.has("cores") ? "memory_node" : "", "whom it concerns", s.has("cores") ? "both" : "neither",
-                 "either 'cores' or 'memory_node'");
+        s.refuse(s.has("cores") ? "memory_node" : "", "a change concerns cores or a memory node",
+                 s.has("cores") ? "both" : "neither", "either 'cores' or 'memory_node'");
     if (s.has("memory_node")) {
         for (const char* key : {"speed", "frequency_mhz", "load"})
             if (s.has(key)) s.refuse(key, "given for a memory node", "for cores only");
         const int node = s.count("memory_node", 0, static_cast<int>(m.memory_nodes().size()) - 1);
         const auto bandwidth = m.memory_nodes()[static_cast<std::size_t>(node)].bandwidth_gbps;
-        if (!bandwidth)
-            s.refuse("memory_node", "it does not say its bandwidth", "a node with bandwidth_gbps");
+        if (!bandwidth) s.refuse("memory_node", "its bandwidth is unknown", "a node with bandwidth_gbps");
         const double gbps = s.number("taken_gbps", any_gbps);
         if (gbps >= *bandwidth && until == scenario::for_ever)
-            s.refuse("taken_gbps", "nothing would be left for ever",
+            s.refuse("taken_gbps", "no bandwidth would ever be left",
                      fmt::format("less than {}, or an until_ms", *bandwidth));
         out.nodes.push_back({from, until, node, gbps});
         return;
@@ -86,7 +88,7 @@ void read_change(const toml_section& s, const machine& m, scenario& out) {
     for (const int rank : ranks_of(s, m)) {
         const double speed = speed_of(s, m, rank), share = 1 - s.number("load", any_part, 0);
         if (!(speed * share > 0) && until == scenario::for_ever)
-            s.refuse("cores", fmt::format("core {} would stand still for ever", rank), "an until_ms");
+            s.refuse("cores", fmt::format("core {} would never run again", rank), "an until_ms");
         out.cores.push_back({from, until, rank, speed, share});
     }
 }

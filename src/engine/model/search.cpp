@@ -1,35 +1,41 @@
 #include "engine/idle/exposure.hpp"
 #include "engine/idle/worker_search.hpp"
 #include "engine/model/model_engine.hpp"
+#include "engine/worker/message.hpp"
+#include "engine/worker/notes.hpp"
 
 #include <algorithm>
+#include <atomic>
 #include <cmath>
+#include <cstddef>
 #include <utility>
 
-/// What the search of idle/search.hpp is for virtual workers: what takes time there is charged here.
+/// What the steps of idle/worker_search.hpp are for virtual workers. The time that a step takes is charged
+/// here.
 namespace weft::engine {
 
 namespace {
 
-model_worker& peer(const arena& a, worker_id r) noexcept {
+model_worker& member_of(const arena& a, worker_id r) noexcept {
     return static_cast<model_worker&>(*a.members[rank(r)]);
 }
 
 } // namespace
 
-struct model_engine::pace {
+struct model_engine::spin_budget {
     model_engine& of;
     model_worker& w;
     time_ns since = of.now();
     time_ns looked_at = 0;
 
-    void begins_look() noexcept { looked_at = of.now(); }
-    bool is_over() noexcept {
-        // A worker that never sleeps does so when no other one can give it anything any more, so that it can be told.
-        const bool alone = of.working_count == 0 && of.alarms.empty();
-        if (of.now() - since >= of.options.patience || (alone && of.never_sleeps())) return true;
+    void begin_look() noexcept { looked_at = of.now(); }
+    bool is_spent() noexcept {
+        // A worker that never sleeps is set aside all the same while nothing can bring it work: no worker
+        // runs a task, and no timer is set.
+        const bool no_source_of_work = of.working_count == 0 && of.alarms.empty();
+        if (of.now() - since >= of.options.spin_time || (no_source_of_work && of.never_sleeps())) return true;
         if (of.now() == looked_at)
-            of.spend(w, 1, activity::search); // where looking costs nothing, time must go on nevertheless
+            of.spend_time(w, 1, activity::search); // time must pass even if a look costs nothing
         return false;
     }
     void restart() noexcept { since = of.now(); }
@@ -37,7 +43,7 @@ struct model_engine::pace {
 
 void model_engine::schedule() { worker_search(*this).schedule(); }
 
-model_engine::pace model_engine::pace_of(model_worker& w) noexcept { return {*this, w}; }
+model_engine::spin_budget model_engine::spin_budget_of(model_worker& w) noexcept { return {*this, w}; }
 
 void model_engine::keeps_working(model_worker& w) noexcept {
     if (!std::exchange(w.working, true)) ++working_count;
@@ -54,30 +60,32 @@ void model_engine::starts_working(model_worker& w) noexcept {
     flush_charges(w, activity::search);
 }
 
-bool model_engine::hears_call(model_worker& w) {
+bool model_engine::looks_at_call(model_worker& w) {
     if (!is_called(w)) return false;
     w.pending_charges += on.charges().look;
     flush_charges(w, activity::search);
     return true;
 }
 
-void model_engine::looked(model_worker& w, const decision& p, bool at_hand) {
+void model_engine::after_look(model_worker& w, const decision& p, bool first) {
     const arena& in = w.arena();
     const bool shared = p.from >= in.size();
     const bool away = !shared && p.from != w.local;
-    w.pending_charges += shared ? on.charges().lock : away ? latency(w, peer(in, p.from)) : on.charges().look;
+    w.pending_charges += shared ? on.charges().lock
+                         : away ? latency(w, member_of(in, p.from))
+                                : on.charges().look;
     if (p.t && away) {
-        w.pending_charges += transfer_time(peer(in, p.from), w, p.t);
-        count_steal(w, peer(in, p.from), p.t);
+        w.pending_charges += transfer_time(member_of(in, p.from), w, p.t);
+        count_steal(w, member_of(in, p.from), p.t);
     }
-    flush_charges(w, at_hand ? activity::overhead : activity::search);
+    flush_charges(w, first ? activity::overhead : activity::search);
 }
 
-void model_engine::found_last(model_worker& w, const decision& p) {
+void model_engine::found_in_last_look(model_worker& w, const decision& p) {
     if (p.from == w.local || p.from >= w.arena().size()) return;
-    const model_worker& victim = peer(w.arena(), p.from);
+    const model_worker& victim = member_of(w.arena(), p.from);
     count_steal(w, victim, p.t);
-    // A sleeper has looked everywhere in no time; what it brings from far away takes its time.
+    // The last look takes no time, wherever it goes; bringing the task from another package does.
     if (on.has_links()) w.pending_charges += latency(w, victim) + transfer_time(victim, w, p.t);
 }
 
@@ -88,17 +96,17 @@ double model_engine::transfer_time(const worker& from, const worker& to, const t
     return on.link_gbps(from.core, to.core) ? bytes / *on.link_gbps(from.core, to.core) : 0;
 }
 
-void model_engine::deliver(worker& sender, message& l) {
-    const int from = on.package_of(sender.core), to = on.package_of(l.receiver->core);
+void model_engine::deliver(worker& sender, message& m) {
+    const int from = on.package_of(sender.core), to = on.package_of(m.receiver->core);
     auto leaves = static_cast<double>(now());
-    if (const auto gbps = on.link_gbps(sender.core, l.receiver->core)) {
+    if (const auto gbps = on.link_gbps(sender.core, m.receiver->core)) {
         double& free_at = link_free_at[static_cast<std::size_t>(from) * on.packages().size() +
                                        static_cast<std::size_t>(to)];
         leaves = std::max(leaves, free_at);
-        leaves += (static_cast<double>(on.message_bytes()) + l.data_bytes()) / *gbps;
+        leaves += (static_cast<double>(on.message_bytes()) + m.data_bytes()) / *gbps;
         free_at = leaves;
     }
-    const double arrives = leaves + latency(sender, *l.receiver) / 2;
+    const double arrives = leaves + latency(sender, *m.receiver) / 2;
     events.push(
         static_cast<time_ns>(std::ceil(arrives)),
         [](void* what) {
@@ -106,9 +114,9 @@ void model_engine::deliver(worker& sender, message& l) {
             auto& receiver = static_cast<model_worker&>(*come.receiver);
             put_in_mailbox(come);
             receiver.parker.wake();
-            if (std::exchange(receiver.awaits_team, false)) receiver.model.go_on(receiver, 0);
+            if (std::exchange(receiver.awaits_team, false)) receiver.model.resume_worker(receiver, 0);
         },
-        &l);
+        &m);
 }
 
 double model_engine::latency(const worker& from, const worker& to) const noexcept {
@@ -125,15 +133,15 @@ void model_engine::count_steal(model_worker& w, const worker& from, const task* 
 
 impl::frame* model_engine::ask(model_worker& w, model_worker& victim) {
     const double there = latency(w, victim) / 2;
-    spend(w, there, activity::search);
+    spend_time(w, there, activity::search);
     if (victim.working && &victim.arena() == &w.arena()) wait_for_answer(w, victim);
-    spend(w, there, activity::search); // its owner may take the answer back meanwhile
+    spend_time(w, there, activity::search); // its owner may reclaim the answer meanwhile
     return take_answer(w);
 }
 
-bool model_engine::stands(model_worker& w, model_worker& victim) {
+bool model_engine::place_standing_ask(model_worker& w, model_worker& victim) {
     if (victim.working && expose_to(victim, w))
-        spend(w, latency(w, victim) + on.charges().signal, activity::search);
+        spend_time(w, latency(w, victim) + on.charges().signal, activity::search);
     return !w.answer;
 }
 
@@ -143,34 +151,35 @@ void model_engine::count_answer(model_worker& w, const task& t) {
 
 void model_engine::wait_for_answer(model_worker& w, model_worker& victim) {
     const auto until = static_cast<time_ns>(on.charges().exposure + on.charges().signal);
-    if (w.is_told) return;
+    if (w.notified) return;
     if (until > 0) {
         victim.askers.insert(rank(w.id));
-        w.asks = &victim;
+        w.asked_victim = &victim;
         w.deadline = events.push(now() + until, nullptr, &w);
-        turn(w, activity::search);
-        block(w);
-        turn(w, activity::search);
+        set_activity(w, activity::search);
+        suspend_worker(w);
+        set_activity(w, activity::search);
         victim.askers.erase(rank(w.id));
-        if (!std::exchange(w.asks, nullptr)) return; // answered, refused, or told of something else
+        if (!std::exchange(w.asked_victim, nullptr))
+            return; // answered, refused, or notified of something else
     }
-    // It was interrupted.
+    // No answer until the deadline: the victim is interrupted.
     if (victim.working && &victim.arena() == &w.arena()) expose_to(victim, w);
 }
 
-void model_engine::end_wait(model_worker& asker) {
-    asker.asks = nullptr;
+void model_engine::end_wait_for_answer(model_worker& asker) {
+    asker.asked_victim = nullptr;
     events.cancel(asker.deadline);
-    go_on(asker, 0);
+    resume_worker(asker, 0);
 }
 
 void model_engine::refuse_askers(model_worker& victim) {
     for (auto& asker : all_workers)
-        if (asker->asks == &victim) end_wait(*asker);
+        if (asker->asked_victim == &victim) end_wait_for_answer(*asker);
 }
 
 bool model_engine::expose_to(worker& victim, model_worker& thief) noexcept {
-    if (!victim.current->running) return false; // between two tasks
+    if (!victim.current->running) return false; // it is between two tasks
     fiber* of = nullptr;
     impl::frame* const entry = oldest_hidden(victim, of);
     if (!entry) return false;
@@ -190,8 +199,8 @@ void model_engine::answer(worker& victim, bool) noexcept {
         if (!id) return;
         model_worker& asker = *all_workers[*id];
         if (asker.answer || &asker.arena() != &victim.arena()) continue;
-        if (asker.asks == &victim) {
-            if (expose_to(victim, asker)) end_wait(asker);
+        if (asker.asked_victim == &victim) {
+            if (expose_to(victim, asker)) end_wait_for_answer(asker);
         } else if (asker.arena().parked.contains(rank(asker.local)) && expose_to(victim, asker)) {
             asker.parker.wake();
         }
@@ -199,9 +208,9 @@ void model_engine::answer(worker& victim, bool) noexcept {
 }
 
 bool model_engine::reclaim(worker& w, impl::frame& f) noexcept {
-    impl::frame*& on_its_way = all_workers[static_cast<std::size_t>(f.thief)]->answer;
-    if (on_its_way != &f) return false;
-    on_its_way = nullptr;
+    impl::frame*& in_flight = all_workers[static_cast<std::size_t>(f.thief)]->answer;
+    if (in_flight != &f) return false;
+    in_flight = nullptr;
     w.count.returned.add();
     return true;
 }
@@ -210,38 +219,38 @@ void model_engine::announce(worker& w, const placement& p) {
     auto& self = static_cast<model_worker&>(w);
     const arena& in = w.arena();
     self.pending_charges += p.at >= in.size() ? on.charges().lock
-                            : p.at != w.local ? latency(w, peer(in, p.at))
+                            : p.at != w.local ? latency(w, member_of(in, p.at))
                                               : 0;
     announce_in(w.arena(), p.who, p.near < 0 ? w.local : p.near);
 }
 
-void model_engine::announce_in(arena& a, workers who, worker_id near) {
-    const auto left_to = sleep_protocol_of(a)->announce(who, near);
+void model_engine::announce_in(arena& a, workers range, worker_id near) {
+    const auto left_to = sleep_protocol_of(a)->announce(range, near);
     if (!left_to) return;
-    model_worker& searcher = peer(a, static_cast<worker_id>(*left_to));
-    searcher.is_told = true;
-    if (searcher.asks) end_wait(searcher);
+    model_worker& searcher = member_of(a, static_cast<worker_id>(*left_to));
+    searcher.notified = true;
+    if (searcher.asked_victim) end_wait_for_answer(searcher);
 }
 
 // ---- teams
 
 void model_engine::await_team(worker& of) {
     auto& w = static_cast<model_worker&>(of);
-    turn(w, activity::search);
+    set_activity(w, activity::search);
     while (!w.called_into.load(std::memory_order_relaxed)) {
         if (has_messages(w)) {
             read_messages(w);
             continue;
         }
         w.awaits_team = true;
-        block(w); // until call()
+        suspend_worker(w); // until call()
     }
-    turn(w, activity::search);
+    set_activity(w, activity::search);
 }
 
 void model_engine::call(worker& of) noexcept {
     auto& w = static_cast<model_worker&>(of);
-    if (std::exchange(w.awaits_team, false)) go_on(w, 0);
+    if (std::exchange(w.awaits_team, false)) resume_worker(w, 0);
 }
 
 } // namespace weft::engine

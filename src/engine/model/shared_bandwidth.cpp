@@ -3,33 +3,37 @@
 #include <algorithm>
 #include <cassert>
 #include <cmath>
+#include <cstddef>
 #include <limits>
+#include <span>
+#include <utility>
+#include <vector>
 
 namespace weft::engine {
 
 namespace {
 
 constexpr double infinite = std::numeric_limits<double>::infinity();
-constexpr double slack = 1e-9; ///< relative, of sums
+constexpr double slack = 1e-9; ///< relative error of sums
 
 } // namespace
 
 shared_bandwidth::shared_bandwidth(std::vector<double> capacities) : capacities_(std::move(capacities)) {}
 
-void shared_bandwidth::begin(int whose, double now, double least_ns, double bytes, std::span<const use> of) {
+void shared_bandwidth::begin(int owner, double now, double least_ns, double bytes, std::span<const use> of) {
     assert(least_ns > 0);
-    pass(now);
-    transfer t{.whose = whose, .least_ns = least_ns, .bytes = bytes};
+    advance_to(now);
+    transfer t{.owner = owner, .least_ns = least_ns, .bytes = bytes};
     for (const use& u : of)
         if (u.bytes > 0) t.of.push_back(u);
     running_.push_back(std::move(t));
-    share_out();
+    allocate();
 }
 
 void shared_bandwidth::set_capacity(int resource, double gbps, double now) {
-    pass(now);
+    advance_to(now);
     capacities_[static_cast<std::size_t>(resource)] = gbps;
-    share_out();
+    allocate();
 }
 
 bool shared_bandwidth::has_limit(int resource) const noexcept {
@@ -42,24 +46,24 @@ double shared_bandwidth::next_end() const noexcept {
     return now_ + first;
 }
 
-double shared_bandwidth::speed_of(int whose) const noexcept {
+double shared_bandwidth::speed_of(int owner) const noexcept {
     const auto at =
-        std::find_if(running_.begin(), running_.end(), [&](const auto& t) { return t.whose == whose; });
+        std::find_if(running_.begin(), running_.end(), [&](const auto& t) { return t.owner == owner; });
     return at == running_.end() ? 0 : at->speed;
 }
 
-void shared_bandwidth::pass(double now) noexcept {
+void shared_bandwidth::advance_to(double now) noexcept {
     for (transfer& t : running_) t.left = std::max(0.0, t.left - (now - now_) * t.speed / t.least_ns);
     now_ = now;
 }
 
-void shared_bandwidth::share_out() {
-    // All rates grow alike, from 0. A transfer stops growing when it has its full speed, or when something
-    // that it uses is exhausted; what is left is for the others.
+void shared_bandwidth::allocate() {
+    // All rates grow alike, from 0. A transfer stops growing when it has its full speed, or when a resource
+    // that it uses is exhausted. What is left is for the others.
     struct resource {
         double left = 0;
         double growing =
-            0; ///< how fast it is used up when all those that still grow do so by one byte a nanosecond
+            0; ///< its use grows by this if all rates that still grow do so by one byte a nanosecond
     };
     std::vector<resource> resources(capacities_.size());
     for (std::size_t r = 0; r < resources.size(); ++r) resources[r].left = capacities_[r];
@@ -71,7 +75,7 @@ void shared_bandwidth::share_out() {
         growing.push_back(&t);
         for (const use& u : t.of) resources[static_cast<std::size_t>(u.resource)].growing += part_of(t, u);
     }
-    double level = 0; // the rate of all that still grow
+    double level = 0; // the rate of all transfers that still grow
     while (!growing.empty()) {
         double step = infinite;
         for (const transfer* t : growing) step = std::min(step, t->rate(1) - level);
@@ -87,7 +91,7 @@ void shared_bandwidth::share_out() {
                 return std::isfinite(capacities_[at]) && resources[at].left <= slack * capacities_[at];
             });
         };
-        // Decided for all of them before anything is changed: they are alike.
+        // Decided for all transfers before any resource changes, since equal transfers must stop together.
         const auto kept = std::stable_partition(growing.begin(), growing.end(),
                                                 [&](const transfer* t) { return !stops(t); });
         assert(kept != growing.end());

@@ -4,7 +4,7 @@ namespace weft::engine {
 
 struct model_worker;
 
-/// Where a virtual worker sleeps: see sleeper.hpp of the threads engine, whose steps it has.
+/// Where a virtual worker sleeps. It has the steps of threads/parker.hpp.
 class virtual_parker {
 public:
     explicit virtual_parker(model_worker& of) noexcept : of_(of) {}
@@ -12,7 +12,7 @@ public:
     void arm() noexcept { armed_ = true; }
     void sleep();
     void disarm() noexcept { armed_ = false; }
-    /// True if it was armed. Who slept goes on once it is awake.
+    /// True if the parker was armed. A worker that slept resumes after the time that waking takes.
     bool wake() noexcept;
 
 private:

@@ -9,23 +9,29 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstddef>
+#include <cstdint>
 #include <ctime>
 #include <limits>
+#include <mutex>
+#include <optional>
+#include <span>
 #include <utility>
+#include <vector>
 
-/// How virtual time passes: who goes on when, and what user code and the runtime cost.
+/// How virtual time passes: which worker resumes when, and what user code and the runtime cost.
 namespace weft::engine {
 
 namespace {
 
-/// Of the calling thread, in nanoseconds.
+/// CPU time of the calling thread, in nanoseconds.
 double cpu_time() noexcept {
     timespec t{};
     clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
     return static_cast<double>(t.tv_sec) * 1e9 + static_cast<double>(t.tv_nsec);
 }
 
-/// What a stretch without any code takes: two readings of the clock.
+/// CPU time of a stretch without any code, which is two readings of the clock; in nanoseconds.
 double cpu_time_of_nothing() noexcept {
     double least = std::numeric_limits<double>::infinity();
     for (int i = 0; i < 1000; ++i) {
@@ -35,7 +41,7 @@ double cpu_time_of_nothing() noexcept {
     return least;
 }
 
-/// The engine whose event is being handled in this thread, on behalf of no worker.
+/// The engine for which this thread handles an event that belongs to no worker, or null.
 constinit thread_local model_engine* handling_event = nullptr;
 
 work_kind kind_of(work w) noexcept {
@@ -46,45 +52,47 @@ work_kind kind_of(work w) noexcept {
 
 } // namespace
 
-// ---- who goes on
+// ---- events and workers
 
-void model_engine::pass(model_worker& w, time_ns d) noexcept {
+void model_engine::advance(model_worker& w, time_ns d) noexcept {
     const time_ns until = now() + d;
     if (events.empty() || events.next_time() > until) {
         ++steps;
-        remember(static_cast<std::uint64_t>(until));
+        hash_event(static_cast<std::uint64_t>(until));
         clock.store(until, std::memory_order_relaxed);
         return;
     }
-    go_on(w, d);
-    block(w);
+    resume_worker(w, d);
+    suspend_worker(w);
 }
 
-void model_engine::block(model_worker& w) noexcept { run_next(*w.current); }
+void model_engine::suspend_worker(model_worker& w) noexcept { run_next_event(*w.current); }
 
-void model_engine::go_on(model_worker& w, time_ns after) noexcept { events.push(now() + after, nullptr, &w); }
+void model_engine::resume_worker(model_worker& w, time_ns after) noexcept {
+    events.push(now() + after, nullptr, &w);
+}
 
-void model_engine::run_next(fiber& from) noexcept {
+void model_engine::run_next_event(fiber& from) noexcept {
     while (!events.empty()) {
         const auto e = events.pop();
         ++steps;
         clock.store(e.at, std::memory_order_relaxed);
-        remember(static_cast<std::uint64_t>(e.at));
+        hash_event(static_cast<std::uint64_t>(e.at));
         if (e.happen) {
-            impl::weft_hot.self = nullptr; // it is nobody's doing
+            impl::weft_hot.self = nullptr; // the event belongs to no worker
             handling_event = this;
             e.happen(e.to);
             handling_event = nullptr;
             continue;
         }
         auto& next = *static_cast<model_worker*>(e.to);
-        remember(static_cast<std::uint64_t>(next.id));
-        return jump_to(from, &next);
+        hash_event(static_cast<std::uint64_t>(next.id));
+        return switch_worker(from, &next);
     }
-    jump_to(from, nullptr);
+    switch_worker(from, nullptr);
 }
 
-void model_engine::jump_to(fiber& from, model_worker* to) noexcept {
+void model_engine::switch_worker(fiber& from, model_worker* to) noexcept {
     fiber& target = to ? *to->current : native;
     impl::weft_hot.self = to;
     if (&target == &from) return;
@@ -95,30 +103,30 @@ void model_engine::jump_to(fiber& from, model_worker* to) noexcept {
     impl::set_hot_head(from.head);
 }
 
-void model_engine::turn(model_worker& w, activity what) noexcept {
+void model_engine::set_activity(model_worker& w, activity what) noexcept {
     if (w.log && now() > w.times.since()) {
-        const activity did = w.times.doing();
+        const activity did = w.times.current();
         const task* t = did <= activity::shared_stall ? w.current->running : nullptr;
         note(w, trace::kind::activity, static_cast<std::uint64_t>(w.times.since()), t ? t->number_ : 0, 0,
              static_cast<std::uint8_t>(did));
     }
-    w.times.turn(what, now());
+    w.times.begin(what, now());
 }
 
 // ---- what takes time
 
-void model_engine::spend(model_worker& w, double ns, activity what) noexcept {
-    const double due = ns + w.fraction;
+void model_engine::spend_time(model_worker& w, double ns, activity what) noexcept {
+    const double due = ns + w.time_fraction;
     const double whole = std::floor(due);
-    w.fraction = due - whole;
+    w.time_fraction = due - whole;
     if (whole < 1) return;
-    turn(w, what);
-    pass(w, static_cast<time_ns>(whole));
-    turn(w, what);
+    set_activity(w, what);
+    advance(w, static_cast<time_ns>(whole));
+    set_activity(w, what);
 }
 
 void model_engine::do_work(model_worker& w, double ns, work_kind kind, activity what) noexcept {
-    spend(w, speed.duration(w.core, ns, kind, static_cast<double>(now()) + w.fraction), what);
+    spend_time(w, speed.duration(w.core, ns, kind, static_cast<double>(now()) + w.time_fraction), what);
 }
 
 void model_engine::flush_charges(model_worker& w, activity what) noexcept {
@@ -182,7 +190,7 @@ void model_engine::declare_data(worker& of, const void* first, std::size_t bytes
 void model_engine::declare_home(const void* first, std::size_t bytes, std::optional<int> node) {
     if (!node) return data.interleave(first, bytes);
     if (*node < 0 || *node >= data.node_count())
-        throw error("data were bound to a memory node that there is not", fmt::format("node {}", *node),
+        throw error("data were bound to a memory node that does not exist", fmt::format("node {}", *node),
                     fmt::format("0 to {}, the nodes of machine '{}'", data.node_count() - 1, on.name()));
     data.bind(first, bytes, *node);
 }
@@ -195,14 +203,14 @@ void model_engine::await_data(model_worker& w) noexcept {
     const bool limited = std::any_of(t.uses.begin(), t.uses.end(),
                                      [&](const auto& u) { return bandwidth.has_limit(u.resource); });
     if (!limited) {
-        spend(w, private_ns, activity::private_stall);
-        spend(w, shared_ns, activity::shared_stall);
+        spend_time(w, private_ns, activity::private_stall);
+        spend_time(w, shared_ns, activity::shared_stall);
     } else {
         const time_ns began = now();
-        constexpr double least = 1e-3; // of a machine that says bandwidths and no latencies
+        constexpr double least = 1e-3; // ns: for a machine that has bandwidths and no latencies
         await_transfer(w, std::max(private_ns + shared_ns, least), t.bytes, t.uses);
-        w.times.rebook(activity::shared_stall, activity::private_stall,
-                       std::min(now() - began, static_cast<time_ns>(private_ns)));
+        w.times.reassign(activity::shared_stall, activity::private_stall,
+                         std::min(now() - began, static_cast<time_ns>(private_ns)));
     }
     t.clear();
 }
@@ -212,7 +220,7 @@ void model_engine::declare_transfer(worker& of, std::size_t disk, std::size_t by
     const weft::disk& d = on.disks()[disk];
     const time_ns began = now();
     disk_bytes[disk] += bytes;
-    spend(w, d.latency_ns.value_or(0), activity::shared_stall);
+    spend_time(w, d.latency_ns.value_or(0), activity::shared_stall);
     if (bytes > 0) {
         const auto all = static_cast<double>(bytes);
         const shared_bandwidth::use whole{static_cast<int>(first_disk + disk), all};
@@ -223,35 +231,35 @@ void model_engine::declare_transfer(worker& of, std::size_t disk, std::size_t by
 
 void model_engine::await_transfer(model_worker& w, double least_ns, double bytes,
                                   std::span<const shared_bandwidth::use> of) {
-    turn(w, activity::shared_stall);
-    change_bandwidths();
+    set_activity(w, activity::shared_stall);
+    update_capacities();
     bandwidth.begin(w.id, static_cast<double>(now()), least_ns, bytes, of);
-    foresee_arrival();
-    block(w); // until data_arrive()
-    turn(w, activity::shared_stall);
+    schedule_transfer_end();
+    suspend_worker(w); // until end_transfers()
+    set_activity(w, activity::shared_stall);
 }
 
-void model_engine::foresee_arrival() {
-    if (arrival) events.cancel(*arrival);
-    arrival.reset();
+void model_engine::schedule_transfer_end() {
+    if (next_transfer_end) events.cancel(*next_transfer_end);
+    next_transfer_end.reset();
     if (bandwidth.empty()) return;
-    const double at = std::min(bandwidth.next_end(), bandwidths_hold_until);
-    arrival = events.push(
+    const double at = std::min(bandwidth.next_end(), capacities_valid_until);
+    next_transfer_end = events.push(
         std::max(now(), static_cast<time_ns>(std::ceil(at))),
-        [](void* e) { static_cast<model_engine*>(e)->data_arrive(); }, this);
+        [](void* e) { static_cast<model_engine*>(e)->end_transfers(); }, this);
 }
 
-void model_engine::data_arrive() {
-    arrival.reset();
+void model_engine::end_transfers() {
+    next_transfer_end.reset();
     bandwidth.advance(static_cast<double>(now()),
-                      [&](int whose) { go_on(*all_workers[static_cast<std::size_t>(whose)], 0); });
-    change_bandwidths();
-    foresee_arrival();
+                      [&](int owner) { resume_worker(*all_workers[static_cast<std::size_t>(owner)], 0); });
+    update_capacities();
+    schedule_transfer_end();
 }
 
-void model_engine::change_bandwidths() {
+void model_engine::update_capacities() {
     const auto at = static_cast<double>(now());
-    if (at < bandwidths_hold_until) return;
+    if (at < capacities_valid_until) return;
     double next = std::numeric_limits<double>::infinity();
     const std::vector<double> whole = data.capacities();
     for (int node = 0; node < data.node_count(); ++node) {
@@ -265,7 +273,7 @@ void model_engine::change_bandwidths() {
         }
         bandwidth.set_capacity(node, std::max(0.0, whole[static_cast<std::size_t>(node)] - taken), at);
     }
-    bandwidths_hold_until = next;
+    capacities_valid_until = next;
 }
 
 // ---- timers
@@ -277,7 +285,7 @@ void model_engine::set_timer(timer& t) {
         std::max(t.at, now()),
         [](void* what) {
             timer& due = *static_cast<alarm*>(what)->of;
-            static_cast<alarm*>(what)->in->alarms.erase(&due);
+            static_cast<alarm*>(what)->engine->alarms.erase(&due);
             due.fire(due);
         },
         &a);
@@ -290,7 +298,7 @@ void model_engine::cancel_timer(timer& t) noexcept {
     alarms.erase(at);
 }
 
-// ---- what comes from elsewhere
+// ---- submitted tasks
 
 void model_engine::submit(task& t, ready_reason reason) {
     t.arrives_as_ = static_cast<std::uint8_t>(reason);
@@ -302,9 +310,9 @@ void model_engine::submit(task& t, ready_reason reason) {
         announce_in(to, to.all(), w && &w->arena() == &to ? w->local : 0);
         return;
     }
-    const std::lock_guard lock(arriving);
-    arrivals.push_back(&t);
-    arrived_or_stopping.notify_one();
+    const std::lock_guard lock(submission_mutex);
+    submitted.push_back(&t);
+    submitted_or_stopping.notify_one();
 }
 
 } // namespace weft::engine

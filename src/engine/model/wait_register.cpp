@@ -4,6 +4,10 @@
 
 #include <fmt/format.h>
 
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -17,14 +21,14 @@ void wait_register::add(const task& t, ready_reason reason, const char* what, co
 std::string wait_register::to_string() const {
     std::map<std::uint64_t, std::pair<const task*, const entry*>> by_order;
     for (const auto& [t, e] : waiting_) by_order.emplace(e.order, std::pair(t, &e));
-    std::vector<const void*> seen; // things are numbered as they appear
+    std::vector<const void*> seen; // what is waited for, numbered in the order of appearance
     std::string text;
-    for (const auto& [order, who] : by_order) {
-        const auto& [t, e] = who;
+    for (const auto& [order, waiter] : by_order) {
+        const auto& [t, e] = waiter;
         std::size_t number = 0;
         while (number < seen.size() && seen[number] != e->which) ++number;
         if (number == seen.size()) seen.push_back(e->which);
-        // Tasks of a silent zone have no identity, roots no group that they were spawned in.
+        // Tasks of a silent zone have no identity. Roots have no group in which they were spawned.
         text += is_root(*t) ? fmt::format("  root {}", t->root())
                             : fmt::format("  task {}{} of level {} below root {}",
                                           t->id() ? fmt::format("{:x}", t->id()) : "without a number",

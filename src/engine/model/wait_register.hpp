@@ -8,7 +8,7 @@
 
 namespace weft::engine {
 
-/// Which tasks wait, and for what: for the report of a program that goes on no more.
+/// Which tasks wait, and for what: for the report of a program that is deadlocked.
 class wait_register {
 public:
     void add(const task&, ready_reason, const char* what, const void* which, time_ns since);
@@ -22,11 +22,11 @@ private:
         std::uint64_t order;
         time_ns since;
         ready_reason reason;
-        const char* what; ///< null: not told
+        const char* what; ///< null: unknown
         const void* which;
     };
 
-    std::map<const task*, entry> waiting_; ///< looked up only: addresses are no order
+    std::map<const task*, entry> waiting_; ///< never iterated: the order of addresses differs between runs
     std::uint64_t next_ = 0;
 };
 

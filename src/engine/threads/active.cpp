@@ -4,25 +4,28 @@
 #include "machine/workers.hpp"
 
 #include <algorithm>
+#include <atomic>
+#include <mutex>
+#include <optional>
 
 #include <pthread.h>
 #include <sched.h>
 
-/// Workers that take part and workers that stand by: README.md, "Who stands by".
+/// Active and inactive workers: idle/README.md, "Inactive workers".
 namespace weft::engine {
 
 void thread_engine::set_active(int count) {
     const std::lock_guard guard(resizing);
     count = std::clamp(count, 1, worker_count());
     if (!need.resizable || count == active_count.load(std::memory_order_relaxed))
-        return; // written under the lock
+        return; // relaxed: active_count is written under the lock only
     sleep_protocol_of(outermost)->resize(count, [&] { scheduler->resized({0, count}); });
 }
 
 void thread_engine::wait_inactive(thread_worker& w) {
     w.count.asleep.begin(now());
     sleep_protocol_of(w.arena())->wait_inactive(w.local, [&] {
-        if (has_messages(w)) read_messages(w); // what comes to it is found by others: requirements::resizable
+        if (has_messages(w)) read_messages(w); // tasks that come to it are found by others (S5)
         return is_stopping() || is_called(w) || gate.has_bound_for(w.core, &w.arena());
     });
     w.count.asleep.end(now());
@@ -35,7 +38,7 @@ task* thread_engine::bound_task(const thread_worker& w) {
 }
 
 void thread_engine::wake_inactive(arena& a, rank_range ranks) noexcept {
-    // After it was put there; who stands by looks for it after a fence of its own.
+    // After the task was bound. An inactive worker looks for it after a fence of its own.
     queue::std_sync::fence(std::memory_order_seq_cst);
     const int active = a.active_count.load(std::memory_order_relaxed);
     if (active == a.size()) return;
@@ -46,13 +49,15 @@ void thread_engine::wake_inactive(arena& a, rank_range ranks) noexcept {
             w.parker.wake();
 }
 
-void thread_engine::follow(std::optional<double> quota) {
-    // Of all threads together: each may be pinned to a core of its own. A control group moves them all.
+void thread_engine::match_active_to_cores(std::optional<double> quota) {
+    // The masks of all threads together, since each may be pinned to a core of its own. A control group moves
+    // them all.
     cpu_set_t all;
     CPU_ZERO(&all);
     for (const auto& w : all_workers) {
         cpu_set_t own;
-        if (pthread_getaffinity_np(w->thread, sizeof own, &own) != 0) return; // larger masks than cpu_set_t
+        if (pthread_getaffinity_np(w->thread, sizeof own, &own) != 0)
+            return; // the masks are larger than cpu_set_t
         CPU_OR(&all, &all, &own);
     }
     set_active(workers_within(std::max(CPU_COUNT(&all), 1), quota));

@@ -7,7 +7,9 @@
 #include <fmt/format.h>
 
 #include <chrono>
+#include <mutex>
 #include <system_error>
+#include <thread>
 
 namespace weft::engine {
 
@@ -31,8 +33,8 @@ void alarm_clock::set_timer(timer& t) {
                         "waits without a limit, or a larger limit of threads or memory for this process");
         }
     }
-    const auto place = pending_.insert(&t).first;
-    if (place == pending_.begin()) changed_.notify_one();
+    const auto position = pending_.insert(&t).first;
+    if (position == pending_.begin()) changed_.notify_one();
 }
 
 void alarm_clock::cancel_timer(timer& t) noexcept {

@@ -4,6 +4,7 @@
 
 #include <condition_variable>
 #include <cstddef>
+#include <functional>
 #include <mutex>
 #include <set>
 #include <thread>
@@ -12,8 +13,8 @@ namespace weft::engine {
 
 struct host;
 
-/// The timers of one engine: a thread, started with the first of them, that sleeps until the next is due.
-/// Timers fire on it, under its lock, so cancel_timer() cannot overtake one that is firing.
+/// The timers of one engine: a thread, started with the first timer, that sleeps until the next one is due.
+/// Timers fire on that thread, under its lock, so cancel_timer() cannot overtake a timer that is firing.
 class alarm_clock final : public timers {
 public:
     explicit alarm_clock(const host& of) noexcept : of_(of) {}
@@ -23,7 +24,7 @@ public:
 
     void set_timer(timer&) override; ///< throws weft::error when the thread cannot be created
     void cancel_timer(timer&) noexcept override;
-    void stop() noexcept;           ///< no timer fires from here on; the thread has ended
+    void stop() noexcept;           ///< when it returns the thread has ended, and no timer fires any more
     std::size_t pending() noexcept; ///< timers that were neither cancelled nor fired
 
 private:
@@ -37,7 +38,7 @@ private:
     const host& of_;
     std::mutex mutex_;
     std::condition_variable changed_;
-    std::set<timer*, earlier> pending_; // guarded by mutex_, as what follows
+    std::set<timer*, earlier> pending_; // guarded by mutex_, as is the next one
     bool stopping_ = false;
     std::thread thread_;
 };

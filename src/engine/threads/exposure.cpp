@@ -1,10 +1,17 @@
 #include "engine/idle/exposure.hpp"
+#include "engine/process/process.hpp"
 #include "engine/process/signal_claim.hpp"
+#include "engine/threads/core_count_follower.hpp"
+#include "engine/threads/exposure_handler.hpp"
 #include "engine/threads/thread_engine.hpp"
+#include "engine/worker/message.hpp"
 #include "engine/worker/notes.hpp"
 
+#include <atomic>
 #include <cerrno>
 #include <csignal>
+#include <cstddef>
+#include <cstdint>
 #include <mutex>
 
 #include <pthread.h>
@@ -17,38 +24,38 @@ constexpr int exposure_signal = SIGURG;
 constinit signal_claim claim(exposure_signal);
 
 void handle(int, siginfo_t* info, void* context) {
-    const int kept = errno;
+    const int saved_errno = errno;
     if (worker* w = impl::hot_self()) {
         auto& self = static_cast<thread_worker&>(*w);
         static_cast<thread_engine&>(w->engine).on_signal(self);
     } else {
         claim.forward(info, context);
     }
-    errno = kept;
+    errno = saved_errno;
 }
 
-constinit int engines = 0; // with threads; guarded by process_lock()
+constinit int engine_count = 0; // engines with threads; guarded by process_lock()
 
-/// One thread, the one that called fork(), and no engine.
+/// In the child there is one thread, the one that called fork(), and no engine.
 void after_fork_in_child() {
-    engines = 0;
+    engine_count = 0;
     claim.give_back();
-    forget_followers();
+    forget_core_count_followers();
 }
 
-/// When the library is loaded; dlclose() undoes it.
+/// Registered when the library is loaded; dlclose() undoes it.
 [[maybe_unused]] const int registered = pthread_atfork(nullptr, nullptr, after_fork_in_child);
 
 } // namespace
 
 exposure_handler::exposure_handler() {
     const std::lock_guard guard(process_lock());
-    if (engines++ == 0) claim.take(handle, SA_RESTART);
+    if (engine_count++ == 0) claim.take(handle, SA_RESTART);
 }
 
 exposure_handler::~exposure_handler() {
     const std::lock_guard guard(process_lock());
-    if (--engines == 0) claim.give_back();
+    if (--engine_count == 0) claim.give_back();
 }
 
 void allow_exposure_signal() noexcept {
@@ -59,11 +66,12 @@ void allow_exposure_signal() noexcept {
 }
 
 void thread_engine::on_signal(thread_worker& w) noexcept {
-    // seq_cst, before the askers are read: who inserts itself after that reading finds it false and sends
-    // another signal.
+    // seq_cst, before the askers are read: an asker that inserts itself later finds it false and sends
+    // another signal (X2).
     w.signal_out.exchange(false, std::memory_order_seq_cst);
     if (w.hot->in_runtime.load(std::memory_order_relaxed)) {
-        w.signalled.store(true, std::memory_order_relaxed); // same thread: leave_runtime() answers
+        w.signalled.store(true,
+                          std::memory_order_relaxed); // relaxed: same thread, leave_runtime() answers (X1)
         return;
     }
     answer(w, true);
@@ -73,20 +81,22 @@ void thread_engine::on_signal(thread_worker& w) noexcept {
                        std::memory_order_relaxed);
 }
 
-void thread_engine::deliver(worker&, message& l) {
-    auto& to = static_cast<thread_worker&>(*l.receiver);
-    put_in_mailbox(l);
-    // A busy one comes by at its next fork, unless its way out of the runtime overwrites this; then later.
+void thread_engine::deliver(worker&, message& m) {
+    auto& to = static_cast<thread_worker&>(*m.receiver);
+    put_in_mailbox(m);
+    // A busy receiver reads its mailbox at its next fork. If its way out of the runtime overwrites the 0, it
+    // reads later.
     to.hot->limit.store(0, std::memory_order_relaxed);
     queue::std_sync::fence(std::memory_order_seq_cst); // pairs with arm() and the look that follows it
     to.parker.wake();
 }
 
 void thread_engine::answer(worker& w, bool by_signal) noexcept {
-    // No hook runs in the signal handler.
+    // In the signal handler no hook may run.
     if (has_message_mark(w) && w.hot->in_runtime.load(std::memory_order_relaxed)) read_messages(w);
     expose_to_askers(w);
-    // A mark by flag stays until there is something to give; who sent a signal is told.
+    // The mark of an asker without a signal stays until there is something to give. An asker that sent a
+    // signal is refused.
     if (by_signal && !w.askers.empty())
         static_cast<thread_worker&>(w).refusals.fetch_add(1, std::memory_order_release); // pairs with ask()
 }
@@ -99,11 +109,11 @@ void thread_engine::expose_to_askers(worker& w) noexcept {
         thread_worker& asker = *all_workers[*id];
         if (!asker.slot.is_asked(w.id, w.arena().number)) continue;
         const std::uint32_t number = w.log ? number_of(*entry) : 0;
-        exposure handed(w, *of, *entry, asker.id);
+        exposure offered(w, *of, *entry, asker.id);
         note_offer(w, number, asker);
-        // From the exchange on, the entry may be running elsewhere.
-        if (!asker.slot.answer(w.id, entry, w.arena().number)) { // it asks no more, or somebody else
-            handed.undo();
+        // From the exchange on, the entry may be running on another worker.
+        if (!asker.slot.answer(w.id, entry, w.arena().number)) { // it stopped asking, or asks another worker
+            offered.undo();
             note(w, trace::kind::returned, number);
             continue;
         }
@@ -121,13 +131,13 @@ bool thread_engine::reclaim(worker& w, impl::frame& f) noexcept {
 void thread_engine::begin_ask(thread_worker& asker, thread_worker& victim) noexcept {
     asker.slot.ask(victim.id, asker.arena().number);
     victim.askers.insert(rank(asker.id));
-    victim.hot->limit.store(
-        0, std::memory_order_relaxed); // may be overwritten by the owner: repeated, then signalled
+    // relaxed: the victim may overwrite it; then it is repeated, and a signal follows
+    victim.hot->limit.store(0, std::memory_order_relaxed);
 }
 
 void thread_engine::signal(thread_worker& victim) noexcept {
-    if (victim.signal_out.exchange(true, std::memory_order_seq_cst))
-        return; // pairs with the exchange in on_signal
+    // seq_cst: pairs with the exchange in on_signal() (X2)
+    if (victim.signal_out.exchange(true, std::memory_order_seq_cst)) return;
     if (pthread_kill(victim.thread, exposure_signal) != 0)
         victim.signal_out.store(false, std::memory_order_release);
 }

@@ -2,8 +2,8 @@
 
 namespace weft::engine {
 
-/// As long as one lives, the process handles the signal for exposure, whose default is to be ignored: one
-/// that comes too late does nothing.
+/// While an object of this class exists, the process has the handler of the exposure signal. The default of
+/// that signal is to be ignored, so one that comes too late does nothing.
 class exposure_handler {
 public:
     exposure_handler();
@@ -12,7 +12,7 @@ public:
     exposure_handler& operator=(const exposure_handler&) = delete;
 };
 
-/// In the calling thread, whatever mask it inherited: the signal is let in.
+/// Unblocks the exposure signal in the calling thread, whatever mask the thread inherited.
 void allow_exposure_signal() noexcept;
 
 } // namespace weft::engine

@@ -10,7 +10,7 @@ namespace weft::engine {
 
 namespace {
 
-/// For this thread; `leader` is -1 for the first of a group.
+/// A counter of the calling thread, or -1. `leader`: the first counter of its group; -1 makes it the first.
 int open_counter(std::uint64_t what_it_counts, int leader) noexcept {
     perf_event_attr what{};
     what.type = PERF_TYPE_HARDWARE;
@@ -24,7 +24,7 @@ int open_counter(std::uint64_t what_it_counts, int leader) noexcept {
 
 } // namespace
 
-miss_counter::known miss_counter::can_be_had() noexcept {
+miss_counter::available miss_counter::available_here() noexcept {
     const miss_counter trial;
     return {trial.misses_ >= 0, trial.instructions_ >= 0};
 }

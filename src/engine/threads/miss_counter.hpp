@@ -4,28 +4,29 @@
 
 namespace weft::engine {
 
-/// Counts what the calling thread's code asks of the last cache, by the processor: the misses of the caches
-/// before it. And beside them, if the processor can do both at a time, the instructions of that code. One for
-/// each thread that makes it; it counts until it is destroyed.
+/// Counts, by the processor's counters, the accesses of the calling thread's user code to the last cache,
+/// which are the misses of the caches before it. If the processor can count both at a time, it counts the
+/// instructions of that code too. It counts for the thread that constructs it, until it is destroyed.
 class miss_counter {
 public:
-    struct known {
+    struct available {
         bool misses, instructions;
     };
-    /// What this thread can have: there are counters, and this process may read them. No instructions without
-    /// misses.
-    static known can_be_had() noexcept;
+    /// What can be counted here: the processor has the counters, and this process may read them. Instructions
+    /// are counted only beside misses.
+    static available available_here() noexcept;
 
     miss_counter() noexcept;
     ~miss_counter();
     miss_counter(const miss_counter&) = delete;
     miss_counter& operator=(const miss_counter&) = delete;
 
-    /// So far; 0 where none can be had.
+    /// Counts since the construction; 0 for what is not available.
     task_counts read() const noexcept;
 
 private:
-    int misses_, instructions_; ///< files; of one group, which is counted, and read, as one
+    int misses_,
+        instructions_; ///< file descriptors of one group, which is counted and read as one; -1: not available
 };
 
 } // namespace weft::engine

@@ -12,16 +12,17 @@
 
 namespace weft::engine {
 
-/// Where one worker sleeps. `wake` may come before `sleep`: then sleep returns at once. Callable in a signal
+/// Where one worker sleeps. A wake() may precede sleep(), which then returns at once. Callable in a signal
 /// handler.
-///   arm()   worker: from here on a wake() is remembered
-///   sleep() worker: until a wake() since arm(), or, with sleep_for(), for that long
-///   wake()  anybody
+///
+///   arm()                  the worker: from here on a wake() is remembered
+///   sleep(), sleep_for()   the worker: until a wake() since arm(), or for that time at most
+///   disarm()               the worker: a wake() does nothing any more
+///   wake()                 any thread
 class futex_parker {
 public:
-    void arm() noexcept {
-        word_.store(armed, std::memory_order_seq_cst);
-    } // before the last look, README.md, "Sleep", step 2
+    // seq_cst, before the last look: idle/README.md, "Sleep", step 1
+    void arm() noexcept { word_.store(armed, std::memory_order_seq_cst); }
     void sleep() noexcept {
         while (word_.load(std::memory_order_acquire) == armed) // pairs with the exchange in wake()
             syscall(SYS_futex, &word_, FUTEX_WAIT_PRIVATE, armed, nullptr, nullptr, 0);
@@ -33,20 +34,21 @@ public:
             syscall(SYS_futex, &word_, FUTEX_WAIT_PRIVATE, armed, &limit, nullptr, 0);
     }
     void disarm() noexcept { word_.store(awake, std::memory_order_relaxed); }
-    /// True if it was armed.
+    /// True if the parker was armed.
     bool wake() noexcept {
         if (word_.load(std::memory_order_relaxed) != armed) return false;
-        // release: what the waker did before, for the load in sleep()
+        // release: what the waker wrote before, for the load in sleep()
         if (word_.exchange(awake, std::memory_order_acq_rel) != armed) return false;
-        const int kept = errno;
+        const int saved_errno = errno;
         syscall(SYS_futex, &word_, FUTEX_WAKE_PRIVATE, 1, nullptr, nullptr, 0);
-        errno = kept;
+        errno = saved_errno;
         return true;
     }
 
 private:
     static constexpr std::uint32_t awake = 0, armed = 1;
-    std::atomic<std::uint32_t> word_{awake};
+    std::atomic<std::uint32_t> word_{
+        awake}; ///< armed by the worker; set to awake by the worker and by wakers
 };
 
 } // namespace weft::engine

@@ -8,14 +8,14 @@
 
 namespace weft::engine {
 
-/// One run of real threads. What only a trace can tell is not in it: what the runtime took within the busy
-/// time.
+/// One run on real threads. The share of the runtime within the busy time is not in it: only a trace can tell
+/// that.
 struct thread_report {
     std::string machine, policy;
     std::uint64_t seed = 0;
-    std::string_view misses_from{};       ///< what the policy knows of misses; empty: it did not ask
-    std::string_view instructions_from{}; ///< likewise
-    tally run{};                          ///< the difference between its end and its beginning
+    std::string_view misses_from{}; ///< the source of the misses that the policy sees; empty: it did not ask
+    std::string_view instructions_from{}; ///< likewise, of the instructions
+    tally run{};                          ///< the difference between the end of the run and its beginning
 
     std::string to_json() const;  ///< one object; docs/reports.md names the keys
     std::string to_table() const; ///< for people, several lines

@@ -3,106 +3,112 @@
 #include "engine/threads/thread_engine.hpp"
 
 #include <algorithm>
+#include <atomic>
 #include <chrono>
+#include <cstddef>
+#include <cstdint>
 
-/// What the search of idle/search.hpp is for threads: clocks, signals, futexes.
+/// What the steps of idle/worker_search.hpp are on threads: clocks, signals, futexes.
 namespace weft::engine {
 
 namespace {
 
 using clock = std::chrono::steady_clock;
-constexpr int looks_a_clock = 16;                ///< looks between two readings of the clock
-constexpr std::chrono::milliseconds busy_for{1}; ///< then a worker is idle even if it never sleeps
-constexpr std::size_t stacks_a_look = 8;         ///< unmapped between two looks: less than 0.1 ms
+constexpr int looks_per_clock_reading = 16; ///< looks between two readings of the clock
+constexpr std::chrono::milliseconds spin_before_trim{
+    1};                                    ///< after this a worker counts as idle even if it never sleeps
+constexpr std::size_t stacks_per_look = 8; ///< stacks unmapped between two looks: less than 0.1 ms
 
-/// Without patience one look at the own places and at another's, then the last one, which goes everywhere.
-int looks_before_clock(std::chrono::nanoseconds patience) noexcept {
-    return patience.count() > 0 ? looks_a_clock : 1;
+/// With a spin time of 0 there is one look at the worker's own places and at a victim's, then the last look,
+/// which goes everywhere.
+int looks_before_clock(std::chrono::nanoseconds spin_time) noexcept {
+    return spin_time.count() > 0 ? looks_per_clock_reading : 1;
 }
 
 } // namespace
 
-/// Looks are counted, and the clock is read after some of them.
-struct thread_engine::pace {
+/// Counts looks, and reads the clock after some of them.
+struct thread_engine::spin_budget {
     thread_engine& of;
     thread_worker& w;
     clock::time_point since = clock::now();
-    int looks_left = looks_before_clock(of.options.patience);
+    int looks_left = looks_before_clock(of.options.spin_time);
 
-    void begins_look() noexcept {}
-    bool is_over() {
-        of.rest();
+    void begin_look() noexcept {}
+    bool is_spent() {
+        of.pause_or_yield();
         if (--looks_left > 0) return false;
-        looks_left = looks_before_clock(of.options.patience);
+        looks_left = looks_before_clock(of.options.spin_time);
         const auto at = clock::now();
         const auto looked_for = at - since;
-        if (looked_for >= std::min<std::chrono::nanoseconds>(of.options.patience, busy_for) &&
-            of.fibers.trim(stacks_a_look, at))
+        if (looked_for >= std::min<std::chrono::nanoseconds>(of.options.spin_time, spin_before_trim) &&
+            of.fibers.trim(stacks_per_look, at))
             return false;
-        return looked_for >= of.options.patience && !is_called(w);
+        return looked_for >= of.options.spin_time && !is_called(w);
     }
     void restart() noexcept {
         since = clock::now();
-        looks_left = looks_before_clock(of.options.patience);
+        looks_left = looks_before_clock(of.options.spin_time);
     }
 };
 
 void thread_engine::schedule() { worker_search(*this).schedule(); }
 
-thread_engine::pace thread_engine::pace_of(thread_worker& w) noexcept { return {*this, w}; }
+thread_engine::spin_budget thread_engine::spin_budget_of(thread_worker& w) noexcept { return {*this, w}; }
 
 void thread_engine::stops_working(thread_worker& w) noexcept {
-    w.working.store(false, std::memory_order_seq_cst);
-    w.refusals.fetch_add(1, std::memory_order_release); // pairs with the load in ask(): nothing from here
+    w.working.store(false, std::memory_order_seq_cst);  // X3
+    w.refusals.fetch_add(1, std::memory_order_release); // pairs with the load in ask(): w has nothing to give
 }
 
 void thread_engine::starts_working(thread_worker& w) noexcept {
-    // seq_cst, then the way out of the runtime reads askers: pairs with a worker that parks, which inserts itself there
-    // and then reads `working`.
+    // seq_cst, then the way out of the runtime reads the askers: pairs with a worker that parks, which
+    // inserts itself there and then reads `working` (X3).
     w.working.store(true, std::memory_order_seq_cst);
     queue::std_sync::fence(std::memory_order_seq_cst);
 }
 
-/// Places up to the last rank are the workers' own; a root, say, is not stolen.
-void thread_engine::found_last(thread_worker& w, const decision& p) noexcept {
+/// The places below the number of workers are the workers' own. A task from another place, such as a root, is
+/// not stolen.
+void thread_engine::found_in_last_look(thread_worker& w, const decision& p) noexcept {
     if (!p.t || p.from == w.local || p.from >= w.arena().size()) return;
     w.count.steals.add();
     note_steal(w, *w.arena().members[rank(p.from)], p.t);
 }
 
-void thread_engine::ends(thread_worker& w, fiber& self) noexcept {
+void thread_engine::end_worker(thread_worker& w, fiber& self) noexcept {
     switch_to(w, w.native, {free_previous_fiber, &self, nullptr}); // the thread ends on its own stack
 }
 
 bool thread_engine::may_ask(const thread_worker& victim) const noexcept {
-    return options.patience.count() > 0 && victim.working.load(std::memory_order_relaxed);
+    return options.spin_time.count() > 0 && victim.working.load(std::memory_order_relaxed);
 }
 
-bool thread_engine::stands(thread_worker&, thread_worker& victim) noexcept {
+bool thread_engine::place_standing_ask(thread_worker&, thread_worker& victim) noexcept {
     if (!victim.working.load(std::memory_order_seq_cst))
-        return true; // it will see the ask when it starts to work
+        return true; // it will see the ask when it starts to work (X3)
     victim.hot->limit.store(0, std::memory_order_relaxed);
     signal(victim);
     return true;
 }
 
 bool thread_engine::is_interrupted(const thread_worker& w) const noexcept {
-    // What has come is for workers that are active.
+    // An inactive worker must leave the task to active ones.
     return is_called(w) || w.local >= w.arena().active_count.load(std::memory_order_relaxed);
 }
 
-bool thread_engine::has_arrivals(const thread_worker& w) const noexcept {
+bool thread_engine::must_look_again(const thread_worker& w) const noexcept {
     return stopping.load(std::memory_order_seq_cst) || !w.arena().inbox.empty(); // pairs with stop()
 }
 
-bool thread_engine::sleeps_itself(thread_worker& w) noexcept {
+bool thread_engine::sleep_with_timeout(thread_worker& w) noexcept {
     if (!fibers.has_spare()) return false;
-    w.parker.sleep_for(fiber_pool::linger); // then it looks whether they are still not needed
+    w.parker.sleep_for(fiber_pool::linger); // then it looks whether the stacks are still not needed
     return true;
 }
 
-void thread_engine::rest() const noexcept {
-    if (crowded)
+void thread_engine::pause_or_yield() const noexcept {
+    if (oversubscribed)
         queue::std_sync::yield();
     else
         queue::std_sync::pause();
@@ -116,22 +122,22 @@ impl::frame* thread_engine::ask(thread_worker& w, thread_worker& victim) {
     for (int spins = 0;; ++spins) {
         if (w.slot.has_answer())
             if (impl::frame* f = w.slot.take()) return f;
-        if (w.slot.is_idle()) break; // answered, and taken back by its owner
+        if (w.slot.is_idle()) break; // answered, and reclaimed by the owner
         if (victim.refusals.load(std::memory_order_acquire) != refused || !w.arena().inbox.empty() ||
             is_called(w) || stopping.load(std::memory_order_relaxed) ||
-            w.pending_wakes.load(std::memory_order_relaxed) != w.pending_wakes_seen) // a hint: it looks then
+            w.pending_wakes.load(std::memory_order_relaxed) != w.pending_wakes_seen) // a hint: w looks again
             break;
-        rest();
-        if (spins % looks_a_clock == looks_a_clock - 1) {
+        pause_or_yield();
+        if (spins % looks_per_clock_reading == looks_per_clock_reading - 1) {
             const auto waited = clock::now() - began;
             if (!signalled && waited >= options.exposure_bound) {
                 signal(victim);
                 signalled = true;
             } else if (waited >= options.exposure_bound + options.answer_bound) {
-                break; // its thread does not run: the other victims are not to wait for that
+                break; // the victim's thread does not run: the other victims must not wait for that
             } else if (!signalled) {
                 victim.hot->limit.store(
-                    0, std::memory_order_relaxed); // the owner may have overwritten the request
+                    0, std::memory_order_relaxed); // the victim may have overwritten the request
             }
         }
     }
@@ -145,18 +151,18 @@ void thread_engine::announce(worker& w, const placement& p) {
 void thread_engine::await_team(worker& of) {
     auto& w = static_cast<thread_worker&>(of);
     const auto called = [&] {
-        // acquire in follow_call(); seq_cst: the bed is armed before
+        // seq_cst: after the arming of the parker; follow_call() acquires
         return w.called_into.load(std::memory_order_seq_cst) || stopping.load(std::memory_order_seq_cst);
     };
-    for (const auto since = clock::now(); clock::now() - since < options.patience;)
-        for (int look = 0; look < looks_a_clock; ++look) {
+    for (const auto since = clock::now(); clock::now() - since < options.spin_time;)
+        for (int look = 0; look < looks_per_clock_reading; ++look) {
             if (called()) return;
-            rest();
+            pause_or_yield();
         }
     w.count.asleep.begin(now());
-    while (!called()) { // others may wake it for what it has left
+    while (!called()) { // a late wake-up may concern the arena that it has left
         w.parker.arm();
-        queue::std_sync::fence(std::memory_order_seq_cst); // pairs with form(), stop() and carry()
+        queue::std_sync::fence(std::memory_order_seq_cst); // pairs with form(), stop() and deliver()
         if (has_messages(w)) read_messages(w);
         if (!called()) w.parker.sleep();
         w.parker.disarm();
@@ -167,12 +173,12 @@ void thread_engine::await_team(worker& of) {
 void thread_engine::submit(task& t, ready_reason reason) {
     t.arrives_as_ = static_cast<std::uint8_t>(reason);
     arena& to = *t.arena_;
-    // From the push on, what waits for `t` may end, and this engine with it: the destructor waits for the
-    // count.
-    submitting.fetch_add(1, std::memory_order_relaxed); // before the push, which publishes it
+    // From the push on, the code that waits for `t` may resume, and may destroy this engine: the destructor
+    // waits until the count is 0.
+    submitting.fetch_add(1, std::memory_order_relaxed); // relaxed: the push publishes it
     to.inbox.push(&t);
     announce_in(to, to.all());
-    submitting.fetch_sub(1, std::memory_order_release); // pairs with the destructor
+    submitting.fetch_sub(1, std::memory_order_release); // pairs with the load in the destructor
 }
 
 } // namespace weft::engine

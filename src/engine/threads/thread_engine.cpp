@@ -9,11 +9,21 @@
 
 #include <fmt/format.h>
 
+#include <atomic>
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
 #include <cstring>
 #include <latch>
+#include <memory>
+#include <mutex>
+#include <random>
+#include <string>
 #include <utility>
+#include <vector>
 
 #include <cxxabi.h>
+#include <pthread.h>
 #include <sched.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -38,7 +48,7 @@ thread_engine::thread_engine(std::unique_ptr<policy> p, machine m, const thread_
              {std::move(p), std::move(m), std::move(resources), std::move(another)}, o.workers, o.stack_bytes,
              o.keep_fibers, fiber_entry)
     , options(o)
-    , crowded(o.workers > o.cores)
+    , oversubscribed(o.workers > o.cores)
     , all_ready(o.workers + 1)
     , all_ended(o.workers) {
     const auto count = static_cast<std::size_t>(o.workers);
@@ -49,13 +59,13 @@ thread_engine::thread_engine(std::unique_ptr<policy> p, machine m, const thread_
         all_workers.push_back(
             std::make_unique<thread_worker>(static_cast<worker_id>(i), *this, count, own | 1));
         all_workers.back()->core = static_cast<int>(i) % on.size();
-        all_workers.back()->arena_now.store(&outermost,
-                                            std::memory_order_relaxed); // its thread is still to come
+        // relaxed: its thread does not exist yet
+        all_workers.back()->arena_now.store(&outermost, std::memory_order_relaxed);
         outermost.add_member(*all_workers.back(), on);
     }
     attach_policy();
     if (need.own_misses) {
-        const auto [misses, instructions] = miss_counter::can_be_had();
+        const auto [misses, instructions] = miss_counter::available_here();
         meter.misses_from = misses ? count_source::counters : count_source::declared;
         meter.instructions_from = instructions ? count_source::counters : count_source::unknown;
     }
@@ -63,7 +73,7 @@ thread_engine::thread_engine(std::unique_ptr<policy> p, machine m, const thread_
     files.begin(options.record);
     for (auto& w : all_workers) w->observed = w->times_tasks || meter.misses_from == count_source::counters;
 
-    // What each begins on; here a failure can still be reported.
+    // The first fiber of each worker: taken here, where a failure can still be reported.
     try {
         for (auto& w : all_workers) {
             w->free_fibers = fibers.take();
@@ -74,7 +84,7 @@ thread_engine::thread_engine(std::unique_ptr<policy> p, machine m, const thread_
         throw;
     }
 
-    // Every worker's words must be there before another one may ask it.
+    // Every worker's words must exist before another worker may ask it.
     struct argument {
         thread_engine* of;
         thread_worker* worker;
@@ -92,15 +102,16 @@ thread_engine::thread_engine(std::unique_ptr<policy> p, machine m, const thread_
                 worker->hot = &impl::weft_hot;
                 worker->hot->in_runtime.store(true, std::memory_order_relaxed);
                 worker->hot->self = worker;
-                // Before the constructor ends: a mask that somebody sets from then on stays.
+                // Before the constructor ends: a mask that the program sets after that stays.
                 if (of->options.pin) of->pin(*worker);
                 of->all_ready.arrive_and_wait();
                 if (!of->incomplete) of->run_thread(*worker);
                 worker->hot->self = nullptr;
-                const bool at_once = of->abandon;
+                const bool at_once = of->ending_at_exit;
                 // release: pairs with the load in end_threads_at_exit()
-                of->ended.fetch_add(1, std::memory_order_release);
-                // The destructors of the program's thread-local objects are not run: what they use is gone.
+                of->threads_ended.fetch_add(1, std::memory_order_release);
+                // The destructors of the program's thread-local objects do not run: what they use may be
+                // destroyed.
                 if (at_once) syscall(SYS_exit, 0);
                 return nullptr;
             },
@@ -119,19 +130,19 @@ thread_engine::thread_engine(std::unique_ptr<policy> p, machine m, const thread_
                     "fewer workers (WEFT_WORKERS), or a larger limit of threads or memory for this process");
     }
     all_ready.arrive_and_wait();
-    if (options.follow && need.resizable && worker_count() > 1) follows.emplace(*this);
+    if (options.follow_cores && need.resizable && worker_count() > 1) cores_follower.emplace(*this);
     files.workers_began();
 }
 
 thread_engine::~thread_engine() {
     files.leave_exit_list();
-    follows.reset();
+    cores_follower.reset();
     stop();
     for (auto& w : all_workers) pthread_join(w->thread, nullptr);
     for (auto& w : all_workers) discard_messages(*w);
     files.finish();
-    while (submitting.load(std::memory_order_acquire) > 0)
-        queue::std_sync::yield(); // pairs with the end of submit()
+    while (submitting.load(std::memory_order_acquire) > 0) // pairs with the end of submit()
+        queue::std_sync::yield();
 }
 
 void thread_engine::stop() noexcept {
@@ -142,13 +153,14 @@ void thread_engine::stop() noexcept {
 
 void thread_engine::end_threads_at_exit() noexcept {
     if (const worker* self = impl::hot_self(); self && &self->engine == this) return;
-    follows.reset();
-    abandon = true;
+    cores_follower.reset();
+    ending_at_exit = true;
     stop();
     alarms.stop();
-    constexpr std::chrono::milliseconds patience_at_exit{100};
-    const auto until = std::chrono::steady_clock::now() + patience_at_exit;
-    while (ended.load(std::memory_order_acquire) < worker_count()) { // pairs with the end of the threads
+    constexpr std::chrono::milliseconds time_to_end{100};
+    const auto until = std::chrono::steady_clock::now() + time_to_end;
+    while (threads_ended.load(std::memory_order_acquire) <
+           worker_count()) { // pairs with the end of the threads
         if (std::chrono::steady_clock::now() > until) return;
         queue::std_sync::yield();
     }
@@ -172,7 +184,7 @@ void thread_engine::root_ended(worker&) noexcept {
 }
 
 std::string thread_engine::describe_run(const tally& run, bool as_json) const {
-    if (run.workers.empty()) return ""; // there was none
+    if (run.workers.empty()) return ""; // no run has ended
     const thread_report r{on.name(),
                           files.options().policy_spec,
                           files.options().seed,
@@ -191,10 +203,10 @@ void thread_engine::run_thread(thread_worker& w) {
 #ifdef WEFT_TSAN
     w.native.tsan_fiber = __tsan_get_current_fiber();
 #endif
-    fiber& first = take_fiber(w); // its own
+    fiber& first = take_fiber(w); // the worker's first
     first.reset_chain();
     switch_to(w, first, {});
-    // Back here, the worker stops.
+    // The thread is on its own stack again: the worker stops.
     give_back_fibers(w);
     all_ended.arrive_and_wait();
 }

@@ -9,8 +9,8 @@
 #include "engine/ports/team_host.hpp"
 #include "engine/process/process.hpp"
 #include "engine/threads/alarm_clock.hpp"
+#include "engine/threads/core_count_follower.hpp"
 #include "engine/threads/exposure_handler.hpp"
-#include "engine/threads/follower.hpp"
 #include "engine/threads/thread_meter.hpp"
 #include "engine/threads/thread_worker.hpp"
 #include "engine/worker/engine.hpp"
@@ -19,12 +19,14 @@
 
 #include <atomic>
 #include <chrono>
+#include <cstddef>
 #include <cstdint>
 #include <latch>
 #include <limits>
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <string>
 #include <vector>
 
 namespace weft::engine {
@@ -34,21 +36,23 @@ struct thread_engine_options {
     std::uint64_t seed = 1;
     std::size_t stack_bytes = std::size_t{1} << 20;
     std::size_t keep_fibers = 256;
-    bool pin = false; ///< worker w to the core of rank w; a refused mask leaves it where it is
-    std::chrono::nanoseconds exposure_bound{50'000}; ///< from a flag that is not answered to the signal
+    bool pin = false; ///< worker w to the core of rank w; a refused mask leaves the thread where it is
+    std::chrono::nanoseconds exposure_bound{50'000}; ///< from an ask without an answer to the signal
     std::chrono::nanoseconds answer_bound{100'000};  ///< from the signal to looking elsewhere
-    std::chrono::nanoseconds patience{100'000};      ///< from the first look without success to sleep
+    std::chrono::nanoseconds spin_time{100'000};     ///< from the first look that finds nothing to sleep
     int cores = std::numeric_limits<int>::max();     ///< that this process may use
     record_options record{};
-    bool follow = false; ///< the number of active workers follows the cores that the process may use
+    bool follow_cores = false; ///< the number of active workers follows the cores that the process may use
 };
 
-/// Real threads. README.md beside this file has its protocols: asking, exposure, sleep.
+/// An engine whose workers are OS threads. README.md beside this file says what is about threads;
+/// engine/idle/README.md has the protocols of asking, exposure and sleep.
 struct thread_engine final : host, engine, team_host, observation, lifetime {
     thread_engine(std::unique_ptr<policy>, machine, const thread_engine_options&, resource_table = {},
                   policy_factory another = {});
-    ~thread_engine() override; ///< every root must have ended
+    ~thread_engine() override; ///< requires: every root has ended
 
+    // ---- ports
     // host
     void schedule() override;
     void announce(worker&, const placement&) override;
@@ -76,93 +80,105 @@ struct thread_engine final : host, engine, team_host, observation, lifetime {
     void wake_for_team(arena& a, const std::vector<int>& by_cell) override {
         wake_cells<thread_worker>(a, by_cell);
     }
-    void announce_in(arena& a, workers who) override { sleep_protocol_of(a)->announce(who, 0); }
+    void announce_in(arena& a, workers range) override { sleep_protocol_of(a)->announce(range, 0); }
     void wake_inactive(arena&, rank_range) noexcept override;
     void leave_search(worker& w) noexcept override { sleep_protocol_of(w.arena())->leave(w.local); }
     void await_team(worker&) override;
     void call(worker& w) noexcept override { static_cast<thread_worker&>(w).parker.wake(); }
 
-    // exposure.cpp
+    // ---- asking and exposure: exposure.cpp
     void begin_ask(thread_worker& asker, thread_worker& victim) noexcept;
-    void signal(thread_worker& victim) noexcept;
-    void on_signal(thread_worker&) noexcept;
+    void signal(thread_worker& victim) noexcept; ///< at most one signal is on its way (X2)
+    void on_signal(thread_worker&) noexcept;     ///< in the signal handler of that worker's thread
     void expose_to_askers(worker&) noexcept;
 
-    // search.cpp: the steps of worker_search
+    // ---- the steps of worker_search: search.cpp
     using worker_type = thread_worker;
-    struct pace;
-    pace pace_of(thread_worker&) noexcept;
-    void arrives(thread_worker&) noexcept {}
+    struct spin_budget;
+    spin_budget spin_budget_of(thread_worker&) noexcept;
+    void before_first_look(thread_worker&) noexcept {}
     void keeps_working(thread_worker&) noexcept {}
     void stops_working(thread_worker&) noexcept;
     void starts_working(thread_worker&) noexcept;
-    void look_begins(thread_worker& w) noexcept {
-        w.pending_wakes_seen =
-            w.pending_wakes.load(std::memory_order_relaxed); // if it changes, there is work
+    void before_look(thread_worker& w) noexcept {
+        // relaxed, a hint: if it changes while w waits for an answer, there is work
+        w.pending_wakes_seen = w.pending_wakes.load(std::memory_order_relaxed);
     }
-    void looked(thread_worker& w, const decision& p, bool) noexcept { found_last(w, p); }
-    bool hears_call(const thread_worker&) const noexcept { return true; }
+    void after_look(thread_worker& w, const decision& p, bool) noexcept { found_in_last_look(w, p); }
+    bool looks_at_call(const thread_worker&) const noexcept { return true; }
     bool may_ask(const thread_worker& victim) const noexcept;
     impl::frame* ask(thread_worker&, thread_worker& victim);
-    void begin_standing_ask(thread_worker& w) noexcept { w.slot.ask_anybody(w.arena().number); }
-    bool stands(thread_worker&, thread_worker& victim) noexcept;
+    void begin_standing_asks(thread_worker& w) noexcept { w.slot.ask_any(w.arena().number); }
+    bool place_standing_ask(thread_worker&, thread_worker& victim) noexcept;
     bool is_interrupted(const thread_worker&) const noexcept;
-    void found_last(thread_worker&, const decision&) noexcept;
-    bool has_arrivals(const thread_worker&) const noexcept;
-    bool sleeps_itself(thread_worker&) noexcept;
+    void found_in_last_look(thread_worker&, const decision&) noexcept;
+    bool must_look_again(const thread_worker&) const noexcept;
+    bool sleep_with_timeout(thread_worker&) noexcept;
     impl::frame* take_answer(thread_worker& w) noexcept { return w.slot.withdraw(); }
     void count_answer(thread_worker& w, const task&) noexcept { w.count.steals.add(); }
-    void ends(thread_worker&, fiber&) noexcept;
+    void end_worker(thread_worker&, fiber&) noexcept;
     bool is_stopping() const noexcept {
         return stopping.load(std::memory_order_acquire);
     } // pairs with stop()
-    void rest() const noexcept;
+    void pause_or_yield() const noexcept;
 
-    // active.cpp
-    /// How many workers take part, the lowest ranks: 1 to all of them; what is beyond is cut. Under a policy
-    /// that is not resizable nothing changes. From any thread; returns when the policy has been told, while
-    /// workers may still be busy with what they have.
+    // ---- active workers: active.cpp
+    /// Makes the workers of the lowest ranks active, 1 to all of them; `count` is clamped to that. Under a
+    /// policy that is not resizable nothing changes. From any thread. Returns when the policy has been told;
+    /// workers that become inactive may still be busy with what they have.
     void set_active(int count);
     void wait_inactive(thread_worker&);
-    /// What only workers of its rank may run: it comes for that even when it is not active.
+    /// A task that only workers of its rank may run, or null. It runs the task even if it is inactive.
     static task* bound_task(const thread_worker&);
-    /// As many active workers as there are cores, by the threads' affinity masks and the quota.
-    void follow(std::optional<double> quota);
+    /// Makes as many workers active as there are cores, by the threads' affinity masks and the quota.
+    void match_active_to_cores(std::optional<double> quota);
 
+    // ---- the threads: thread_engine.cpp
     void run_thread(thread_worker&);
     void pin(const thread_worker&) const noexcept;
     void stop() noexcept;
 
-    /// What programs declare comes to the workers, as long as there is one.
+    /// While one exists, what programs declare reaches the workers.
     struct listener {
         listener() noexcept { impl::listeners.fetch_add(1, std::memory_order_relaxed); }
         ~listener() { impl::listeners.fetch_sub(1, std::memory_order_relaxed); }
     };
+
+    // ---- settings: written by the constructor
     const thread_engine_options options;
+    const bool oversubscribed; ///< more workers than cores: a worker that searches yields
+
+    // ---- what is recorded
     thread_meter usage_meter{on};
     recording files{*this};
     std::optional<listener> listens; ///< if misses are taken from what is declared
-    alarm_clock alarms{*this};
-    std::vector<std::unique_ptr<thread_worker>> all_workers;
-    // Of the outermost arena.
-    queue::worker_set<>&searching = outermost.searching, &parked = outermost.parked;
-    std::atomic<int>& active_count =
-        outermost.active_count; ///< written under resizing; README.md, "Who stands by"
-    std::atomic<bool> stopping{false};
-    std::atomic<int> submitting{0}; ///< threads inside submit()
-    std::mutex counting_roots;      ///< guards the next two, where there are reports
+    std::mutex counting_roots;       ///< guards the next two, where there are reports
     int open_roots = 0;
-    tally at_begin{};          ///< of the present run: from the first of the open roots to the last one's end
-    const bool crowded;        ///< more workers than cores: who searches lets others run
-    std::mutex resizing;       ///< policy::resized() is never beside itself
-    bool incomplete = false;   ///< some thread could not be created; written before all_ready opens
-    std::latch all_ready;      ///< the threads and the constructor; outlives the last wait in it
-    std::latch all_ended;      ///< no worker's words go before the last one has stopped asking
-    std::atomic<int> ended{0}; ///< threads that are through with this engine's words
-    bool abandon = false;      ///< threads end without a word; written before `stopping`
-    const membership member;   ///< as long as there are threads, as is the next one
+    tally at_begin{}; ///< of the present run: from the first of the open roots to the end of the last one
+
+    // ---- workers
+    alarm_clock alarms{*this};
+    std::vector<std::unique_ptr<thread_worker>> all_workers; ///< written by the constructor; read by all
+    // Of the outermost arena: idle/README.md, "Words".
+    queue::worker_set<>&searching = outermost.searching, &parked = outermost.parked;
+    std::atomic<int>& active_count = outermost.active_count; ///< written under `resizing` (S6)
+    std::mutex resizing;                                     ///< one call of policy::resized() at a time
+
+    // ---- beginning and end
+    /// Written by stop(), seq_cst; read by workers and await_team(): acquire, or seq_cst before a sleep.
+    std::atomic<bool> stopping{false};
+    /// Threads inside submit(). They add relaxed, before the push, and subtract release; the destructor
+    /// acquires.
+    std::atomic<int> submitting{0};
+    bool incomplete = false;           ///< a thread could not be created; written before all_ready opens
+    bool ending_at_exit = false;       ///< threads end without running destructors; written before `stopping`
+    std::latch all_ready;              ///< the threads and the constructor; outlives the last wait in it
+    std::latch all_ended;              ///< no worker's words go before the last worker has stopped asking
+    std::atomic<int> threads_ended{0}; ///< that use the engine no more; added release, read acquire
+    // The next two, as long as there are threads.
+    const membership member;
     const exposure_handler handler;
-    std::optional<follower> follows; ///< if options.follow and there is anything to be changed
+    std::optional<core_count_follower> cores_follower; ///< if options.follow_cores, and the number can change
 };
 
 } // namespace weft::engine

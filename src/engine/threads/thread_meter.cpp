@@ -34,11 +34,11 @@ void thread_meter::declare_data(worker& w, const void* data, std::size_t bytes, 
 
 int thread_meter::home_of(const void* data, std::size_t) const {
     if (on_.memory_nodes().size() == 1) return 0;
-    if (on_.is_modelled()) return -1; // the nodes are not this machine's
+    if (on_.is_modelled()) return -1; // the nodes are not those of this computer
     void* page = const_cast<void*>(data);
     int node = -1;
     if (syscall(SYS_move_pages, 0, 1UL, &page, nullptr, &node, 0) != 0) return -1;
-    for (std::size_t i = 0; i < on_.memory_nodes().size(); ++i) // a negative one: not there yet
+    for (std::size_t i = 0; i < on_.memory_nodes().size(); ++i) // negative: the page is not there yet
         if (on_.memory_nodes()[i].os_index == node) return static_cast<int>(i);
     return -1;
 }

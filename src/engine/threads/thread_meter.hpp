@@ -3,10 +3,12 @@
 #include "engine/ports/meter.hpp"
 #include "machine/machine.hpp"
 
+#include <cstddef>
+
 namespace weft::engine {
 
-/// What tasks on real threads use: their own time and, for requirements::own_misses, what the processor's counters
-/// say or, where there are none, the lines that a task declares. Nothing is charged: time passes by itself.
+/// What tasks on real threads use: their own time and, for requirements::own_misses, the processor's counters
+/// or, where there are none, the lines that a task declares. It charges nothing, since time passes by itself.
 struct thread_meter final : meter {
     explicit thread_meter(const machine& on) noexcept : on_(on) {}
 

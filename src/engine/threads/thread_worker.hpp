@@ -6,6 +6,7 @@
 #include "engine/worker/worker.hpp"
 
 #include <atomic>
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <random>
@@ -16,33 +17,39 @@ namespace weft::engine {
 
 struct thread_engine;
 
-/// A worker that is an OS thread. Fields without a remark belong to that thread.
+/// A worker that is an OS thread. Fields without a remark belong to that thread. idle/README.md, "Words", has
+/// the protocol of the others.
 struct thread_worker : worker {
     thread_worker(worker_id rank, weft::engine::engine& of, std::size_t workers, std::uint64_t seed)
         : worker(rank, of, workers)
         , random(seed) {}
 
-    pthread_t thread{};
-    fiber native; ///< control block of the thread's own stack, where it ends
+    // ---- the thread
+    pthread_t thread{}; ///< written by the constructor of the engine, before any worker runs; read by all
+    fiber native;       ///< control block of the thread's own stack, where it ends
     std::minstd_rand random;
     std::optional<miss_counter> counter{}; ///< if the engine counts misses; of this thread
     task_counts counted_before{};          ///< at the beginning of the stretch of user code
 
+    // ---- asking: words that other threads read or write
     ask_slot<> slot; ///< see ask_slot
-    futex_parker parker;
-    /// True while it runs a task, false while it looks for one. Written by the worker; seq_cst: the pair with
-    /// the set of askers, README.md, "Sleep".
+    /// True while the worker runs a task, false while it looks for one. Written by the worker, read by
+    /// workers that ask or park; seq_cst, paired with `askers` (X3).
     std::atomic<bool> working{true};
-    /// How often it said "nothing to hand out": by its handler, and each time it starts looking for work.
-    /// Written by the worker, read by those who ask it.
+    /// How often the worker refused: its handler had nothing to give, or it began to look for work. Written
+    /// by the worker and its handler, read by its asker: release, acquire.
     std::atomic<std::uint64_t> refusals{0};
-    /// Range of workers (first, last as 32 bits each) for whom something was announced that was left to this
-    /// one, or for which it was woken: if it gets busy, it wakes another of them. Merged by announcers, taken
-    /// by the worker.
-    std::atomic<std::uint64_t> pending_wakes{0};
-    std::uint64_t pending_wakes_seen = 0; ///< by its last look
-    /// A signal is on its way: at most one, since they queue. Set by who sends it, cleared by the handler.
+    /// A signal is on its way to the worker: at most one, since signals queue. Set by its sender, cleared by
+    /// the handler: seq_cst exchanges (X2).
     std::atomic<bool> signal_out{false};
+
+    // ---- sleeping
+    futex_parker parker;
+    /// The range of workers (first, last as 32 bits each) for which something was announced and left to this
+    /// worker, or for which it was woken. If it gets busy it wakes another of them. Widened by announcers and
+    /// wakers, seq_cst; taken by the worker, acq_rel (S2, S3).
+    std::atomic<std::uint64_t> pending_wakes{0};
+    std::uint64_t pending_wakes_seen = 0; ///< by the worker's last look
 };
 
 } // namespace weft::engine

@@ -1,5 +1,6 @@
-#include "engine/threads/follower.hpp"
+#include "engine/threads/core_count_follower.hpp"
 
+#include "engine/process/process.hpp"
 #include "engine/threads/thread_engine.hpp"
 #include "machine/quota.hpp"
 #include "machine/workers.hpp"
@@ -18,27 +19,30 @@
 
 namespace weft::engine {
 
-/// The thread that looks. It blocks all signals, and nothing waits for it but the last follower.
-struct monitor {
+/// The thread that looks at the masks and the quota. It blocks all signals. Only the last follower waits for
+/// it.
+struct monitor_thread {
     pthread_t thread{};
-    std::atomic<std::uint32_t> stopping{0};
+    std::atomic<std::uint32_t> stopping{
+        0}; ///< futex; written by stop(), read by the thread: release, acquire
 
-    /// Null if there is no thread.
-    static monitor* start() noexcept {
-        auto* const m = new (std::nothrow) monitor;
+    /// Null if the thread cannot be created.
+    static monitor_thread* start() noexcept {
+        auto* const m = new (std::nothrow) monitor_thread;
         if (!m) return nullptr;
         sigset_t all, before;
         sigfillset(&all);
         pthread_sigmask(SIG_SETMASK, &all, &before);
         const int failure = pthread_create(
-            &m->thread, nullptr, [](void* self) { return static_cast<monitor*>(self)->run(), self; }, m);
+            &m->thread, nullptr, [](void* self) { return static_cast<monitor_thread*>(self)->run(), self; },
+            m);
         pthread_sigmask(SIG_SETMASK, &before, nullptr);
         if (!failure) return m;
         delete m;
         return nullptr;
     }
 
-    /// Not under process_lock(): the thread may be about to take it.
+    /// Requires: the caller does not hold process_lock(), which the thread may be about to take.
     void stop() noexcept {
         stopping.store(1, std::memory_order_release); // pairs with the loads in run()
         syscall(SYS_futex, &stopping, FUTEX_WAKE_PRIVATE, 1, nullptr, nullptr, 0);
@@ -61,42 +65,42 @@ private:
 
 namespace {
 
-// Guarded by process_lock(), and without a destructor.
-constinit follower* first = nullptr;
-constinit monitor* looking = nullptr;
+// Both guarded by process_lock(), and without a destructor.
+constinit core_count_follower* first = nullptr;
+constinit monitor_thread* running = nullptr;
 
 } // namespace
 
-void monitor::look() noexcept {
+void monitor_thread::look() noexcept {
     try {
         const auto quota = cpu_quota();
         const std::lock_guard guard(process_lock());
-        for (follower* f = first; f; f = f->next_) f->of_.follow(quota);
-    } catch (const std::bad_alloc&) {} // perhaps in a second
+        for (core_count_follower* f = first; f; f = f->next_) f->of_.match_active_to_cores(quota);
+    } catch (const std::bad_alloc&) {} // it tries again in a second
 }
 
-follower::follower(thread_engine& of) : of_(of) {
+core_count_follower::core_count_follower(thread_engine& of) : of_(of) {
     const std::lock_guard guard(process_lock());
     next_ = first;
     first = this;
-    if (!looking) looking = monitor::start();
+    if (!running) running = monitor_thread::start();
 }
 
-follower::~follower() {
-    monitor* last = nullptr;
+core_count_follower::~core_count_follower() {
+    monitor_thread* last = nullptr;
     {
         const std::lock_guard guard(process_lock());
-        follower** at = &first;
+        core_count_follower** at = &first;
         while (*at != this) at = &(*at)->next_;
         *at = next_;
         if (!first) {
-            last = looking;
-            looking = nullptr;
+            last = running;
+            running = nullptr;
         }
     }
     if (last) last->stop();
 }
 
-void forget_followers() noexcept { first = nullptr, looking = nullptr; }
+void forget_core_count_followers() noexcept { first = nullptr, running = nullptr; }
 
 } // namespace weft::engine
