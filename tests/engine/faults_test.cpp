@@ -142,7 +142,7 @@ TEST(faults, without_a_thread_that_looks_at_the_machine_the_number_stays) {
     test::bare_engine e("steal", o);
     no_thread.disarm();
     e.run([] { EXPECT_EQ(fib(10), 55); });
-    EXPECT_EQ(e.engine.active().size(), 2);
+    EXPECT_EQ(e.engine.outermost.active().size(), 2);
 }
 
 // In the silent zone a child runs on a stack of its own: without one, run() throws and the group remains

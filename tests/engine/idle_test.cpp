@@ -92,12 +92,12 @@ TEST(idle, for_ever_nobody_sleeps) {
     EXPECT_EQ(e.engine.parked.count(), 0u);
 }
 
-TEST(idle, more_workers_than_cores_are_a_crowd) {
+TEST(idle, more_workers_than_cores_are_oversubscribed) {
     auto o = test::options_of(3);
     o.cores = 2;
-    EXPECT_TRUE(test::bare_engine("steal", o).engine.crowded);
+    EXPECT_TRUE(test::bare_engine("steal", o).engine.oversubscribed);
     o.cores = 3;
-    EXPECT_FALSE(test::bare_engine("steal", o).engine.crowded);
+    EXPECT_FALSE(test::bare_engine("steal", o).engine.oversubscribed);
 }
 
 TEST(idle, the_environment_says_how_long) {

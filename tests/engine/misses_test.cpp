@@ -14,6 +14,7 @@
 
 #include "engine/bare_engine.hpp"
 #include "engine/modelled.hpp"
+#include "engine/ports/meter.hpp"
 
 namespace weft {
 namespace {
@@ -120,10 +121,10 @@ TEST(misses, of_threads_are_counted_or_else_what_is_declared) {
         engine::thread_engine threads(std::make_unique<counting>(seen), load_machine(""),
                                       test::options_of(2));
         engine::run_root(threads, {[](void*) { program(); }, nullptr});
-        if (threads.misses_from == engine::count_source::counters)
+        if (threads.meter.misses_from == engine::count_source::counters)
             GTEST_SKIP() << "this machine has counters, whose figures no test can foresee";
-        EXPECT_EQ(threads.misses_from, engine::count_source::declared);
-        EXPECT_EQ(threads.instructions_from, engine::count_source::unknown);
+        EXPECT_EQ(threads.meter.misses_from, engine::count_source::declared);
+        EXPECT_EQ(threads.meter.instructions_from, engine::count_source::unknown);
     }
     EXPECT_EQ(seen.misses["first"], lines);
     EXPECT_EQ(seen.misses["again"], lines);
@@ -136,8 +137,8 @@ TEST(misses, nobody_counts_for_a_policy_that_does_not_ask) {
     model.run([] { program(); });
     EXPECT_EQ(model.engine.describe_run({}, true).find("_from"), std::string::npos);
     const test::bare_engine threads("steal", test::options_of(1));
-    EXPECT_EQ(threads.engine.misses_from, engine::count_source::nobody);
-    EXPECT_EQ(threads.engine.instructions_from, engine::count_source::nobody);
+    EXPECT_EQ(threads.engine.meter.misses_from, engine::count_source::none);
+    EXPECT_EQ(threads.engine.meter.instructions_from, engine::count_source::none);
 }
 
 } // namespace

@@ -29,7 +29,7 @@ public:
             std::make_unique<queue::locked_list<task>[]>(static_cast<std::size_t>(context.all().size()));
         return {};
     }
-    placed ready(worker_id w, task& t, ready_reason reason) override {
+    placement ready(worker_id w, task& t, ready_reason reason) override {
         const worker_id to = reason == ready_reason::spawned ? t.hint().priority : w;
         places_[static_cast<std::size_t>(to)].push_back(&t);
         return {to, {to, to + 1}};
