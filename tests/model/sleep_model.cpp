@@ -194,7 +194,7 @@ struct sleeping : rl::test_suite<Derived, Workers + 1 + (From != To)> {
     };
     struct every_look_is_the_last {
         void begin_look() {}
-        bool is_over() { return true; }
+        bool is_spent() { return true; }
         void restart() {}
     };
     struct stopping {
@@ -219,7 +219,7 @@ struct sleeping : rl::test_suite<Derived, Workers + 1 + (From != To)> {
     bool ask(searcher&, const look_type&) { return false; }
     bool park(searcher& w) { return park(static_cast<unsigned>(w.local)); }
     bool is_stopping(const searcher& w) { return w.ended; }
-    every_look_is_the_last pace(searcher&) { return {}; }
+    every_look_is_the_last spin_budget(searcher&) { return {}; }
     void wait_inactive(searcher& w) {
         wait_inactive(static_cast<unsigned>(w.local));
         w.ended = To < From;

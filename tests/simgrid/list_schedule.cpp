@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "engine/modelled.hpp"
+#include "engine/ports/host.hpp"
 
 namespace weft {
 namespace {
@@ -36,7 +37,7 @@ std::vector<node> read_graph(std::istream& in, std::size_t size) {
 
 void run(const engine::engine& on, task_group& g, std::vector<node>& graph, node& n) {
     cost(n.cost);
-    n.end = on.now();
+    n.end = on.host.now();
     for (const std::size_t s : n.successors)
         if (--graph[s].waits_for == 0) g.run([&, s] { run(on, g, graph, graph[s]); });
 }
