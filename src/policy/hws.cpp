@@ -10,46 +10,46 @@
 #include <memory>
 #include <vector>
 
-/// Hierarchical work stealing: in each group of workers a leader, who runs the large tasks and deals with the
-/// other leaders, and slaves, who steal the small ones from each other.
+/// Hierarchical work stealing. Each group of workers has a leader and slaves. The leader runs the large tasks
+/// and exchanges them with other leaders. The slaves steal the small tasks from each other.
 ///
 ///   J.-N. Quintin, F. Wagner: Hierarchical work-stealing. Euro-Par 2010; Q. Chen, M. Guo: Task Scheduling
 ///   for Multi-core and Parallel Architectures. Springer 2017, 3.2.4.
 ///
 /// A task is global if its level is below `l`, and local otherwise. A local child of a global task is a slave
-/// task; with all that is below it it is a block, and stays in the group of the leader that spawned it. So a
-/// program that halves has 2^l - 1 global tasks and 2^l blocks.
+/// task. A slave task and all tasks below it are a block. A block stays in the group of the leader that
+/// spawned it. So a program that halves its work has 2^l - 1 global tasks and 2^l blocks.
 ///
-///     group    a leader, who is its first worker, and slaves: neighbours of one socket
-///     global   one a group: global tasks that have not begun; leaders alone take from it, the own one its
-///              youngest, others its oldest
-///     resumed  one a group: global tasks that go on after a wait
-///     local    one a group: slave tasks, from the oldest on, and what belongs to the group and came from
-///              outside
-///     deque    one a worker: of local tasks, in its group
+///     group    a leader, which is the first worker of the group, and slaves: neighbours in one socket
+///     global   one for each group: global tasks that have not begun. Only leaders take from it: the group's
+///              own leader takes the youngest task, other leaders take the oldest
+///     resumed  one for each group: global tasks that are resumed after a wait
+///     local    one for each group, oldest first: slave tasks, and tasks of the group that came from outside
+///     deque    one for each worker: local tasks of its group
 ///     open     one for all: tasks that have no place in the hierarchy
 ///
-/// A slave that has found nothing `attempts` times in a row, or is about to sleep, starves. The leader begins
-/// a new global task, of its own or of another leader, only while more slaves starve than slave tasks wait.
+/// A slave starves if it has found nothing `attempts` times in a row, or is about to sleep. The leader begins
+/// a new global task, its own or another leader's, only while more slaves starve than slave tasks wait.
 ///
 /// I1. A local task runs in the group of its block.
-/// I2. A slave takes no global task, and with `leader=feeds` a leader takes no local one, unless it has no
-///     slaves.
-/// I3. A leader keeps back only tasks that have not begun, and not for ever: what nobody can run because
-///     tasks that are kept back would have to run first makes slaves starve, or makes workers yield, and who
-///     has yielded `yields_to_look` times counts as starving until it gets something else. Not so for who is
-///     away in a team: the policy is not told, so that a team must not wait for global tasks from outside.
-/// I4. A slave that begins to starve wakes its leader, and every leader is woken for a global task. So who
-///     may take something later looks again.
-/// I5. Shares of a moldable task may spin until the others have come on, on all workers but one, and it is
-/// all
-///     the same on which. So what begins in a team while it has shares, they and all that is below them, is
-///     open: neither global nor local, and any worker of the team takes it, whether or not anybody starves.
+/// I2. A slave takes no global task. With `leader=feeds`, a leader that has slaves takes no local task.
+/// I3. A leader keeps back only tasks that have not begun, and not for ever. If no worker can run a task
+///     because tasks that are kept back must run first, then slaves starve or workers yield. A worker that
+///     has yielded `yields_to_look` times counts as starving until it gets another task. This does not hold
+///     for workers that are away in a team, since the policy is not told of them. So a team must not wait for
+///     global tasks from outside.
+/// I4. A slave that begins to starve wakes its leader, and a new global task wakes every leader. So each
+///     worker that may take the task looks again.
+/// I5. Shares of a moldable task may spin until the other shares have started, on all workers but one, and
+///     it does not matter on which. So a task that begins in a team while the team has shares is open, and so
+///     are the shares and all tasks below either: they are neither global nor local, and any worker of the
+///     team takes them, whether or not a worker starves.
 ///
-/// The book leaves open whether level l itself is global (it is not), and what a lack of work is; this is the
-/// second of its two ways, the leader counting failed attempts. A root is global whatever `l` is. A task of a
-/// graph is open until it begins: then it is global if a leader begins it, and a block if a slave does. A
-/// group whose workers are not neighbours by rank is split.
+/// The book leaves two things open. The first is whether level l itself is global: here it is not. The second
+/// is what a lack of work is: of the book's two ways, this is the second, in which the leader counts failed
+/// attempts. A root is global for every `l`. A task of a graph is open until it begins. Then it is global if
+/// a leader begins it, and a block if a slave does. A group is split if its workers are not neighbours by
+/// rank.
 namespace weft::policies {
 namespace {
 
@@ -137,7 +137,7 @@ public:
         return spawn_order::parent_first;
     }
 
-    /// Shares begin without ready(). What a slave begins is a block, also where it comes from the gate.
+    /// Shares begin without ready(). A task that a slave begins is a block, also if it comes from the gate.
     void started(worker_id w, task& t) override {
         int& block = t.data<task_part>().block;
         if (block != 0) return;
@@ -167,11 +167,11 @@ private:
         queue::locked_list<task> resumed; // youngest in front
         queue::locked_list<task> behind;  // global tasks that yielded
         queue::locked_list<task> local;   // oldest in front
-        queue::cell<int> starving;        // slaves that are
+        queue::cell<int> starving;        // number of slaves that starve
         queue::cell<unsigned> yields_of_leader;
         workers members; // fixed
     };
-    struct alignas(queue::k_cache_line_bytes) worker_part { // the worker's alone
+    struct alignas(queue::k_cache_line_bytes) worker_part { // used by the worker alone
         int group = -1;                                     // fixed
         unsigned turns = 0, yields = 0;
         int failures = 0;
@@ -216,7 +216,7 @@ private:
 
     // ---- leaders
 
-    /// More slaves have nothing to do than there are slave tasks waiting.
+    /// More slaves starve than slave tasks wait.
     bool wants_work(int group) noexcept {
         group_part& g = at(group);
         return g.starving.load_relaxed() > static_cast<int>(g.local.size());
@@ -247,7 +247,7 @@ private:
         return look_at_leaders(w, group, last_look, looks_on);
     }
 
-    /// Of another leader: what has begun, and what has not if the group needs it.
+    /// Takes from another leader: a task that has begun, or, if this group needs work, one that has not.
     decision look_at_leaders(worker_id w, int group, bool last_look, bool looks_on) {
         if (groups_count_ < 2) return {};
         const auto look = [&](int other) -> task* {
@@ -269,7 +269,7 @@ private:
         return {};
     }
 
-    /// No slaves, so that there is nothing to wait for.
+    /// The group has no slaves, so its leader need not wait for one to starve.
     bool runs_alone(int group) noexcept { return at(group).members.size() == 1; }
 
     static decision taken(group_part& g, task* t, place_id from) noexcept {
@@ -277,7 +277,7 @@ private:
         return {t, from};
     }
 
-    // ---- whoever runs local tasks
+    // ---- workers that run local tasks
 
     decision next_local(worker_id w, int group, bool last_look) {
         worker_part& me = mine(w);
@@ -330,8 +330,8 @@ private:
     std::unique_ptr<group_part[]> groups_;
     int groups_count_ = 0;
     queue::locked_list<task> roots_;
-    queue::locked_list<task> open_; // also tasks of graphs that have not begun, and what the gate gives back
-    queue::cell<int> shares_;       // that have begun and not ended (I5)
+    queue::locked_list<task> open_; // also graph tasks that have not begun, and tasks given back by the gate
+    queue::cell<int> shares_;       // number of shares that have begun and not ended (I5)
 };
 
 } // namespace

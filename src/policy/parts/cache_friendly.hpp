@@ -10,16 +10,18 @@
 #include <cstdint>
 #include <memory>
 
-/// Which subtrees of an iterative program fit a shared cache, and how large they had best be.
+/// Which subtrees of an iterative program fit a shared cache, and which size of subtree is fastest.
 ///
 ///   Q. Chen, M. Guo: Task Scheduling for Multi-core and Parallel Architectures. Springer 2017, 4.6: size of
 ///   involved data (Eq. 4.6), cache-friendly (CF) root tasks, and their tuning from iteration to iteration
 ///   (Algorithm 6).
 ///
-/// Resolved where the book is silent: data of exactly the cache's size fit; a task without children whose
-/// data do not fit is a CF root; the root of the program has no size that fits, and no subtree crosses a
-/// border of the sockets, so that the topmost CF roots are the topmost tasks that do not straddle one. The
-/// initial set counts as saved before the search, and a step that fails brings the saved one back.
+/// Choices where the book is silent:
+///   - Data of exactly the cache's size fit.
+///   - A task without children whose data do not fit is a CF root.
+///   - The root of the program never fits, and no subtree crosses a border between sockets. So the topmost CF
+///     roots are the topmost tasks that do not straddle a border.
+///   - The initial set counts as saved before the search. A step that fails restores the saved set.
 namespace weft {
 
 /// The tasks of the first iteration by their ids, which are the same in every iteration.
@@ -28,9 +30,9 @@ public:
     static constexpr std::uint64_t line_bytes = 64;
 
     enum class tier : std::uint8_t {
-        above, ///< it, or what is below it, is divided further
-        root,  ///< of a CF subtree
-        inside ///< of a CF subtree, below its root
+        above, ///< above every CF root: the task, or a task below it, is divided further
+        root,  ///< the root of a CF subtree
+        inside ///< in a CF subtree, below its root
     };
 
     /// Allocates: for policy::attach.
@@ -52,8 +54,9 @@ public:
         used_.store_relaxed(0);
     }
 
-    /// The number of a task, new if need be; -1 if there is no room or it has no id. A parent comes before
-    /// its children, so its number is lower. `parent` is -1 for a child of the program's root.
+    /// The number of a task, which it gets at the first call; -1 if there is no room or the task has no id. A
+    /// parent is inserted before its children, so its number is lower. `parent` is -1 for a child of the
+    /// program's root.
     int insert(std::uint64_t id, int parent, bool straddles, std::uint64_t declared_bytes) noexcept {
         if (id == 0) return -1;
         std::size_t n = most_;
@@ -87,7 +90,7 @@ public:
         }
     }
 
-    /// What a task has used by itself; a task that ran in parts adds each.
+    /// Adds what a task has used itself, without its children. A task that ran in parts adds each part.
     void add(int n, std::uint64_t misses, std::uint64_t instructions) noexcept {
         at(n).misses.add(misses);
         at(n).instructions.add(instructions);
@@ -98,7 +101,7 @@ public:
 
     // ---- between iterations, by one worker while no task of the program runs
 
-    /// Eq. 4.6. Where nobody counted a miss, the bytes that the program declares for a subtree are its size.
+    /// Eq. 4.6. If no miss was counted, the size of a subtree is the bytes that the program declares for it.
     void sum() noexcept {
         const int count = static_cast<int>(size());
         somebody_missed_ = false;
@@ -112,8 +115,8 @@ public:
         }
     }
 
-    /// 4.10.6; sum() came before. False if nobody counted instructions. Where nobody counted a miss, leaves
-    /// miss what they declare.
+    /// 4.10.6, to be called after sum(). False if no instructions were counted. If no miss was counted, each
+    /// leaf is taken to miss the bytes that it declares.
     bool is_cpu_bound(double misses_per_instruction) noexcept {
         mark_parents();
         std::uint64_t all = 0, cpu_bound = 0;
@@ -128,7 +131,7 @@ public:
         return computes_mostly(cpu_bound, all);
     }
 
-    /// The initial CF roots for a cache of that size; sum() came before.
+    /// Chooses the initial CF roots for a cache of that size. To be called after sum().
     void partition(double cache_bytes) noexcept {
         const int count = static_cast<int>(size());
         mark_parents();
@@ -141,11 +144,11 @@ public:
         save();
     }
 
-    /// Every CF root gives way to its children; one without stays. False if all stay.
+    /// Replaces every CF root by its children; a root without children stays. False if all stay.
     bool to_children() noexcept {
         const int count = static_cast<int>(size());
         bool changed = false;
-        for (int n = count - 1; n >= 0; --n) { // a child is asked before its parent gives way
+        for (int n = count - 1; n >= 0; --n) { // a child is visited before its parent is removed
             const int up = parent(n);
             if (up < 0 || !at(up).chosen) continue;
             at(n).chosen = changed = true;
@@ -156,18 +159,18 @@ public:
         return changed;
     }
 
-    /// Every CF root gives way to its parent, unless that straddles a border. False if all stay.
+    /// Replaces every CF root by its parent, unless the parent straddles a border. False if all stay.
     bool to_parents() noexcept {
         const int count = static_cast<int>(size());
         bool changed = false;
-        for (int n = count - 1; n >= 0; --n) { // a parent is chosen after its children were asked
+        for (int n = count - 1; n >= 0; --n) { // a parent is chosen after its children were visited
             if (!at(n).chosen || tier_of(n) != tier::root) continue;
             const int up = parent(n);
             if (up < 0 || at(up).straddles) continue;
             at(n).chosen = false;
             at(up).chosen = changed = true;
         }
-        for (int n = 0; n < count; ++n) { // below one that was chosen nobody else is
+        for (int n = 0; n < count; ++n) { // no task below a chosen one stays chosen
             const int up = parent(n);
             if (up >= 0 && tier_of(up) != tier::above) at(n).chosen = false;
             set_tier(n);
@@ -192,7 +195,7 @@ private:
         double bytes = 0; ///< size of involved data
         queue::cell<std::int32_t> parent{-1};
         queue::cell<tier> is{tier::above};
-        bool straddles = false; ///< a border between two sockets; `declared` and this are fixed
+        bool straddles = false; ///< crosses a border between two sockets; fixed, as `declared` is
         bool has_children = false;
         bool chosen = false, saved = false; ///< as CF root
     };
@@ -210,7 +213,7 @@ private:
             if (parent(n) >= 0) at(parent(n)).has_children = true;
         }
     }
-    /// After its parent's.
+    /// To be called for the parent first.
     void set_tier(int n) noexcept {
         const int up = parent(n);
         const bool inside = up >= 0 && tier_of(up) != tier::above;
@@ -224,8 +227,8 @@ private:
     queue::cell<std::size_t> used_;
 };
 
-/// Algorithm 6: all CF subtrees become smaller, step by step, as long as iterations get shorter; if the first
-/// step did not help, larger. Every step costs an iteration.
+/// Algorithm 6: all CF subtrees become smaller, step by step, as long as iterations get shorter. If the first
+/// step does not help, they become larger instead. Every step costs an iteration.
 class packing_search {
 public:
     /// The next iteration runs under the initial set.
@@ -236,7 +239,7 @@ public:
     }
     bool over() const noexcept { return now_ == phase::over; }
 
-    /// The iteration under the set of `p` took so long; changes it to the one to try next.
+    /// The iteration with the set of `p` took `took`. Changes the set to the one to try next.
     void measured(task_profile& p, double took) noexcept {
         const bool better = took < best_ * (1 - margin_);
         switch (now_) {

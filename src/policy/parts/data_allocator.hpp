@@ -10,15 +10,15 @@
 ///
 ///   Q. Chen, M. Guo: Task Scheduling for Multi-core and Parallel Architectures. Springer 2017, 4.5.
 ///
-/// The data are the interval from 0 to 1. Each socket has a part of it, in the order of the sockets and as
-/// large as its number of workers. The root of a program has all; a task that has [from, to) gives its j-th
-/// child of b the j-th of b equal parts (Eq. 4.5), or what hints say: the addresses of both, or the child's
-/// bytes or work out of its group's.
+/// The data are the interval from 0 to 1. Each socket has a part of it, in the order of the sockets and in
+/// proportion to its number of workers. The root of a program has the whole interval. A task that has
+/// [from, to) gives the j-th of its b children the j-th of b equal parts (Eq. 4.5), or the part that hints
+/// say: by the addresses of both, or by the child's share of the bytes or the work of its group.
 ///
-/// Where the book is silent: a task that straddles a border belongs to the socket that has most of it, the
-/// lower one where two have as much. A child of whose part nobody says anything, not even how many children
-/// there are, gets what one socket has of its parent's interval, by turns; if that is all on one socket,
-/// then half of it.
+/// Choices where the book is silent: A task that straddles a border belongs to the socket that has most of
+/// it; if two sockets have equally much, to the lower one. If neither hints nor the number of children tell a
+/// child's part, the children take turns: each gets the part of its parent's interval that lies on one
+/// socket. If the whole interval lies on one socket, each gets one half of it.
 namespace weft {
 
 struct interval {
@@ -28,8 +28,8 @@ struct interval {
 
 class data_allocator {
 public:
-    struct group_part { ///< of the policy's bytes
-        double given;   ///< part of the parent's interval that the children so far have
+    struct group_part { ///< kept in the policy's bytes of a group
+        double given;   ///< part of the parent's interval that the children so far have got
         int children;
     };
     struct home {
@@ -76,9 +76,9 @@ public:
     }
 
 private:
-    static constexpr double rounding = 1e-9; ///< above what sums of thirds are off, far below any task
+    static constexpr double rounding = 1e-9; ///< above the error of sums of thirds, far below any task
 
-    /// 0 if nobody says it.
+    /// The child's share of its parent's interval; 0 if neither hints nor the number of children tell it.
     static double share_of(const task& parent, const task& child) noexcept {
         const auto ratio = [](double a, double b) { return a > 0 && b > 0 && a <= b ? a / b : 0; };
         const hints &mine = child.hint(), &all = child.parent_group()->hint();

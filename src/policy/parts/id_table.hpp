@@ -6,10 +6,10 @@
 #include <cstdint>
 #include <memory>
 
-/// A word for each task by its identity: what one iteration has found out, for the iterations after it.
+/// One word for each task, by the task's identity: what one iteration has measured, for later iterations.
 ///
-/// Open addressing in a table that never grows: hooks allocate nothing. Who finds no place within the reach
-/// of a probe is forgotten, and is for the policy a task that was never measured.
+/// Open addressing in a table that never grows, since hooks allocate nothing. A task that finds no place
+/// within the reach of a probe is not stored. For the policy it is a task that was never measured.
 namespace weft {
 
 class id_table {
@@ -18,7 +18,8 @@ public:
         : mask_((std::size_t{1} << bits) - 1)
         , entries_(std::make_unique<entry[]>(mask_ + 1)) {}
 
-    /// Any worker. An identity of 0 is none; a value of 0 is stored as 1, since 0 is not there.
+    /// Callable by any worker. An identity of 0 means none, and is not stored. A value of 0 is stored as 1,
+    /// since find() returns 0 for what is not there.
     void insert(std::uint64_t id, std::uint64_t value) noexcept {
         if (id == 0) return;
         for (std::size_t i = 0; i < reach; ++i) {
@@ -30,7 +31,7 @@ public:
         }
     }
 
-    /// 0: not there, or just being written.
+    /// The word of that task; 0 if it is not there, or is just being written.
     std::uint64_t find(std::uint64_t id) const noexcept {
         if (id == 0) return 0;
         for (std::size_t i = 0; i < reach; ++i) {

@@ -14,25 +14,25 @@
 ///   Q. Chen, M. Guo: Task Scheduling for Multi-core and Parallel Architectures. Springer 2017, 4.6 and
 ///   4.10.6. The steps themselves: cache_friendly.hpp.
 ///
-/// Claimed by one root at a time. That root's worker alone calls claim() to release() and end_iteration(),
-/// while no other task of the program runs; any worker calls the rest.
+/// One root at a time claims it. Only that root's worker calls the functions from claim() to end_iteration(),
+/// while no other task of the program runs. Any worker may call the others.
 ///
-/// Not here: where tasks go (data_allocator.hpp) and who takes them (triple_level_stealing.hpp).
+/// Not here: where tasks go (data_allocator.hpp) and which workers take them (triple_level_stealing.hpp).
 namespace weft {
 
 class iterated_program {
 public:
     enum class phase : std::uint8_t {
         plain,   ///< CPU-bound: stolen at random
-        spread,  ///< allocated, not packed
-        sized,   ///< packed without iterations: of a root that `starts` only
+        spread,  ///< allocated to sockets, not packed
+        sized,   ///< packed without iterations; only for a root that `starts`
         profile, ///< the first iteration
         packed
     };
     struct settings {
         bool packs = true, tunes = true;
         double margin = 0, cache_bytes = 0, misses_per_instruction = 0;
-        double input_bytes = 0; ///< of a program without iterations, which is packed by it; 0: it is not
+        double input_bytes = 0; ///< of a program without iterations, which is packed by it; 0: not packed
         std::size_t profiled = 0;
     };
 
@@ -45,21 +45,22 @@ public:
     // ---- any worker
 
     bool is_owned() const noexcept { return owned_.load_relaxed(); }
-    /// Of a root that `starts`, or of the iterated one.
+    /// The phase of a root that `starts`, or else of the iterated program.
     phase phase_of(bool starts) const noexcept {
         if (!starts) return phase_.load_relaxed();
         return packs_by_size() ? phase::sized : phase::spread;
     }
-    /// Other sockets may take spread tasks one by one, once these have begun with their own part.
+    /// Whether a socket may take spread tasks of another socket, one by one: only after the sockets have
+    /// begun with their own parts.
     bool may_cross() const noexcept {
         return owned_.load_relaxed() ? crosses_.load_relaxed() : !packs_by_size();
     }
-    /// Some root is iterated, or starts what will be.
+    /// Some root is iterated, or starts a program that will be.
     bool allocates() const noexcept { return allocating_.load_relaxed() > 0; }
-    /// The number of roots that allocate changes; returns the new one.
+    /// Changes the number of roots that allocate, and returns the new number.
     int count(int change) noexcept { return allocating_.add(change) + change; }
 
-    /// Eq. 3.5, for roots without iterations: S_input is known, and what a task involves is its part of it.
+    /// Eq. 3.5, for roots without iterations: S_input is known, and the data of a task are its part of it.
     bool packs_by_size() const noexcept { return set_.input_bytes > 0; }
     bool fits(double part) const noexcept {
         constexpr double rounding = 1e-9; // of thirds, and the like
@@ -67,7 +68,8 @@ public:
     }
 
     task_profile& profile() noexcept { return profile_; }
-    /// In a packed iteration. A task that the first iteration did not have is one if it does not straddle.
+    /// For a packed iteration. A task that the profile lacks is the root of a subtree if it does not
+    /// straddle a border.
     bool is_root_of_subtree(const task& child, bool straddles) noexcept {
         const int entry = profile_.find(child.id());
         (entry < 0 ? strangers_ : known_).add(1);
@@ -76,7 +78,7 @@ public:
 
     // ---- the root that owns it
 
-    /// False if another root has it.
+    /// False if another root has claimed it.
     bool claim() noexcept {
         bool owned = false;
         return owned_.compare_exchange(owned, true); // pairs with release()
@@ -91,7 +93,7 @@ public:
     int iterations() const noexcept { return iterations_; }
     void begin_iteration(time_ns now) noexcept { began_ = now; }
 
-    /// False if the program has turned out to be CPU-bound: it is plain from here on.
+    /// False if the program is found to be CPU-bound: it is plain from then on.
     bool end_iteration(time_ns now) noexcept {
         const double took = static_cast<double>(now - began_);
         ++iterations_;
@@ -135,12 +137,12 @@ private:
 
     settings set_;
     queue::cell<bool> owned_;     // a root is iterated
-    queue::cell<int> allocating_; // roots that are iterated, or start what will be
+    queue::cell<int> allocating_; // roots that are iterated, or start a program that will be
     queue::cell<phase> phase_{phase::plain};
     queue::cell<bool> crosses_;
-    queue::cell<std::size_t> strangers_, known_; // tasks of this iteration that the profile lacks, or has
+    queue::cell<std::size_t> strangers_, known_; // tasks of this iteration: not in the profile, in it
     task_profile profile_;
-    packing_search search_; // the owning root's worker alone, as what follows
+    packing_search search_; // used by the owning root's worker alone, as the members below
     bool settled_ = false;  // a packed iteration has passed
     int iterations_ = 0;
     time_ns began_ = 0;

@@ -10,14 +10,14 @@
 #include <cstdint>
 #include <memory>
 
-/// On which socket each subtree began last, so that it finds its data in that socket's cache in the next
-/// iteration; and how much of the tree each socket keeps in this way.
+/// On which socket each subtree began last, so that the subtree finds its data in that socket's cache in the
+/// next iteration; and how large a part of the tree each socket keeps in this way.
 ///
-/// Subtrees are identified by their part of the tree. Trees of the same shape that run at the same time are
-/// taken for one: the sums of the sockets are blurred then, and nothing else.
+/// A subtree is identified by its part of the tree. Trees of the same shape that run at the same time are
+/// taken for one. Then the sums of the sockets are blurred, and nothing else.
 ///
-/// Not here: which pool a subtree waits in, and who may take it from there. Any worker may call any function
-/// after attach(); the sums are hints.
+/// Not here: which pool a subtree waits in, and which workers may take it from there. Any worker may call any
+/// function after attach(). The sums are hints.
 namespace weft {
 
 class kept_subtrees {
