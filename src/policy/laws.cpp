@@ -25,7 +25,7 @@
 ///   it, each socket has its part of the whole, and a task goes to the socket in whose part its interval
 ///   lies. That is the same in every iteration, so the first one, which touches the data, also places them.
 /// - The partitioner (cache_friendly.hpp, iterated_program.hpp): the misses of the first iteration tell which
-///   subtrees fit the shared cache, the times of the next ones how large the subtrees had best be.
+///   subtrees fit the shared cache. The times of the next iterations tell which size of subtree is fastest.
 /// - The triple-level stealing (triple_level_stealing.hpp): a worker helps within the subtree of its socket.
 ///   Only the head, the first worker of a socket, takes another subtree: when the last one is over, and when
 ///   its socket has no more, one of another socket.
@@ -48,10 +48,10 @@
 /// L4. The worker that ends the last such task wakes the head, so a head may sleep while a subtree runs.
 /// L5. Until a socket has begun with a task of its own in an iteration, it takes none that has data from
 ///     another: sockets get their parts one after the other, and would rob each other of them.
-/// L6. Any worker may take what lies at a socket without an active worker. (no test)
-/// L7. A head leaves CF roots to their own socket while fewer of them wait than a subtree takes times as long
-///     away from its data: that socket gets to them sooner. After failed_looks_before_remote_steal failed
-///     looks, and before it parks, a head takes one nevertheless.
+/// L6. Any worker may take the tasks that lie at a socket without an active worker. (no test)
+/// L7. Let r be how many times as long a subtree takes away from its data. While fewer than r CF roots wait
+///     at their own socket, other heads leave them there: that socket gets to them sooner. After
+///     failed_looks_before_remote_steal failed looks, and before it parks, a head takes one nevertheless.
 /// L8. A socket takes the CF root whose data are nearest to those of the last one that it took: so sweeps
 ///     over the data alternate, and each begins with what the last one has left in the cache. While one of
 ///     those that wait is more than a quarter of them, larger ones come first, or the socket would end with
@@ -171,7 +171,7 @@ public:
         auto& mine = t.data<data_task>();
         if (!mine.iterated && !claim(t)) return;
         if (!program_.end_iteration(context_->now())) {
-            mine.counted = false; // from here on every worker is everybody's victim
+            mine.counted = false; // from here on every worker may steal from every other
             count(-1);
         }
         stealing_.begin_iteration(program_.iterations() > 1);
@@ -193,7 +193,7 @@ private:
     static constexpr double unknown_cache_bytes = 8 << 20;
     static constexpr int pieces_a_worker = 8; // without packing: below such a part tasks are silent
 
-    /// What a spawn is that the policy does not place: silent, or shown as a part of its parent.
+    /// The order of a spawn that the policy does not place: silent, or reported as a part of its parent.
     spawn_order below(const data_task& p, data_task& c) const noexcept {
         if (lazy_) return spawn_order::lazy;
         c.data = p.data;

@@ -31,7 +31,7 @@ struct data_access {
 
 /// What a task has used itself, without its children.
 struct task_counts {
-    std::uint64_t misses = 0; ///< cache lines that it requested from the level its core shares with others
+    std::uint64_t misses = 0; ///< cache lines requested from the level that its core shares with others
     std::uint64_t instructions = 0;
 
     task_counts& operator+=(const task_counts& more) noexcept {
@@ -126,7 +126,7 @@ struct alignas(std::max_align_t) task {
     bool is_root_ = false;        ///< handed in by submit_root()
     bool claims_ = false;         ///< claim_ is its own
     bool share_ = false;          ///< of a moldable task
-    std::uint8_t arrives_as_ = 0; ///< the `why` of a task handed in from outside
+    std::uint8_t arrives_as_ = 0; ///< the ready_reason of a task handed in from outside
     std::uint32_t block_bytes_ = 0;
     std::uint32_t number_ = 0; ///< in the trace; 0: there is none
 };

@@ -12,8 +12,8 @@
 ///   Q. Chen, M. Guo: Task Scheduling for Multi-core and Parallel Architectures. Springer 2017, 3.4. The
 ///   equations themselves: bi_tier.hpp.
 ///
-/// Where nothing says how large the data of a task are, they are those of one cache for each subtree that is
-/// wanted, divided equally at each level.
+/// If the size of a tree's data is not known, it is taken to be one cache for each subtree that is wanted. It
+/// is divided equally at each level.
 ///
 /// Not here: sizes that are measured (subtree_sizes.hpp), and what a policy does with a subtree. Fixed after
 /// the policy's attach(); any worker reads.
@@ -29,7 +29,7 @@ struct bi_tier_partition {
     int main = 1;      ///< branching of the root, likewise
     double bytes = 0;  ///< all data of the program; 0: as declared
     double cache = 0;  ///< bytes of a socket's last-level cache; 0: unknown
-    int subtrees = 0;  ///< gto, profile: at least so many; 0: as many as there are
+    int subtrees = 0;  ///< gto, profile: at least this many; 0: no minimum
     int sockets = 1;
 
     static bool is_root(const task& t) noexcept { return t.parent() == nullptr && t.level() == 0; }

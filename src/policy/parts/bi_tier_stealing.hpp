@@ -23,8 +23,8 @@
 ///   Q. Chen, M. Guo: Task Scheduling for Multi-core and Parallel Architectures. Springer 2017, 3.3.2 and
 ///   Table 3.3. C1 and C2: cab.cpp.
 ///
-/// Not here: which tier a task belongs to. That is `is` of its bytes, which the partition decides before the
-/// task is put. Any worker puts; a worker takes for itself alone.
+/// Not here: which tier a task belongs to. The partition decides that before the task is put, and writes it
+/// to `is` of the task's bytes. Any worker may put a task; each worker takes only for itself.
 namespace weft::bi_tier {
 
 class stealing {
@@ -49,7 +49,7 @@ public:
 
     int sockets() const noexcept { return on_.count(); }
 
-    // ---- what a policy tells
+    // ---- events that the policy reports
 
     /// `t`, a leaf inter-socket task, begins on `w`: C2.
     void begin_subtree(worker_id w, task& t) noexcept {
@@ -83,7 +83,7 @@ public:
     placement put_root(worker_id w, task& t, ready_reason reason) { return free_.put(w, t, reason); }
     /// A task of no subtree.
     placement put_free(worker_id w, task& t, ready_reason reason) {
-        if (!has_free_.load_relaxed()) has_free_.store_relaxed(true); // a hint: a last look goes by itself
+        if (!has_free_.load_relaxed()) has_free_.store_relaxed(true); // a hint: a last look does not read it
         return free_.put(w, t, reason);
     }
 
@@ -130,9 +130,9 @@ private:
     struct alignas(queue::k_cache_line_bytes) socket {
         subtree_guard guard;
         queue::locked_list<task> pool;     // inter-socket tasks; any worker puts, C1
-        queue::locked_list<task> arrivals; // of its subtrees, made ready elsewhere; its workers take
+        queue::locked_list<task> arrivals; // tasks of its subtrees, made ready elsewhere; its workers take
     };
-    struct alignas(queue::k_cache_line_bytes) worker_part { // the worker's alone
+    struct alignas(queue::k_cache_line_bytes) worker_part { // only its worker touches it
         unsigned turns = 0;
         unsigned failed_looks = 0; // in a row
         unsigned yields = 0;       // of tasks in a subtree
@@ -141,7 +141,7 @@ private:
 
     socket& at(int s) noexcept { return sockets_[static_cast<std::size_t>(s)]; }
     worker_part& of(worker_id w) noexcept { return mine_[static_cast<std::size_t>(w)]; }
-    // Up to free_.root_place() places are of workers and of all.
+    // Places up to free_.root_place() belong to single workers and to all.
     place_id pool_place(int s) const noexcept { return free_.root_place() + 1 + s; }
     place_id arrivals_place(int s) const noexcept { return free_.root_place() + 1 + on_.count() + s; }
 
@@ -167,7 +167,7 @@ private:
         return last_look ? look_everywhere(w) : look_once(w, me);
     }
 
-    /// What is taken before a look elsewhere, beside the worker's own tasks of a subtree.
+    /// Takes a task that needs no look elsewhere and is not one of the worker's own tasks of a subtree.
     decision from_shared(worker_id w, worker_part& me, bool last_look) {
         const int here = on_.of(w);
         if (task* const t = at(here).arrivals.try_pop_front()) return {t, arrivals_place(here)};
@@ -184,7 +184,7 @@ private:
             [&](const task& t) { return may_begin || t.data<task_part>().is != kind::leaf; });
     }
 
-    /// `takes_kept`: also a subtree that the other socket had better keep.
+    /// `takes_kept`: also takes a subtree that should stay with the other socket.
     task* from_other_pool(int here, int other, bool takes_kept) {
         const bool may_begin = at(here).guard.may_begin(); // C2
         const std::int64_t surplus = kept_.surplus(other, here);
@@ -198,7 +198,7 @@ private:
     decision look_once(worker_id w, const worker_part& me) {
         const int here = on_.of(w);
         const bool has_subtree = at(here).guard.has_subtree(), plain = plain_.load_relaxed() > 0;
-        // Where a socket has no subtree, it hardly looks for one beside a program that has none.
+        // Beside a plain program, a socket without a subtree looks for one only rarely.
         const bool by_chance = plain && !has_subtree
                                    ? me.turns % 8 != 1
                                    : (plain || has_free_.load_relaxed()) && me.turns % 2 == 0;
@@ -210,7 +210,7 @@ private:
             return {from_other_pool(here, other, takes_kept), pool_place(other)};
         }
         if (is_alone) return {};
-        return look_at(intra_, on_.random_neighbour(w), has_subtree); // else no frame here is silent
+        return look_at(intra_, on_.random_neighbour(w), has_subtree); // otherwise no frame here is silent
     }
 
     decision look_everywhere(worker_id w) {

@@ -11,8 +11,8 @@
 #include <cmath>
 #include <cstddef>
 
-/// The CF roots, and the tasks above them, that wait for the head of a socket; and whose turn it is (L8 of
-/// laws.cpp).
+/// The CF roots, and the tasks above them, that wait for the head of a socket, and which of them is next (L8
+/// of laws.cpp).
 ///
 /// The nearest to the data of the last root goes first, or the largest while one of those that wait is more
 /// than a quarter of them. A head of another socket gets the one whose turn would come last.

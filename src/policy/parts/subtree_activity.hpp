@@ -33,7 +33,7 @@ public:
 
 private:
     queue::cell<int> open_;
-    queue::cell<unsigned> yields_; // since the head last began a subtree for their sake
+    queue::cell<unsigned> yields_; // since the head last began a subtree because of them
 };
 
 } // namespace weft

@@ -28,8 +28,8 @@
 ///   Q. Chen, M. Guo: Task Scheduling for Multi-core and Parallel Architectures. Springer 2017, 4.7. The
 ///   rules that it follows: laws.cpp.
 ///
-/// Not here: on which socket a task belongs and whether it is a CF root. Its data_task says so when it is
-/// put. Any worker puts; a worker takes for itself alone.
+/// Not here: to which socket a task belongs, and whether it is a CF root. Its data_task says so when the task
+/// is put. Any worker may put a task; each worker takes only for itself.
 namespace weft {
 
 class triple_level_stealing {
@@ -128,7 +128,7 @@ private:
     struct alignas(queue::k_cache_line_bytes) socket {
         root_pool roots;
         queue::locked_list<task> tasks;  // any worker puts; those of the socket take, from the front
-        queue::locked_list<task> behind; // likewise: what yielded
+        queue::locked_list<task> behind; // likewise: tasks that yielded
         subtree_activity activity;       // L3 of laws.cpp
         queue::cell<int> idle;           // workers whose last look found nothing, a hint
         queue::cell<bool> has_begun;     // L5 of laws.cpp
@@ -137,9 +137,9 @@ private:
         int node = 0;                    // of memory
         place_id place = 0;
     };
-    struct alignas(queue::k_cache_line_bytes) member { // the worker's alone
+    struct alignas(queue::k_cache_line_bytes) member { // only its worker touches it
         socket* at = nullptr;
-        socket* holds = nullptr; // in whose activity its task counts
+        socket* holds = nullptr; // the socket in which its task is counted as active
         bool idle = false;       // it counts in `idle`
         unsigned turns = 0;
         unsigned failed_looks = 0; // in a row
@@ -149,14 +149,15 @@ private:
     member& of(worker_id w) noexcept { return members_[static_cast<std::size_t>(w)]; }
     socket& socket_at(int i) noexcept { return sockets_[static_cast<std::size_t>(i)]; }
     int number_of(const socket& s) const noexcept { return static_cast<int>(&s - sockets_.get()); }
-    /// No worker of the socket is active, since the head is the lowest: any worker takes what lies there. The
-    /// worker that puts something there asks after that; if the workers leave later, resized() comes later.
+    /// True if the head is inactive. Since the head is the lowest worker, no worker of the socket is active
+    /// then, and any worker takes the tasks that lie there. A worker that puts a task there asks afterwards.
+    /// If the socket's workers leave later than that, resized() is called later.
     bool is_left(const socket& s) const noexcept {
         queue::std_sync::fence(std::memory_order::seq_cst); // pairs with that of the engine before resized()
         return s.workers_of.first >= context_->active().last;
     }
 
-    /// There is more than the socket takes at once.
+    /// More tasks lie there than the socket takes at once.
     void call_another(const socket& s) noexcept {
         for (int i = 1; i < on_.count(); ++i) {
             const socket& other = socket_at((number_of(s) + i) % on_.count());
@@ -174,7 +175,7 @@ private:
         if (of != nullptr && of->activity.leave() && !is_head_of(*of, w)) wake_head(*of); // L4 of laws.cpp
     }
 
-    /// A worker gets `t`, which is of the socket that counts it.
+    /// A worker gets `t`, which belongs to the socket that counts it.
     decision keep(member& m, task& t, place_id from) noexcept {
         const auto& mine = t.data<data_task>();
         m.holds = mine.is == kind::packed ? &socket_at(mine.socket) : nullptr;
@@ -183,7 +184,7 @@ private:
         return {&t, from};
     }
 
-    /// A head takes `t` out of the pool of `from`: a subtree is that of the socket which begins it.
+    /// A head takes `t` out of the pool of `from`. A subtree belongs to the socket that begins it.
     decision begin(member& m, task& t, const socket& from) noexcept {
         auto& mine = t.data<data_task>();
         mine.socket = static_cast<std::int16_t>(number_of(*m.at));
@@ -194,7 +195,7 @@ private:
         return keep(m, t, from.place + on_.count());
     }
 
-    /// So that neither a root nor what yielded waits for ever behind tasks of the socket.
+    /// Ensures that neither roots nor yielded tasks wait for ever behind tasks of the socket.
     decision in_turn(worker_id w, member& m) noexcept {
         if (++m.turns % places::turns_to_fair != 0) return {};
         if (m.turns / places::turns_to_fair % 2 == 0) return places_.own(w, true);
@@ -232,7 +233,7 @@ private:
         const worker_id victim = anywhere ? places_.random_victim(w) : on_.random_neighbour(w);
         if (victim < 0) return {};
         const places::look_result found = places_.look(victim);
-        const bool may_ask = lazy_ && (!allocating || near.contains(victim)); // else nothing is hidden
+        const bool may_ask = lazy_ && (!allocating || near.contains(victim)); // otherwise no frame is hidden
         return {found.t, victim, may_ask && found.t == nullptr && !found.lost};
     }
 
@@ -247,7 +248,7 @@ private:
         return static_cast<double>(from.roots.size()) >= times_as_long;
     }
 
-    /// What another socket has for the worker.
+    /// Takes a task from another socket.
     decision take_from(member& m, socket& other, bool takes_roots, bool last_look) noexcept {
         const bool left = is_left(other), has_begun = left || m.at->has_begun.load_relaxed();
         if (takes_roots) {
