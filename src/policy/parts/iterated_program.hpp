@@ -88,6 +88,7 @@ public:
         iterations_ = 0;
         began_ = now;
         crosses_.store_relaxed(false);
+        reset_counts();
         if (set_.packs) profile_.clear();
     }
     int iterations() const noexcept { return iterations_; }
@@ -131,6 +132,10 @@ private:
         } else if (set_.tunes && std::exchange(settled_, true)) {
             search_.measured(profile_, took);
         }
+        reset_counts();
+    }
+
+    void reset_counts() noexcept {
         strangers_.store_relaxed(0);
         known_.store_relaxed(0);
     }
