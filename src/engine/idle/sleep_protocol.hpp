@@ -19,11 +19,11 @@ namespace weft::engine {
 /// something was announced and left to w, or for which w was woken. A worker that gets busy passes it on: it
 /// wakes another of them.
 ///
-///   word           | writer                                       | readers    | order
-///   searching      | each worker its own rank                     | announcers | seq_cst, see worker_set
-///   parked         | each worker its own rank; wakers erase       | wakers     | seq_cst, see worker_set
-///   pending_wakes  | announcers and wakers add, the worker takes  | the worker | seq_cst; taken acq_rel
-///   active_count   | resize()                                     | all        | seq_cst; relaxed after fences
+/// word          | writer                                      | readers    | order
+/// searching     | each worker its own rank                    | announcers | seq_cst, see worker_set
+/// parked        | each worker its own rank; wakers erase      | wakers     | seq_cst, see worker_set
+/// pending_wakes | announcers and wakers add, the worker takes | the worker | seq_cst; taken by acq_rel
+/// active_count  | resize()                                    | all        | seq_cst; read relaxed, after fences
 template <class Members, class Sync = queue::std_sync>
 struct sleep_protocol {
     queue::worker_set<Sync>& searching;
