@@ -23,7 +23,7 @@ namespace weft::engine {
 /// searching     | each worker its own rank                    | announcers | seq_cst, see worker_set
 /// parked        | each worker its own rank; wakers erase      | wakers     | seq_cst, see worker_set
 /// pending_wakes | announcers and wakers add, the worker takes | the worker | seq_cst; taken by acq_rel
-/// active_count  | resize()                                    | all        | seq_cst; read relaxed, after fences
+/// active_count  | resize()                                    | all        | seq_cst; relaxed after fences
 template <class Members, class Sync = queue::std_sync>
 struct sleep_protocol {
     queue::worker_set<Sync>& searching;
