@@ -149,6 +149,10 @@ TEST(tree_part, lies_within_the_part_of_one_socket_or_straddles_a_border) {
     EXPECT_FALSE(whole.child(1, 3).is_in_one_of(2));
     EXPECT_TRUE(whole.child(2, 3).is_in_one_of(2));
     for (int i = 0; i < 3; ++i) EXPECT_TRUE(whole.child(i, 3).is_in_one_of(3)) << "thirds are not exact";
+    // In single precision the second half of the fourth fifth ends just above 4/5.
+    for (int i = 0; i < 5; ++i)
+        for (int half = 0; half < 2; ++half)
+            EXPECT_TRUE(whole.child(i, 5).child(half, 2).is_in_one_of(5)) << i << ", " << half;
 }
 
 // ---- kept_subtrees
@@ -274,6 +278,14 @@ TEST_F(measured_subtrees, compute_if_most_instructions_are_of_cpu_bound_tasks) {
     EXPECT_EQ(twice.bytes.load_relaxed(), 2 * root.bytes.load_relaxed());
     EXPECT_EQ(twice.instructions.load_relaxed(), 4004U);
     EXPECT_EQ(twice.cpu_bound.load_relaxed(), 2004U);
+}
+
+/// The threshold is of lines, as counters count them, and not of bytes.
+TEST_F(measured_subtrees, misses_are_compared_in_lines) {
+    sizes.attach(0.001);
+    sizes.ended(t, used(1, 2000), none, &up);
+    EXPECT_EQ(up.bytes.load_relaxed(), 64U);
+    EXPECT_EQ(up.cpu_bound.load_relaxed(), 2000U);
 }
 
 // ---- bi_tier_partition

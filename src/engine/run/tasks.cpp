@@ -33,6 +33,21 @@ void run_body(task& t, bool cancelled, std::exception_ptr& error) {
     } catch (...) { error = std::current_exception(); }
 }
 
+/// The body of a task that is the running one of `self`; then `next` is the running one again.
+[[gnu::always_inline]] inline void run_to_the_end(worker& w0, task& t, fiber& self, task* next) {
+    const bool cancelled = is_cancelled(t.scope_);
+    if (!cancelled) w0.arena().scheduler->started(w0.local, t);
+    if (w0.times_tasks) t.birth_ns_ = w0.host.now();
+    leave_runtime();
+    std::exception_ptr error;
+    run_body(t, cancelled, error);
+    worker& w = enter_runtime();
+    self.running = next;
+    note_what(w, trace::kind::end, t, outcome_of(error, cancelled));
+    if (error) fail(&w, *t.group_, std::move(error));
+    finish(w, t, cancelled);
+}
+
 } // namespace
 
 void start(worker& w0, task& t) {
@@ -62,17 +77,7 @@ void start(worker& w0, task& t) {
         return;
     }
 
-    const bool cancelled = is_cancelled(t.scope_);
-    if (!cancelled) w0.arena().scheduler->started(w0.local, t);
-    if (w0.times_tasks) t.birth_ns_ = w0.host.now();
-    leave_runtime();
-    std::exception_ptr error;
-    run_body(t, cancelled, error);
-    worker& w = enter_runtime();
-    self.running = nullptr;
-    note_what(w, trace::kind::end, t, outcome_of(error, cancelled));
-    if (error) fail(&w, *t.group_, std::move(error));
-    finish(w, t, cancelled);
+    run_to_the_end(w0, t, self, nullptr);
 }
 
 void call(worker& w0, task& t, bool silent) {
@@ -83,17 +88,7 @@ void call(worker& w0, task& t, bool silent) {
     t.silent_ = silent;
     w0.count.tasks.add();
     note_what(w0, trace::kind::begin, t, trace::start::below);
-    const bool cancelled = is_cancelled(t.scope_);
-    if (!cancelled) w0.arena().scheduler->started(w0.local, t);
-    if (w0.times_tasks) t.birth_ns_ = w0.host.now();
-    leave_runtime();
-    std::exception_ptr error;
-    run_body(t, cancelled, error);
-    worker& w = enter_runtime();
-    self.running = parent;
-    note_what(w, trace::kind::end, t, outcome_of(error, cancelled));
-    if (error) fail(&w, *t.group_, std::move(error));
-    finish(w, t, cancelled);
+    run_to_the_end(w0, t, self, parent);
 }
 
 void retire(worker& w, task& t, bool cancelled) noexcept {
