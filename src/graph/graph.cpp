@@ -143,7 +143,7 @@ graph_task graph::commit(const addition& a) {
     ++s.adders; // the run does not end before it has this task (E4)
     s.adding.unlock();
     // acq_rel: pairs with the decrements in finish(); this one takes back the adder's own 1 (E2)
-    if (n.missing.fetch_sub(1, std::memory_order_acq_rel) == 1) s.hand_in(t);
+    if (n.missing.fetch_sub(1, std::memory_order_acq_rel) == 1) s.submit_ready(t);
     s.throttle();
     s.adders.fetch_sub(1, std::memory_order_release); // pairs with the load in wait() (E4)
     return {this, t};

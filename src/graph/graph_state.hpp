@@ -106,7 +106,7 @@ struct graph::state {
     /// The body of a task of the policy that was made for `t`.
     void run_alone(std::uint32_t t);
     /// Makes a task of the policy for `t`, which is ready. From any thread.
-    void hand_in(std::uint32_t t);
+    void submit_ready(std::uint32_t t);
 
     /// Ready tasks, linked by next_ready.
     struct ready_list {

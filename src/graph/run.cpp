@@ -44,7 +44,7 @@ impl::share impl::share_of_task() noexcept {
 
 void graph::state::run_sources(std::uint32_t first, std::uint32_t last) {
     if (reported) {
-        for (; first < last; ++first) hand_in(sources[first]);
+        for (; first < last; ++first) submit_ready(sources[first]);
         return;
     }
     if (last - first <= 1) {
@@ -60,7 +60,7 @@ void graph::state::run_from(std::uint32_t t) {
         graph_node& n = nodes[t];
         ready_list ready;
         if (claims(n) && n.failed_in.load(std::memory_order_relaxed) != run) {
-            hand_in(t);
+            submit_ready(t);
         } else {
             execute_here(n, t);
             ready = finish(n);
@@ -100,10 +100,10 @@ void graph::state::run_alone(std::uint32_t t) {
         if (ready.count > 0) run_list(ready);
         return;
     }
-    while (ready.count > 0) hand_in(take(ready));
+    while (ready.count > 0) submit_ready(take(ready));
 }
 
-void graph::state::hand_in(std::uint32_t t) {
+void graph::state::submit_ready(std::uint32_t t) {
     impl::worker* w = impl::hot_self();
     const bool at_home = w && &w->engine == home;
     if (at_home) w = &engine::enter_runtime();

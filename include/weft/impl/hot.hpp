@@ -28,7 +28,7 @@ struct frame {
     task* of;             ///< the silent task that the entry belongs to
     const void* bytes;    ///< what the policy keeps with `of`, as it was then
     std::uintptr_t done;  ///< raw storage of the completion word, see engine/run/completion.hpp
-    std::int32_t thief;   ///< worker to which it was handed, or not_returnable
+    std::int32_t thief;   ///< worker to which it was handed, or not_reclaimable
     std::uint32_t number; ///< in the trace; written by a fork that is traced, 0 by an exposure that is not
 };
 
