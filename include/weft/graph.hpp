@@ -52,7 +52,7 @@ public:
 
 private:
     friend struct impl::data_clause;
-    mutable std::uint32_t index_ = 0; ///< in the graph that it belongs to; 0: in none yet
+    [[maybe_unused]] mutable std::uint32_t index_ = 0; ///< in the graph that it belongs to; 0: in none yet
 };
 
 // ---- what a task declares when it is added: the accesses of its body. A datum is identified by its address,

@@ -6,8 +6,6 @@
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/string.h>
 
-#include <string_view>
-
 namespace nb = nanobind;
 
 namespace weft {

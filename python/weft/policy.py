@@ -42,7 +42,7 @@ class Policy:
     >>> class Newest(weft.Policy):
     ...     def attach(self, machine, context):
     ...         self.pool = []
-    ...     def ready(self, worker, task, why):
+    ...     def ready(self, worker, task, reason):
     ...         self.pool.append(task)
     ...     def next(self, worker, last_look):
     ...         return self.pool.pop() if self.pool else None
@@ -57,9 +57,9 @@ class Policy:
     def attach(self, machine: dict[str, Any], context: Context) -> None:
         """Called once, before any other hook. `machine` is as from `weft.machine`, cut to the workers' cores."""
 
-    def ready(self, worker: int, task: Task, why: str) -> Placed | int | None:
-        """`task` may run: the policy keeps it. `why`: root, spawned, continuation, joined, moved, unblocked, released,
-        granted, exposed or yielded. Returns where the task was put: a number is a place from which all
+    def ready(self, worker: int, task: Task, reason: str) -> Placed | int | None:
+        """`task` may run: the policy keeps it. `reason`: root, spawned, continuation, joined, moved, unblocked,
+        released, granted, exposed or yielded. Returns where the task was put: a number is a place from which all
         workers may take it; None is the worker's own place."""
         raise NotImplementedError
 
@@ -90,7 +90,7 @@ class Policy:
     def started(self, worker: int, task: Task) -> None:
         """`task` begins."""
 
-    def blocked(self, worker: int, task: Task, why: str) -> None:
+    def blocked(self, worker: int, task: Task, reason: str) -> None:
         """`task` is suspended. It comes back by `ready` with that reason."""
 
     def finished(self, worker: int, task: Task, usage: dict[str, Any]) -> None:

@@ -205,7 +205,7 @@ engine::record_options record_of(const runtime_options& o, const char* engine_na
             .resources = {std::istreambuf_iterator<char>(resources), {}}};
 }
 
-settings settle_model(const runtime_options& o, machine whole) {
+settings resolve_model(const runtime_options& o, machine whole) {
     engine::model_engine_options m;
     m.workers =
         o.workers || variable("WEFT_WORKERS") ? workers_of(o, whole) : std::min(whole.size(), max_workers);
@@ -219,10 +219,11 @@ settings settle_model(const runtime_options& o, machine whole) {
     settings s;
     s.policy = policy_of(o);
     m.record = record_of(o, "model", s.policy);
-    s.on = m.workers < whole.size() ? restrict_to(whole, ranks_for(whole, m.workers, pin_order_in_model(o)))
-                                    : std::move(whole);
+    s.machine = m.workers < whole.size()
+                    ? restrict_to(whole, ranks_for(whole, m.workers, pin_order_in_model(o)))
+                    : std::move(whole);
     if (const auto file = given_or_variable(o.scenario, "WEFT_SCENARIO"))
-        m.events = engine::load_scenario(*file, s.on);
+        m.events = engine::load_scenario(*file, s.machine);
     s.model = std::move(m);
     return s;
 }
@@ -234,7 +235,7 @@ resource_table resources_of(const runtime_options& o, const machine& m) {
 
 } // namespace
 
-settings settle(const runtime_options& o) {
+settings resolve(const runtime_options& o) {
     refuse_unknown_variables();
     const auto engine_name = given_or_variable(o.engine, "WEFT_ENGINE").value_or("threads");
     if (engine_name != "threads" && engine_name != "model")
@@ -243,8 +244,8 @@ settings settle(const runtime_options& o) {
     settings s;
     machine whole = load_machine(given_or_variable(o.machine, "WEFT_MACHINE").value_or(""));
     if (engine_name == "model") {
-        s = settle_model(o, std::move(whole));
-        s.resources = resources_of(o, s.on);
+        s = resolve_model(o, std::move(whole));
+        s.resources = resources_of(o, s.machine);
         return s;
     }
     refuse_model_options(o);
@@ -259,10 +260,11 @@ settings settle(const runtime_options& o) {
     const auto where = pin_order_of(o, whole, s.threads.workers);
     s.threads.pin = where.has_value();
     // The policy's machine has a rank for each worker; with more workers than cores, they start over.
-    s.on = s.threads.workers < whole.size()
-               ? restrict_to(whole, ranks_for(whole, s.threads.workers, where.value_or(pin_order::compact)))
-               : std::move(whole);
-    s.resources = resources_of(o, s.on);
+    s.machine =
+        s.threads.workers < whole.size()
+            ? restrict_to(whole, ranks_for(whole, s.threads.workers, where.value_or(pin_order::compact)))
+            : std::move(whole);
+    s.resources = resources_of(o, s.machine);
     s.policy = policy_of(o);
     s.threads.record = record_of(o, "threads", s.policy);
     return s;

@@ -15,13 +15,13 @@ namespace weft::api {
 /// Options with the environment's and the default values filled in, checked.
 struct settings {
     std::string policy;
-    machine on;
+    weft::machine machine;
     resource_table resources;
     engine::thread_engine_options threads;
     std::optional<engine::model_engine_options> model; ///< if that engine was asked for
 };
 
 /// Throws weft::error, naming the option or variable, what was given and what is allowed.
-settings settle(const runtime_options&);
+settings resolve(const runtime_options&);
 
 } // namespace weft::api

@@ -11,7 +11,6 @@
 
 #include <algorithm>
 #include <atomic>
-#include <chrono>
 #include <cstdlib>
 #include <memory>
 #include <mutex>
@@ -27,9 +26,9 @@ std::unique_ptr<engine::engine> make_engine(api::settings&& s) {
     auto p = make_policy(s.policy);
     auto another = [spec = s.policy] { return make_policy(spec); };
     if (s.model)
-        return std::make_unique<engine::model_engine>(std::move(p), std::move(s.on), *s.model,
+        return std::make_unique<engine::model_engine>(std::move(p), std::move(s.machine), *s.model,
                                                       std::move(s.resources), std::move(another));
-    return std::make_unique<engine::thread_engine>(std::move(p), std::move(s.on), s.threads,
+    return std::make_unique<engine::thread_engine>(std::move(p), std::move(s.machine), s.threads,
                                                    std::move(s.resources), std::move(another));
 }
 
@@ -51,20 +50,20 @@ struct runtime::state {
 
 namespace {
 
-api::settings settled(const runtime_options& options) {
+api::settings resolved(const runtime_options& options) {
     const std::lock_guard guard(engine::machine_lock());
-    return api::settle(options);
+    return api::resolve(options);
 }
 
 } // namespace
 
-runtime::runtime(const runtime_options& options) : state_(std::make_unique<state>(settled(options))) {}
+runtime::runtime(const runtime_options& options) : state_(std::make_unique<state>(resolved(options))) {}
 
 runtime::~runtime() {
     state& s = *state_;
     // Threads that a fork() did not copy, or that are busy (exit() inside a task), cannot be waited
     // for. acquire: pairs with the decrement at the end of a run
-    if (s.eng->lifetime.of_this_process() && s.open_runs.load(std::memory_order_acquire) == 0) return;
+    if (s.eng->lifetime.belongs_to_this_process() && s.open_runs.load(std::memory_order_acquire) == 0) return;
     // Never read again; reachable, so that leak checkers do not report it.
     static constinit std::atomic<state*> left_behind{nullptr};
     s.left_before = left_behind.load(std::memory_order_relaxed);
@@ -74,13 +73,13 @@ runtime::~runtime() {
 
 void runtime::run_body(impl::body b) {
     state& s = *state_;
-    if (!s.eng->lifetime.of_this_process())
+    if (!s.eng->lifetime.belongs_to_this_process())
         throw error("this runtime has no threads in this process", "run() in a child of fork()",
                     "a runtime made after the fork, or exec");
     {
         const std::lock_guard guard(s.counting);
         if (s.open_runs.fetch_add(1, std::memory_order_relaxed) == 0) {
-            s.eng->lifetime.settle();
+            s.eng->lifetime.wait_until_quiescent();
             s.run.began = s.eng->host.now();
             s.before.take(*s.eng, s.run.began);
         }
@@ -113,7 +112,7 @@ run_stats runtime::stats() const {
     r.exposures = all.exposures;
     r.suppressed_exceptions = all.suppressed;
     r.stack_bytes = usable_stack_bytes(s.eng->fibers.stack_bytes());
-    if (s.eng->lifetime.of_this_process()) r.stack_high_water = s.eng->fibers.stack_high_water();
+    if (s.eng->lifetime.belongs_to_this_process()) r.stack_high_water = s.eng->fibers.stack_high_water();
     const double total = r.seconds * r.workers;
     r.idle_seconds = std::min(total, static_cast<double>(all.idle) * 1e-9);
     r.busy_seconds = total - r.idle_seconds;
@@ -147,7 +146,7 @@ constinit std::atomic<runtime*> the_default{nullptr};
 constinit std::atomic<bool> exit_began{false};
 constinit bool unloading = false;
 
-bool is_usable(runtime* r) noexcept { return r && r->internals().eng->lifetime.of_this_process(); }
+bool is_usable(runtime* r) noexcept { return r && r->internals().eng->lifetime.belongs_to_this_process(); }
 
 /// True if this code is part of the program itself, which is never unloaded.
 bool is_in_the_program() noexcept {

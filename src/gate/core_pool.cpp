@@ -1,7 +1,6 @@
 #include "gate/core_pool.hpp"
 
 #include <algorithm>
-#include <utility>
 
 namespace weft {
 

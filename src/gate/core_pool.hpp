@@ -3,7 +3,6 @@
 #include "gate/resource.hpp"
 
 #include <cstddef>
-#include <memory>
 #include <vector>
 
 namespace weft {

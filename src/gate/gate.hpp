@@ -8,7 +8,6 @@
 #include "queue/spin_lock.hpp"
 #include "task/task.hpp"
 
-#include <cstdint>
 #include <optional>
 #include <span>
 #include <string>

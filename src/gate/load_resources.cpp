@@ -10,7 +10,6 @@
 #include <array>
 #include <cmath>
 #include <fstream>
-#include <limits>
 #include <set>
 #include <sstream>
 #include <utility>

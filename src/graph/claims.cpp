@@ -1,3 +1,6 @@
+#include "engine/worker/arena.hpp"
+#include "engine/worker/engine.hpp"
+#include "gate/gate.hpp"
 #include "graph/graph_state.hpp"
 
 #include <weft/error.hpp>
@@ -77,7 +80,7 @@ void graph::state::need_cores(graph_node& n, const impl::cores_clause& c) {
     r.is_hint = c.is_hint;
 }
 
-void graph::state::settle_cores(std::uint32_t t, engine::arena& at, claim& c) const {
+void graph::state::resolve_cores(std::uint32_t t, engine::arena& at, claim& c) const {
     core_request& r = c.cores;
     const int most = at.most(r.within);
     if (r.width(most) > most) {
@@ -99,17 +102,17 @@ void graph::state::settle_cores(std::uint32_t t, engine::arena& at, claim& c) co
     r.joined.reserve(static_cast<std::size_t>(r.width(most)));
 }
 
-void graph::state::settle_claim(std::uint32_t t, engine::arena& at, claim* above) {
+void graph::state::resolve_claim(std::uint32_t t, engine::arena& at, claim* above) {
     engine::engine& e = at.engine;
     claim& c = *extras[nodes[t].extras].at_gate;
     c.above = above;
-    settle_needs(t, e.gate);
-    settle_among(t, at);
+    resolve_needs(t, e.gate);
+    resolve_arena(t, at);
     c.check(named(t));
 }
 
 /// Called for each run: another runtime may have another resources file.
-void graph::state::settle_needs(std::uint32_t t, const gate& from) {
+void graph::state::resolve_needs(std::uint32_t t, const gate& from) {
     graph_extras& x = extras[nodes[t].extras];
     std::vector<claim::part>& parts = x.at_gate->parts;
     parts.erase(parts.begin(), parts.begin() + std::exchange(x.named_parts, 0));
@@ -120,17 +123,17 @@ void graph::state::settle_needs(std::uint32_t t, const gate& from) {
     for (const auto& [name, amount] : x.needs) {
         resource* const r = from.find(name);
         if (!r)
-            throw error("a task needs a resource that nobody knows", fmt::format("{}: '{}'", named(t), name),
-                        from.names());
+            throw error("a task needs a resource that is not described",
+                        fmt::format("{}: '{}'", named(t), name), from.names());
         if (std::ranges::find(by_file, r, &class_need::of) == by_file.end()) need(r, amount);
     }
     for (const class_need& n : by_file) need(n.of, n.amount);
 }
 
-void graph::state::settle_among(std::uint32_t t, engine::arena& at) {
+void graph::state::resolve_arena(std::uint32_t t, engine::arena& at) {
     claim& c = *extras[nodes[t].extras].at_gate;
     c.among = &at;
-    if (c.cores.count > 0) settle_cores(t, at, c);
+    if (c.cores.count > 0) resolve_cores(t, at, c);
 }
 
 } // namespace weft

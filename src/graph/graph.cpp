@@ -1,6 +1,7 @@
 #include <weft/graph.hpp>
 
 #include "engine/run/default_engine.hpp"
+#include "engine/worker/engine.hpp"
 #include "engine/worker/flow.hpp"
 #include "graph/graph_state.hpp"
 
@@ -123,9 +124,9 @@ graph_task graph::commit(const addition& a) {
         core_request& cores = s.extras[n.extras].at_gate->cores;
         if (cores.is_shared && cores.count == 0) cores.count = 1;
         if (s.running)
-            s.settle_claim(t, *s.inside, s.around.get());
+            s.resolve_claim(t, *s.inside, s.around.get());
         else if (w) // otherwise start() does it, when the arena is known
-            s.settle_claim(t, w->arena(), w->current->running->claim_);
+            s.resolve_claim(t, w->arena(), w->current->running->claim_);
         if (!s.options.once || !s.running) s.claiming.push_back(t);
     }
     const bool is_forgotten = s.options.once && s.running;
@@ -190,7 +191,7 @@ void graph::start() {
         claim* const around = me ? me->claim_ : nullptr;
         engine::arena& in = w ? w->arena() : home.outermost;
         if (home.gate.has_needs()) s.claim_by_name(home.gate);
-        for (const std::uint32_t t : s.claiming) s.settle_claim(t, in, around);
+        for (const std::uint32_t t : s.claiming) s.resolve_claim(t, in, around);
         s.live.emplace().apart_ = true;
         s.home = &home;
         s.inside = &in;

@@ -1,5 +1,7 @@
 #include "graph/graph_state.hpp"
 
+#include "engine/worker/engine.hpp"
+
 #include <fmt/format.h>
 
 #include <algorithm>

@@ -1,6 +1,5 @@
 #pragma once
 
-#include "engine/worker/engine.hpp"
 #include "gate/claim.hpp"
 #include "graph/data_register.hpp"
 #include "graph/data_versions.hpp"
@@ -8,6 +7,7 @@
 #include "graph/node_store.hpp"
 #include "graph/stable_array.hpp"
 #include "queue/spin_lock.hpp"
+#include "trace/write/record.hpp"
 
 #include <weft/condition_variable.hpp>
 #include <weft/declare.hpp>
@@ -21,13 +21,23 @@
 #include <functional>
 #include <map>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
+namespace weft::engine {
+struct arena;
+struct engine;
+} // namespace weft::engine
+
+namespace weft::trace {
+class log;
+}
+
 namespace weft {
+
+class gate;
 
 /// The parts of a task that most tasks of a graph do not have.
 struct graph_extras {
@@ -87,13 +97,13 @@ struct graph::state {
     void need_cores(impl::graph_node&, const impl::cores_clause&);
     /// Finds the resources of a task, and its workers in that arena. Throws weft::error if there is not
     /// enough of them.
-    void settle_claim(std::uint32_t t, engine::arena&, claim* above);
-    void settle_needs(std::uint32_t t, const gate&);
+    void resolve_claim(std::uint32_t t, engine::arena&, claim* above);
+    void resolve_needs(std::uint32_t t, const gate&);
     /// Makes a claim for each task whose name the resources file mentions.
     void claim_by_name(const gate&);
     void claim_by_name(impl::graph_node&, const gate&);
-    void settle_among(std::uint32_t t, engine::arena&);
-    void settle_cores(std::uint32_t t, engine::arena&, claim&) const;
+    void resolve_arena(std::uint32_t t, engine::arena&);
+    void resolve_cores(std::uint32_t t, engine::arena&, claim&) const;
     claim& claim_of(graph_extras&) const;
     graph_extras& extras_of(impl::graph_node&);
     bool claims(const impl::graph_node& n) const noexcept { return n.extras && extras[n.extras].at_gate; }

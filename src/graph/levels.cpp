@@ -1,6 +1,5 @@
 #include "graph/levels.hpp"
 
-#include <algorithm>
 #include <vector>
 
 namespace weft {

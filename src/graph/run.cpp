@@ -1,6 +1,7 @@
 #include "engine/ports/meter.hpp"
 #include "engine/team/admission.hpp"
 #include "engine/worker/arena.hpp"
+#include "engine/worker/engine.hpp"
 #include "engine/worker/flow.hpp"
 #include "engine/worker/notes.hpp"
 #include "engine/worker/runtime_entry.hpp"
@@ -126,7 +127,7 @@ void graph::state::submit_ready(std::uint32_t t) {
          .graph_id = levels ? levels->id() : 0,
          .bottom_level = levels ? levels->bottom_level(t) : 0,
          .uses = uses});
-    if (has_claim && made.arena_ != inside) settle_among(t, *made.arena_); // it outlives the team
+    if (has_claim && made.arena_ != inside) resolve_arena(t, *made.arena_); // it outlives the team
     if (uses > 0) describe_uses(n, made);
     if (traced) made.number_ = numbers[t];
     if (at_home && levels && &w->arena() == inside && levels->has_grown()) {

@@ -8,7 +8,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
-#include <new>
 #include <type_traits>
 
 #include <sys/mman.h>
@@ -35,7 +34,7 @@ public:
 
     T& operator[](std::uint32_t i) noexcept {
         const std::uint32_t n = i + first;
-        const int c = std::bit_width(n) - first_bits;
+        const int c = static_cast<int>(std::bit_width(n)) - first_bits;
         // relaxed: a thread that names an element got the number through a synchronization that comes after
         // grow()
         return chunks_[static_cast<std::size_t>(c)].load(

@@ -1,6 +1,9 @@
+#include "engine/worker/engine.hpp"
 #include "engine/worker/notes.hpp"
 #include "engine/worker/runtime_entry.hpp"
 #include "graph/graph_state.hpp"
+#include "trace/write/log.hpp"
+#include "trace/write/recorder.hpp"
 
 #include <functional>
 #include <ranges>

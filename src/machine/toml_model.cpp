@@ -1,7 +1,6 @@
 #include "machine/toml_parts.hpp"
 
 #include <array>
-#include <string>
 #include <utility>
 
 namespace weft {

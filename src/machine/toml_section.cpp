@@ -8,7 +8,6 @@
 #include <charconv>
 #include <cmath>
 #include <fmt/format.h>
-#include <limits>
 #include <utility>
 
 namespace weft {

@@ -7,7 +7,6 @@
 #include "queue/spin_lock.hpp"
 #include "queue/sync.hpp"
 
-#include <cstdint>
 #include <memory>
 
 /// Parallel depth-first: a free worker gets, of all ready tasks, the one that a serial program would come to

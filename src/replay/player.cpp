@@ -105,7 +105,7 @@ void player::wait(std::uint32_t group) {
 }
 
 void player::set_home(const action& a) {
-    if (a.n == trace::nobody)
+    if (a.n == trace::all_nodes)
         interleave(address(a.a), a.b);
     else
         bind_to_node(address(a.a), a.b, static_cast<int>(a.n));

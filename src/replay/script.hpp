@@ -17,7 +17,7 @@ enum class act : std::uint8_t {
     cost,      ///< a: cycles, how: kind of work
     touch,     ///< a: first byte, b: bytes, how: access
     transfer,  ///< a: bytes, n: name of the disk
-    home,      ///< a: first byte, b: bytes, n: memory node, or trace::nobody
+    home,      ///< a: first byte, b: bytes, n: memory node, or trace::all_nodes
     iteration, ///< a: number of the iteration
     spawn,     ///< n: task, a: its group
     wait,      ///< n: group

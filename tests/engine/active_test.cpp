@@ -206,7 +206,7 @@ TEST(resizing, pinned_workers_come_back_to_their_cores) {
     auto o = test::options_of(2);
     o.pin = true;
     test::bare_engine e("steal", o);
-    if (e.engine.on.size() < 2) GTEST_SKIP() << "one core";
+    if (e.engine.machine.size() < 2) GTEST_SKIP() << "one core";
     for (int i = 0; i < 4; ++i) {
         e.engine.set_active(1 + i % 2);
         std::mutex lock;
@@ -216,8 +216,8 @@ TEST(resizing, pinned_workers_come_back_to_their_cores) {
             const auto look = [&] {
                 const cpu_set_t mask = mask_of_this_thread();
                 const int w = this_worker();
-                const auto core =
-                    static_cast<std::size_t>(e.engine.on.core_at(e.engine.outermost.core_of(w)).os_index);
+                const auto core = static_cast<std::size_t>(
+                    e.engine.machine.core_at(e.engine.outermost.core_of(w)).os_index);
                 const std::lock_guard guard(lock);
                 seen.emplace_back(w, CPU_ISSET(core, &mask) ? CPU_COUNT(&mask) : -1);
             };

@@ -89,9 +89,9 @@ struct crew_under_test {
             o.seed = test::seed;
             o.stack_bytes = stack_bytes;
             o.pin = "off";
-            return api::settle(o);
+            return api::resolve(o);
         }())
-        , engine(make_policy(settings.policy), std::move(settings.on), settings.threads) {}
+        , engine(make_policy(settings.policy), std::move(settings.machine), settings.threads) {}
 
     template <class F>
     void run(F&& f) {
@@ -152,7 +152,7 @@ void expect_shared() {
              other = me();
              done.store(true, std::memory_order_release);
          });
-    ASSERT_TRUE(seen) << "nobody took the second closure";
+    ASSERT_TRUE(seen) << "no worker took the second closure";
     EXPECT_NE(other, here);
 }
 

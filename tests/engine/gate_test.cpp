@@ -371,7 +371,7 @@ TEST(gate, a_resource_of_one_place_keeps_its_tasks_there) {
     }
 }
 
-TEST(gate, what_only_workers_that_stand_by_may_run_is_run_by_them) {
+TEST(gate, what_only_inactive_workers_may_run_is_run_by_them) {
     for (const auto& policy : policies)
         for (const int workers : {8, 20}) { // of 16 cores
             runtime rt(

@@ -103,7 +103,7 @@ TEST(idle, more_workers_than_cores_are_oversubscribed) {
 TEST(idle, the_environment_says_how_long) {
     const auto spin = [](const char* text) {
         setenv("WEFT_SPIN", text, 1);
-        const auto patience = api::settle({}).threads.spin_time;
+        const auto patience = api::resolve({}).threads.spin_time;
         unsetenv("WEFT_SPIN");
         return patience;
     };

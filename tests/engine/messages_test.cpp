@@ -82,7 +82,7 @@ TEST(messages, take_their_time_in_the_model) {
         began = m.engine.now();
         cost(100'000); // beside it they are on their way
     });
-    m.engine.settle();
+    m.engine.wait_until_quiescent();
     ASSERT_EQ(got.kinds, (std::vector<int>{0, 1, 2}));
     for (std::size_t i = 0; i < 3; ++i)
         EXPECT_EQ(got.at[i], began + 1000 + 200 * static_cast<time_ns>(i + 1)) << i;

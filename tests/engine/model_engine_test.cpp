@@ -96,7 +96,7 @@ TEST(model_engine, the_same_seed_is_the_same_history) {
             const test::cores on{.cores_per_domain = workers, .cost = test::runtime_cost::usual};
             modelled m(make_policy(p), on.build(), seed, 100'000);
             const auto took = m.run([] { tree(10, 3000); });
-            m.engine.settle();
+            m.engine.wait_until_quiescent();
             return std::pair(took, m.engine.event_hash);
         };
         EXPECT_EQ(once(1), once(1)) << p;

@@ -54,7 +54,7 @@ struct modelled {
     /// The virtual time in nanoseconds that `f` takes as a root.
     template <class F>
     time_ns run(F&& f) {
-        engine.settle();
+        engine.wait_until_quiescent();
         engine::run_root(engine, {[](void* c) { (*static_cast<std::remove_reference_t<F>*>(c))(); }, &f});
         const auto took = *engine.last_measured_run();
         return took.ended - took.began;

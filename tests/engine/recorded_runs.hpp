@@ -97,7 +97,7 @@ inline recording record_in_model(std::unique_ptr<policy> p, const machine& on, s
     recording list;
     modelled m(std::make_unique<recorder>(std::move(p), list), on, of, 5'000);
     m.run([&] { play_twice(of); });
-    m.engine.settle();
+    m.engine.wait_until_quiescent();
     return list;
 }
 

@@ -456,7 +456,7 @@ public:
             o.workers = workers;
             o.seed = test::seed;
             o.pin = "off";
-            api::settings s = api::settle(o);
+            api::settings s = api::resolve(o);
             s.threads.exposure_bound = 1h;
             s.threads.spin_time = 1h; // no worker sleeps
             return s;
@@ -472,7 +472,7 @@ public:
         // While no worker may take, the policy does not look at the engine, which it serves before it is
         // known.
         engine_ = std::make_unique<engine::thread_engine>(std::make_unique<puppeteer>(),
-                                                          std::move(settings_.on), settings_.threads);
+                                                          std::move(settings_.machine), settings_.threads);
         now.engine = engine_.get();
     }
     ~stepped_engine() {

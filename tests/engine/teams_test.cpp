@@ -646,7 +646,7 @@ TEST(teams, that_are_over_have_no_part_in_what_is_added_to_their_graphs) {
 }
 
 // T3.
-TEST(teams, call_workers_that_stand_by) {
+TEST(teams, call_inactive_workers) {
     for (const auto& policy : policies) {
         SCOPED_TRACE(policy);
         constexpr int workers = 4;
@@ -680,7 +680,7 @@ TEST(teams, call_workers_that_stand_by) {
     }
 }
 
-TEST(teams, stay_together_when_their_members_are_to_stand_by) {
+TEST(teams, stay_together_when_their_members_become_inactive) {
     for (const auto& policy : policies) {
         SCOPED_TRACE(policy);
         runtime rt(with(policy, 4));

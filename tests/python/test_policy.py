@@ -19,8 +19,8 @@ class WorkSharing(weft.Policy):
         self.place = context.workers
         self.context = context
 
-    def ready(self, worker: int, task: weft.Task, why: str) -> int:
-        if why == "granted":
+    def ready(self, worker: int, task: weft.Task, reason: str) -> int:
+        if reason == "granted":
             self.pool.appendleft(task)
         else:
             self.pool.append(task)
@@ -42,7 +42,7 @@ class RandomStealing(weft.Policy):
     def spawn(self, worker: int, parent: weft.Task, child: weft.Task) -> str:
         return "child_first"
 
-    def ready(self, worker: int, task: weft.Task, why: str) -> None:
+    def ready(self, worker: int, task: weft.Task, reason: str) -> None:
         self.deques[worker].append(task)
 
     def next(self, worker: int, last_look: bool) -> weft.Task | weft.Looked | None:

@@ -48,7 +48,7 @@ void answer(std::istream& in, int workers, std::size_t size) {
     for (node& n : graph)
         if (n.waits_for == 0) sources.push_back(&n);
     test::modelled model("share", test::equal_cores(workers));
-    model.engine.settle();
+    model.engine.wait_until_quiescent();
     const time_ns began = model.engine.now();
     const time_ns took = model.run([&] {
         task_group g;

@@ -126,7 +126,7 @@ thread& draw() noexcept {
             for (const auto& t : c.threads)
                 if (!t->ended && t->ready && which-- == 0) return *t;
         }
-        if (soonest == never) give_up("nobody can go on");
+        if (soonest == never) give_up("no thread can go on");
         c.now = soonest;
     }
 }

@@ -436,7 +436,7 @@ TEST_F(queue_stress, worker_set_loses_no_wake_up) {
             while (!woken[me].exchange(false) && !stop.load()) std::this_thread::yield();
         }
     });
-    EXPECT_FALSE(stuck.load()) << "a job was given and nobody woke up";
+    EXPECT_FALSE(stuck.load()) << "a job was given and no thread woke up";
     EXPECT_EQ(finished.load(), jobs.load());
 }
 

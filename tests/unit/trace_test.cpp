@@ -10,6 +10,7 @@
 #include "engine/traced.hpp"
 #include "queue/spsc_ring.hpp"
 #include "trace/write/clock.hpp"
+#include "trace/write/log.hpp"
 #include "trace/write/recorder.hpp"
 
 namespace weft::trace {

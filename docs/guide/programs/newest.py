@@ -7,7 +7,7 @@ class Newest(weft.Policy):
     def attach(self, machine, context):
         self.pool, self.place = [], context.workers
 
-    def ready(self, worker, task, why):
+    def ready(self, worker, task, reason):
         self.pool.append(task)
         return self.place
 

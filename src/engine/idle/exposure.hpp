@@ -38,7 +38,8 @@ public:
         if (entry.run) {
             entry.of = of.running;
             if (const std::size_t bytes = owner.engine.need.task_bytes) {
-                std::byte* const copy = owner.given.get() + static_cast<std::size_t>(thief) * bytes;
+                std::byte* const copy =
+                    owner.exposed_task_data.get() + static_cast<std::size_t>(thief) * bytes;
                 entry.bytes = std::memcpy(copy, of.running + 1, bytes);
             }
             begin_completion(entry);

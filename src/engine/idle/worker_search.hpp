@@ -7,8 +7,6 @@
 #include "engine/run/tasks.hpp"
 #include "engine/team/admission.hpp"
 #include "engine/team/teams.hpp"
-#include "engine/worker/arena.hpp"
-#include "engine/worker/engine.hpp"
 #include "engine/worker/notes.hpp"
 #include "engine/worker/offer.hpp"
 #include "engine/worker/task_record.hpp"

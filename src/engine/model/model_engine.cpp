@@ -30,7 +30,6 @@
 
 #include <cxxabi.h>
 #include <pthread.h>
-#include <unistd.h>
 
 namespace weft::engine {
 
@@ -54,25 +53,25 @@ model_worker::model_worker(worker_id rank, model_engine& of, std::size_t workers
     slow = modelled = observed = true;
 }
 
-model_engine::model_engine(std::unique_ptr<policy> p, machine m, model_engine_options o,
+model_engine::model_engine(std::unique_ptr<policy> p, weft::machine m, model_engine_options o,
                            resource_table resources, policy_factory another)
     : engine({*this, *this, *this, *this, *this, *this},
              {std::move(p), std::move(m), std::move(resources), std::move(another)}, o.workers, o.stack_bytes,
              o.keep_fibers, fiber_entry)
     , options(std::move(o))
-    , speed(on, options.events)
-    , data(on, options.seed)
+    , speed(machine, options.events)
+    , data(machine, options.seed)
     , first_disk(data.capacities().size())
-    , bandwidth(with_disks(data.capacities(), on))
-    , disk_bytes(on.disks().size())
-    , link_free_at(on.packages().size() * on.packages().size(), 0.0) {
+    , bandwidth(with_disks(data.capacities(), machine))
+    , disk_bytes(machine.disks().size())
+    , link_free_at(machine.packages().size() * machine.packages().size(), 0.0) {
     const auto count = static_cast<std::size_t>(options.workers);
     for (std::size_t i = 0; i < count; ++i) {
         all_workers.push_back(
             std::make_unique<model_worker>(static_cast<worker_id>(i), *this, count, options.seed));
         // relaxed: one thread runs all workers
         all_workers.back()->arena_now.store(&outermost, std::memory_order_relaxed);
-        outermost.add_member(*all_workers.back(), on);
+        outermost.add_member(*all_workers.back(), machine);
     }
     attach_policy();
     if (need.own_misses) {
@@ -89,7 +88,7 @@ model_engine::model_engine(std::unique_ptr<policy> p, machine m, model_engine_op
     clockid_t thread_clock{};
     if (pthread_getcpuclockid(thread.native_handle(), &thread_clock) == 0)
         watchdog = std::jthread([this, thread_clock](std::stop_token s) { run_watchdog(s, thread_clock); });
-    settle();
+    wait_until_quiescent();
     files.workers_began();
 }
 
@@ -126,7 +125,7 @@ void model_engine::end_threads_at_exit() noexcept {
     files.finish();
 }
 
-void model_engine::settle() {
+void model_engine::wait_until_quiescent() {
     std::unique_lock lock(submission_mutex);
     became_quiet.wait(lock, [&] { return quiet; });
 }
@@ -254,7 +253,7 @@ void model_engine::root_ended(worker& of) noexcept {
 }
 
 model_report model_engine::snapshot() {
-    model_report r{.machine = on.name(),
+    model_report r{.machine = machine.name(),
                    .policy = files.options().policy_spec,
                    .seed = files.options().seed,
                    .ended = now(),
@@ -276,9 +275,9 @@ model_report model_engine::snapshot() {
         r.nodes.push_back(
             {.bytes = data.of_node(n), .bandwidth_gbps = data.capacities()[static_cast<std::size_t>(n)]});
     for (std::size_t d = 0; d < disk_bytes.size(); ++d)
-        r.disks.push_back({.name = on.disks()[d].name,
+        r.disks.push_back({.name = machine.disks()[d].name,
                            .bytes = disk_bytes[d],
-                           .bandwidth_gbps = on.disks()[d].bandwidth_gbps});
+                           .bandwidth_gbps = machine.disks()[d].bandwidth_gbps});
     return r;
 }
 

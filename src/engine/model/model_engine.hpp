@@ -59,7 +59,7 @@ inline constexpr time_ns spin_forever = time_ns{1} << 61;
 struct model_engine final : host, engine, meter, team_host, timers, observation, lifetime {
     /// Throws weft::error for a machine that does not say how fast its cores are, and for files that cannot
     /// be written.
-    model_engine(std::unique_ptr<policy>, machine, model_engine_options, resource_table = {},
+    model_engine(std::unique_ptr<policy>, weft::machine, model_engine_options, resource_table = {},
                  policy_factory another = {});
     ~model_engine() override; ///< requires: every root has ended
 
@@ -92,9 +92,9 @@ struct model_engine final : host, engine, meter, team_host, timers, observation,
     int home_of(const void* first, std::size_t) const override { return data.home_of(first); }
 
     // lifetime
-    bool of_this_process() const noexcept override { return member.of_this_process(); }
+    bool belongs_to_this_process() const noexcept override { return member.belongs_to_this_process(); }
     void end_threads_at_exit() noexcept override;
-    void settle() override;
+    void wait_until_quiescent() override;
 
     // observation
     void root_ended(worker&) noexcept override;

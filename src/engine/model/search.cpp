@@ -62,7 +62,7 @@ void model_engine::starts_working(model_worker& w) noexcept {
 
 bool model_engine::looks_at_call(model_worker& w) {
     if (!is_called(w)) return false;
-    w.pending_charges += on.charges().look;
+    w.pending_charges += machine.charges().look;
     flush_charges(w, activity::search);
     return true;
 }
@@ -71,9 +71,9 @@ void model_engine::after_look(model_worker& w, const decision& p, bool first) {
     const arena& in = w.arena();
     const bool shared = p.from >= in.size();
     const bool away = !shared && p.from != w.local;
-    w.pending_charges += shared ? on.charges().lock
+    w.pending_charges += shared ? machine.charges().lock
                          : away ? latency(w, member_of(in, p.from))
-                                : on.charges().look;
+                                : machine.charges().look;
     if (p.t && away) {
         w.pending_charges += transfer_time(member_of(in, p.from), w, p.t);
         count_steal(w, member_of(in, p.from), p.t);
@@ -86,24 +86,24 @@ void model_engine::found_in_last_look(model_worker& w, const decision& p) {
     const model_worker& victim = member_of(w.arena(), p.from);
     count_steal(w, victim, p.t);
     // The last look takes no time, wherever it goes; bringing the task from another package does.
-    if (on.has_links()) w.pending_charges += latency(w, victim) + transfer_time(victim, w, p.t);
+    if (machine.has_links()) w.pending_charges += latency(w, victim) + transfer_time(victim, w, p.t);
 }
 
 bool model_engine::is_interrupted(const model_worker& w) const noexcept { return w.answer || is_called(w); }
 
 double model_engine::transfer_time(const worker& from, const worker& to, const task* t) const noexcept {
-    const double bytes = static_cast<double>(on.message_bytes()) + static_cast<double>(t->hint().bytes);
-    return on.link_gbps(from.core, to.core) ? bytes / *on.link_gbps(from.core, to.core) : 0;
+    const double bytes = static_cast<double>(machine.message_bytes()) + static_cast<double>(t->hint().bytes);
+    return machine.link_gbps(from.core, to.core) ? bytes / *machine.link_gbps(from.core, to.core) : 0;
 }
 
 void model_engine::deliver(worker& sender, message& m) {
-    const int from = on.package_of(sender.core), to = on.package_of(m.receiver->core);
+    const int from = machine.package_of(sender.core), to = machine.package_of(m.receiver->core);
     auto leaves = static_cast<double>(now());
-    if (const auto gbps = on.link_gbps(sender.core, m.receiver->core)) {
-        double& free_at = link_free_at[static_cast<std::size_t>(from) * on.packages().size() +
+    if (const auto gbps = machine.link_gbps(sender.core, m.receiver->core)) {
+        double& free_at = link_free_at[static_cast<std::size_t>(from) * machine.packages().size() +
                                        static_cast<std::size_t>(to)];
         leaves = std::max(leaves, free_at);
-        leaves += (static_cast<double>(on.message_bytes()) + m.data_bytes()) / *gbps;
+        leaves += (static_cast<double>(machine.message_bytes()) + m.data_bytes()) / *gbps;
         free_at = leaves;
     }
     const double arrives = leaves + latency(sender, *m.receiver) / 2;
@@ -120,13 +120,13 @@ void model_engine::deliver(worker& sender, message& m) {
 }
 
 double model_engine::latency(const worker& from, const worker& to) const noexcept {
-    return on.steal_latency_ns(from.core, to.core).value_or(on.charges().look_away);
+    return machine.steal_latency_ns(from.core, to.core).value_or(machine.charges().look_away);
 }
 
 void model_engine::count_steal(model_worker& w, const worker& from, const task* t) {
     w.count.steals.add();
     note_steal(w, from, t);
-    ++steals_by_distance[on.distance(w.core, from.core)];
+    ++steals_by_distance[machine.distance(w.core, from.core)];
 }
 
 // ---- hidden entries
@@ -141,7 +141,7 @@ impl::frame* model_engine::ask(model_worker& w, model_worker& victim) {
 
 bool model_engine::place_standing_ask(model_worker& w, model_worker& victim) {
     if (victim.working && expose_to(victim, w))
-        spend_time(w, latency(w, victim) + on.charges().signal, activity::search);
+        spend_time(w, latency(w, victim) + machine.charges().signal, activity::search);
     return !w.answer;
 }
 
@@ -150,7 +150,7 @@ void model_engine::count_answer(model_worker& w, const task& t) {
 }
 
 void model_engine::wait_for_answer(model_worker& w, model_worker& victim) {
-    const auto until = static_cast<time_ns>(on.charges().exposure + on.charges().signal);
+    const auto until = static_cast<time_ns>(machine.charges().exposure + machine.charges().signal);
     if (w.notified) return;
     if (until > 0) {
         victim.askers.insert(rank(w.id));
@@ -218,7 +218,7 @@ bool model_engine::reclaim(worker& w, impl::frame& f) noexcept {
 void model_engine::announce(worker& w, const placement& p) {
     auto& self = static_cast<model_worker&>(w);
     const arena& in = w.arena();
-    self.pending_charges += p.at >= in.size() ? on.charges().lock
+    self.pending_charges += p.at >= in.size() ? machine.charges().lock
                             : p.at != w.local ? latency(w, member_of(in, p.at))
                                               : 0;
     announce_in(w.arena(), p.who, p.near < 0 ? w.local : p.near);

@@ -18,7 +18,7 @@ void virtual_parker::sleep() {
 bool virtual_parker::wake() noexcept {
     if (!std::exchange(armed_, false)) return false;
     if (std::exchange(asleep_, false)) {
-        const runtime_charges& price = of_.model.on.charges();
+        const runtime_charges& price = of_.model.machine.charges();
         if (of_.model.never_sleeps()) { // it was only set aside until there is something to find
             of_.model.resume_worker(of_, 0);
             return true;

@@ -1,7 +1,6 @@
 #include "engine/model/model_engine.hpp"
 #include "engine/run/switch.hpp"
 #include "engine/worker/notes.hpp"
-#include "engine/worker/own_time.hpp"
 
 #include <weft/error.hpp>
 
@@ -135,7 +134,7 @@ void model_engine::flush_charges(model_worker& w, activity what) noexcept {
 }
 
 void model_engine::charge(worker& w, operation o) noexcept {
-    const runtime_charges& price = on.charges();
+    const runtime_charges& price = machine.charges();
     double due = 0;
     switch (o) {
     case operation::fork: due = price.fork; break;
@@ -162,7 +161,7 @@ void model_engine::user_code_ends(worker& of) noexcept {
     if (options.measures && !has_declared) {
         static const double nothing = cpu_time_of_nothing();
         const double took = std::max(0.0, cpu_time() - w.cpu_began - nothing);
-        do_work(w, took * on.model().host_speed, work_kind::general, activity::compute);
+        do_work(w, took * machine.model().host_speed, work_kind::general, activity::compute);
     }
     await_data(w);
     if (w.times_tasks) w.current->running->self_ns_ += now() - w.user_code_began;
@@ -191,7 +190,7 @@ void model_engine::declare_home(const void* first, std::size_t bytes, std::optio
     if (!node) return data.interleave(first, bytes);
     if (*node < 0 || *node >= data.node_count())
         throw error("data were bound to a memory node that does not exist", fmt::format("node {}", *node),
-                    fmt::format("0 to {}, the nodes of machine '{}'", data.node_count() - 1, on.name()));
+                    fmt::format("0 to {}, the nodes of machine '{}'", data.node_count() - 1, machine.name()));
     data.bind(first, bytes, *node);
 }
 
@@ -217,7 +216,7 @@ void model_engine::await_data(model_worker& w) noexcept {
 
 void model_engine::declare_transfer(worker& of, std::size_t disk, std::size_t bytes) noexcept {
     auto& w = static_cast<model_worker&>(of);
-    const weft::disk& d = on.disks()[disk];
+    const weft::disk& d = machine.disks()[disk];
     const time_ns began = now();
     disk_bytes[disk] += bytes;
     spend_time(w, d.latency_ns.value_or(0), activity::shared_stall);

@@ -54,7 +54,7 @@ void recording::begin(const record_options& o, const std::atomic<std::int64_t>* 
     finishes_.enter(
         [](void* self) noexcept {
             auto& files = *static_cast<recording*>(self);
-            if (files.engine_.lifetime.of_this_process()) files.finish();
+            if (files.engine_.lifetime.belongs_to_this_process()) files.finish();
         },
         this);
 }
@@ -69,7 +69,7 @@ void recording::begin_trace(const std::atomic<std::int64_t>* virtual_time) {
         {"seed", options_.seed},
         {"workers", engine_.worker_count()},
         {"cores", cores},
-        {"machine", {{"name", engine_.on.name()}, {"description", describe(engine_.on)}}},
+        {"machine", {{"name", engine_.machine.name()}, {"description", describe(engine_.machine)}}},
         {"misses_from", name_of(engine_.meter.misses_from)},
         {"instructions_from", name_of(engine_.meter.instructions_from)},
         {"resources", options_.resources},

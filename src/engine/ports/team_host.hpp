@@ -1,6 +1,5 @@
 #pragma once
 
-#include "machine/machine.hpp"
 #include "policy/seam/policy.hpp"
 
 #include <vector>

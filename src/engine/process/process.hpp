@@ -1,6 +1,5 @@
 #pragma once
 
-#include <atomic>
 #include <mutex>
 #include <string>
 
@@ -33,7 +32,7 @@ public:
     membership& operator=(const membership&) = delete;
 
     /// False in a child that was forked after this object was made.
-    bool of_this_process() const noexcept { return born_in_ == fork_count(); }
+    bool belongs_to_this_process() const noexcept { return born_in_ == fork_count(); }
 
 private:
     const unsigned born_in_;

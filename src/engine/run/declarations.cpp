@@ -3,6 +3,7 @@
 #include "engine/worker/notes.hpp"
 #include "engine/worker/runtime_entry.hpp"
 #include "machine/machine.hpp"
+#include "trace/write/recorder.hpp"
 
 #include <weft/declare.hpp>
 #include <weft/error.hpp>
@@ -58,7 +59,7 @@ void declare_transfer(std::string_view disk, std::size_t bytes) {
     worker* w = hot_self();
     if (!w || !w->slow) return;
     check_size(bytes);
-    const std::size_t which = w->modelled ? disk_named(w->engine.on, disk) : 0;
+    const std::size_t which = w->modelled ? disk_named(w->engine.machine, disk) : 0;
     enter_runtime();
     if (w->log) w->log->note(trace::kind::transfer, bytes, 0, w->log->of().name(disk));
     if (w->modelled) w->meter.declare_transfer(*w, which, bytes);
@@ -82,7 +83,7 @@ void declare_home(const void* data, std::size_t bytes, int node) {
     if (!w || !w->slow) return;
     check_size(bytes);
     engine::note_in_user_code(*w, trace::kind::home, reinterpret_cast<std::uint64_t>(data), bytes,
-                              node < 0 ? trace::nobody : static_cast<std::uint32_t>(node));
+                              node < 0 ? trace::all_nodes : static_cast<std::uint32_t>(node));
     w->meter.declare_home(data, bytes, node < 0 ? std::nullopt : std::optional(node));
 }
 

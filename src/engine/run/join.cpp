@@ -3,7 +3,6 @@
 #include "engine/run/spawn.hpp"
 #include "engine/run/switch.hpp"
 #include "engine/worker/arena.hpp"
-#include "engine/worker/charge.hpp"
 #include "engine/worker/notes.hpp"
 #include "engine/worker/runtime_entry.hpp"
 #include "engine/worker/task_record.hpp"

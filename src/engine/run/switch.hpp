@@ -3,8 +3,6 @@
 #include "engine/worker/engine.hpp"
 #include "engine/worker/worker.hpp"
 
-#include <new>
-
 #ifdef WEFT_TSAN
 #    include <csignal>
 #endif

@@ -150,7 +150,7 @@ void expose_all(worker& w) {
             f->bytes = x->running + 1; // read below, by this worker
             f->thief = not_reclaimable;
             begin_completion(*f);
-            note(w, trace::kind::expose, f->number, 0, trace::nobody);
+            note(w, trace::kind::expose, f->number, 0, trace::no_worker);
             task& t = task_of_frame(w, *f);
             x->split = f;
             w.count.exposures.add();
@@ -166,7 +166,7 @@ void expose_all(worker& w) {
         if (w.arena().is_team()) [[unlikely]]
             w.arena().retain();
         w.oldest = next;
-        note(w, trace::kind::expose, number_of(k), 0, trace::nobody);
+        note(w, trace::kind::expose, number_of(k), 0, trace::no_worker);
         w.count.exposures.add();
         offer(w, task_of_frame(w, k), ready_reason::continuation);
     }

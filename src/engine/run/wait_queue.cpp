@@ -14,7 +14,6 @@
 
 #include <weft/this_task.hpp>
 
-#include <exception>
 #include <new>
 #include <thread>
 

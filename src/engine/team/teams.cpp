@@ -31,11 +31,11 @@ arena& arena_of(engine& e, arena& outer, const std::vector<worker*>& members) {
         a->outer = &outer;
         a->borrowed.assign(outer.cells.size(), 0);
         for (worker* w : members) {
-            a->add_member(*w, e.on);
+            a->add_member(*w, e.machine);
             a->outer_rank.push_back(w->local);
             ++a->borrowed[at(outer.cell_of(w->core))];
         }
-        a->attach(e.make_policy(), e.on);
+        a->attach(e.make_policy(), e.machine);
     }
     return *a;
 }

@@ -3,7 +3,6 @@
 #include "engine/process/process.hpp"
 #include "engine/threads/thread_engine.hpp"
 #include "machine/quota.hpp"
-#include "machine/workers.hpp"
 
 #include <atomic>
 #include <csignal>

@@ -42,7 +42,7 @@ void give_back_fibers(thread_worker& w) noexcept {
 
 } // namespace
 
-thread_engine::thread_engine(std::unique_ptr<policy> p, machine m, const thread_engine_options& o,
+thread_engine::thread_engine(std::unique_ptr<policy> p, weft::machine m, const thread_engine_options& o,
                              resource_table resources, policy_factory another)
     : engine({*this, usage_meter, *this, alarms, *this, *this},
              {std::move(p), std::move(m), std::move(resources), std::move(another)}, o.workers, o.stack_bytes,
@@ -58,10 +58,10 @@ thread_engine::thread_engine(std::unique_ptr<policy> p, machine m, const thread_
         seed.generate(&own, &own + 1);
         all_workers.push_back(
             std::make_unique<thread_worker>(static_cast<worker_id>(i), *this, count, own | 1));
-        all_workers.back()->core = static_cast<int>(i) % on.size();
+        all_workers.back()->core = static_cast<int>(i) % machine.size();
         // relaxed: its thread does not exist yet
         all_workers.back()->arena_now.store(&outermost, std::memory_order_relaxed);
-        outermost.add_member(*all_workers.back(), on);
+        outermost.add_member(*all_workers.back(), machine);
     }
     attach_policy();
     if (need.own_misses) {
@@ -185,7 +185,7 @@ void thread_engine::root_ended(worker&) noexcept {
 
 std::string thread_engine::describe_run(const tally& run, bool as_json) const {
     if (run.workers.empty()) return ""; // no run has ended
-    const thread_report r{on.name(),
+    const thread_report r{machine.name(),
                           files.options().policy_spec,
                           files.options().seed,
                           name_of(meter.misses_from),
@@ -214,7 +214,7 @@ void thread_engine::run_thread(thread_worker& w) {
 void thread_engine::pin(const thread_worker& w) const noexcept {
     cpu_set_t mask;
     CPU_ZERO(&mask);
-    CPU_SET(static_cast<std::size_t>(on.core_at(w.core).os_index), &mask);
+    CPU_SET(static_cast<std::size_t>(machine.core_at(w.core).os_index), &mask);
     static_cast<void>(sched_setaffinity(0, sizeof mask, &mask));
 }
 

@@ -48,7 +48,7 @@ struct thread_engine_options {
 /// An engine whose workers are OS threads. README.md beside this file says what is about threads;
 /// engine/idle/README.md has the protocols of asking, exposure and sleep.
 struct thread_engine final : host, engine, team_host, observation, lifetime {
-    thread_engine(std::unique_ptr<policy>, machine, const thread_engine_options&, resource_table = {},
+    thread_engine(std::unique_ptr<policy>, weft::machine, const thread_engine_options&, resource_table = {},
                   policy_factory another = {});
     ~thread_engine() override; ///< requires: every root has ended
 
@@ -69,7 +69,7 @@ struct thread_engine final : host, engine, team_host, observation, lifetime {
     std::string describe_run(const tally& run, bool as_json) const override;
 
     // lifetime
-    bool of_this_process() const noexcept override { return member.of_this_process(); }
+    bool belongs_to_this_process() const noexcept override { return member.belongs_to_this_process(); }
     void end_threads_at_exit() noexcept override;
 
     // team_host
@@ -149,7 +149,7 @@ struct thread_engine final : host, engine, team_host, observation, lifetime {
     const bool oversubscribed; ///< more workers than cores: a worker that searches yields
 
     // ---- what is recorded
-    thread_meter usage_meter{on};
+    thread_meter usage_meter{machine};
     recording files{*this};
     std::optional<listener> listens; ///< if misses are taken from what is declared
     std::mutex counting_roots;       ///< guards the next two, where there are reports

@@ -2,7 +2,6 @@
 
 #include "engine/worker/message.hpp"
 #include "engine/worker/ranks.hpp"
-#include "gate/claim.hpp"
 #include "gate/core_pool.hpp"
 #include "machine/machine.hpp"
 #include "policy/seam/policy.hpp"
@@ -15,7 +14,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
-#include <string>
 #include <vector>
 
 namespace weft::impl {

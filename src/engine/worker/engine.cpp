@@ -13,9 +13,9 @@ engine::engine(const engine_ports& p, engine_parts parts, int workers, std::size
     : engine_ports(p)
     , scheduler(std::move(parts.scheduler))
     , make_policy(std::move(parts.make_policy))
-    , on(std::move(parts.on))
+    , machine(std::move(parts.machine))
     , outermost(*this, 0, static_cast<std::size_t>(workers))
-    , gate(std::move(parts.resources), on)
+    , gate(std::move(parts.resources), machine)
     , fibers(stack_bytes, keep_fibers, entry) {
     outermost.scheduler = scheduler.get();
 }
@@ -23,7 +23,7 @@ engine::engine(const engine_ports& p, engine_parts parts, int workers, std::size
 engine::~engine() = default;
 
 void engine::attach_policy() {
-    need = scheduler->attach(on, outermost);
+    need = scheduler->attach(machine, outermost);
     if (need.task_bytes > max_task_bytes || need.group_bytes > max_group_bytes)
         throw error("the policy asks for too many bytes in each task or group",
                     fmt::format("{} and {}", need.task_bytes, need.group_bytes),
@@ -33,7 +33,7 @@ void engine::attach_policy() {
         w->times_tasks = need.own_usage;
         w->counts_misses = need.own_misses;
         if (need.task_bytes > 0)
-            w->given = std::make_unique_for_overwrite<std::byte[]>(count * need.task_bytes);
+            w->exposed_task_data = std::make_unique_for_overwrite<std::byte[]>(count * need.task_bytes);
     }
 }
 

@@ -14,7 +14,6 @@
 #include <functional>
 #include <map>
 #include <memory>
-#include <string>
 #include <vector>
 
 namespace weft::trace {
@@ -45,7 +44,7 @@ struct engine_ports {
 
 struct engine_parts {
     std::unique_ptr<policy> scheduler;
-    machine on;
+    weft::machine machine;
     resource_table resources{};
     policy_factory make_policy{}; ///< if it is empty, no task can ask for a team of workers
 };
@@ -64,7 +63,7 @@ struct engine : engine_ports {
 
     const std::unique_ptr<policy> scheduler; ///< of the outermost arena
     const policy_factory make_policy;
-    machine on;
+    weft::machine machine;
     arena outermost;
     queue::spin_lock<> team_arenas_lock; ///< guards `team_arenas`
     /// By the number of the arena around, followed by the engine's ranks of the members.

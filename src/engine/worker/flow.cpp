@@ -8,7 +8,6 @@
 #include "engine/worker/runtime_entry.hpp"
 #include "engine/worker/task_record.hpp"
 
-#include <new>
 #include <type_traits>
 
 namespace weft::engine {

@@ -1,11 +1,8 @@
 #pragma once
 
-#include "engine/worker/engine.hpp"
 #include "engine/worker/ranks.hpp"
 #include "engine/worker/worker.hpp"
-#include "trace/write/recorder.hpp"
-
-#include <bit>
+#include "trace/write/log.hpp"
 
 /// What the steps of an engine leave in the trace. Without a trace these functions do nothing. They are
 /// called in the runtime, where the exposure handler notes nothing in between.
@@ -52,11 +49,7 @@ inline std::uint32_t number_of(const impl::frame& f) noexcept {
 
 /// `w` has exposed the entry of the task `number` to `thief`. Reads the machine only, so that the exposure
 /// handler may call it.
-inline void note_offer(worker& w, std::uint32_t number, const worker& thief) noexcept {
-    note(w, trace::kind::expose, number,
-         std::bit_cast<std::uint64_t>(w.log ? w.engine.on.distance(thief.core, w.core) : 0),
-         static_cast<std::uint32_t>(thief.id));
-}
+void note_offer(worker& w, std::uint32_t number, const worker& thief) noexcept;
 
 // The next functions are called in user code of slow workers, traced or not. Modelled time passes before the
 // event, so the task that touched data is the one that waits for them.

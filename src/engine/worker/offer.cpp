@@ -5,6 +5,8 @@
 #include "engine/worker/arena.hpp"
 #include "engine/worker/engine.hpp"
 #include "engine/worker/notes.hpp"
+#include "trace/write/log.hpp"
+#include "trace/write/recorder.hpp"
 
 namespace weft::engine {
 

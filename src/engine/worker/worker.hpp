@@ -6,7 +6,6 @@
 #include "queue/worker_set.hpp"
 #include "task/fiber.hpp"
 #include "task/task.hpp"
-#include "trace/write/recorder.hpp"
 
 #include <weft/impl/hot.hpp>
 
@@ -14,6 +13,10 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+
+namespace weft::trace {
+class log;
+}
 
 namespace weft::engine {
 struct arena;
@@ -120,7 +123,7 @@ struct worker {
     /// For each thief, the policy's bytes of the task whose frame this worker exposed to it last; null if the
     /// policy has none. Written by this worker before it exposes the frame, read by the thief when it has the
     /// frame.
-    std::unique_ptr<std::byte[]> given;
+    std::unique_ptr<std::byte[]> exposed_task_data;
     queue::mailbox<engine::message> mailbox; ///< filled by any worker, read by this one
 
     engine::worker_counters count;

@@ -1,7 +1,7 @@
 #pragma once
 
 #include "policy/parts/bi_tier.hpp"
-#include "policy/seam/policy.hpp"
+#include "task/task.hpp"
 
 #include <algorithm>
 #include <cstdint>

@@ -2,7 +2,7 @@
 
 #include "policy/parts/subtree_sizes.hpp"
 #include "policy/parts/tree_part.hpp"
-#include "policy/seam/policy.hpp"
+#include "task/task.hpp"
 
 #include <cstdint>
 

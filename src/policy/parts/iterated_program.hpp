@@ -1,9 +1,9 @@
 #pragma once
 
 #include "policy/parts/cache_friendly.hpp"
-#include "policy/seam/policy.hpp"
 
 #include "queue/cell.hpp"
+#include "task/task.hpp"
 
 #include <cstddef>
 #include <cstdint>
@@ -120,7 +120,7 @@ private:
         }
         profile_.partition(set_.cache_bytes);
         search_.begin(set_.margin);
-        settled_ = false;
+        packed_before_ = false;
         phase_.store_relaxed(phase::packed);
         return true;
     }
@@ -129,7 +129,7 @@ private:
         if (strangers_.load_relaxed() > known_.load_relaxed()) {
             phase_.store_relaxed(phase::spread);
             crosses_.store_relaxed(true);
-        } else if (set_.tunes && std::exchange(settled_, true)) {
+        } else if (set_.tunes && std::exchange(packed_before_, true)) {
             search_.measured(profile_, took);
         }
         reset_counts();
@@ -147,8 +147,8 @@ private:
     queue::cell<bool> crosses_;
     queue::cell<std::size_t> strangers_, known_; // tasks of this iteration: not in the profile, in it
     task_profile profile_;
-    packing_search search_; // used by the owning root's worker alone, as the members below
-    bool settled_ = false;  // a packed iteration has passed
+    packing_search search_;      // used by the owning root's worker alone, as the members below
+    bool packed_before_ = false; // a packed iteration has passed
     int iterations_ = 0;
     time_ns began_ = 0;
 };

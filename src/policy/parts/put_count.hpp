@@ -1,7 +1,5 @@
 #pragma once
 
-#include "policy/seam/policy.hpp"
-
 #include "queue/cell.hpp"
 #include "queue/sync.hpp"
 

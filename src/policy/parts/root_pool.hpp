@@ -1,10 +1,10 @@
 #pragma once
 
 #include "policy/parts/data_task.hpp"
-#include "policy/seam/policy.hpp"
 
 #include "queue/cell.hpp"
 #include "queue/locked_list.hpp"
+#include "task/task.hpp"
 
 #include <algorithm>
 #include <array>

@@ -1,8 +1,7 @@
 #pragma once
 
-#include "policy/seam/policy.hpp"
-
 #include "queue/spin_lock.hpp"
+#include "task/task.hpp"
 
 #include <cstdint>
 #include <tuple>

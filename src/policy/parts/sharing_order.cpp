@@ -5,7 +5,6 @@
 #include <metis.h>
 
 #include <algorithm>
-#include <limits>
 #include <map>
 #include <numeric>
 #include <queue>

@@ -21,7 +21,7 @@ enum class kind : std::uint8_t {
     resume,  ///< task a continues on this worker
     ready,   ///< the policy has put task a at place n; b: workers that may run it: first << 32 | end;
              ///< what: reason
-    expose,  ///< the rest of the program at task a was offered; n: to which worker, or `nobody`; b: how much
+    expose, ///< the rest of the program at task a was offered; n: to which worker, or `no_worker`; b: how much
     returned,  ///< the worker that exposed task a has taken it back
     steal,     ///< what was found (task a; 0: something that will be a task) lay at worker n; b: distance (a
                ///< double)
@@ -41,7 +41,7 @@ enum class kind : std::uint8_t {
     lost,      ///< a events before this one found no room
     group,     ///< the hints behind it are those of group a; n: its name
     transfer,  ///< a: bytes from or to the disk of name n
-    home,      ///< a: first byte, b: bytes, n: memory node where they lie; `nobody`: on all by turns
+    home,      ///< a: first byte, b: bytes, n: memory node where they lie; `all_nodes`: on all by turns
 };
 
 /// Where a task comes from.
@@ -73,7 +73,7 @@ inline constexpr std::uint16_t outside = 0xffff;
 /// As `what` of a kind::data: the data of a hint, of the task and its descendants.
 inline constexpr std::uint8_t whole_interval = 255;
 /// In place of a worker or a memory node.
-inline constexpr std::uint32_t nobody = 0xffff'ffff;
+inline constexpr std::uint32_t no_worker = 0xffff'ffff, all_nodes = 0xffff'ffff;
 
 inline constexpr const char* kind_names[] = {
     "none",  "spawn",   "hint",      "data",     "need",   "edge",     "graph",    "begin",

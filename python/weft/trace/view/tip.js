@@ -3,7 +3,7 @@ import { make } from "./element.js";
 import { count, digits, duration, instant } from "./format.js";
 import { ASLEEP, LOST, SEARCH } from "./trace.js";
 
-const IDLE = { [SEARCH]: "looks for work", [ASLEEP]: "asleep", [LOST]: "events were lost: nobody knows what it did" };
+const IDLE = { [SEARCH]: "looks for work", [ASLEEP]: "asleep", [LOST]: "events were lost: what it did is unknown" };
 
 /** The small window beside the pointer. */
 export class Tip {

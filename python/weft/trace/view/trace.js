@@ -5,7 +5,7 @@ import { takeColumn } from "./columns.js";
 export const UNKNOWN = -1;
 export const SEARCH = 0;
 export const ASLEEP = 1;
-/** Events of the worker are missing: nobody knows what it did. */
+/** Events of the worker are missing: what it did is unknown. */
 export const LOST = 2;
 /** What a stretch is about from here on is a task: its row + FIRST_TASK. */
 export const FIRST_TASK = 3;
