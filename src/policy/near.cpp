@@ -18,6 +18,8 @@
 /// `tries` failed looks in a row take it one level wider, up to all workers. The first task that it gets,
 /// stolen or handed over by a victim, takes it back to level 0.
 ///
+/// Children of a wide group are queued, and a thief takes half of them, as in `steal`.
+///
 /// A look that came back empty is a failure. A victim that was asked for a hidden frame has not answered yet,
 /// so an ask is not a failure by itself. It becomes one when the engine calls next() again, which it does
 /// only after the ask came back empty or was withdrawn. A look that lost to another thief is not a failure:
@@ -28,19 +30,23 @@ namespace {
 constexpr knob near_knobs[] = {
     {"tries", "4", "1..1000", "failed looks in a row before the next wider distance is included"},
     zone_knob(),
+    wide_knob(),
 };
 
 class nearest_first final : public policy {
 public:
-    nearest_first(int tries, bool lazy) : tries_(tries), lazy_(lazy) {}
+    nearest_first(int tries, bool lazy, bool queues)
+        : tries_(tries), lazy_(lazy), queues_(lazy && queues) {}
 
     requirements attach(const machine& m, policy_context& context) override {
         context_ = &context;
         places_.attach(context);
         searches_ = std::make_unique<search[]>(static_cast<std::size_t>(places_.workers_in_all()));
         rank_by_distance(m);
-        return {.lazy = lazy_, .resizable = true};
+        return {.lazy = lazy_, .wide_groups = queues_, .resizable = true};
     }
+
+    bool queues_child(worker_id w) override { return places_.queues_child(w); }
 
     spawn_order spawn(worker_id, task&, task&) override {
         return lazy_ ? spawn_order::lazy : spawn_order::child_first;
@@ -143,10 +149,11 @@ private:
             if (left-- == 0) break;
         }
         if (victim < 0) return {};
-        const places::look_result result = places_.look(victim);
+        const places::look_result result =
+            places_.look(w, victim, queues_ ? places::thief_takes::half : places::thief_takes::one);
         s.asked = lazy_ && result.t == nullptr && !result.lost;
         if (!lazy_ && result.t == nullptr && !result.lost) ++s.failures;
-        return {result.t, victim, s.asked};
+        return {result.t, victim, s.asked, result.moved};
     }
 
     decision look_everywhere(worker_id w) {
@@ -162,7 +169,7 @@ private:
     }
 
     const int tries_;
-    const bool lazy_;
+    const bool lazy_, queues_;
     policy_context* context_ = nullptr;
     places places_;
     std::unique_ptr<search[]> searches_;
@@ -181,7 +188,7 @@ extern constinit const policy_entry near_entry{
     .knobs = near_knobs,
     .make = [](const knob_values& values) -> std::unique_ptr<policy> {
         return std::make_unique<nearest_first>(static_cast<int>(values.integer("tries")),
-                                               values.is("zone", "lazy"));
+                                               values.is("zone", "lazy"), values.is("wide", "queue"));
     },
 };
 

@@ -30,11 +30,12 @@ namespace {
 constexpr knob pws_knobs[] = {
     {"across", "0", "0..10000",
      "distance to a worker of another cache domain, where those of the own one are at 1; 0: the machine's"},
+    wide_knob(),
 };
 
 class probability_stealing final : public policy {
 public:
-    explicit probability_stealing(int across) : across_(across) {}
+    probability_stealing(int across, bool queues) : across_(across), queues_(queues) {}
 
     requirements attach(const machine& m, policy_context& context) override {
         context_ = &context;
@@ -46,8 +47,10 @@ public:
             for (std::size_t to = 0; to < cores_; ++to)
                 weights_[from * cores_ + to] =
                     weight_at(distance(m, sockets, static_cast<int>(from), static_cast<int>(to)));
-        return {.lazy = true, .resizable = true};
+        return {.lazy = true, .wide_groups = queues_, .resizable = true};
     }
+
+    bool queues_child(worker_id w) override { return places_.queues_child(w); }
 
     placement ready(worker_id w, task& t, ready_reason reason) override { return places_.put(w, t, reason); }
 
@@ -56,8 +59,9 @@ public:
         const worker_id victim = draw(w);
         if (victim < 0) return {};
         if (last_look) return places_.look_everywhere(w, victim);
-        const places::look_result found = places_.look(victim);
-        return {found.t, victim, found.t == nullptr && !found.lost};
+        const places::look_result found =
+            places_.look(w, victim, queues_ ? places::thief_takes::half : places::thief_takes::one);
+        return {found.t, victim, found.t == nullptr && !found.lost, found.moved};
     }
 
     workers victims(worker_id) override { return context_->all(); }
@@ -97,6 +101,7 @@ private:
     }
 
     const int across_;
+    const bool queues_;
     policy_context* context_ = nullptr;
     places places_;
     std::size_t cores_ = 0;
@@ -112,7 +117,8 @@ extern constinit const policy_entry pws_entry{
     .helps = "machines of several packages or cache domains; a far victim is never out of reach",
     .knobs = pws_knobs,
     .make = [](const knob_values& values) -> std::unique_ptr<policy> {
-        return std::make_unique<probability_stealing>(static_cast<int>(values.integer("across")));
+        return std::make_unique<probability_stealing>(static_cast<int>(values.integer("across")),
+                                                      values.is("wide", "queue"));
     },
 };
 

@@ -126,6 +126,7 @@ struct alignas(std::max_align_t) task {
     bool is_root_ = false;        ///< handed in by submit_root()
     bool claims_ = false;         ///< claim_ is its own
     bool share_ = false;          ///< of a moldable task
+    bool counts_in_bulk_ = false; ///< a child of a wide group: group_count.hpp, "In bulk"
     std::uint8_t arrives_as_ = 0; ///< the ready_reason of a task handed in from outside
     std::uint32_t block_bytes_ = 0;
     std::uint32_t number_ = 0; ///< in the trace; 0: there is none

@@ -84,6 +84,7 @@ public:
     }
     void keeps_working(worker_type& w) noexcept { of_.keeps_working(w); }
     void stops_working(worker_type& w) {
+        count_bulk_down(w);
         of_.stops_working(w);
         w.count.idle.begin(w.host.now());
         note(w, trace::kind::search);
@@ -124,6 +125,7 @@ public:
                 if (const decision p = next_task(w, true); p.t) {
                     t = p.t;
                     of_.found_in_last_look(w, p);
+                    announce_moved(w, p);
                     return true;
                 }
                 if (of_.must_look_again(w)) return true;
@@ -155,7 +157,26 @@ private:
     decision look_once(worker_type& w, bool first) {
         const decision p = next_task(w, false);
         of_.after_look(w, p, first);
+        announce_moved(w, p);
         return p;
+    }
+
+    /// Workers that looked while these tasks were on their way have seen them in neither place.
+    void announce_moved(worker_type& w, const decision& p) {
+        if (p.moved > 0) [[unlikely]]
+            w.host.announce(w, {.at = w.local, .who = w.arena().active()});
+    }
+
+    /// `entry` is about to become a task. If it is the rest of a task that adds children, its group has been
+    /// handed over once more; a group to which that happens again and again is wide.
+    static void count_handover(worker_type& w, const impl::frame& entry) noexcept {
+        if (entry.run || !w.engine.need.wide_groups) return;
+        group& g = *static_cast<const continuation&>(entry).in; // open: the thief has the task that waits for it
+        const auto before = g.handovers_.load(std::memory_order_relaxed);
+        if (before >= group::handovers_to_wide) return;
+        g.handovers_.store(before + 1, std::memory_order_relaxed); // one lost of two at a time: it turns later
+        if (before + 1 == group::handovers_to_wide)
+            g.flags_.fetch_or(group::flag_wide, std::memory_order_relaxed); // as handovers_
     }
 
     /// Asks every victim that the policy names, until one of them answers: README.md, "Sleep", step 3.
@@ -177,6 +198,7 @@ private:
     /// gives to this worker, or null.
     task* receive(worker_type& w, impl::frame& entry) {
         const auto at = w.log ? w.log->now() : 0;
+        count_handover(w, entry);
         task& t = task_of_frame(w, entry);
         of_.count_answer(w, t);
         const std::uint32_t number = t.number_; // before another worker can have the task

@@ -141,6 +141,9 @@ bool run_silently(group& g, const hints& h, void (*body)(void*), void* source) {
     if (!w) return false;
     const task& me = *w->current->running;
     if (!me.silent_) return false;
+    if ((g.flags_.load(std::memory_order_relaxed) & group::flag_wide) &&
+        w->arena().scheduler->queues_child(w->local))
+        return false;
     fiber& child = engine::take_fiber(*w);
     engine::charge(enter_runtime(), engine::operation::spawn);
     task& as = child.own.record;
@@ -201,7 +204,9 @@ void commit_child(group& g, child_record s, const hints& h, void (*run)(void*),
     task& me = *w.current->running;
     engine::begin_group(w, g, me);
     engine::adopt(t, &me, &g, h);
-    const spawn_order how = w.arena().scheduler->spawn(w.local, me, t);
+    // A silent task comes here with the queued children of wide groups only: see run_silently().
+    const spawn_order how =
+        me.silent_ ? spawn_order::parent_first : w.arena().scheduler->spawn(w.local, me, t);
     try {
         engine::execute_spawn(w, g, t, how);
     } catch (...) {

@@ -27,7 +27,7 @@ void begin_group(worker& w, group& g, task& owner) {
     }
     g.owner_ = &owner;
     g.id_ = owner.id_ + g.spawned_.load(std::memory_order_relaxed);
-    note_group(w, g);
+    if (!(g.flags_.load(std::memory_order_relaxed) & group::flag_traced)) note_group(w, g);
     if (const std::size_t bytes = w.engine.need.group_bytes) {
         std::size_t block = bytes;
         g.data_ = w.blocks.take(block);
@@ -112,8 +112,9 @@ void execute_spawn(worker& w, group& g, task& t, spawn_order how) {
         }
     }
     count_child(w, g);
-    if (how == spawn_order::parent_first) return offer(w, t, ready_reason::spawned);
-    call(w, t, false);
+    if (how != spawn_order::parent_first) return call(w, t, false);
+    t.silent_ = t.counts_in_bulk_ = parent.silent_; // if so, a child of a wide group
+    offer(w, t, ready_reason::spawned);
 }
 
 } // namespace weft::engine

@@ -146,6 +146,7 @@ void suspend(worker& w0, ready_reason reason, void (*action)(worker&, void*, voi
 }
 
 void resume(worker& w, task& t) noexcept {
+    count_bulk_down_unless_of(w, t.group_);
     fiber& self = *w.current;
     fiber& to = *t.fiber_;
     t.state_ = task_state::running;

@@ -52,6 +52,7 @@ void run_body(task& t, bool cancelled, std::exception_ptr& error) {
 
 void start(worker& w0, task& t) {
     fiber& self = *w0.current;
+    count_bulk_down_unless_of(w0, t.group_);
     self.reset_chain();
     w0.oldest = &self;
     impl::set_hot_head(&self.root);
@@ -111,8 +112,15 @@ void retire(worker& w, task& t, bool cancelled) noexcept {
 void finish(worker& w, task& t, bool cancelled) noexcept {
     group* in = t.group_;
     arena& of = *t.arena_;
+    const bool in_bulk = t.counts_in_bulk_;
     retire(w, t, cancelled);
-    if (in) child_done(&w, *in);
+    if (in_bulk) {
+        count_bulk_down_unless_of(w, in);
+        w.bulk_group = in;
+        ++w.bulk_ended;
+    } else if (in) {
+        child_done(&w, *in);
+    }
     if (of.is_team()) [[unlikely]]
         release_team(w, of);
 }
@@ -130,7 +138,12 @@ void wake_waiter(worker* w, group& g) noexcept {
 }
 
 void child_done(worker* w, group& g) noexcept {
-    if (count_child_down(g)) wake_waiter(w, g);
+    if (count_children_down(g, 1)) wake_waiter(w, g);
+}
+
+void count_bulk_down(worker& w) noexcept {
+    if (group* const g = std::exchange(w.bulk_group, nullptr))
+        if (count_children_down(*g, std::exchange(w.bulk_ended, 0))) wake_waiter(&w, *g);
 }
 
 void fail(worker* w, group& g, std::exception_ptr error) noexcept {

@@ -19,6 +19,13 @@ void finish(worker&, task&, bool cancelled) noexcept;
 /// Makes the task that waits for the group ready; it may belong to another runtime.
 void wake_waiter(worker*, group&) noexcept;
 void child_done(worker*, group&) noexcept;
+/// Counts down the children that have ended here in bulk: group_count.hpp.
+void count_bulk_down(worker&) noexcept;
+/// The same before something else than a child of `next` runs.
+inline void count_bulk_down_unless_of(worker& w, const group* next) noexcept {
+    if (w.bulk_group && w.bulk_group != next) [[unlikely]]
+        count_bulk_down(w);
+}
 /// Keeps the first exception of the group for its wait; later ones are only counted.
 void fail(worker*, group&, std::exception_ptr) noexcept;
 /// Gives every hidden entry of the running chain to the policy. A fiber does this before it blocks on

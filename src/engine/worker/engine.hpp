@@ -1,6 +1,7 @@
 #pragma once
 
 #include "engine/worker/arena.hpp"
+#include "engine/worker/block_cache.hpp"
 #include "engine/worker/worker.hpp"
 #include "gate/gate.hpp"
 #include "machine/machine.hpp"
@@ -72,6 +73,7 @@ struct engine : engine_ports {
     requirements need;                 ///< what the policy needs
     trace::recorder* tracer = nullptr; ///< if there is a trace
     fiber_pool fibers;
+    block_depot blocks;
     std::atomic<std::int32_t> roots{0};   ///< submitted so far
     std::atomic<std::uint64_t> graphs{0}; ///< runs so far of graphs whose tasks the policy knows
 

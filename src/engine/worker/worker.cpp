@@ -10,6 +10,7 @@ worker::worker(worker_id rank, weft::engine::engine& of, std::size_t workers)
     , host(of.host)
     , meter(of.meter)
     , local(rank)
+    , blocks(of.blocks)
     , askers(workers + 1) {}
 
 } // namespace weft::impl

@@ -7,6 +7,7 @@
 #include "queue/locked_list.hpp"
 #include "queue/sync.hpp"
 
+#include <algorithm>
 #include <memory>
 #include <new>
 
@@ -40,13 +41,18 @@ public:
     static constexpr unsigned yields_to_look = fair_turns::yields_to_look;
     /// Failed looks after which a worker takes what is kept for others, since they may not come.
     static constexpr unsigned failed_looks_before_remote_steal = 1024;
+    static constexpr int most_moved = 64; ///< tasks that one look takes besides the first
+    /// Children of wide groups that wait in one deque, for each worker; 300 bytes each.
+    static constexpr int queued_for_each_worker = 32, least_queued = 64, most_queued = 2048;
 
     enum class owner_takes : bool { youngest, oldest };
+    enum class thief_takes : bool { one, half };
 
     /// Allocates: for policy::attach.
     void attach(policy_context& context, owner_takes end = owner_takes::youngest) {
         context_ = &context;
         count_ = context.all().size();
+        most_queued_ = std::clamp(queued_for_each_worker * count_, least_queued, most_queued);
         end_ = end;
         mine_ = std::make_unique<place[]>(static_cast<std::size_t>(count_));
     }
@@ -118,6 +124,7 @@ public:
     struct look_result {
         task* t = nullptr;
         bool lost = false; ///< another worker was faster, so the victim need not be empty
+        int moved = 0;     ///< further tasks that now lie in the caller's deque
     };
 
     /// One look at the places of `victim`, by any worker: the oldest of its deque, then the first behind.
@@ -132,6 +139,24 @@ public:
         if (result == queue::steal_result::lost) return {nullptr, true};
         return {p.behind.try_pop_front(), false};
     }
+
+    /// The same by `w`, the caller. A thief that takes half of the victim's deque puts what it takes besides
+    /// the first, at most most_moved tasks, onto its own.
+    look_result look(worker_id w, worker_id victim, thief_takes much) noexcept {
+        look_result result = look(victim);
+        if (result.t == nullptr || much == thief_takes::one) return result;
+        for (int wanted = std::min(length(victim) / 2, most_moved); result.moved < wanted; ++result.moved) {
+            task* t = nullptr;
+            if (at(victim).deque.steal(t) != queue::steal_result::ok) break;
+            push(w, *t);
+        }
+        return result;
+    }
+
+    /// For policy::queues_child: a child of a wide group is queued for thieves, which take many at a time,
+    /// unless the deque has enough for all of them. So the caller runs children itself while thieves are
+    /// busy, and what waits takes bounded memory.
+    bool queues_child(worker_id w) const noexcept { return length(w) < most_queued_; }
 
     /// The same, but returns null only if the victim was seen empty: for the last look.
     task* look_hard(worker_id victim) noexcept {
@@ -152,16 +177,16 @@ public:
     }
 
     /// One look at a random other worker; `asks`: if its places are empty, it is asked for a hidden frame.
-    decision look_at_random(worker_id w, bool asks) {
+    decision look_at_random(worker_id w, bool asks, thief_takes much = thief_takes::one) {
         const worker_id victim = random_victim(w);
         if (victim < 0) return {};
-        const look_result found = look(victim);
-        return {found.t, victim, found.t == nullptr && !found.lost && asks};
+        const look_result found = look(w, victim, much);
+        return {found.t, victim, found.t == nullptr && !found.lost && asks, found.moved};
     }
 
     /// What random stealing does when own() has given nothing.
-    decision look_outside(worker_id w, bool last_look, bool asks) {
-        if (!last_look) return look_at_random(w, asks); // R3
+    decision look_outside(worker_id w, bool last_look, bool asks, thief_takes much = thief_takes::one) {
+        if (!last_look) return look_at_random(w, asks, much); // R3
         const worker_id first = random_victim(w);
         return first < 0 ? decision{} : look_everywhere(w, first);
     }
@@ -193,7 +218,7 @@ private:
     }
 
     policy_context* context_ = nullptr;
-    int count_ = 0;
+    int count_ = 0, most_queued_ = 0;
     owner_takes end_ = owner_takes::youngest;
     std::unique_ptr<place[]> mine_;
     queue::locked_list<task> roots_;

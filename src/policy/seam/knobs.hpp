@@ -29,6 +29,15 @@ zone_knob(std::string_view help = "reported: every spawn is shown to the policy 
     return {.key = "zone", .default_value = "lazy", .allowed = "lazy, reported", .help = help};
 }
 
+/// The knob of each policy that has requirements::wide_groups if values.is("wide", "queue").
+consteval knob wide_knob() {
+    return {.key = "wide",
+            .default_value = "queue",
+            .allowed = "queue, steal",
+            .help = "of a group with many children, in the lazy zone: queue the children, or let thieves steal "
+                    "the task that adds them"};
+}
+
 /// The checked values of all knobs of one policy: no getter fails on what a user wrote. To ask for a key that
 /// the table does not have, or for a value as another type than its own, is a mistake in the policy, and
 /// asserted.

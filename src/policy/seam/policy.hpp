@@ -54,10 +54,12 @@ struct placement { ///< where ready() put a task, and which workers could run it
 };
 
 /// The answer of next(). With `t` null and `ask` set, worker `from` may be asked to expose a hidden frame.
+/// `moved`: so many further tasks of `from` were put into the worker's own place.
 struct decision {
     task* t = nullptr;
     place_id from = 0;
     bool ask = false;
+    int moved = 0;
 };
 
 struct usage { ///< of a finished task; the optional figures are there where the engine can tell
@@ -103,6 +105,9 @@ struct requirements {
     std::uint16_t task_bytes = 0;  ///< at most max_task_bytes
     std::uint16_t group_bytes = 0; ///< at most max_group_bytes
     bool lazy = false;             ///< roots are born silent: no spawn is ever reported
+    /// queues_child() is asked in the silent zone about the children of wide groups. A group is wide if the
+    /// task that adds its children was stolen group::handovers_to_wide times between two children.
+    bool wide_groups = false;
     bool own_usage = false;        ///< usage::self and wall are metered
     /// usage::misses are metered: cache lines that the task itself, not its children, asked of what its core
     /// shares with others. The model counts them. On threads they come from the processor's counters where
@@ -141,6 +146,10 @@ struct policy {
         static_cast<void>(parent), static_cast<void>(child);
         return spawn_order::lazy;
     }
+
+    /// requirements::wide_groups: whether the next child of a wide group becomes a task, which ready() places
+    /// as spawned. Otherwise it runs at once, silently.
+    virtual bool queues_child(worker_id) { return false; }
 
     /// Into how many equal pieces a parallel_for of a reported zone is cut; 0: halved down to its grain.
     virtual int pieces(worker_id, task& loop) { return static_cast<void>(loop), 0; }
