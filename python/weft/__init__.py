@@ -6,16 +6,21 @@
 
 from __future__ import annotations
 
+import importlib
+from typing import TYPE_CHECKING, Any
+
 from ._core import version as __version__
-from .errors import Error, LibraryError, TraceError
-from .launch import LaunchError, Run, launch
-from .library import Knob, PolicyInfo, machine, policies
-from .policy import Ask, Context, Group, Looked, Placed, Policy, Task
-from .progress import Progress, read_progress
-from .report import Report, RunReport, WorkerReport
-from .simulation import Program, SimulatedRun, Simulation, simulate
-from .summary import Summary, summarise
-from .trace import Header, Trace, read_trace
+
+if TYPE_CHECKING:
+    from .errors import Error, LibraryError, TraceError
+    from .launcher import LaunchError, Run, launch
+    from .library import Knob, PolicyInfo, machine, policies
+    from .policy import Ask, Context, Group, Looked, Placed, Policy, Task
+    from .progress import Progress, read_progress
+    from .report import Report, RunReport, WorkerReport
+    from .simulation import Program, SimulatedRun, Simulation, simulate
+    from .summary import Summary, summarise
+    from .trace import Header, Trace, read_trace
 
 __all__ = [
     "Ask",
@@ -51,3 +56,29 @@ __all__ = [
     "simulate",
     "summarise",
 ]
+
+# A name is imported when it is first used: the libraries for tables take a third of a second to load.
+_MODULES = {
+    "errors": ("Error", "LibraryError", "TraceError"),
+    "launcher": ("LaunchError", "Run", "launch"),
+    "library": ("Knob", "PolicyInfo", "machine", "policies"),
+    "policy": ("Ask", "Context", "Group", "Looked", "Placed", "Policy", "Task"),
+    "progress": ("Progress", "read_progress"),
+    "report": ("Report", "RunReport", "WorkerReport"),
+    "simulation": ("Program", "SimulatedRun", "Simulation", "simulate"),
+    "summary": ("Summary", "summarise"),
+    "trace": ("Header", "Trace", "read_trace"),
+}
+_MODULE_OF = {name: module for module, names in _MODULES.items() for name in names}
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _MODULE_OF:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    found = getattr(importlib.import_module(f".{_MODULE_OF[name]}", __name__), name)
+    globals()[name] = found
+    return found
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

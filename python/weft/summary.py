@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
-from .launch import Run
+from .launcher import Run
 from .report import Report, RunReport, WorkerReport
 from .trace import read_trace
 from .trace.stats import Stats, stats

@@ -198,3 +198,55 @@ def test_as_a_program(modelled: Path) -> None:
     for arguments, status in ((command, 0), (command[:-1], 2)):
         done = subprocess.run(arguments, env=environment, capture_output=True, text=True, timeout=50, check=False)
         assert done.returncode == status and "Traceback" not in done.stderr
+
+
+def command(*arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-m", "weft", *arguments],
+        env=os.environ | environment,
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
+
+
+def test_version_is_said_without_loading_the_commands() -> None:
+    told = subprocess.run(
+        [sys.executable, "-X", "importtime", "-m", "weft", "--version"], capture_output=True, text=True, check=True
+    )
+    assert re.fullmatch(r"\d+\.\d+\.\d+\n", told.stdout)
+    loaded = {line.rpartition("|")[2].strip() for line in told.stderr.splitlines()}
+    assert "weft._core" in loaded and loaded.isdisjoint({"typer", "numpy", "polars", "weft.cli"})
+
+
+def test_help_by_its_short_name() -> None:
+    for arguments in ([], ["trace"], ["compare"], ["trace", "stats"]):
+        short, long = command(*arguments, "-h"), command(*arguments, "--help")
+        assert (short.returncode, short.stdout) == (0, long.stdout) and "Usage: weft" in short.stdout
+
+
+def test_completion() -> None:
+    words = {"COMP_WORDS": "weft comp", "COMP_CWORD": "1", "_WEFT_COMPLETE": "complete_bash"}
+    assert command(**words).stdout.split() == ["compare"]
+    words = {"COMP_WORDS": "weft compare --wor", "COMP_CWORD": "2", "_WEFT_COMPLETE": "complete_bash"}
+    assert command(**words).stdout.split() == ["--workers"]
+
+
+@pytest.mark.parametrize("name", ["run", "sim"])
+def test_a_wrong_policy_is_refused_before_the_program_starts(tmp_path: Path, name: str) -> None:
+    witness = tmp_path / "it-ran"
+    machine = ["--machine", str(MACHINE)] if name == "sim" else []
+    told = command(name, *machine, "--policy", "nera:tries=3", "--", "touch", str(witness))
+    assert told.returncode == 2 and not witness.exists()
+    assert "unknown policy; given: nera; allowed: serial, " in told.stderr and "did you mean 'near'?" in told.stderr
+
+
+def test_every_public_name_is_there() -> None:
+    import weft as package
+
+    for public in package.__all__:
+        assert getattr(package, public) is not None, public
+    assert set(package.__all__) <= set(dir(package))
+    with pytest.raises(AttributeError, match="no attribute 'nothing'"):
+        _ = package.nothing  # type: ignore[attr-defined]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import csv
+import io
 import json
 import os
 import sys
@@ -16,7 +18,7 @@ from terminal import on_a_terminal
 from weft import cli
 from weft.cli.compare import split_policies
 from weft.compare import Spread, compare
-from weft.launch import LaunchError
+from weft.launcher import LaunchError
 
 pytestmark = pytest.mark.usefixtures("no_settings")
 
@@ -143,13 +145,14 @@ def test_lists_of_policies(text: str, names: list[str]) -> None:
 def test_table_and_picture(capfd: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     pictures = [tmp_path / name for name in ("a.svg", "b.svg", "c.png")]
     for picture in pictures:
-        arguments = ["--machines", f"{MACHINE},{OTHER_MACHINE}", "--no-here", "--policies", "near,nera", "-o", picture]
+        machines = f"{MACHINE},{OTHER_MACHINE}"
+        arguments = ["--machines", machines, "--no-here", "--policies", "near,near:tries=0", "-o", picture]
         assert cli.run(["compare", *map(str, arguments), "--", *HEAT]) == 0
     out, err = capfd.readouterr()
     assert err == "" and "\x1b" not in out
     for word in ("opteron-8380-4x4 (modelled, virtual times), 16 workers", "hikey960", "speed-up", "steal, 1 worker"):
         assert word in out
-    assert "nera: did not run: error: unknown policy" in out
+    assert "near:tries=0: did not run: error: " in out
     texts = [p.read_bytes() for p in pictures]
     assert texts[0] == texts[1] and texts[2][:4] == b"\x89PNG"
     for word in (b"near", b"did not run", b"opteron-8380-4x4", b"speed-up over 1 worker of steal"):
@@ -163,6 +166,30 @@ def test_json(capfd: pytest.CaptureFixture[str]) -> None:
     assert told["rows"][1]["place"] == {"name": "here", "spec": None}
 
 
+def test_csv_of_several_numbers_of_workers(capfd: pytest.CaptureFixture[str]) -> None:
+    arguments = ["--csv", "--workers", "1,2,1", "--policies", "share,serial", "--no-here", "--machines", str(MACHINE)]
+    assert cli.run(["compare", *arguments, "--", *HEAT]) == 0
+    lines = list(csv.DictReader(io.StringIO(capfd.readouterr().out)))
+    assert [(line["policy"], line["workers"]) for line in lines] == [
+        ("steal", "1"),
+        ("share", "1"),
+        ("share", "2"),
+        ("serial", "1"),
+        ("serial", "2"),
+    ]
+    assert all(float(line["seconds_median"]) > 0 and line["refused"] == "" for line in lines)
+    assert float(lines[2]["speedup"]) > 1.5
+
+
+def test_table_of_several_numbers_of_workers(capfd: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    picture = tmp_path / "a.svg"
+    arguments = ["--workers", "1,2", "--policies", "share", "--no-here", "--machines", str(MACHINE), "-o", str(picture)]
+    assert cli.run(["compare", *arguments, "--", *HEAT]) == 0
+    out = capfd.readouterr().out
+    assert "share, 1 worker " in out and "share, 2 workers " in out and "16 workers" not in out
+    assert b"share, 2 workers" in picture.read_bytes()
+
+
 @pytest.mark.parametrize(
     ("arguments", "status", "says"),
     [
@@ -173,7 +200,11 @@ def test_json(capfd: pytest.CaptureFixture[str]) -> None:
         (["-o", "a.pdf", "--", "true"], 2, "allowed: *.svg, *.png"),
         (["--repeat", "0", "--", "true"], 2, "--repeat"),
         (["--", "true"], 1, "has made no runtime of Weft"),
-        (["--policies", "nera", "--repeat", "1", "--", *FIB], 1, "ran under none of the policies"),
+        (["--policies", "near:tries=0", "--repeat", "1", "--", *FIB], 1, "ran under none of the policies"),
+        (["--policies", "share,nera", "--", "never-run"], 2, "unknown policy; given: nera; allowed: serial, "),
+        (["--workers", "1,x", "--", "true"], 2, "numbers from 1 with commas between them"),
+        (["--workers", "0", "--", "true"], 2, "numbers from 1"),
+        (["--json", "--csv", "--", "true"], 2, "one of them"),
         ([], 2, "Missing argument"),
     ],
 )

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 from conftest import EXAMPLES, MACHINE
 from weft.errors import Error
-from weft.launch import LaunchError, launch, numbered
+from weft.launcher import LaunchError, launch, numbered
 from weft.report import read_report
 
 HEAT = [EXAMPLES / "heat2d", "--rows", "100", "--cols", "60", "--sweeps", "4", "--leaf-rows", "8"]
@@ -146,7 +146,7 @@ def test_an_observer_that_fails_leaves_no_process() -> None:
 
 SHELL_OF_SIGNALS = """
 import signal, sys, time
-from weft.launch import launch
+from weft.launcher import launch
 program = '''
 import signal, sys, time
 for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):

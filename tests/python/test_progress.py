@@ -14,7 +14,7 @@ from conftest import EXAMPLES, MACHINE
 from hypothesis import given
 from hypothesis import strategies as st
 from weft.errors import Error
-from weft.launch import launch
+from weft.launcher import launch
 from weft.progress import Progress, read_progress
 
 pytestmark = pytest.mark.usefixtures("no_settings")

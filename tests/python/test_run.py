@@ -15,7 +15,7 @@ import pytest
 from conftest import EXAMPLES, MACHINE
 from terminal import on_a_terminal
 from weft import cli
-from weft.launch import launch
+from weft.launcher import launch
 from weft.summary import summarise
 
 pytestmark = pytest.mark.usefixtures("no_settings")

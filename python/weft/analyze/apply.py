@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from ..errors import Error, compose
-from ..launch import LaunchError, launch
+from ..launcher import LaunchError, launch
 from ..trace.read import read_trace
 from ..trace.trace import Header
 from .analysis import Analysis

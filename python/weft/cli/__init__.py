@@ -21,7 +21,7 @@ app = typer.Typer(
     name="weft",
     help="Programs, traces, machines and policies of the task-parallel runtime Weft.",
     no_args_is_help=True,
-    add_completion=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
 )

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import contextlib
+import csv
 import json
 import re
+import sys
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, TextIO
 
 import typer
 from rich.console import Console
@@ -19,7 +21,7 @@ from ..compare.compare import Step
 from ..compare.plot import FORMATS
 from ..compare.plot import plot as plot_comparison
 from ..errors import Error, compose
-from .programs import Program, Seed, Workers, check_machine
+from .programs import Program, Seed, check_machine, check_policy
 from .status import StatusLine
 from .table import console as make_console
 from .table import count, duration, interval, table
@@ -37,7 +39,10 @@ def compare(
     ] = None,
     here: Annotated[bool, typer.Option("--here/--no-here", help="On real threads, too.")] = True,
     repeat: Annotated[int, typer.Option("--repeat", min=1, metavar="N", help="Number of runs of each.")] = 5,
-    workers: Workers = None,
+    workers: Annotated[
+        str | None,
+        typer.Option("--workers", metavar="N,...", help="Numbers of workers; each policy runs with each of them."),
+    ] = None,
     seed: Seed = None,
     timeout: Annotated[
         float | None, typer.Option("--timeout", min=0.001, metavar="SECONDS", help="Time limit of one run.")
@@ -46,6 +51,7 @@ def compare(
         Path | None, typer.Option("--output", "-o", metavar="OUT", help="A picture: *.svg or *.png")
     ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
+    as_csv: Annotated[bool, typer.Option("--csv", help="Print a table of values with commas between them.")] = False,
 ) -> int:
     """Run a program under many policies, here and on modelled machines, and compare.
 
@@ -62,6 +68,11 @@ def compare(
     names = None if policies is None else split_policies(policies)
     if names is not None and not names:
         raise typer.BadParameter(compose("no policy", repr(policies), "names with commas between them") + ".")
+    for name in names or ():
+        check_policy(name)
+    counts = None if workers is None else split_counts(workers)
+    if as_json and as_csv:
+        raise typer.BadParameter(compose("two forms of output", "--json --csv", "one of them") + ".")
     if output and output.suffix not in FORMATS:
         raise typer.BadParameter(compose("unknown format of the picture", output, "*.svg, *.png") + ".")
     with _bar() as step:
@@ -71,7 +82,7 @@ def compare(
             machines=specs,
             here=here,
             repeat=repeat,
-            workers=workers,
+            workers=counts,
             seed=seed,
             timeout=timeout,
             step=step,
@@ -80,6 +91,8 @@ def compare(
         plot_comparison(found, output)
     if as_json:
         print(json.dumps(found.to_json(), indent=2))
+    elif as_csv:
+        write_csv(found, sys.stdout)
     else:
         _print(found)
     if all(row.refused for place in found.places for row in found.at(place)[1:]):
@@ -96,6 +109,28 @@ def split_policies(text: str) -> list[str]:
         elif part.strip():
             names.append(part.strip())
     return names
+
+
+def split_counts(text: str) -> list[int]:
+    """Numbers of workers with commas between them. Raises a usage error."""
+    parts = [part.strip() for part in text.split(",")]
+    if not all(part.isdecimal() and int(part) > 0 for part in parts):
+        raise typer.BadParameter(
+            compose("not numbers of workers", repr(text), "numbers from 1 with commas between them") + "."
+        )
+    return list(dict.fromkeys(int(part) for part in parts))
+
+
+def write_csv(c: Comparison, to: TextIO) -> None:
+    """One line a row of the comparison, times in seconds; what is not known is empty."""
+    columns = ("count", "median", "q1", "q3", "min", "max")
+    names = [f"seconds_{column}" for column in columns]
+    out = csv.writer(to, lineterminator="\n")
+    out.writerow(["place", "modelled", "policy", "workers", *names, "speedup", "busy", "balance", "steals", "refused"])
+    for row in c.rows:
+        seconds = [getattr(row.seconds, column, None) for column in columns]
+        figures = (*seconds, row.speedup, row.busy, row.balance, row.steals)
+        out.writerow([row.place.name, int(row.place.virtual), row.policy, row.workers, *figures, row.refused])
 
 
 @contextlib.contextmanager
@@ -117,20 +152,20 @@ def _print(c: Comparison) -> None:
         if i:
             console.print()
         baseline, *rows = c.at(place)
-        workers = next((row.workers for row in rows if row.workers), None)
+        counts = {row.workers for row in rows if row.workers}
         console.print(
             f"{place.name}{' (modelled, virtual times)' if place.virtual else ''}"
-            + (f", {workers} workers" if workers else "")
+            + (f", {counts.pop()} workers" if len(counts) == 1 else "")
             + f", {_runs(baseline, rows)}"
         )
         shown = table("policy", "median", "quartiles", "range", "speed-up", "busy", "steals")
-        for name, row in [(f"{baseline.policy}, 1 worker", baseline), *((row.policy, row) for row in rows)]:
+        for row in [baseline, *rows]:
             if row.seconds:
-                shown.add_row(name, *_figures(row))
+                shown.add_row(row.label, *_figures(row))
         console.print(shown)
         for row in [baseline, *rows]:
             if row.refused:
-                console.print(f"{row.policy}: did not run: {row.refused}", soft_wrap=True)
+                console.print(f"{row.label}: did not run: {row.refused}", soft_wrap=True)
 
 
 def _runs(baseline: Row, rows: list[Row]) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 import json
 import os
 import sys
@@ -12,7 +13,7 @@ import typer
 
 from .. import library
 from ..errors import Error, compose
-from ..launch import LaunchError, Run, launch
+from ..launcher import LaunchError, Run, launch
 from ..summary import Summary, summarise
 from .replay import WhatIf, run_again
 from .runtime import print_runtime
@@ -50,6 +51,17 @@ AsJson = Annotated[
 
 # Options behind the program are the program's, with or without the two dashes.
 OPTIONS_END_AT_THE_PROGRAM: dict[str, Any] = {"allow_interspersed_args": False}
+
+
+def check_policy(spec: str) -> None:
+    """Raises a usage error if the library has no policy of this name, before any program starts."""
+    names = [p.name for p in library.policies()]
+    name = spec.partition(":")[0]
+    if name in names:
+        return
+    near = difflib.get_close_matches(name, names, 1)
+    meant = f"; did you mean '{near[0]}'?" if near else ""
+    raise typer.BadParameter(compose("unknown policy", name, ", ".join(names)) + meant)
 
 
 def run(
@@ -164,6 +176,8 @@ def _run(
     progress: bool | None,
     as_json: bool,
 ) -> int:
+    if policy := settings.get("policy"):
+        check_policy(policy)
     if progress and not StatusLine.is_possible():
         raise typer.BadParameter(compose("no terminal to show progress on", "--progress", "--no-progress") + ".")
     line = StatusLine() if progress is not False and StatusLine.is_possible() else None

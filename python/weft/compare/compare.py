@@ -13,7 +13,7 @@ import numpy as np
 
 from .. import library
 from ..errors import compose
-from ..launch import LaunchError, Run, last_line, launch
+from ..launcher import LaunchError, Run, last_line, launch
 from ..summary import RuntimeSummary, summarise
 
 BASELINE = "steal"
@@ -63,6 +63,8 @@ class Row:
 
     place: Place
     policy: str
+    label: str
+    """What tells it from the other rows of the place: the policy, with the workers if several numbers are compared."""
     workers: int | None
     """None if it did not run."""
     seconds: Spread | None
@@ -103,8 +105,8 @@ class Comparison:
 class _Cell:
     """A row while it is measured."""
 
-    def __init__(self, place: Place, policy: str, workers: int | None) -> None:
-        self.place, self.policy, self.workers = place, policy, workers
+    def __init__(self, place: Place, policy: str, label: str, workers: int | None) -> None:
+        self.place, self.policy, self.label, self.workers = place, policy, label, workers
         self.seconds: list[float] = []
         self.longest: list[RuntimeSummary] = []
         self.refused = ""
@@ -116,12 +118,13 @@ class _Cell:
 
     def row(self, alone: float | None) -> Row:
         if self.refused or not self.seconds:
-            return _refused(self.place, self.policy, self.refused)
+            return _refused(self.place, self.policy, self.label, self.refused)
         spread = Spread.of(self.seconds)
         balances = [r.balance for r in self.longest if r.balance is not None]
         return Row(
             place=self.place,
             policy=self.policy,
+            label=self.label,
             workers=len(self.longest[0].workers),
             seconds=spread,
             speedup=alone / spread.median if alone and spread.median > 0 else None,
@@ -133,8 +136,8 @@ class _Cell:
         )
 
 
-def _refused(place: Place, policy: str, why: str) -> Row:
-    return Row(place, policy, None, None, None, None, None, None, False, why)
+def _refused(place: Place, policy: str, label: str, why: str) -> Row:
+    return Row(place, policy, label, None, None, None, None, None, None, False, why)
 
 
 def applicable() -> tuple[list[str], dict[str, str]]:
@@ -152,7 +155,7 @@ def compare(
     machines: Sequence[str] = (),
     here: bool = True,
     repeat: int = 5,
-    workers: int | None = None,
+    workers: int | Sequence[int] | None = None,
     seed: int | None = None,
     timeout: float | None = None,
     step: Step | None = None,
@@ -160,9 +163,9 @@ def compare(
     """Runs a program under each policy at each place, `repeat` times. It does so in rounds, so that other load of the
     machine affects all policies alike; the order changes from round to round.
 
-    `policies`: None: all that run without settings. `machines`: modelled machines, as for WEFT_MACHINE. `workers`:
-    None: as many as the place has. `timeout`: time limit of one run in seconds. On modelled machines a program that
-    declares its costs is run once, since a second run would be the same.
+    `policies`: None: all that run without settings. `machines`: modelled machines, as for WEFT_MACHINE. `workers`: a
+    number, or several, each for every policy; None: as many as the place has. `timeout`: time limit of one run in
+    seconds. On modelled machines a program that declares its costs is run once, since a second run would be the same.
 
     The measured time is that within runs of Weft, as in its reports: reading input and checking results outside of
     them does not count. If the program refuses a policy or fails under it, the row's reason is the last line of its
@@ -175,10 +178,10 @@ def compare(
     if not places or repeat < 1 or not policies:
         given = f"{len(places)} places, {repeat} runs, {len(policies)} policies"
         raise LaunchError(compose("nothing to compare", given, "at least one of each"))
+    counts = [workers] if workers is None or isinstance(workers, int) else list(workers)
+    labelled = [(p, p if len(counts) == 1 else f"{p}, {_of_workers(n)}", n) for p in policies for n in counts]
     cells = [
-        _Cell(place, policy, count)
-        for place in places
-        for policy, count in [(BASELINE, 1), *((p, workers) for p in policies)]
+        _Cell(place, *one) for place in places for one in [(BASELINE, f"{BASELINE}, {_of_workers(1)}", 1), *labelled]
     ]
     settings = {"seed": seed, "timeout": timeout}
     done = 0
@@ -186,7 +189,7 @@ def compare(
         for i in range(len(cells)):
             cell = cells[(i + number) % len(cells)]
             if step:
-                step(f"{cell.policy} on {cell.place.name}", done / (repeat * len(cells)))
+                step(f"{cell.label} on {cell.place.name}", done / (repeat * len(cells)))
             done += 1
             if cell.is_wanted():
                 _measure(cell, command, settings)
@@ -197,8 +200,12 @@ def compare(
         its = [c for c in cells if c.place is place]
         alone = Spread.of(its[0].seconds).median if its[0].seconds else None
         rows += [c.row(alone) for c in its]
-        rows += [_refused(place, name, why) for name, why in refused.items()]
+        rows += [_refused(place, name, name, why) for name, why in refused.items()]
     return Comparison(tuple(command), repeat, tuple(rows))
+
+
+def _of_workers(count: int | None) -> str:
+    return "1 worker" if count == 1 else f"{count} workers"
 
 
 def _name_of(machine: str) -> str:

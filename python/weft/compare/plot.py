@@ -38,7 +38,7 @@ def plot(comparison: Comparison, output: str | Path) -> None:
     columns = min(len(panels), _A_ROW)
     lines = -(-len(panels) // columns)
     policies = max(len(rows) for _, _, rows in panels)
-    longest = max(len(row.policy) for _, _, rows in panels for row in rows)
+    longest = max(len(row.label) for _, _, rows in panels for row in rows)
     size = (0.6 + 0.09 * longest + 3.6 * columns, lines * (0.9 + 0.3 * policies) + 0.9)
     with matplotlib.rc_context({"svg.hashsalt": "weft", "svg.fonttype": "none"}):  # same picture, same file
         figure, grid = plt.subplots(lines, columns, figsize=size, squeeze=False, sharey=True, layout="constrained")
@@ -78,9 +78,11 @@ def _draw(axes: Axes, place: Place, baseline: Row, rows: list[Row]) -> None:
     axes.axvline(1, color=_BASELINE, linewidth=1, linestyle="--")
     axes.set_xlim(0, max(largest, 1) * 1.25)
     axes.set_ylim(len(rows) - 0.4, -0.6)
-    axes.set_yticks(range(len(rows)), [row.policy for row in rows])
+    axes.set_yticks(range(len(rows)), [row.label for row in rows])
     axes.grid(axis="x", color="#e0e0e0", linewidth=0.6)
     axes.set_axisbelow(True)
-    workers = next((row.workers for row in rows if row.workers), None)
+    counts = {row.workers for row in rows if row.workers}
     kind = "modelled" if place.virtual else "real threads"
-    axes.set_title(f"{place.name}\n{kind}" + (f", {workers} workers" if workers else ""), fontsize="small")
+    axes.set_title(
+        f"{place.name}\n{kind}" + (f", {counts.pop()} workers" if len(counts) == 1 else ""), fontsize="small"
+    )

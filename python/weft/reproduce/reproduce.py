@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from ..errors import Error, compose
-from ..launch import LaunchError, last_line, launch
+from ..launcher import LaunchError, last_line, launch
 from .claims import Claim, Paper, Setup
 from .metrics import METRICS
 from .verdict import Verdict, combine, judge, shown, shown_figure, value_of
