@@ -81,6 +81,10 @@ TIMED = [  # name, what it is, what a value is if not the time over the serial p
     ("uneven_loop", "uneven loop", None),
     ("short_loops", "a loop of 10,000", (microseconds_a_loop, "us")),
     ("skynet", "skynet 1 M", (one("seconds", 1e3), "ms")),
+    ("spawns_100ns", "a loop of spawns, 0.1 us", None),
+    ("spawns_1us", "a loop of spawns, 1 us", None),
+    ("spawns_20us", "a loop of spawns, 20 us", None),
+    ("spawns_uneven", "a loop of uneven spawns", None),
 ]
 COUNTED = [  # for callgrind: small
     ("fib", "fib(20)", 20), ("integrate", "integrate", 30), ("uts", "UTS, 5 levels", 5),

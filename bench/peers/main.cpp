@@ -15,6 +15,7 @@
 #include "workloads/nqueens.hpp"
 #include "workloads/short_loops.hpp"
 #include "workloads/skynet.hpp"
+#include "workloads/spawn_loop.hpp"
 #include "workloads/uneven_loop.hpp"
 #include "workloads/uts.hpp"
 #include "workloads/wake.hpp"
@@ -87,6 +88,7 @@ int main(int argc, char** argv) {
     return bench::take_sample(argc, argv, [](const bench::arguments& given, bench::sample& s) {
         using namespace peers;
         measure_one_of<fib, integrate, nqueens, uts, matmul, merge_sort, library_sort, long_loop, short_loops,
-                       uneven_loop, skynet, wake, idle>(given.text("workload", "fib"), given, s);
+                       uneven_loop, skynet, spawns_100ns, spawns_1us, spawns_20us, spawns_uneven, wake, idle>(
+            given.text("workload", "fib"), given, s);
     });
 }

@@ -35,8 +35,7 @@ constexpr knob near_knobs[] = {
 
 class nearest_first final : public policy {
 public:
-    nearest_first(int tries, bool lazy, bool queues)
-        : tries_(tries), lazy_(lazy), queues_(lazy && queues) {}
+    nearest_first(int tries, bool lazy, bool queues) : tries_(tries), lazy_(lazy), queues_(lazy && queues) {}
 
     requirements attach(const machine& m, policy_context& context) override {
         context_ = &context;

@@ -80,6 +80,7 @@ struct alignas(std::max_align_t) task {
     std::span<const data_access> uses() const noexcept { return uses_; }
     bool last() const noexcept { return last_; } ///< the second closure of a join, the last of an invoke
     bool fresh() const noexcept { return state_ == task_state::fresh; }
+    bool is_of_wide_group() const noexcept { return of_wide_group_; } ///< requirements::wide_groups: queued
     template <class T>
     T& data() noexcept { ///< requirements::task_bytes, zero at first; a frame's are a copy of its task's
         static_assert(alignof(T) <= alignof(std::max_align_t));
@@ -126,7 +127,7 @@ struct alignas(std::max_align_t) task {
     bool is_root_ = false;        ///< handed in by submit_root()
     bool claims_ = false;         ///< claim_ is its own
     bool share_ = false;          ///< of a moldable task
-    bool counts_in_bulk_ = false; ///< a child of a wide group: group_count.hpp, "In bulk"
+    bool of_wide_group_ = false;  ///< a queued child; counted down in bulk, see group_count.hpp
     std::uint8_t arrives_as_ = 0; ///< the ready_reason of a task handed in from outside
     std::uint32_t block_bytes_ = 0;
     std::uint32_t number_ = 0; ///< in the trace; 0: there is none

@@ -19,16 +19,16 @@ constexpr const char* early = "the waiter published before it is saved";
 constexpr const char* uncounted = "a child counted after it was handed out";
 constexpr const char* ownerless = "no count for the wait still to come";
 
-// The owner hands out two children to two thieves, of which the second refuses at first, and waits; and all
-// that again.
+// The owner hands out three children to two thieves, of which the second refuses at first, and waits; and all
+// that again. The first thief runs two of them and counts both down in bulk.
 struct children : rl::test_suite<children, 3> {
-    static constexpr int rounds = 2;
+    static constexpr int rounds = 2, count = 3;
 
     struct state {
         sync::atomic<std::int64_t> open_{1};
         sync::atomic<std::uintptr_t> waiter_{0};
-        sync::atomic<std::uint32_t> handed_out[2];
-        sync::var<int> result[2];
+        sync::atomic<std::uint32_t> handed_out[count];
+        sync::var<int> result[count];
         sync::var<int> saved; // the waiter's context
         sync::atomic<std::uint32_t> resumed{0};
         int woken = 0; // the threads of a model take turns on one real thread
@@ -63,13 +63,18 @@ struct children : rl::test_suite<children, 3> {
         all->saved.set(0);
         all->resumed.store(1, order::release);
     }
-    void child_done() {
-        if (engine::count_child_down(*all)) wake();
+    void run(int child, int round) {
+        while (all->handed_out[child].load(order::acquire) != static_cast<std::uint32_t>(round) + 1)
+            sync::yield();
+        all->result[child].set(round + 1);
+    }
+    void children_done(int ended) {
+        if (engine::count_children_down(*all, ended)) wake();
     }
     void sleep_in_group() {
         if (!made(early)) all->saved.set(1);
         if (made(unnamed)) {
-            const bool last = engine::count_child_down(*all);
+            const bool last = engine::count_children_down(*all, 1);
             all->waiter_.store(8, order::relaxed);
             if (last) wake();
         } else if (engine::leave_to_children(*all, 8)) {
@@ -89,16 +94,19 @@ struct children : rl::test_suite<children, 3> {
                 expose_to_askers(0, round);
                 refuse();
                 expose_to_askers(1, round);
+                expose_to_askers(2, round);
                 if (engine::has_open_children(*all)) sleep_in_group();
-                for (int child = 0; child < 2; ++child) {
+                for (int child = 0; child < count; ++child) {
                     RL_ASSERT(all->result[child].get() == round + 1);
                     all->result[child].set(0);
                 }
+            } else if (me == 1) {
+                run(1, round);
+                children_done(1);
             } else {
-                while (all->handed_out[me].load(order::acquire) != static_cast<std::uint32_t>(round) + 1)
-                    sync::yield();
-                all->result[me].set(round + 1);
-                child_done();
+                run(0, round);
+                run(2, round);
+                children_done(2);
             }
         }
     }
@@ -110,10 +118,10 @@ constexpr scenario scenarios[] = {
 };
 
 constexpr mutant mutants[] = {
-    {"a child counts down relaxed", operation::fetch, order::acq_rel, words::numbers, "count_child_down(",
+    {"a child counts down relaxed", operation::fetch, order::acq_rel, words::numbers, "count_children_down(",
      mistake::relax},
     {"a child counts down in two steps", operation::fetch, order::acq_rel, words::numbers,
-     "count_child_down(", mistake::tear},
+     "count_children_down(", mistake::tear},
     {"the waiter leaves relaxed", operation::fetch, order::acq_rel, words::numbers, "leave_to_children(",
      mistake::relax},
     {"the waiter leaves in two steps", operation::fetch, order::acq_rel, words::numbers, "leave_to_children(",

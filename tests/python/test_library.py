@@ -51,6 +51,7 @@ def test_policies_are_those_of_the_page() -> None:
     assert [(k.key, k.default, k.allowed) for k in near.knobs] == [
         ("tries", "4", "1..1000"),
         ("zone", "lazy", "lazy, reported"),
+        ("wide", "queue", "queue, steal"),
     ]
 
 

@@ -16,8 +16,8 @@ struct uneven_loop {
 
     explicit uneven_loop(int n) : out(static_cast<std::size_t>(n)) {}
 
-    static std::uint64_t after(int steps) {
-        std::uint64_t x = static_cast<std::uint64_t>(steps) + 1;
+    static std::uint64_t after(int steps) { return after(steps, static_cast<std::uint64_t>(steps) + 1); }
+    static std::uint64_t after(int steps, std::uint64_t x) {
         for (int k = 0; k < steps; ++k) { // xorshift: no compiler knows a shorter way
             x ^= x << 13;
             x ^= x >> 7;

@@ -66,8 +66,8 @@ struct group {
 
     bool apart_ = false; ///< a future's: its child has no group, and is a root for the policy
     bool pair_ = false;  ///< a join's, of two children
-    /// How often a thief has taken the rest of a task that adds children, up to handovers_to_wide. Relaxed: it
-    /// decides only how the next child is spawned.
+    /// How often the rest of a task that adds children was handed to a thief, up to handovers_to_wide. Relaxed:
+    /// it decides only how the next child is spawned.
     std::atomic<std::uint8_t> handovers_{0};
     static constexpr std::uint8_t handovers_to_wide = 2;
 
@@ -78,7 +78,7 @@ struct group {
     static constexpr std::uint32_t flag_traced =
         32; ///< the trace has children of the silent zone, and no wait yet
     static constexpr std::uint32_t flag_waiting = 8; ///< a task waits, and open_ lacks its 1 (set before G2)
-    static constexpr std::uint32_t flag_wide = 64; ///< the policy may queue its silent children
+    static constexpr std::uint32_t flag_wide = 64;   ///< the policy may queue its silent children
 };
 
 } // namespace weft

@@ -189,7 +189,8 @@ def compare(
         for i in range(len(cells)):
             cell = cells[(i + number) % len(cells)]
             if step:
-                step(f"{cell.label} on {cell.place.name}", done / (repeat * len(cells)))
+                what = cell.label if len(counts) > 1 else cell.policy
+                step(f"{what} on {cell.place.name}", done / (repeat * len(cells)))
             done += 1
             if cell.is_wanted():
                 _measure(cell, command, settings)

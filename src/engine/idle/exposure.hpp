@@ -47,6 +47,7 @@ public:
         } else {
             counted_ = static_cast<continuation&>(entry).in;
             counted_->open_.fetch_add(1, std::memory_order_relaxed); // the child above counts from now on
+            if (owner.engine.need.wide_groups) count_handover(*counted_);
             if (owner.arena().is_team()) [[unlikely]]
                 owner.arena().retain();
             owner.oldest = of.above;
@@ -63,6 +64,18 @@ public:
     }
 
 private:
+    /// The rest of a task that adds children is handed over once more. A group to which that happens again
+    /// and again is wide, also if the owner comes first each time and reclaims the entry.
+    static void count_handover(group& g) noexcept {
+        const auto before = g.handovers_.load(std::memory_order_relaxed);
+        if (before >= group::handovers_to_wide) return;
+        // Several tasks may add children at the same time. A lost count only makes the group wide later.
+        g.handovers_.store(before + 1, std::memory_order_relaxed);
+        if (before + 1 == group::handovers_to_wide)
+            g.flags_.fetch_or(group::flag_wide,
+                              std::memory_order_relaxed); // decides nothing but a spawn's order
+    }
+
     worker& owner_;
     fiber& of_;
     impl::frame& entry_;

@@ -167,18 +167,6 @@ private:
             w.host.announce(w, {.at = w.local, .who = w.arena().active()});
     }
 
-    /// `entry` is about to become a task. If it is the rest of a task that adds children, its group has been
-    /// handed over once more; a group to which that happens again and again is wide.
-    static void count_handover(worker_type& w, const impl::frame& entry) noexcept {
-        if (entry.run || !w.engine.need.wide_groups) return;
-        group& g = *static_cast<const continuation&>(entry).in; // open: the thief has the task that waits for it
-        const auto before = g.handovers_.load(std::memory_order_relaxed);
-        if (before >= group::handovers_to_wide) return;
-        g.handovers_.store(before + 1, std::memory_order_relaxed); // one lost of two at a time: it turns later
-        if (before + 1 == group::handovers_to_wide)
-            g.flags_.fetch_or(group::flag_wide, std::memory_order_relaxed); // as handovers_
-    }
-
     /// Asks every victim that the policy names, until one of them answers: README.md, "Sleep", step 3.
     void ask_all_victims(worker_type& w) {
         const workers victims = w.arena().scheduler->victims(w.local);
@@ -198,7 +186,6 @@ private:
     /// gives to this worker, or null.
     task* receive(worker_type& w, impl::frame& entry) {
         const auto at = w.log ? w.log->now() : 0;
-        count_handover(w, entry);
         task& t = task_of_frame(w, entry);
         of_.count_answer(w, t);
         const std::uint32_t number = t.number_; // before another worker can have the task

@@ -23,7 +23,8 @@ inline bool is_cancelled(const group* g) noexcept {
 inline std::uint32_t take_flags(group& g) noexcept {
     const std::uint32_t flags = g.flags_.exchange(0, std::memory_order_relaxed);
     if (flags & group::flag_cancelled) cancelled_groups.fetch_sub(1, std::memory_order_relaxed);
-    if (flags & group::flag_wide) g.handovers_.store(0, std::memory_order_relaxed); // its next children may differ
+    // Its next children may differ.
+    if (flags & group::flag_wide) g.handovers_.store(0, std::memory_order_relaxed);
     return flags;
 }
 

@@ -26,8 +26,9 @@ bool leave_to_children(Group& g, std::uintptr_t waiter) noexcept {
 /// must wake the waiter.
 template <class Group>
 bool count_children_down(Group& g, std::int64_t ended) noexcept {
-    // release: what the children did, for the waiter. acquire: waiter_, if this is the last step (G2).
-    return g.open_.fetch_sub(ended, std::memory_order_acq_rel) == ended; // pairs with itself, leave_to_children()
+    // release: what the children did, for the waiter. acquire: waiter_, if this is the last step (G2). Pairs
+    // with itself and leave_to_children().
+    return g.open_.fetch_sub(ended, std::memory_order_acq_rel) == ended;
 }
 
 /// Owner, before a wait: children are counted besides the wait still to come.

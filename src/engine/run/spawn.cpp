@@ -113,7 +113,7 @@ void execute_spawn(worker& w, group& g, task& t, spawn_order how) {
     }
     count_child(w, g);
     if (how != spawn_order::parent_first) return call(w, t, false);
-    t.silent_ = t.counts_in_bulk_ = parent.silent_; // if so, a child of a wide group
+    t.silent_ = t.of_wide_group_ = parent.silent_; // only these spawn one in the silent zone
     offer(w, t, ready_reason::spawned);
 }
 

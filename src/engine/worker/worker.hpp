@@ -126,7 +126,8 @@ struct worker {
     std::unique_ptr<std::byte[]> exposed_task_data;
     queue::mailbox<engine::message> mailbox; ///< filled by any worker, read by this one
 
-    group* bulk_group = nullptr; ///< of which bulk_ended children have ended here and are still counted as open
+    group* bulk_group =
+        nullptr; ///< of which bulk_ended children have ended here and are still counted as open
     std::int64_t bulk_ended = 0;
 
     engine::worker_counters count;

@@ -141,10 +141,11 @@ public:
     }
 
     /// The same by `w`, the caller. A thief that takes half of the victim's deque puts what it takes besides
-    /// the first, at most most_moved tasks, onto its own.
+    /// the first, at most most_moved tasks, onto its own. It does so if the first is a child of a wide group:
+    /// other tasks lie there one by one, and may be large.
     look_result look(worker_id w, worker_id victim, thief_takes much) noexcept {
         look_result result = look(victim);
-        if (result.t == nullptr || much == thief_takes::one) return result;
+        if (result.t == nullptr || much == thief_takes::one || !result.t->is_of_wide_group()) return result;
         for (int wanted = std::min(length(victim) / 2, most_moved); result.moved < wanted; ++result.moved) {
             task* t = nullptr;
             if (at(victim).deque.steal(t) != queue::steal_result::ok) break;

@@ -34,8 +34,9 @@ consteval knob wide_knob() {
     return {.key = "wide",
             .default_value = "queue",
             .allowed = "queue, steal",
-            .help = "of a group with many children, in the lazy zone: queue the children, or let thieves steal "
-                    "the task that adds them"};
+            .help =
+                "of a group with many children, in the lazy zone: queue the children, or let thieves steal "
+                "the task that adds them"};
 }
 
 /// The checked values of all knobs of one policy: no getter fails on what a user wrote. To ask for a key that

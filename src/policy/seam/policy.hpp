@@ -106,9 +106,9 @@ struct requirements {
     std::uint16_t group_bytes = 0; ///< at most max_group_bytes
     bool lazy = false;             ///< roots are born silent: no spawn is ever reported
     /// queues_child() is asked in the silent zone about the children of wide groups. A group is wide if the
-    /// task that adds its children was stolen group::handovers_to_wide times between two children.
+    /// rest of a task that adds its children was handed to a thief group::handovers_to_wide times.
     bool wide_groups = false;
-    bool own_usage = false;        ///< usage::self and wall are metered
+    bool own_usage = false; ///< usage::self and wall are metered
     /// usage::misses are metered: cache lines that the task itself, not its children, asked of what its core
     /// shares with others. The model counts them. On threads they come from the processor's counters where
     /// these are available, otherwise from what the task declares by weft::touch, in lines.

@@ -8,7 +8,7 @@ mod workloads;
 use runtimes::{Forks, Groups, Loops, chili::Chili, rayon::Rayon, serial::Serial};
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
-use workloads::*;
+use workloads::{spawn_loop::SpawnLoop, *};
 
 pub trait Workload: Send {
     const SIZE: usize;
@@ -103,6 +103,10 @@ fn with_forks<R: Forks>(runtime: &R, given: &Given) -> Answer {
 fn with_groups_and_loops<R: Groups + Loops>(runtime: &R, given: &Given) -> Answer {
     match given.workload.as_str() {
         "skynet" => timed(runtime, given, |w: &mut skynet::Skynet, _| w.run::<R>()),
+        "spawns_100ns" => timed(runtime, given, |w: &mut SpawnLoop<spawn_loop::Of100Ns>, _| w.run::<R>()),
+        "spawns_1us" => timed(runtime, given, |w: &mut SpawnLoop<spawn_loop::Of1Us>, _| w.run::<R>()),
+        "spawns_20us" => timed(runtime, given, |w: &mut SpawnLoop<spawn_loop::Of20Us>, _| w.run::<R>()),
+        "spawns_uneven" => timed(runtime, given, |w: &mut SpawnLoop<spawn_loop::Uneven>, _| w.run::<R>()),
         "library_sort" => timed(runtime, given, |w: &mut library_sort::LibrarySort, _| w.run::<R>()),
         "long_loop" => timed(runtime, given, |w: &mut long_loop::LongLoop, _| w.run::<R>()),
         "short_loops" => timed(runtime, given, |w: &mut short_loops::ShortLoops, _| w.run::<R>()),
@@ -114,7 +118,7 @@ fn with_groups_and_loops<R: Groups + Loops>(runtime: &R, given: &Given) -> Answe
 fn with_forks_only<R: Forks>(runtime: &R, given: &Given) -> Answer {
     let absent = |what| Ok((true, format!("\"absent\": \"no {what}\"")));
     match given.workload.as_str() {
-        "skynet" => absent("task groups"),
+        "skynet" | "spawns_100ns" | "spawns_1us" | "spawns_20us" | "spawns_uneven" => absent("task groups"),
         "library_sort" => absent("library sort"),
         "long_loop" | "short_loops" | "uneven_loop" => absent("loops"),
         _ => with_forks(runtime, given),

@@ -11,6 +11,7 @@ pub mod merge_sort;
 pub mod nqueens;
 pub mod short_loops;
 pub mod skynet;
+pub mod spawn_loop;
 pub mod uneven_loop;
 pub mod uts;
 pub mod wake;

@@ -3,8 +3,8 @@ use crate::runtimes::Loops;
 
 pub struct UnevenLoop(Vec<u64>);
 
-fn after(steps: usize) -> u64 {
-    let mut x = steps as u64 + 1;
+pub fn after(steps: usize, start: u64) -> u64 {
+    let mut x = start;
     for _ in 0..steps {
         x ^= x << 13;
         x ^= x >> 7;
@@ -21,12 +21,12 @@ impl Workload for UnevenLoop {
         Self(vec![0; n])
     }
     fn is_right(&self) -> bool {
-        self.0.iter().enumerate().step_by(97).all(|(i, x)| *x == after(i))
+        self.0.iter().enumerate().step_by(97).all(|(i, x)| *x == after(i, i as u64 + 1))
     }
 }
 
 impl UnevenLoop {
     pub fn run<R: Loops>(&mut self) {
-        R::each(&mut self.0, |i, x| *x = after(i));
+        R::each(&mut self.0, |i, x| *x = after(i, i as u64 + 1));
     }
 }
