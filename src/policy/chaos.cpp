@@ -67,6 +67,7 @@ public:
     }
 
     workers victims(worker_id w) override { return of_->victims(w); }
+    bool queues_child(worker_id w) override { return of_->queues_child(w); }
     int pieces(worker_id w, task& loop) override { return of_->pieces(w, loop); }
     void group_begin(worker_id w, task& t, group& g) override { of_->group_begin(w, t, g); }
     void group_end(worker_id w, task& t, group& g) override { of_->group_end(w, t, g); }

@@ -131,6 +131,7 @@ public:
         see(child, true);
         return decided(of_->spawn(w, parent, child));
     }
+    bool queues_child(worker_id w) override { return of_->queues_child(w); } // asked in user code: no record
     int pieces(worker_id w, task& loop) override {
         const auto lock = begin(hook::pieces, w);
         see(loop);
