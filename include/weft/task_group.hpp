@@ -18,10 +18,11 @@ namespace weft {
 ///     g.wait();
 ///
 /// On a worker under a depth-first policy, run() starts the child at once, and thieves can steal the rest of
-/// the caller meanwhile. So a million calls of run() in a loop hold no memory. Under a breadth-first policy
-/// the child is queued. Any task may add children while the group is open, and so may the children. One task
-/// at a time may wait. After wait() the group may be used again. A group must not outlive the task that made
-/// it, unless that task is a root.
+/// the caller meanwhile. When that has happened twice in a group, `steal`, `near` and `pws` queue its next
+/// children, a bounded number at a time. So a million calls of run() in a loop take little memory. Under a
+/// breadth-first policy the child is queued. Any task may add children while the group is open, and so may
+/// the children. One task at a time may wait. After wait() the group may be used again. A group must not
+/// outlive the task that made it, unless that task is a root.
 class task_group {
 public:
     task_group() noexcept { state_.around_ = impl::group_of_task(); }
