@@ -6,6 +6,7 @@
 
 #include <atomic>
 #include <chrono>
+#include <cstdint>
 #include <memory>
 #include <thread>
 #include <utility>
@@ -89,6 +90,61 @@ TEST(park, an_answer_beside_a_task_is_kept) {
         EXPECT_EQ(second.load(), round);
     }
     EXPECT_GT(p.both.load(), 0) << "never was there an answer beside a task";
+}
+
+/// Of three workers one spawns two children. Another one, the mover, gets the first of them, and the second is
+/// put into its own place after the third worker has gone to sleep.
+struct late_mover final : policy {
+    requirements attach(const machine& m, policy_context& c) override {
+        context = &c;
+        return base->attach(m, c);
+    }
+    placement ready(worker_id w, task& t, ready_reason reason) override {
+        if (reason != ready_reason::spawned) return base->ready(w, t, reason);
+        if (!first.load()) {
+            first = &t;
+        } else {
+            second = &t;
+            mover = (w + 1) % 3;
+            context->wake(context->all()); // they look, and only the mover finds something
+        }
+        return {0, {}};
+    }
+    decision next(worker_id w, bool last_look) override {
+        if (w != mover.load() || !second.load()) return base->next(w, last_look);
+        const auto third = static_cast<std::uint32_t>((w + 1) % 3);
+        is_asleep = wait_for([&] { return of.load()->parked.contains(third); }, std::chrono::seconds(10));
+        base->ready(w, *second.exchange(nullptr), ready_reason::spawned);
+        return {.t = first.exchange(nullptr), .from = (w + 2) % 3, .moved = 1};
+    }
+    spawn_order spawn(worker_id, task&, task&) override { return spawn_order::parent_first; }
+
+    std::unique_ptr<policy> base = make_policy("steal-parent-first");
+    policy_context* context = nullptr;
+    std::atomic<engine::thread_engine*> of{nullptr};
+    std::atomic<task*> first{nullptr}, second{nullptr};
+    std::atomic<worker_id> mover{-1};
+    std::atomic<bool> is_asleep{false};
+};
+
+TEST(park, a_task_that_a_look_has_moved_wakes_a_sleeper) {
+    auto made = std::make_unique<late_mover>();
+    late_mover& p = *made;
+    auto options = test::options_of(3);
+    options.spin_time = std::chrono::nanoseconds(0);
+    engine::thread_engine e(std::move(made), load_machine(""), options);
+    p.of = &e;
+    std::atomic<bool> ran{false};
+    const auto second_runs = [&] { return wait_for([&] { return ran.load(); }, std::chrono::seconds(10)); };
+    auto root = [&] {
+        task_group g;
+        g.run([&] { EXPECT_TRUE(second_runs()); }); // on the mover
+        g.run([&] { ran = true; });
+        EXPECT_TRUE(second_runs()); // this worker is busy as well
+        g.wait();
+    };
+    run_root(e, root);
+    EXPECT_TRUE(p.is_asleep.load());
 }
 
 } // namespace
