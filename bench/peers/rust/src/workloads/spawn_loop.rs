@@ -3,7 +3,7 @@ use crate::runtimes::Groups;
 use crate::workloads::uneven_loop::after;
 
 /// How much the child i computes; a step takes about 2 ns.
-pub trait Shape {
+pub trait Shape: Send {
     const SIZE: usize;
     fn steps(i: usize) -> usize;
 }
