@@ -8,8 +8,6 @@
 #include <new>
 #include <utility>
 
-namespace weft::engine {
-
 /// Blocks of a few sizes for task records: a cache for each worker, and a depot for all of an engine. The
 /// worker that runs a stolen task frees its record, so blocks gather with thieves while the worker that adds
 /// tasks runs out of them. They go back through the depot, a chain at a time:
@@ -17,6 +15,9 @@ namespace weft::engine {
 ///   J. Bonwick, J. Adams: Magazines and vmem. USENIX ATC 2001.
 ///
 /// Caches and depot are bounded and give the rest to the global allocator.
+namespace weft::engine {
+
+/// Free blocks of one size, linked through themselves.
 struct block_chain {
     struct node {
         node* next;
