@@ -87,8 +87,11 @@ TEST_P(resized, what_lies_at_one_that_is_no_longer_active_is_found) {
             std::atomic<int> ran{0};
             task_group g;
             for (int i = 0; i < 30; ++i) g.run([&] { ++ran; });
-            // This worker does not look where they were put aside.
-            EXPECT_TRUE(test::await([&] { return ran == 30; }));
+            // Without a look at where they were put aside. Once worker 0 has stolen the rest of this task, the
+            // children of a wide group lie at worker 0, and only its wait runs them.
+            if (this_worker() != 0) {
+                EXPECT_TRUE(test::await([&] { return ran == 30; }));
+            }
             g.wait();
         });
     }
