@@ -59,7 +59,7 @@ struct task_facts {
     std::uint64_t id = 0;
     hints hint{};
     int level = 0, index = 0, root = 0, rank = 0, width = 0, bottom_level = 0;
-    bool last = false, fresh = false;
+    bool last = false, fresh = false, of_wide_group = false;
     /// Of a new task: the bytes that the engine gave it. From then on they are the policy's.
     std::optional<std::array<std::byte, max_task_bytes>> bytes{};
 };
@@ -90,8 +90,8 @@ struct event {
 using recording = std::vector<event>;
 
 inline values fields(const requirements& n) {
-    return {n.task_bytes, n.group_bytes, n.lazy,  n.own_usage, n.own_misses,
-            n.demotable,  n.resizable,   n.posts, n.uses,      n.levels};
+    return {n.task_bytes, n.group_bytes, n.lazy,  n.wide_groups, n.own_usage, n.own_misses,
+            n.demotable,  n.resizable,   n.posts, n.uses,        n.levels};
 }
 inline values fields(workers r) { return {r.first, r.last}; }
 inline values fields(const placement& p) { return {p.at, p.who.first, p.who.last, p.near}; }
@@ -118,7 +118,7 @@ public:
     decision next(worker_id w, bool last_look) override {
         const auto lock = begin(hook::next, w, {last_look});
         const decision p = of_->next(w, last_look);
-        now_->decision = {number_of(p.t), p.from, p.ask};
+        now_->decision = {number_of(p.t), p.from, p.ask, p.moved};
         return p;
     }
     workers victims(worker_id w) override {
@@ -248,7 +248,8 @@ private:
              .width = t.width(),
              .bottom_level = t.bottom_level(),
              .last = t.last(),
-             .fresh = t.fresh()};
+             .fresh = t.fresh(),
+             .of_wide_group = t.is_of_wide_group()};
         // The record of a silent child belongs to its fiber: it has no id, and no hook tells the policy where
         // one use of the record ends and the next begins.
         const bool of_fiber = t.id() == 0 && t.frame_ == nullptr;

@@ -63,7 +63,7 @@ private:
         case hook::ready: return fields(policy_.ready(e.w, t(0), static_cast<ready_reason>(argument(0))));
         case hook::next: {
             const decision p = policy_.next(e.w, argument(0) != 0);
-            return {number_of(p.t), p.from, p.ask};
+            return {number_of(p.t), p.from, p.ask, p.moved};
         }
         case hook::victims: return fields(policy_.victims(e.w));
         case hook::spawn: return fields(policy_.spawn(e.w, t(0), t(1)));
@@ -102,6 +102,7 @@ private:
         t.width_ = static_cast<std::int16_t>(f.width);
         t.bottom_level_ = f.bottom_level;
         t.last_ = f.last;
+        t.of_wide_group_ = f.of_wide_group;
         t.state_ = f.fresh ? task_state::fresh : task_state::suspended;
         if (f.bytes) std::memcpy(s.bytes, f.bytes->data(), sizeof s.bytes);
     }
