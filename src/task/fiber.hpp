@@ -44,6 +44,7 @@ struct fiber {
     task* running = nullptr; ///< innermost task whose code is on this stack
     fiber* above = nullptr;  ///< the child that runs in its place; valid while there is one
     fiber* free_next = nullptr;
+    bool is_in_pool = false;                          ///< guarded by the pool's lock
     fiber *all_before = nullptr, *all_next = nullptr; ///< in the pool's register of all fibers
     stack memory{};
     exception_globals exceptions{};

@@ -74,14 +74,29 @@ void fiber_pool::give(fiber* f) noexcept {
 fiber* fiber_pool::pop() noexcept {
     fiber* const f = free_;
     free_ = f->free_next;
+    f->is_in_pool = false;
     free_count_.store(free_count_.load(std::memory_order_relaxed) - 1, std::memory_order_relaxed);
     return f;
 }
 
 void fiber_pool::push(fiber* f) noexcept {
     f->free_next = free_;
+    f->is_in_pool = true;
     free_ = f;
     free_count_.store(free_count_.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
+}
+
+void fiber_pool::release_pages(fiber& f) noexcept {
+    const std::lock_guard guard(register_lock_);
+    high_water_ = std::max(high_water_, weft::release_pages(f.memory));
+}
+
+void fiber_pool::release_pages() noexcept {
+    const std::lock_guard guard(register_lock_); // no fiber goes
+    for (fiber* f = all_; f; f = f->all_next) {
+        const std::lock_guard stays_free(lock_);
+        if (f->is_in_pool) high_water_ = std::max(high_water_, weft::release_pages(f->memory));
+    }
 }
 
 bool fiber_pool::trim(std::size_t most, clock::time_point now) noexcept {

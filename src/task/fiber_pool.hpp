@@ -37,14 +37,19 @@ public:
     bool trim(std::size_t most, clock::time_point now) noexcept;
     /// Unmaps all free fibers beyond `keep`.
     void trim() noexcept;
+    /// Gives back what a deep call has touched of the stack of a free fiber that is in no pool, or of the fiber that
+    /// calls.
+    void release_pages(fiber&) noexcept;
+    /// Likewise of all fibers in the pool. It takes a few microseconds for each, so it is for idle workers.
+    void release_pages() noexcept;
     /// True if more than `keep` are free. relaxed: a hint
     bool has_spare() const noexcept { return free_count_.load(std::memory_order_relaxed) > keep_; }
     std::size_t stack_bytes() const noexcept { return stack_bytes_; }
     std::size_t mapped() const noexcept; ///< fibers alive now
     std::size_t peak() const noexcept;   ///< most fibers alive at once so far
     /// The most bytes, in whole pages, that any fiber has used of its stack so far, including the runtime's
-    /// own needs. It asks the kernel about each mapped fiber. destroy() asks about a fiber that it unmaps, or
-    /// the figure would miss what bursts need.
+    /// own needs. It asks the kernel about each mapped fiber. destroy() and release_pages() ask about theirs
+    /// before they give pages back, or the figure would miss what bursts need.
     std::size_t stack_high_water() const;
 
 private:
@@ -72,7 +77,7 @@ private:
     // Held over system calls; taken only where fibers are mapped and unmapped.
     mutable std::mutex register_lock_;
     fiber* all_ = nullptr;       // guarded by register_lock_
-    std::size_t high_water_ = 0; // of unmapped fibers; guarded by register_lock_
+    std::size_t high_water_ = 0; // of pages that were given back; guarded by register_lock_
 };
 
 } // namespace weft

@@ -25,6 +25,7 @@
 #ifdef WEFT_ASAN
 #    include <sanitizer/asan_interface.h>
 #    include <sanitizer/common_interface_defs.h>
+#    include <sanitizer/lsan_interface.h>
 #endif
 #ifdef WEFT_TSAN
 #    include <sanitizer/tsan_interface.h>

@@ -19,14 +19,14 @@ namespace weft {
 namespace {
 
 constexpr int madv_guard_install = 102; // Linux 6.13; older headers do not name it
+constexpr std::size_t largest_guard = std::size_t{1} << 20;
+constexpr std::size_t kept_when_unused = std::size_t{64} << 10; ///< what most tasks need
 
 std::size_t page_bytes() noexcept { return static_cast<std::size_t>(sysconf(_SC_PAGESIZE)); }
 
 std::size_t round_up(std::size_t n, std::size_t unit) noexcept { return (n + unit - 1) / unit * unit; }
 
 } // namespace
-
-std::byte* stack::limit() const noexcept { return base + page_bytes(); }
 
 std::size_t min_stack_bytes() noexcept {
 #ifdef AT_MINSIGSTKSZ
@@ -40,7 +40,9 @@ std::size_t min_stack_bytes() noexcept {
 std::size_t usable_stack_bytes(std::size_t asked) noexcept { return round_up(asked, page_bytes()); }
 
 stack map_stack(std::size_t usable_bytes) {
-    const std::size_t bytes = usable_stack_bytes(usable_bytes) + page_bytes();
+    const std::size_t usable = usable_stack_bytes(usable_bytes);
+    const std::size_t guard = round_up(std::min(usable / 8, largest_guard), page_bytes());
+    const std::size_t bytes = usable + guard;
     void* p = mmap(nullptr, bytes, PROT_READ | PROT_WRITE,
                    MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_STACK, -1, 0);
     if (p == MAP_FAILED)
@@ -48,14 +50,14 @@ stack map_stack(std::size_t usable_bytes) {
                     fmt::format("stack_bytes = {}", usable_bytes),
                     "a smaller WEFT_STACK or runtime_options::stack_bytes, or fewer tasks suspended at once "
                     "(a depth-first policy, a larger vm.max_map_count)");
-    if (madvise(p, page_bytes(), madv_guard_install) != 0 && mprotect(p, page_bytes(), PROT_NONE) != 0) {
+    if (madvise(p, guard, madv_guard_install) != 0 && mprotect(p, guard, PROT_NONE) != 0) {
         const int reason = errno;
         munmap(p, bytes);
         throw error(fmt::format("cannot guard the stack of a task ({})", std::strerror(reason)),
                     fmt::format("stack_bytes = {}", usable_bytes),
                     "fewer tasks suspended at once (a depth-first policy), or a larger vm.max_map_count");
     }
-    stack s{static_cast<std::byte*>(p), bytes};
+    stack s{static_cast<std::byte*>(p), bytes, guard};
 #ifdef WEFT_VALGRIND
     s.valgrind_id = VALGRIND_STACK_REGISTER(s.limit(), s.top());
 #endif
@@ -71,6 +73,18 @@ void unmap_stack(const stack& s) noexcept {
     VALGRIND_STACK_DEREGISTER(s.valgrind_id);
 #endif
     munmap(s.base, s.mapped_bytes);
+}
+
+std::size_t release_pages(const stack& s) noexcept {
+    const std::size_t touched = touched_bytes(s);
+    const std::byte here{};
+    const bool runs_on_it = s.limit() <= &here && &here < s.top();
+    const std::size_t used =
+        runs_on_it ? round_up(static_cast<std::size_t>(s.top() - &here), page_bytes()) : 0;
+    if (touched > used + 2 * kept_when_unused)
+        madvise(s.top() - touched, touched - used - kept_when_unused,
+                MADV_DONTNEED); // whole pages, all of them
+    return touched;
 }
 
 std::size_t touched_bytes(const stack& s) noexcept {
