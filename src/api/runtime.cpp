@@ -11,6 +11,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <cstdio>
 #include <cstdlib>
 #include <memory>
 #include <mutex>
@@ -192,7 +193,15 @@ runtime& runtime::default_runtime() {
 }
 
 namespace engine {
-engine& default_engine() { return *runtime::default_runtime().internals().eng; }
+engine& default_engine() {
+    try {
+        return *runtime::default_runtime().internals().eng;
+    } catch (const error& e) {
+        // The program has not asked for a runtime, so it cannot be expected to handle what is wrong with the settings.
+        std::fprintf(stderr, "weft: %s\n", e.what());
+        std::exit(2);
+    }
+}
 } // namespace engine
 
 } // namespace weft
