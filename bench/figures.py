@@ -120,6 +120,8 @@ def programs(n):
     found += [Program("coarse-" + p, "policies_coarse", (f"policy={p}",), rounds=3) for p in ALL_POLICIES]
     found += [Program("loop-1", "loop_launch", ("workers=1",), rounds=5),
               Program("loop-2", "loop_launch", ("workers=2",), rounds=5),
+              Program("outside-1", "loop_outside", ("workers=1",), rounds=5),
+              Program("outside-2", "loop_outside", ("workers=2",), rounds=5),
               Program("loop-long", "loop_long", rounds=5), Program("nqueens", "nqueens", rounds=7),
               Program("uts", "uts", rounds=5, optional="nettle not installed"),
               Program("model", "model_rate", rounds=5)]
@@ -200,6 +202,11 @@ def rows():
                   Row("  a cache line from core to core meanwhile", "coarse-" + p, "ns", one("line_ns"))]
     table += [Row("parallel_for of 10,000 trivial elements, 1 worker", "loop-1", "us", one("us")),
               Row("parallel_for of 10,000 trivial elements, 2 workers", "loop-2", "us", one("us"), 1.1),
+              *(Row(f"{what} from a plain thread, {w} worker{'s' if w > 1 else ''}", f"outside-{w}", "us", one(key), most)
+                for key, what, most in (("run", "run() of nothing", 1.0),
+                                        ("loop", "parallel_for of 10,000 trivial elements", 1.5),
+                                        ("group", "task_group of 1,000 empty children", None))
+                for w in (1, 2)),
               Row("parallel_for of 100 M elements, 1 worker over serial", "loop-long", "x", one("one")),
               Row("  speed-up over serial, 2 workers", "loop-long", "x", one("two"), more_is_better=True)]
     for name, what, target in (("nqueens", "nqueens(13)", 1.02), ("uts", "UTS T1", 1.03)):
