@@ -30,7 +30,7 @@ struct runtime_options {
         machine{}; ///< [WEFT_MACHINE] TOML or XML file, or hwloc synthetic string; default: this machine
     std::optional<std::uint64_t> seed{}; ///< [WEFT_SEED] of every random choice; default 1
     std::optional<std::size_t>
-        stack_bytes{}; ///< [WEFT_STACK] of each task's stack, bytes or 64K, 8M, 1G; default 1M
+        stack_bytes{}; ///< [WEFT_STACK] of each task's stack, bytes or 64K, 8M, 1G; default 8M
     std::string pin{}; ///< [WEFT_PIN] compact, scatter, off; default: compact if every core has one worker
     /// [WEFT_SPIN] microseconds, or forever: how long an idle worker looks for work before it sleeps; 0: it
     /// sleeps at once; max(): it never sleeps. A larger value starts new work sooner and occupies a core
@@ -94,6 +94,10 @@ public:
     /// value) or rethrows its exception. Any thread may call run(), several at the same time. On a worker of
     /// this runtime it is a plain call. On a worker of another runtime the calling task is suspended
     /// meanwhile.
+    ///
+    /// A thread that is no worker takes the place of a worker that sleeps, if there is one, and works as that
+    /// worker until `f` has ended: usually it runs `f` itself. It may run tasks of other callers meanwhile, so it
+    /// must not hold a lock for which they wait.
     template <class F>
     std::conditional_t<std::is_void_v<impl::raw_result<F>>, void, impl::result<F>> run(F&& f) {
         if constexpr (std::is_void_v<impl::raw_result<F>>) {
@@ -116,7 +120,9 @@ public:
     std::string report(report_format = report_format::table) const;
 
     /// The runtime that joins, groups and loops use in threads that are no workers. It is made from the
-    /// environment at its first use, which may throw weft::error, and lives until the process exits.
+    /// environment at its first use, and lives until the process exits. If the environment cannot be honoured,
+    /// this function throws weft::error; a join, group or loop says what is wrong and ends the program with status
+    /// 2.
     static runtime& default_runtime();
 
     struct state;

@@ -22,7 +22,9 @@ namespace weft {
 /// children, a bounded number at a time. So a million calls of run() in a loop take little memory. Under a
 /// breadth-first policy the child is queued. Any task may add children while the group is open, and so may
 /// the children. One task at a time may wait. After wait() the group may be used again. A group must not
-/// outlive the task that made it, unless that task is a root.
+/// outlive the task that made it, unless that task is a root. A thread that is no worker may make a group and
+/// add children: they run in the default runtime, as children of one root, and a wait() works like
+/// runtime::run().
 class task_group {
 public:
     task_group() noexcept { state_.around_ = impl::group_of_task(); }

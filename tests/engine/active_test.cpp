@@ -208,6 +208,7 @@ cpu_set_t mask_of_this_thread() {
 TEST(resizing, pinned_workers_come_back_to_their_cores) {
     auto o = test::options_of(2);
     o.pin = true;
+    o.lend_places = false; // callers are not pinned
     test::bare_engine e("steal", o);
     if (e.engine.machine.size() < 2) GTEST_SKIP() << "one core";
     for (int i = 0; i < 4; ++i) {

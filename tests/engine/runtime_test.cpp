@@ -54,8 +54,11 @@ TEST_P(runtimes, returns_what_the_function_returns) {
 }
 
 TEST_P(runtimes, runs_on_a_worker) {
-    const auto here = std::this_thread::get_id();
-    EXPECT_NE(rt_.run([] { return std::this_thread::get_id(); }), here);
+    EXPECT_EQ(this_task::worker(), -1);
+    const int worker = rt_.run([] { return this_task::worker(); });
+    EXPECT_GE(worker, 0);
+    EXPECT_LT(worker, GetParam().workers);
+    EXPECT_EQ(this_task::worker(), -1);
     EXPECT_EQ(rt_.workers(), GetParam().workers);
     EXPECT_EQ(rt_.policy(), GetParam().policy);
 }
@@ -293,13 +296,13 @@ TEST(runtime_death, the_default_one_is_made_from_the_environment_at_first_use) {
                 "84, 1 workers");
 }
 
-TEST(runtime_death, a_bad_environment_is_an_exception_at_first_use) {
+TEST(runtime_death, a_bad_environment_is_an_exception_where_the_runtime_is_asked_for) {
     GTEST_FLAG_SET(death_test_style, "threadsafe");
     EXPECT_EXIT(
         {
             setenv("WEFT_POLICY", "teleport", 1);
             try {
-                fib(3);
+                runtime::default_runtime();
             } catch (const error& e) {
                 std::fputs(e.what(), stderr);
                 setenv("WEFT_POLICY", "steal", 1);
@@ -308,6 +311,16 @@ TEST(runtime_death, a_bad_environment_is_an_exception_at_first_use) {
             std::_Exit(1);
         },
         testing::ExitedWithCode(0), "teleport");
+}
+
+TEST(runtime_death, a_bad_environment_ends_a_program_that_asks_for_no_runtime) {
+    GTEST_FLAG_SET(death_test_style, "threadsafe");
+    EXPECT_EXIT(
+        {
+            setenv("WEFT_POLICY", "teleport", 1);
+            fib(3);
+        },
+        testing::ExitedWithCode(2), "weft: unknown policy.*teleport");
 }
 
 } // namespace

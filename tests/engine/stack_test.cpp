@@ -46,7 +46,7 @@ INSTANTIATE_TEST_SUITE_P(all, stacks, testing::ValuesIn(test::setups_in_turn(tes
 
 TEST_P(stacks, of_a_known_depth_are_reported) {
     runtime rt(GetParam().options());
-    EXPECT_EQ(rt.stats().stack_bytes, 1024 * kib);
+    EXPECT_EQ(rt.stats().stack_bytes, 8 * 1024 * kib);
     rt.run([] {});
     const auto at_rest = rt.stats().stack_high_water;
     EXPECT_GT(at_rest, 0u);
@@ -60,6 +60,37 @@ TEST_P(stacks, of_a_known_depth_are_reported) {
         expect_levels(rt.stats().stack_high_water, levels == 50 ? 50 : 100);
     }
     EXPECT_LT(rt.stats().stack_high_water, rt.stats().stack_bytes);
+}
+
+// NOLINTNEXTLINE(misc-no-recursion)
+long chain(int n) {
+    if (n == 0) return 0;
+    const auto [rest, one] = join([n] { return chain(n - 1); }, [] { return 1L; });
+    return rest + one;
+}
+
+TEST_P(stacks, are_deep_enough_for_a_join_20000_deep) {
+    constexpr int depth = test::sanitized ? 500 : 20'000;
+    runtime rt(GetParam().options());
+    EXPECT_EQ(rt.run([] { return chain(depth); }), depth);
+}
+
+std::size_t resident_bytes() {
+    std::ifstream in("/proc/self/statm");
+    std::size_t all = 0, resident = 0;
+    in >> all >> resident;
+    return resident * 4 * kib;
+}
+
+TEST(stack_high_water, outlasts_the_pages_of_a_deep_call) {
+    if (test::sanitized || !pages_are_small()) GTEST_SKIP() << "memory is not given page by page";
+    auto o = test::options_of(2);
+    test::bare_engine e("steal", o);
+    e.run([] { descend(1500); }); // 6 MiB
+    const std::size_t after = resident_bytes();
+    EXPECT_TRUE(test::await([&] { return resident_bytes() + 5 * 1024 * kib < after; }))
+        << after << ' ' << resident_bytes();
+    expect_levels(e.engine.fibers.stack_high_water(), 1500);
 }
 
 TEST(stack_high_water, counts_stacks_that_were_unmapped) {

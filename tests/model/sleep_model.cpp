@@ -169,8 +169,10 @@ struct sleeping : rl::test_suite<Derived, Workers + 1 + (From != To)> {
     }
     bool park(unsigned me, bool found = false) {
         if (made(looks_first) || made(arms_late)) return wrong_park(me);
-        all->protocol.park(
-            static_cast<worker_id>(me), [] {}, [&] { return found || (found = next()) || !is_active(me); });
+        const auto id = static_cast<worker_id>(me);
+        const auto look = [&] { return found || (found = next()) || !is_active(me); };
+        if (all->protocol.begin_parking(id, [] {}, look)) all->members[me]->parker.sleep();
+        all->protocol.end_parking(id);
         return found;
     }
     void stop_searching(unsigned me) {
@@ -272,7 +274,8 @@ constexpr scenario scenarios[] = {
 constexpr mutant mutants[] = {
     {"the announcer without its first fence", operation::fence, order::seq_cst, words::all, "::announce(",
      mistake::omit},
-    {"the sleeper without its fence", operation::fence, order::seq_cst, words::all, "::park(", mistake::omit},
+    {"the sleeper without its fence", operation::fence, order::seq_cst, words::all, "::begin_parking(",
+     mistake::omit},
     {looks_first, operation::fence, order::relaxed, words::all, "nowhere", mistake::omit},
     {trusts, operation::fence, order::relaxed, words::all, "nowhere", mistake::omit},
     {silent, operation::fence, order::relaxed, words::all, "nowhere", mistake::omit},

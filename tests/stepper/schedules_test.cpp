@@ -15,6 +15,7 @@
 #include <optional>
 #include <random>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "engine/graphs.hpp"
@@ -89,6 +90,28 @@ TEST(schedules, of_random_programs) {
     std::printf("%llu schedules, %llu steps, %llu switches of threads\n",
                 static_cast<unsigned long long>(done), static_cast<unsigned long long>(steps),
                 static_cast<unsigned long long>(switches));
+}
+
+// Threads that are no workers take the places of workers, leave them, and are woken when their roots end elsewhere.
+TEST(schedules, callers_come_and_go) {
+    for (std::uint64_t seed = 1; seed <= 60; ++seed) {
+        SCOPED_TRACE(seed);
+        stepper::run(seed, [&] {
+            // The worker of rank 0 begins with every root of `serial`, so other callers wait for it.
+            const char* const policies[] = {"steal", "serial", "steal-parent-first"};
+            auto o = options(policies[seed % 3], 2, seed);
+            o.spin = std::chrono::microseconds(seed % 2 ? 0 : 20);
+            runtime rt(o);
+            std::atomic<int> sum{0};
+            const auto calls = [&] {
+                for (int i = 0; i < 6; ++i) rt.run([&] { join([&] { ++sum; }, [&] { ++sum; }); });
+            };
+            std::thread other(calls);
+            calls();
+            other.join();
+            EXPECT_EQ(sum, 24);
+        });
+    }
 }
 
 // A worker that has work for a sleeping worker wakes it, even if it exposes the work in a signal handler,

@@ -49,8 +49,9 @@ struct thread {
     const char* how = "";
     std::int64_t until = never;
     bool timed_out = false;
-    int signal = 0;         ///< sent and not yet delivered
-    std::uint32_t turn = 0; ///< futex word: 1: this thread runs
+    std::uint32_t bits = ~0u; ///< of a futex: which wake-ups reach it
+    int signal = 0;           ///< sent and not yet delivered
+    std::uint32_t turn = 0;   ///< futex word: 1: this thread runs
 };
 
 struct course {
@@ -147,8 +148,10 @@ void deliver(thread& t) noexcept {
 }
 
 /// Makes the calling thread wait; false if the time limit came first.
-bool block(const void* on_what, const char* how, std::int64_t until = never) noexcept {
+bool block(const void* on_what, const char* how, std::int64_t until = never,
+           std::uint32_t bits = ~0u) noexcept {
     thread& t = *me();
+    t.bits = bits;
     t.ready = false;
     t.waits_for = on_what;
     t.how = how;
@@ -158,14 +161,14 @@ bool block(const void* on_what, const char* how, std::int64_t until = never) noe
     return !me()->timed_out;
 }
 
-/// Wakes at most `n` of the threads that wait for it, drawn at random.
-int wake(const void* what, int n) noexcept {
+/// Wakes at most `n` of the threads that wait for it, with one of these bits, drawn at random.
+int wake(const void* what, int n, std::uint32_t bits = ~0u) noexcept {
     course& c = *run_now;
     int woken = 0;
     for (; woken < n; ++woken) {
         std::vector<thread*> waiting;
         for (const auto& t : c.threads)
-            if (!t->ready && t->waits_for == what) waiting.push_back(t.get());
+            if (!t->ready && t->waits_for == what && (t->bits & bits)) waiting.push_back(t.get());
         if (waiting.empty()) break;
         make_ready(*waiting[c.random() % waiting.size()], false);
     }
@@ -358,6 +361,11 @@ int sched_yield() {
     return on() ? (give_way(), 0) : theirs();
 }
 
+int sched_getcpu() {
+    WEFT_REAL(sched_getcpu)
+    return on() ? static_cast<int>(run_now->random() % 4) : theirs();
+}
+
 int clock_gettime(clockid_t clock, timespec* now) {
     WEFT_REAL(clock_gettime)
     if (!on()) return theirs(clock, now);
@@ -380,7 +388,11 @@ long syscall(long number, ...) {
     auto* const word = reinterpret_cast<std::uint32_t*>(a[0]);
     const auto operation = a[1] & FUTEX_CMD_MASK;
     step(40);
-    if (operation == FUTEX_WAKE || operation == FUTEX_WAKE_BITSET) return wake(word, static_cast<int>(a[2]));
+    const auto bits = operation == FUTEX_WAKE_BITSET || operation == FUTEX_WAIT_BITSET
+                          ? static_cast<std::uint32_t>(a[5])
+                          : ~0u;
+    if (operation == FUTEX_WAKE || operation == FUTEX_WAKE_BITSET)
+        return wake(word, static_cast<int>(a[2]), bits);
     if (*word != static_cast<std::uint32_t>(a[2])) {
         errno = EAGAIN;
         return -1;
@@ -389,7 +401,7 @@ long syscall(long number, ...) {
     const std::int64_t until = !limit                           ? never
                                : operation == FUTEX_WAIT_BITSET ? in_ns(*limit)
                                                                 : run_now->now + in_ns(*limit);
-    if (block(word, "a futex", until)) return 0;
+    if (block(word, "a futex", until, bits)) return 0;
     errno = ETIMEDOUT;
     return -1;
 }

@@ -64,6 +64,8 @@ struct group {
                flags_.load(std::memory_order_relaxed) == 0;
     }
 
+    /// Children that threads outside have added and that are not spawned yet: engine/run/outside.hpp.
+    std::atomic<std::uintptr_t> outside_{0};
     bool apart_ = false; ///< a future's: its child has no group, and is a root for the policy
     bool pair_ = false;  ///< a join's, of two children
     /// How often the rest of a task that adds children was handed to a thief, up to handovers_to_wide. Relaxed:
@@ -79,6 +81,8 @@ struct group {
         32; ///< the trace has children of the silent zone, and no wait yet
     static constexpr std::uint32_t flag_waiting = 8; ///< a task waits, and open_ lacks its 1 (set before G2)
     static constexpr std::uint32_t flag_wide = 64;   ///< the policy may queue its silent children
+    /// A thread that is no worker has added children: they are roots of the default runtime.
+    static constexpr std::uint32_t flag_outside = 128;
 };
 
 } // namespace weft

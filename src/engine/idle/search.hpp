@@ -25,12 +25,12 @@
 ///   spin_budget(w)                  begin_look(); is_spent() after a look that found nothing; restart()
 namespace weft::engine {
 
-/// The next task of w, or null if the engine stops.
+/// The next task of w, or null if w stops.
 template <class Site, class Worker>
 auto find_work(Site& site, Worker& w) {
     using found = decltype(site.look(w).t);
     site.before_first_look(w);
-    if (site.is_active(w) && !site.is_called(w)) [[likely]]
+    if (site.is_active(w) && !site.is_called(w) && !site.is_stopping(w)) [[likely]]
         if (const found t = site.first_look(w).t) {
             site.keeps_working(w);
             return t;

@@ -63,17 +63,19 @@ struct sleep_protocol {
         static_cast<void>(pass_on(w));
     }
 
-    /// The worker has found nothing: it arms its parker, inserts itself into `parked`, calls `ask()`, looks
-    /// once more, and sleeps unless `look()` says that there is something (S1).
+    /// The worker has found nothing: it arms its parker, inserts itself into `parked`, calls `ask()`, and looks
+    /// once more. True if `look()` does not say that there is something: the worker may sleep (S1). In either case
+    /// end_parking() follows, when the worker has slept.
     template <class Ask, class Look>
-    void park(worker_id w, Ask&& ask, Look&& look) {
-        auto& parker = members[rank(w)]->parker;
-        parker.arm();
+    bool begin_parking(worker_id w, Ask&& ask, Look&& look) {
+        members[rank(w)]->parker.arm();
         parked.insert(rank(w));
         Sync::fence(std::memory_order_seq_cst); // before the last look: pairs with F of announce()
         ask();
-        if (!look()) parker.sleep();
-        parker.disarm();
+        return !look();
+    }
+    void end_parking(worker_id w) noexcept {
+        members[rank(w)]->parker.disarm();
         parked.erase(rank(w));
     }
 

@@ -28,10 +28,12 @@
 ///   is_interrupted(w)                                    whether w gives up parking
 ///   found_in_last_look(w, decision)                      the last look found a task
 ///   must_look_again(w)                                   the last look found none, but w must not sleep
-///   sleep_with_timeout(w)                                true if w has slept, for a limited time
+///   sleep(w)                                             until w is woken, or for a limited time; returns a task
+///                                                        that was left to w meanwhile, or null
 ///   take_answer(w), count_answer(w, task)
-///   end_worker(w, fiber)                                 the engine stops
-///   is_stopping(), spin_budget_of(w)
+///   is_stopping(w)                                       the engine stops, or the thread of w leaves
+///   end_worker(w, fiber)                                 then
+///   spin_budget_of(w)
 namespace weft::engine {
 
 template <class Engine>
@@ -104,7 +106,7 @@ public:
     task* take_share(worker_type& w) noexcept { return std::exchange(w.share, nullptr); }
     task* bound_task(worker_type& w) { return of_.bound_task(w); }
     void wait_inactive(worker_type& w) { of_.wait_inactive(w); }
-    bool is_stopping(const worker_type&) const noexcept { return of_.is_stopping(); }
+    bool is_stopping(const worker_type& w) const noexcept { return of_.is_stopping(w); }
     auto spin_budget(worker_type& w) { return of_.spin_budget_of(w); }
 
     task* ask(worker_type& w, const decision& p) {
@@ -116,8 +118,14 @@ public:
 
     task* park(worker_type& w) {
         task* t = nullptr;
-        bool slept = false;
-        sleep(w)->park(
+        const bool sleeps = begin_parking(w, t);
+        if (sleeps) t = of_.sleep(w);
+        return end_parking(w, t, sleeps);
+    }
+    /// The first part of parking. True if the worker may sleep; otherwise `t` is what the last look has found, or
+    /// null.
+    bool begin_parking(worker_type& w, task*& t) {
+        const bool sleeps = sleep(w)->begin_parking(
             w.local, [&] { ask_all_victims(w); },
             [&] {
                 if (of_.is_interrupted(w)) return true;
@@ -128,13 +136,18 @@ public:
                     announce_moved(w, p);
                     return true;
                 }
-                if (of_.must_look_again(w)) return true;
-                w.count.parks.add();
-                w.count.asleep.begin(w.host.now());
-                note(w, trace::kind::sleep);
-                slept = true;
-                return of_.sleep_with_timeout(w);
+                return of_.must_look_again(w);
             });
+        if (sleeps) {
+            w.count.parks.add();
+            w.count.asleep.begin(w.host.now());
+            note(w, trace::kind::sleep);
+        }
+        return sleeps;
+    }
+    /// The rest of parking: the task `t`, or one that the worker was given while it was parked, or null.
+    task* end_parking(worker_type& w, task* t, bool slept) {
+        sleep(w)->end_parking(w.local);
         if (slept) {
             w.count.asleep.end(w.host.now());
             note(w, trace::kind::wake);
@@ -146,6 +159,17 @@ public:
             if (got) offer(w, *got, ready_reason::exposed);
         }
         return t;
+    }
+
+    /// Hands a task that no other worker has to the policy: the task that the policy gives to this worker, or null.
+    task* receive(worker_type& w, task& t, ready_reason reason) {
+        const auto at = w.log ? w.log->now() : 0;
+        const std::uint32_t number = t.number_; // before another worker can have the task
+        const placement p = w.arena().scheduler->ready(w.local, t, reason);
+        if (w.log) note_placement(*w.log, at, number, p, reason);
+        task* const mine = w.arena().scheduler->next(w.local, false).t;
+        if (mine != &t) w.host.announce(w, p); // the policy keeps it for another worker, or for later
+        return mine;
     }
 
 private:
@@ -185,15 +209,9 @@ private:
     /// Makes a task of an entry that this thief owns, and offers it to the policy: the task that the policy
     /// gives to this worker, or null.
     task* receive(worker_type& w, impl::frame& entry) {
-        const auto at = w.log ? w.log->now() : 0;
         task& t = task_of_frame(w, entry);
         of_.count_answer(w, t);
-        const std::uint32_t number = t.number_; // before another worker can have the task
-        const placement p = w.arena().scheduler->ready(w.local, t, ready_reason::exposed);
-        if (w.log) note_placement(*w.log, at, number, p, ready_reason::exposed);
-        task* const mine = w.arena().scheduler->next(w.local, false).t;
-        if (mine != &t) w.host.announce(w, p); // the policy keeps it for another worker, or for later
-        return mine;
+        return receive(w, t, ready_reason::exposed);
     }
 
     Engine& of_;

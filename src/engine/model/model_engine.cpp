@@ -138,7 +138,8 @@ std::uint32_t model_engine::draw(worker& w, std::uint32_t below) {
 // ---- the thread that runs the model
 
 void model_engine::run_thread() {
-    const signal_stack fault_stack;
+    signal_stack_memory for_handlers;
+    const signal_stack handlers_run_on(for_handlers);
     // This thread is no worker of the other engine: the exposure signal is not for it.
     sigset_t blocked;
     sigemptyset(&blocked);

@@ -41,7 +41,7 @@ namespace weft::engine {
 struct model_engine_options {
     int workers = 1; ///< at most as many as the machine has cores
     std::uint64_t seed = 1;
-    std::size_t stack_bytes = std::size_t{1} << 20;
+    std::size_t stack_bytes = std::size_t{8} << 20;
     std::size_t keep_fibers = 256;
     time_ns spin_time = 100'000; ///< from the first look that finds nothing to sleep
     bool measures = false; ///< user code that declares no cost takes the time that it takes on this computer
@@ -72,6 +72,7 @@ struct model_engine final : host, engine, meter, team_host, timers, observation,
     bool reclaim(worker&, impl::frame&) noexcept override;
     time_ns now() const noexcept override { return clock.load(std::memory_order_relaxed); }
     void submit(task&, ready_reason) override;
+    void wait_outside(thread_waiter&, task* root) override;
     std::uint32_t draw(worker&, std::uint32_t below) override;
 
     // timers
@@ -163,11 +164,14 @@ struct model_engine final : host, engine, meter, team_host, timers, observation,
     bool is_interrupted(const model_worker&) const noexcept;
     void found_in_last_look(model_worker&, const decision&);
     bool must_look_again(const model_worker&) const noexcept { return false; }
-    bool sleep_with_timeout(model_worker&) noexcept { return false; }
+    task* sleep(model_worker& w) {
+        w.parker.sleep();
+        return nullptr;
+    }
     impl::frame* take_answer(model_worker& w) noexcept { return std::exchange(w.answer, nullptr); }
     void count_answer(model_worker&, const task&);
     void end_worker(model_worker&, fiber&) noexcept {} ///< never called: workers end with the model's thread
-    bool is_stopping() const noexcept { return false; }
+    bool is_stopping(const model_worker&) const noexcept { return false; }
 
     // ---- asking, steals, latencies: search.cpp
     void wait_for_answer(model_worker&, model_worker& victim);

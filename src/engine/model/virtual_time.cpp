@@ -1,5 +1,6 @@
 #include "engine/model/model_engine.hpp"
 #include "engine/run/switch.hpp"
+#include "engine/run/thread_waiter.hpp"
 #include "engine/worker/notes.hpp"
 
 #include <weft/error.hpp>
@@ -312,6 +313,11 @@ void model_engine::submit(task& t, ready_reason reason) {
     const std::lock_guard lock(submission_mutex);
     submitted.push_back(&t);
     submitted_or_stopping.notify_one();
+}
+
+void model_engine::wait_outside(thread_waiter& until, task* root) {
+    if (root) submit(*root, ready_reason::root);
+    until.wait();
 }
 
 } // namespace weft::engine

@@ -15,6 +15,7 @@ namespace weft::engine {
 
 using impl::worker;
 struct message;
+class thread_waiter;
 
 /// How workers get tasks and how one worker reaches another. The code of spawns, joins and waits asks this
 /// port; each engine implements it, with threads or with virtual workers.
@@ -27,6 +28,9 @@ struct host {
     virtual void announce(worker&, const placement& p) = 0;
     /// Makes some worker of the task's arena offer the task to the policy; from any thread.
     virtual void submit(task&, ready_reason) = 0;
+    /// Blocks a thread that is no worker until the waiter is woken. The thread may work as a worker meanwhile.
+    /// `root`: a root that nobody has submitted yet, whose end wakes the waiter; or null.
+    virtual void wait_outside(thread_waiter&, task* root) = 0;
     /// Exposes hidden entries of the worker to the workers that ask for them. Called in the runtime or in the
     /// exposure handler. `by_signal`: a signal came.
     virtual void answer(worker&, bool by_signal) noexcept = 0;

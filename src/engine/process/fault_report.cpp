@@ -44,27 +44,26 @@ void give_back_fault_report() noexcept {
     bus.give_back();
 }
 
-signal_stack::signal_stack() {
-    stack_t now{};
-    if (sigaltstack(nullptr, &now) == 0 && !(now.ss_flags & SS_DISABLE))
-        return; // a sanitizer has set one, so none of ours is needed
-    bytes_ = 64 * 1024;
-    void* p = mmap(nullptr, bytes_, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    if (p == MAP_FAILED)
-        return; // handlers then run on the fibers' stacks, which have room for a signal frame
-    memory_ = p;
+void* signal_stack_memory::get() noexcept {
+    if (memory_) return memory_;
+    void* p = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (p != MAP_FAILED) memory_ = p;
+    return memory_;
+}
+
+signal_stack_memory::~signal_stack_memory() {
+    if (memory_) munmap(memory_, bytes);
+}
+
+signal_stack::signal_stack(signal_stack_memory& in) noexcept {
     stack_t own{};
-    own.ss_sp = p;
-    own.ss_size = bytes_;
-    sigaltstack(&own, nullptr);
+    own.ss_sp = in.get();
+    own.ss_size = signal_stack_memory::bytes;
+    is_set_ = own.ss_sp && sigaltstack(&own, &before_) == 0;
 }
 
 signal_stack::~signal_stack() {
-    if (!memory_) return;
-    stack_t off{};
-    off.ss_flags = SS_DISABLE;
-    sigaltstack(&off, nullptr);
-    munmap(memory_, bytes_);
+    if (is_set_) sigaltstack(&before_, nullptr);
 }
 
 } // namespace weft::engine

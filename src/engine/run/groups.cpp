@@ -1,6 +1,7 @@
 #include "engine/run/cancellation.hpp"
 #include "engine/run/default_engine.hpp"
 #include "engine/run/group_count.hpp"
+#include "engine/run/outside.hpp"
 #include "engine/run/spawn.hpp"
 #include "engine/run/switch.hpp"
 #include "engine/run/tasks.hpp"
@@ -58,7 +59,13 @@ void wait_as_thread(group& g) {
     if (!is_open(g)) return;
     claim_wait(g);
     thread_waiter self;
-    if (!leave_to_children(g, self.word())) self.wait();
+    if (!leave_to_children(g, self.word())) {
+        // A runtime that the program destroys could be gone before the thread has left it; the default one stays.
+        if (g.flags_.load(std::memory_order_relaxed) & group::flag_outside)
+            default_engine().host.wait_outside(self, nullptr);
+        else
+            self.wait();
+    }
     reopen(g);
     g.flags_.fetch_and(~group::flag_waiting, std::memory_order_relaxed);
 }
@@ -100,6 +107,15 @@ void wait_as_worker(group& g) {
 }
 
 } // namespace
+
+void run_from_outside(engine& e, task& root) {
+    group& g = *root.group_;
+    number_root(e, root);
+    thread_waiter self;
+    static_cast<void>(leave_to_children(g, self.word())); // the root is open
+    e.host.wait_outside(self, &root);
+    reopen(g);
+}
 
 void wait_until_done(group& g) {
     if (g.flags_.load(std::memory_order_relaxed) & group::flag_traced) [[unlikely]] {
@@ -188,31 +204,21 @@ void commit_child(group& g, child_record s, const hints& h, void (*run)(void*),
     task& t = *s.record;
     t.call_ = run;
     t.drop_ = drop;
-    if (!hot_self()) {
+    t.hint_ = h;
+    worker* const here = hot_self();
+    if (!here && !g.apart_) return engine::add_from_outside(engine::default_engine(), g, t);
+    if (!here) {
         engine::adopt(t, nullptr, &g, h);
         g.open_.fetch_add(1, std::memory_order_relaxed); // the spawner's own 1 keeps it above 0 (G1)
+        g.flags_.fetch_or(group::flag_outside, std::memory_order_relaxed);
         return engine::submit_root(engine::default_engine(), t);
     }
+    if (!g.apart_) return engine::spawn_record(g, t);
     worker& w = enter_runtime();
-    if (g.apart_) {
-        engine::adopt(t, nullptr, &g, h);
-        g.open_.fetch_add(1, std::memory_order_relaxed); // as above
-        if (w.arena().is_team()) w.arena().retain();
-        engine::submit_root(w.engine, t);
-        return leave_runtime();
-    }
-    task& me = *w.current->running;
-    engine::begin_group(w, g, me);
-    engine::adopt(t, &me, &g, h);
-    // A silent task comes here with the queued children of wide groups only: see run_silently().
-    const spawn_order how =
-        me.silent_ ? spawn_order::parent_first : w.arena().scheduler->spawn(w.local, me, t);
-    try {
-        engine::execute_spawn(w, g, t, how);
-    } catch (...) {
-        leave_runtime();
-        throw;
-    }
+    engine::adopt(t, nullptr, &g, h);
+    g.open_.fetch_add(1, std::memory_order_relaxed); // as above
+    if (w.arena().is_team()) w.arena().retain();
+    engine::submit_root(w.engine, t);
     leave_runtime();
 }
 

@@ -1,5 +1,6 @@
 #include "engine/run/roots.hpp"
 #include "engine/run/default_engine.hpp"
+#include "engine/run/spawn.hpp"
 #include "engine/worker/arena.hpp"
 #include "engine/worker/engine.hpp"
 #include "engine/worker/notes.hpp"
@@ -64,7 +65,10 @@ void run_root(engine& e, impl::body b) {
     adopt(t, nullptr, &g, {});
     t.scope_ = nullptr;
     g.open_.fetch_add(1, std::memory_order_relaxed); // the spawner's own 1 keeps it above 0 (G1)
-    submit_root(e, t);
+    if (w)                                           // of another engine
+        submit_root(e, t);
+    else
+        run_from_outside(e, t);
     impl::wait_group(g);
 }
 

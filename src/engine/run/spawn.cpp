@@ -7,6 +7,7 @@
 #include "engine/worker/engine.hpp"
 #include "engine/worker/notes.hpp"
 #include "engine/worker/offer.hpp"
+#include "engine/worker/runtime_entry.hpp"
 #include "engine/worker/task_record.hpp"
 
 #include <weft/error.hpp>
@@ -79,7 +80,29 @@ void run_record(void* record) {
     t.call_(t.closure_);
 }
 
+/// The order of a child in the silent zone. Only children of wide groups are queued there.
+spawn_order silent_order(const worker& w, const group& g) {
+    const bool is_wide = g.flags_.load(std::memory_order_relaxed) & group::flag_wide;
+    return is_wide && w.arena().scheduler->queues_child(w.local) ? spawn_order::parent_first
+                                                                 : spawn_order::lazy;
+}
+
 } // namespace
+
+void spawn_record(group& g, task& t) {
+    worker& w = enter_runtime();
+    task& me = *w.current->running;
+    begin_group(w, g, me);
+    const hints given = t.hint_;
+    adopt(t, &me, &g, given);
+    try {
+        execute_spawn(w, g, t, me.silent_ ? silent_order(w, g) : w.arena().scheduler->spawn(w.local, me, t));
+    } catch (...) {
+        leave_runtime();
+        throw;
+    }
+    leave_runtime();
+}
 
 void execute_spawn(worker& w, group& g, task& t, spawn_order how) {
     task& parent = *w.current->running;

@@ -15,8 +15,14 @@ void end_reported_group(worker&, group&) noexcept;
 /// for `t`, drops it and throws weft::error.
 void execute_spawn(worker&, group&, task& t, spawn_order how);
 
+/// Spawns a task as a child of the current task, in the order that the policy or the zone wants; takes its hints from
+/// the record. If there is no stack for it, drops it and throws weft::error.
+void spawn_record(group&, task&);
+
 /// Waits until no child of the group is open. The group keeps its exceptions.
 void wait_until_done(group&);
+/// Runs a root, the one open child of its group, and waits for it; in a thread that is no worker.
+void run_from_outside(engine&, task& root);
 
 /// Silent zone, or a spawn that the policy wants silent: the child runs at once on a stack of its own, and
 /// the parent's fiber stays below it as an entry that can be exposed. Returns when the parent continues,

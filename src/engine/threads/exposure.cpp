@@ -21,6 +21,24 @@ namespace weft::engine {
 namespace {
 
 constexpr int exposure_signal = SIGURG;
+
+/// The occupant of a worker, who does not leave while this object lives (P1).
+class reached {
+public:
+    explicit reached(thread_worker& w) noexcept : of_(w) {
+        of_.reaching.fetch_add(1, std::memory_order_seq_cst);
+        at_ = of_.occupant.load(std::memory_order_seq_cst);
+    }
+    ~reached() { of_.reaching.fetch_sub(1, std::memory_order_release); } // pairs with the loop in vacate()
+    reached(const reached&) = delete;
+    reached& operator=(const reached&) = delete;
+    const thread_worker::reach* operator->() const noexcept { return at_; }
+
+private:
+    thread_worker& of_;
+    const thread_worker::reach* at_;
+};
+
 constinit signal_claim claim(exposure_signal);
 
 void handle(int, siginfo_t* info, void* context) {
@@ -69,7 +87,9 @@ void thread_engine::on_signal(thread_worker& w) noexcept {
     // seq_cst, before the askers are read: an asker that inserts itself later finds it false and sends
     // another signal (X2).
     w.signal_out.exchange(false, std::memory_order_seq_cst);
-    if (w.hot->in_runtime.load(std::memory_order_relaxed)) {
+    // The words of this thread. It may be the own thread, asleep in the runtime, while an external thread works in
+    // its place: then the mark is superfluous (P2).
+    if (impl::weft_hot.in_runtime.load(std::memory_order_relaxed)) {
         w.signalled.store(true,
                           std::memory_order_relaxed); // relaxed: same thread, leave_runtime() answers (X1)
         return;
@@ -86,7 +106,7 @@ void thread_engine::deliver(worker&, message& m) {
     put_in_mailbox(m);
     // A busy receiver reads its mailbox at its next fork. If its way out of the runtime overwrites the 0, it
     // reads later.
-    to.hot->limit.store(0, std::memory_order_relaxed);
+    mark(to);
     queue::std_sync::fence(std::memory_order_seq_cst); // pairs with arm() and the look that follows it
     to.parker.wake();
 }
@@ -131,14 +151,18 @@ bool thread_engine::reclaim(worker& w, impl::frame& f) noexcept {
 void thread_engine::begin_ask(thread_worker& asker, thread_worker& victim) noexcept {
     asker.slot.ask(victim.id, asker.arena().number);
     victim.askers.insert(rank(asker.id));
-    // relaxed: the victim may overwrite it; then it is repeated, and a signal follows
-    victim.hot->limit.store(0, std::memory_order_relaxed);
+    mark(victim);
+}
+
+void thread_engine::mark(thread_worker& w) noexcept {
+    // relaxed: the worker may overwrite it; then it is repeated, or a signal follows
+    reached(w)->hot->limit.store(0, std::memory_order_relaxed);
 }
 
 void thread_engine::signal(thread_worker& victim) noexcept {
     // seq_cst: pairs with the exchange in on_signal() (X2)
     if (victim.signal_out.exchange(true, std::memory_order_seq_cst)) return;
-    if (pthread_kill(victim.thread, exposure_signal) != 0)
+    if (pthread_kill(reached(victim)->thread, exposure_signal) != 0)
         victim.signal_out.store(false, std::memory_order_release);
 }
 

@@ -33,7 +33,8 @@ std::string thread_report::to_json() const {
              {"policy", policy},
              {"seed", seed},
              {"seconds", seconds(run.elapsed())},
-             {"worker_seconds", times(run.total(), all)}};
+             {"worker_seconds", times(run.total(), all)},
+             {"callers", callers_work ? "work" : "wait"}};
     if (!misses_from.empty()) out["misses_from"] = misses_from;
     if (!instructions_from.empty()) out["instructions_from"] = instructions_from;
     json& each = out["workers"] = json::array();
@@ -56,6 +57,10 @@ std::string thread_report::to_table() const {
     fmt::format_to(to_text, "time      {:.6f} s: busy {}, search {}, asleep {}\n", seconds(whole),
                    percent(all - sum.idle, all), percent(sum.idle - sum.asleep, all),
                    percent(sum.asleep, all));
+    if (!callers_work)
+        fmt::format_to(
+            to_text,
+            "callers   wait: the workers stay awake, or the policy reads counters of their threads\n");
     fmt::format_to(to_text, "worker      busy   search   asleep    tasks   steals exposures\n");
     for (std::size_t r = 0; r < run.workers.size(); ++r) {
         const tally::worker& w = run.workers[r];

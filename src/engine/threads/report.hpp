@@ -13,6 +13,7 @@ namespace weft::engine {
 struct thread_report {
     std::string machine, policy;
     std::uint64_t seed = 0;
+    bool callers_work = true;       ///< external threads may take the places of workers
     std::string_view misses_from{}; ///< the source of the misses that the policy sees; empty: it did not ask
     std::string_view instructions_from{}; ///< likewise, of the instructions
     tally run{};                          ///< the difference between the end of the run and its beginning

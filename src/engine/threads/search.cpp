@@ -36,6 +36,7 @@ struct thread_engine::spin_budget {
 
     void begin_look() noexcept {}
     bool is_spent() {
+        if (of.looking_for_place.load(std::memory_order_relaxed) > 0 && !w.until) return true;
         of.pause_or_yield();
         if (--looks_left > 0) return false;
         looks_left = looks_before_clock(of.options.spin_time);
@@ -77,7 +78,7 @@ void thread_engine::found_in_last_look(thread_worker& w, const decision& p) noex
 }
 
 void thread_engine::end_worker(thread_worker& w, fiber& self) noexcept {
-    switch_to(w, w.native, {free_previous_fiber, &self, nullptr}); // the thread ends on its own stack
+    switch_to(w, *w.native, {free_previous_fiber, &self, nullptr}); // the thread ends on its own stack
 }
 
 bool thread_engine::may_ask(const thread_worker& victim) const noexcept {
@@ -87,7 +88,7 @@ bool thread_engine::may_ask(const thread_worker& victim) const noexcept {
 bool thread_engine::place_standing_ask(thread_worker&, thread_worker& victim) noexcept {
     if (!victim.working.load(std::memory_order_seq_cst))
         return true; // it will see the ask when it starts to work (X3)
-    victim.hot->limit.store(0, std::memory_order_relaxed);
+    mark(victim);
     signal(victim);
     return true;
 }
@@ -98,13 +99,28 @@ bool thread_engine::is_interrupted(const thread_worker& w) const noexcept {
 }
 
 bool thread_engine::must_look_again(const thread_worker& w) const noexcept {
-    return stopping.load(std::memory_order_seq_cst) || !w.arena().inbox.empty(); // pairs with stop()
+    // Each is written before the parker is looked at: pairs with stop(), and with the waker of the occupant.
+    return stopping.load(std::memory_order_seq_cst) || is_stopping(w) || !w.arena().inbox.empty();
 }
 
-bool thread_engine::sleep_with_timeout(thread_worker& w) noexcept {
-    if (!fibers.has_spare()) return false;
-    w.parker.sleep_for(fiber_pool::linger); // then it looks whether the stacks are still not needed
-    return true;
+bool thread_engine::has_idle_stacks(const thread_worker& w) const noexcept {
+    return fibers.has_spare() || w.tasks_at_release != w.count.tasks.get();
+}
+
+task* thread_engine::sleep(thread_worker& w) noexcept {
+    if (w.until || w.arena().is_team()) {
+        w.parker.sleep();
+        return nullptr;
+    }
+    w.sleeps_for_ever = !has_idle_stacks(w);
+    if (!w.parker.sleep_vacant(w.sleeps_for_ever ? std::chrono::nanoseconds::max() : fiber_pool::linger) &&
+        w.tasks_at_release != w.count.tasks.get()) {
+        w.tasks_at_release = w.count.tasks.get();
+        fibers.release_pages(*w.current);
+        for (fiber* f = w.free_fibers; f; f = f->free_next) fibers.release_pages(*f);
+        fibers.release_pages();
+    }
+    return std::exchange(w.left, nullptr);
 }
 
 void thread_engine::pause_or_yield() const noexcept {
@@ -136,8 +152,7 @@ impl::frame* thread_engine::ask(thread_worker& w, thread_worker& victim) {
             } else if (waited >= options.exposure_bound + options.answer_bound) {
                 break; // the victim's thread does not run: the other victims must not wait for that
             } else if (!signalled) {
-                victim.hot->limit.store(
-                    0, std::memory_order_relaxed); // the victim may have overwritten the request
+                mark(victim); // the victim may have overwritten the request
             }
         }
     }

@@ -70,6 +70,15 @@ thread_engine::thread_engine(std::unique_ptr<policy> p, weft::machine m, const t
         meter.instructions_from = instructions ? count_source::counters : count_source::unknown;
     }
     if (meter.misses_from == count_source::declared) listens.emplace();
+    // The counters are those of the workers' own threads. Workers that are to stay awake make no room for callers.
+    lends_places = options.lend_places && options.spin_time < std::chrono::hours(1) &&
+                   meter.misses_from != count_source::counters;
+    if (!machine.is_modelled())
+        for (const auto& w : all_workers) {
+            const auto cpu = static_cast<std::size_t>(machine.core_at(w->core).os_index);
+            if (cpu >= worker_of_cpu.size()) worker_of_cpu.resize(cpu + 1, 0);
+            worker_of_cpu[cpu] = w->id;
+        }
     files.begin(options.record);
     for (auto& w : all_workers) w->observed = w->times_tasks || meter.misses_from == count_source::counters;
 
@@ -102,6 +111,7 @@ thread_engine::thread_engine(std::unique_ptr<policy> p, weft::machine m, const t
                 worker->hot = &impl::weft_hot;
                 worker->hot->in_runtime.store(true, std::memory_order_relaxed);
                 worker->hot->self = worker;
+                worker->own = {worker->hot, pthread_self()};
                 // Before the constructor ends: a mask that the program sets after that stays.
                 if (of->options.pin) of->pin(*worker);
                 of->all_ready.arrive_and_wait();
@@ -188,6 +198,7 @@ std::string thread_engine::describe_run(const tally& run, bool as_json) const {
     const thread_report r{machine.name(),
                           files.options().policy_spec,
                           files.options().seed,
+                          lends_places,
                           name_of(meter.misses_from),
                           name_of(meter.instructions_from),
                           run};
@@ -195,13 +206,13 @@ std::string thread_engine::describe_run(const tally& run, bool as_json) const {
 }
 
 void thread_engine::run_thread(thread_worker& w) {
-    const signal_stack handlers_run_on;
+    const signal_stack handlers_run_on(w.own_signals);
     allow_exposure_signal();
     w.exceptions = reinterpret_cast<exception_globals*>(abi::__cxa_get_globals());
-    w.current = &w.native;
+    w.current = &w.own_stack;
     if (meter.misses_from == count_source::counters) w.counter.emplace();
 #ifdef WEFT_TSAN
-    w.native.tsan_fiber = __tsan_get_current_fiber();
+    w.own_stack.tsan_fiber = __tsan_get_current_fiber();
 #endif
     fiber& first = take_fiber(w); // the worker's first
     first.reset_chain();

@@ -8,6 +8,7 @@
 #include "engine/ports/observation.hpp"
 #include "engine/ports/team_host.hpp"
 #include "engine/process/process.hpp"
+#include "engine/run/thread_waiter.hpp"
 #include "engine/threads/alarm_clock.hpp"
 #include "engine/threads/core_count_follower.hpp"
 #include "engine/threads/exposure_handler.hpp"
@@ -34,9 +35,10 @@ namespace weft::engine {
 struct thread_engine_options {
     int workers = 1;
     std::uint64_t seed = 1;
-    std::size_t stack_bytes = std::size_t{1} << 20;
+    std::size_t stack_bytes = std::size_t{8} << 20;
     std::size_t keep_fibers = 256;
-    bool pin = false; ///< worker w to the core of rank w; a refused mask leaves the thread where it is
+    bool lend_places = true; ///< to threads that wait outside
+    bool pin = false;        ///< worker w to the core of rank w; a refused mask leaves the thread where it is
     std::chrono::nanoseconds exposure_bound{50'000}; ///< from an ask without an answer to the signal
     std::chrono::nanoseconds answer_bound{100'000};  ///< from the signal to looking elsewhere
     std::chrono::nanoseconds spin_time{100'000};     ///< from the first look that finds nothing to sleep
@@ -61,6 +63,7 @@ struct thread_engine final : host, engine, team_host, observation, lifetime {
     bool reclaim(worker&, impl::frame&) noexcept override;
     time_ns now() const noexcept override;
     void submit(task&, ready_reason) override;
+    void wait_outside(thread_waiter&, task* root) override;
     std::uint32_t draw(worker&, std::uint32_t below) override;
 
     // observation
@@ -88,6 +91,7 @@ struct thread_engine final : host, engine, team_host, observation, lifetime {
 
     // ---- asking and exposure: exposure.cpp
     void begin_ask(thread_worker& asker, thread_worker& victim) noexcept;
+    void mark(thread_worker&) noexcept;          ///< makes its next fork take the slow path
     void signal(thread_worker& victim) noexcept; ///< at most one signal is on its way (X2)
     void on_signal(thread_worker&) noexcept;     ///< in the signal handler of that worker's thread
     void expose_to_askers(worker&) noexcept;
@@ -113,14 +117,24 @@ struct thread_engine final : host, engine, team_host, observation, lifetime {
     bool is_interrupted(const thread_worker&) const noexcept;
     void found_in_last_look(thread_worker&, const decision&) noexcept;
     bool must_look_again(const thread_worker&) const noexcept;
-    bool sleep_with_timeout(thread_worker&) noexcept;
+    /// True if memory of stacks can be given back when nobody has needed it for some time.
+    bool has_idle_stacks(const thread_worker&) const noexcept;
+    task* sleep(thread_worker&) noexcept;
     impl::frame* take_answer(thread_worker& w) noexcept { return w.slot.withdraw(); }
     void count_answer(thread_worker& w, const task&) noexcept { w.count.steals.add(); }
     void end_worker(thread_worker&, fiber&) noexcept;
-    bool is_stopping() const noexcept {
-        return stopping.load(std::memory_order_acquire);
-    } // pairs with stop()
+    bool is_stopping(const thread_worker& w) const noexcept {
+        return stopping.load(std::memory_order_acquire) || // pairs with stop()
+               (w.until && w.until->is_woken() && !w.arena().is_team());
+    }
     void pause_or_yield() const noexcept;
+
+    // ---- external threads as workers: external.cpp
+    /// A worker without work, whose own thread goes on sleeping until the caller has left; or null.
+    thread_worker* take_place() noexcept;
+    /// Works as `w` until the waiter is woken, beginning with `root` if it is not null. False if it has not begun for
+    /// want of a stack.
+    bool work_as(thread_worker& w, thread_waiter& until, task* root);
 
     // ---- active workers: active.cpp
     /// Makes the workers of the lowest ranks active, 1 to all of them; `count` is clamped to that. Under a
@@ -163,6 +177,13 @@ struct thread_engine final : host, engine, team_host, observation, lifetime {
     queue::worker_set<>&searching = outermost.searching, &parked = outermost.parked;
     std::atomic<int>& active_count = outermost.active_count; ///< written under `resizing` (S6)
     std::mutex resizing;                                     ///< one call of policy::resized() at a time
+
+    // ---- external threads
+    bool lends_places = false; ///< external threads may work as workers
+    std::vector<worker_id>
+        worker_of_cpu{}; ///< by the number that the operating system gives the core; 0: unknown
+    /// External threads that look for a place; a searching worker then makes room. Relaxed: a hint.
+    std::atomic<int> looking_for_place{0};
 
     // ---- beginning and end
     /// Written by stop(), seq_cst; read by workers and await_team(): acquire, or seq_cst before a sleep.

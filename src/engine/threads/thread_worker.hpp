@@ -1,8 +1,9 @@
 #pragma once
 
 #include "engine/idle/ask_slot.hpp"
+#include "engine/process/fault_report.hpp"
+#include "engine/threads/futex.hpp"
 #include "engine/threads/miss_counter.hpp"
-#include "engine/threads/parker.hpp"
 #include "engine/worker/worker.hpp"
 
 #include <atomic>
@@ -16,6 +17,7 @@
 namespace weft::engine {
 
 struct thread_engine;
+class thread_waiter;
 
 /// A worker that is an OS thread. Fields without a remark belong to that thread. idle/README.md, "Words", has
 /// the protocol of the others.
@@ -25,11 +27,32 @@ struct thread_worker : worker {
         , random(seed) {}
 
     // ---- the thread
-    pthread_t thread{}; ///< written by the constructor of the engine, before any worker runs; read by all
-    fiber native;       ///< control block of the thread's own stack, where it ends
+    pthread_t
+        thread{}; ///< its own; written by the constructor of the engine, before any worker runs; read by all
+    fiber own_stack;            ///< control block of the own thread's stack, where it ends
+    fiber* native = &own_stack; ///< that of the occupant
+    signal_stack_memory own_signals{}, external_signals{}; ///< for the signal handlers of the two
     std::minstd_rand random;
     std::optional<miss_counter> counter{}; ///< if the engine counts misses; of this thread
     task_counts counted_before{};          ///< at the beginning of the stretch of user code
+
+    // ---- the occupant: the own thread, or an external thread in its place (external.cpp)
+    /// Where other threads reach the occupant.
+    struct reach {
+        impl::hot_words* hot = nullptr;
+        pthread_t thread{};
+    };
+    reach own{};
+    /// That of the occupant. Written by external threads that come and leave, seq_cst, paired with `reaching`.
+    std::atomic<const reach*> occupant{&own};
+    /// How many threads use what they have read from `occupant`. They add seq_cst before they read it, and subtract
+    /// release; an external thread that leaves writes `occupant`, then waits for 0 (P1).
+    std::atomic<int> reaching{0};
+    const thread_waiter* until = nullptr; ///< of the external thread: it leaves when this was woken
+    std::uint64_t tasks_at_release = 0;   ///< count.tasks when the worker last gave pages of stacks back
+    bool sleeps_for_ever = false; ///< the own thread, until it is woken; written before it leaves its place
+    /// Left to the own thread by an external one, which then wakes it with leave_awake().
+    task* left = nullptr;
 
     // ---- asking: words that other threads read or write
     ask_slot<> slot; ///< see ask_slot

@@ -24,7 +24,7 @@ void offer(worker& w, task& t, ready_reason reason) noexcept {
     w.host.announce(w, p);
 }
 
-void submit_root(engine& e, task& t) {
+void number_root(engine& e, task& t) {
     e.observation.root_begins();
     t.root_ = e.roots.fetch_add(1, std::memory_order_relaxed); // a number, orders nothing
     t.id_ = static_cast<std::uint64_t>(t.root_) * 2 + 1;
@@ -37,6 +37,10 @@ void submit_root(engine& e, task& t) {
         else
             e.tracer->outside([&](trace::log& log) { note_spawn(log, t, trace::origin::root, 0); });
     }
+}
+
+void submit_root(engine& e, task& t) {
+    number_root(e, t);
     e.host.submit(t, ready_reason::root);
 }
 
