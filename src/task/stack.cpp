@@ -18,8 +18,8 @@ namespace weft {
 
 namespace {
 
-constexpr int madv_guard_install = 102; // Linux 6.13; older headers do not name it
-constexpr std::size_t largest_guard = std::size_t{1} << 20;
+constexpr int madv_guard_install = 102;                         // Linux 6.13; older headers do not name it
+constexpr std::size_t largest_guard = std::size_t{256} << 10;   ///< a larger one makes mapping a stack slower
 constexpr std::size_t kept_when_unused = std::size_t{64} << 10; ///< what most tasks need
 
 std::size_t page_bytes() noexcept { return static_cast<std::size_t>(sysconf(_SC_PAGESIZE)); }

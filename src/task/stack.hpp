@@ -29,7 +29,7 @@ std::size_t min_stack_bytes() noexcept;
 /// The guard is MADV_GUARD_INSTALL where the kernel has it (Linux 6.13): a mapping then costs one entry of
 /// vm.max_map_count at most, and neighbouring stacks share one. Otherwise the guard is a protected page,
 /// which ends at about 32,000 stacks with the usual limit of 65,530 mappings. It is as large as an eighth of the stack,
-/// at least a page and at most a megabyte: a frame of that size cannot reach across it.
+/// at least a page and at most 256 KiB: a frame of that size cannot reach across it.
 stack map_stack(std::size_t usable_bytes);
 void unmap_stack(const stack&) noexcept;
 /// `asked` rounded up to whole pages.
