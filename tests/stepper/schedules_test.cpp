@@ -118,7 +118,7 @@ TEST(schedules, callers_come_and_go) {
 // inside a leaf that never polls. The second closure ends the wait of the first, so after a lost wake-up no
 // thread can continue.
 TEST(schedules, hidden_work_reaches_a_sleeper) {
-    for (std::uint64_t seed = 1; seed <= 60; ++seed) {
+    for (std::uint64_t seed = 1; seed <= 300; ++seed) {
         SCOPED_TRACE(seed);
         stepper::run(seed, [&] {
             auto o = options(seed % 2 ? "steal" : "near", 2, seed);
