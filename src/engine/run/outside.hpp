@@ -17,10 +17,10 @@ struct engine;
 
 /// The word `group::outside_`.
 ///
-///   value    | meaning                                      | written by
-///   none     | no adder: whoever adds a child makes one     | the adder, at its end
-///   empty    | an adder, and nothing new for it             | the adder, when it takes all
-///   a child  | an adder, and the child that came last       | whoever adds a child
+///   value    | meaning                                            | written by
+///   none     | no adder: the thread that adds a child makes one   | the adder, at its end
+///   empty    | an adder, and nothing new for it                   | the adder, when it takes all
+///   a child  | an adder, and the child that came last             | the thread that adds the child
 ///
 /// N1 There is at most one adder that takes children: it exists from the step that leaves `none` to the step that
 ///    comes back to it.
