@@ -118,13 +118,6 @@ template <class F, class G>
     }
 }
 
-/// How a first closure is handed to a cold function. A small temporary by value: it needs no memory on the
-/// fast path then.
-template <class F>
-using handed = std::conditional_t<std::is_trivially_copyable_v<F> &&
-                                      sizeof(std::remove_reference_t<F>) <= 2 * sizeof(void*),
-                                  F, std::remove_reference_t<F>&>;
-
 /// Every fork that is not on its fast path. `parent` is null in a thread that is no worker, otherwise the
 /// frame is linked. The frame of this function stays on the stack below the fork, so it is kept small.
 template <bool Plain, class F, class G>
@@ -147,9 +140,8 @@ template <bool Plain, class F, class G>
 /// comparison sees it (H3); where it finds nothing it leaves its mark in `limit`, and then the first
 /// comparison sees that. src/engine/run/README.md has the budget in instructions and the argument.
 template <bool Plain, class F, class G>
-[[gnu::always_inline]] inline join_result<F, G> fork(frame* parent, std::remove_reference_t<F>& f, G&& g,
-                                                     const join_hints* h) {
-    join_frame<G> second(std::forward<G>(g));
+[[gnu::always_inline]] inline join_result<F, G> fork(frame* parent, handed<F> f, G&& g, const join_hints* h) {
+    join_frame<kept<G>> second(std::forward<G>(g));
     bool slowly = Plain && !parent;
     if (!slowly) [[likely]] {
         second.next = nullptr;
@@ -159,7 +151,7 @@ template <bool Plain, class F, class G>
         slowly = at_limit(&second);
     }
     if (slowly) [[unlikely]]
-        return fork_slow_path<Plain, F>(parent, f, second, h);
+        return fork_slow_path<Plain, F, kept<G>>(parent, f, second, h);
     return fork_linked<Plain>(parent, f, second);
 }
 
@@ -176,7 +168,14 @@ join_result<F, G> fork_cold(frame* parent, F& f, G& g, const join_hints* h) {
 /// thread that is no worker, both run in the default runtime.
 ///
 /// If one closure throws, join rethrows the exception after the other has ended. If `f` throws, `g` may not
-/// have run at all. If both throw, join rethrows that of `f`. The stack needed is that of the plain nested
+/// have run at all. If both throw, join rethrows that of `f`.
+///
+/// A join copies a closure of at most 64 bytes that is trivially copyable and whose call operator is const, as that
+/// of a lambda expression without `mutable`, even if it is given as an lvalue: changes of its mutable members are
+/// lost. Any other lvalue is used where it is. Captures by value stay in registers; captures by reference keep the
+/// variables in memory.
+///
+/// The stack needed is that of the plain nested
 /// calls plus one frame per level (about 64 bytes and the captures of `g`). The caller may continue on
 /// another thread: it must not hold a lock of a thread, or the address of a thread-local variable, across a
 /// join.

@@ -143,6 +143,46 @@ TEST_P(join_everywhere, takes_lvalues_by_reference) {
     EXPECT_EQ(g.calls, 1);
 }
 
+// A fork copies small closures, but not those whose owner would miss what the call changes.
+TEST_P(join_everywhere, changes_the_state_of_lvalues) {
+    int out = 0;
+    auto counts = [n = 0, &out]() mutable { out = ++n; };
+    struct overloaded {
+        int calls = 0;
+        int operator()() { return ++calls; }
+        int operator()() const { return -1; }
+    } both;
+    static_assert(std::is_trivially_copyable_v<decltype(counts)> && std::is_trivially_copyable_v<overloaded>);
+    for (int i = 1; i <= 5; i += 2) {
+        const auto [none, first] = rt_.run([&] { return join(counts, both); });
+        EXPECT_EQ(out, i);
+        EXPECT_EQ(first, i);
+        const auto [second, nothing] = rt_.run([&] { return join(both, counts); });
+        EXPECT_EQ(out, i + 1);
+        EXPECT_EQ(second, i + 1);
+    }
+}
+
+TEST(join_closures, are_copied_if_small_and_const) {
+    const int a = 1, b = 2;
+    const auto by_value = [=] { return a + b; };
+    auto by_reference = [&] { return a + b; };
+    auto with_context = [&](context) { return a; };
+    auto generic = [&](auto) { return a; };
+    auto changes = [n = 0]() mutable { return ++n; };
+    const auto large = [words = std::array<long, 9>{}] { return words[0]; };
+    static_assert(impl::copied_by_fork<decltype(by_value)&>);
+    static_assert(impl::copied_by_fork<decltype(by_reference)&>);
+    static_assert(impl::copied_by_fork<decltype(with_context)&>);
+    static_assert(impl::copied_by_fork<decltype(generic)&>);
+    static_assert(!impl::copied_by_fork<decltype(changes)&>);
+    static_assert(impl::copied_by_fork<decltype(changes)>);
+    static_assert(!impl::copied_by_fork<decltype(large)&>);
+    static_assert(!impl::copied_by_fork<int (&)()>);
+    EXPECT_EQ(by_value() + by_reference() + with_context(context(nullptr)) + generic(0), 8);
+    EXPECT_EQ(changes() + large(), 1);
+}
+
 TEST_P(join_everywhere, takes_temporaries_that_can_only_be_moved) {
     const auto [a, b] = rt_.run([] {
         return join([p = std::make_unique<int>(1)] { return *p; },

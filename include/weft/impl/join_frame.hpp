@@ -5,6 +5,7 @@
 #include <weft/impl/hot.hpp>
 
 #include <concepts>
+#include <cstddef>
 #include <exception>
 #include <memory>
 #include <new>
@@ -57,8 +58,35 @@ template <class F>
     return call_closure<true>(f, hot_head());
 }
 
-/// The frame of a join: what a thief needs to run its second closure, and where the thief puts the outcome. A
-/// closure given as an lvalue is kept by reference, a temporary by value.
+template <class R, class C, class... A>
+void const_member(R (C::*)(A...) const);
+template <class R, class C, class... A>
+void const_member(R (C::*)(A...) const noexcept);
+
+/// A call leaves the closure as it was, except for mutable members. Overloaded call operators do not count: which one a
+/// fork calls depends on how the closure was given.
+template <class F>
+concept ConstClosure = requires { const_member(&F::operator()); } ||
+                       requires { const_member(&F::template operator()<context>); };
+
+inline constexpr std::size_t largest_copied_closure = 64;
+
+/// Whether a fork copies the closure that was given as F&&. A copy has no address that code outside of the fork could
+/// know, so its captures stay in registers until the frame is filled. An lvalue is copied only if its owner cannot tell.
+template <class F, class Closure = std::remove_cvref_t<F>>
+inline constexpr bool copied_by_fork =
+    std::is_trivially_copyable_v<Closure> && std::is_copy_constructible_v<Closure> &&
+    sizeof(Closure) <= largest_copied_closure && (!std::is_lvalue_reference_v<F> || ConstClosure<Closure>);
+
+/// What a frame keeps of the second closure: a value, or a reference to an lvalue that is not copied.
+template <class F>
+using kept = std::conditional_t<copied_by_fork<F>, std::remove_cvref_t<F>, F>;
+
+/// How the first closure is handed on.
+template <class F>
+using handed = std::conditional_t<copied_by_fork<F>, std::remove_cvref_t<F>, std::remove_reference_t<F>&>;
+
+/// The frame of a join: what a thief needs to run its second closure, and where the thief puts the outcome.
 template <class G>
 struct join_frame : frame {
     [[no_unique_address]] G g;
