@@ -41,7 +41,8 @@ public:
     // Ids are 0 .. capacity-1.
     explicit worker_set(std::size_t capacity)
         : capacity_(capacity)
-        , words_(new word[(capacity + k_bits - 1) / k_bits]) {
+        , word_count_((capacity + k_bits - 1) / k_bits)
+        , words_(new word[word_count_]) {
         for (std::size_t at = 0; at < word_count(); ++at) {
             // relaxed: no other thread knows the set yet
             words_[at].store(0, std::memory_order::relaxed);
@@ -76,8 +77,10 @@ public:
     }
 
     bool empty() const noexcept {
-        for (std::size_t at = 0; at < word_count(); ++at)
+        std::size_t at = 0;
+        do { // one word at least
             if (look(at) != 0) return false;
+        } while (++at < word_count());
         return true;
     }
 
@@ -117,7 +120,7 @@ private:
     using word = typename Sync::template atomic<std::uint64_t>;
     static constexpr id_type k_bits = 64;
 
-    std::size_t word_count() const noexcept { return (capacity_ + k_bits - 1) / k_bits; }
+    std::size_t word_count() const noexcept { return word_count_; }
     word& word_of(id_type id) noexcept { return words_[id / k_bits]; }
     static constexpr std::uint64_t bit_of(id_type id) noexcept { return std::uint64_t{1} << (id % k_bits); }
     static constexpr id_type next_word(id_type id) noexcept { return (id / k_bits + 1) * k_bits; }
@@ -159,6 +162,7 @@ private:
     }
 
     const std::size_t capacity_;
+    const std::size_t word_count_;
     const std::unique_ptr<word[]> words_;
 };
 

@@ -1,15 +1,16 @@
 #pragma once
 
+#include "task/context_switch.hpp"
+#include "task/floating_point_modes.hpp"
 #include "task/sanitizers.hpp"
 #include "task/stack.hpp"
 #include "task/task.hpp"
 
 #include <weft/impl/hot.hpp>
 
-#include <boost/context/detail/fcontext.hpp>
-
 #include <atomic>
 #include <cstddef>
+#include <cstring>
 #include <exception>
 
 namespace weft {
@@ -19,6 +20,11 @@ namespace weft {
 struct exception_globals {
     void* caught = nullptr;
     unsigned int uncaught = 0;
+
+    /// With the padding, in one piece.
+    [[gnu::always_inline]] void assign(const exception_globals& from) noexcept {
+        std::memcpy(static_cast<void*>(this), &from, sizeof from);
+    }
 };
 
 /// The continuation of a `task_group::run` in the silent zone: an entry like a frame (`run` is null). It
@@ -40,7 +46,7 @@ struct fiber {
     impl::frame root{};         ///< base of the chain; never exposed itself
     impl::frame* split = &root; ///< youngest exposed entry: exposed entries are the oldest ones
     impl::frame* head = &root;  ///< saved hot_words::head
-    boost::context::detail::fcontext_t context = nullptr;
+    saved_context context = nullptr;
     task* running = nullptr; ///< innermost task whose code is on this stack
     fiber* above = nullptr;  ///< the child that runs in its place; valid while there is one
     fiber* free_next = nullptr;
@@ -48,6 +54,7 @@ struct fiber {
     fiber *all_before = nullptr, *all_next = nullptr; ///< in the pool's register of all fibers
     stack memory{};
     exception_globals exceptions{};
+    floating_point_modes modes{}; ///< when its code was left
 
     // Of a child in the silent zone.
     continuation parent_continuation{};

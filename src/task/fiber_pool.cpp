@@ -17,7 +17,10 @@ fiber* fiber_pool::make() {
     auto* f = new (reinterpret_cast<void*>(at)) fiber;
     f->memory = memory;
     const auto usable = at - reinterpret_cast<std::uintptr_t>(memory.limit());
-    f->context = boost::context::detail::make_fcontext(reinterpret_cast<void*>(at), usable, entry_);
+    f->context = make_context(reinterpret_cast<void*>(at), usable, entry_);
+    f->modes = floating_point_modes::of_this_thread();
+    f->own.record.silent_ = true;
+    f->own.record.state_ = task_state::running; // whenever it runs
 #ifdef WEFT_TSAN
     f->tsan_fiber = __tsan_create_fiber(0);
 #endif

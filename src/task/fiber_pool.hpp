@@ -16,7 +16,7 @@ namespace weft {
 /// may take longer than a task that uses it.
 class fiber_pool {
 public:
-    using entry_fn = void (*)(boost::context::detail::transfer_t);
+    using entry_fn = void (*)(arrival);
     using clock = std::chrono::steady_clock;
     /// A fiber is unmapped after it was free for this long to twice as long. A burst that comes back sooner
     /// finds its stacks; one that comes back later maps them a few times in a second at most.

@@ -16,7 +16,7 @@ using time = fiber_pool::clock::time_point;
 class pool : public testing::Test {
 protected:
     static constexpr std::size_t keep = 10;
-    fiber_pool pool_{std::size_t{64} << 10, keep, [](boost::context::detail::transfer_t) { std::abort(); }};
+    fiber_pool pool_{std::size_t{64} << 10, keep, [](arrival) { std::abort(); }};
     time now_ = fiber_pool::clock::now();
 
     /// `n` stacks at once.

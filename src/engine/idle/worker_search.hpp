@@ -32,7 +32,7 @@
 ///                                                        that was left to w meanwhile, or null
 ///   take_answer(w), count_answer(w, task)
 ///   is_stopping(w)                                       the engine stops, or the thread of w leaves
-///   end_worker(w, fiber)                                 then
+///   end_worker(w)                                        then
 ///   spin_budget_of(w)
 namespace weft::engine {
 
@@ -56,7 +56,7 @@ public:
             if (t && t->claims_ && !admit(w, *t)) [[unlikely]]
                 continue;
             if (!t) {
-                of_.end_worker(w, self);
+                of_.end_worker(w);
             } else if (t->fresh()) {
                 start(w, *t);
                 continue;

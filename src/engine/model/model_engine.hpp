@@ -170,7 +170,7 @@ struct model_engine final : host, engine, meter, team_host, timers, observation,
     }
     impl::frame* take_answer(model_worker& w) noexcept { return std::exchange(w.answer, nullptr); }
     void count_answer(model_worker&, const task&);
-    void end_worker(model_worker&, fiber&) noexcept {} ///< never called: workers end with the model's thread
+    void end_worker(model_worker&) noexcept {} ///< never called: workers end with the model's thread
     bool is_stopping(const model_worker&) const noexcept { return false; }
 
     // ---- asking, steals, latencies: search.cpp

@@ -161,15 +161,14 @@ bool run_silently(group& g, const hints& h, void (*body)(void*), void* source) {
         w->arena().scheduler->queues_child(w->local))
         return false;
     fiber& child = engine::take_fiber(*w);
-    engine::charge(enter_runtime(), engine::operation::spawn);
+    enter_runtime(*w);
+    engine::charge(*w, engine::operation::spawn);
     task& as = child.own.record;
     as.parent_ = me.parent_;
     as.scope_ = &g;
     as.claim_ = me.claim_;
     as.level_ = me.level_;
     as.root_ = me.root_;
-    as.silent_ = true;
-    as.state_ = task_state::running;
     if (w->log) [[unlikely]] {
         as.hint_ = h;
         if (!(g.flags_.fetch_or(group::flag_traced, std::memory_order_relaxed) & group::flag_traced))

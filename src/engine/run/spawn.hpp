@@ -38,13 +38,15 @@ void run_from_outside(engine&, task& root);
     k.thief = continuation::unexposed;
     k.parent = &self;
     k.in = &g;
+    self.modes.update();
+    child.modes = self.modes;
     child.reset_chain();
     child.running = &as;
     child.has_child = true;
     child.child_has_started = false;
     child.child_body = body;
     child.child_source = source;
-    switch_to(w, child, {});
+    switch_with_modes(w, child, {});
 }
 
 } // namespace weft::engine

@@ -82,6 +82,7 @@ fiber& take_fiber_or_abort(worker& w) noexcept {
         in.open_.fetch_sub(1, std::memory_order_relaxed);
         if (w.arena().is_team()) [[unlikely]]
             w.arena().cancel_retain();
+        parent.running->state_ = task_state::running;
         w.oldest = &parent;
         mine = true;
     }
@@ -89,10 +90,8 @@ fiber& take_fiber_or_abort(worker& w) noexcept {
         // The parent is charged for what a silent child used.
         if (w.times_tasks) parent.running->self_ns_ += std::exchange(self.own.record.self_ns_, 0);
         if (w.counts_misses) parent.running->counts_ += std::exchange(self.own.record.counts_, {});
-        self.reset_chain();
-        parent.running->state_ = task_state::running;
         if (w.oldest == &self) w.oldest = &parent;
-        switch_to(w, parent, {free_previous_fiber, &self, nullptr});
+        leave_for_good(w, parent);
         return;
     }
     // The thief has taken the entry, which lies in this fiber, and may not have read it yet.
@@ -104,13 +103,13 @@ fiber& take_fiber_or_abort(worker& w) noexcept {
 
 } // namespace
 
-void fiber_entry(boost::context::detail::transfer_t from) noexcept {
+void fiber_entry(arrival at) noexcept {
     // The first arrival: the switch has made this fiber the current one.
     fiber* self = impl::hot_self()->current;
 #ifdef WEFT_TSAN
     map_room_for_signals();
 #endif
-    arrived(*self, from);
+    arrived(*self, at);
     for (;;) {
         if (self->has_child)
             run_child(*self);
@@ -147,7 +146,6 @@ void suspend(worker& w0, ready_reason reason, void (*action)(worker&, void*, voi
 
 void resume(worker& w, task& t) noexcept {
     count_bulk_down_unless_of(w, t.group_);
-    fiber& self = *w.current;
     fiber& to = *t.fiber_;
     t.state_ = task_state::running;
     note(w, trace::kind::resume, t.number_);
@@ -156,7 +154,7 @@ void resume(worker& w, task& t) noexcept {
     for (fiber* x = &to; x->has_child && x->parent_continuation.thief == continuation::unexposed;
          x = w.oldest)
         w.oldest = x->parent_continuation.parent;
-    switch_to(w, to, {free_previous_fiber, &self, nullptr});
+    leave_for_good(w, to);
 }
 
 } // namespace weft::engine

@@ -53,6 +53,9 @@ void run_body(task& t, bool cancelled, std::exception_ptr& error) {
 void start(worker& w0, task& t) {
     fiber& self = *w0.current;
     count_bulk_down_unless_of(w0, t.group_);
+    self.modes.update();
+    w0.engine.modes.replace(self.modes);
+    self.modes = w0.engine.modes;
     self.reset_chain();
     w0.oldest = &self;
     impl::set_hot_head(&self.root);

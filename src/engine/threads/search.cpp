@@ -77,8 +77,8 @@ void thread_engine::found_in_last_look(thread_worker& w, const decision& p) noex
     note_steal(w, *w.arena().members[rank(p.from)], p.t);
 }
 
-void thread_engine::end_worker(thread_worker& w, fiber& self) noexcept {
-    switch_to(w, *w.native, {free_previous_fiber, &self, nullptr}); // the thread ends on its own stack
+void thread_engine::end_worker(thread_worker& w) noexcept {
+    leave_for_good(w, *w.native); // the thread ends on its own stack
 }
 
 bool thread_engine::may_ask(const thread_worker& victim) const noexcept {

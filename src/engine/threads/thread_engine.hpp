@@ -122,7 +122,7 @@ struct thread_engine final : host, engine, team_host, observation, lifetime {
     task* sleep(thread_worker&) noexcept;
     impl::frame* take_answer(thread_worker& w) noexcept { return w.slot.withdraw(); }
     void count_answer(thread_worker& w, const task&) noexcept { w.count.steals.add(); }
-    void end_worker(thread_worker&, fiber&) noexcept;
+    void end_worker(thread_worker&) noexcept;
     bool is_stopping(const thread_worker& w) const noexcept {
         return stopping.load(std::memory_order_acquire) || // pairs with stop()
                (w.until && w.until->is_woken() && !w.arena().is_team());

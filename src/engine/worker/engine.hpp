@@ -73,6 +73,7 @@ struct engine : engine_ports {
     requirements need;                 ///< what the policy needs
     trace::recorder* tracer = nullptr; ///< if there is a trace
     fiber_pool fibers;
+    const floating_point_modes modes = floating_point_modes::of_this_thread(); ///< with which tasks start
     block_depot blocks;
     std::atomic<std::int32_t> roots{0};   ///< submitted so far
     std::atomic<std::uint64_t> graphs{0}; ///< runs so far of graphs whose tasks the policy knows

@@ -8,12 +8,16 @@
 namespace weft::engine {
 
 /// From here to leave_runtime() the exposure handler leaves the chain of hidden entries alone.
-[[gnu::always_inline]] inline worker& enter_runtime() noexcept {
-    worker& w = *impl::hot_self();
+[[gnu::always_inline]] inline void enter_runtime(worker& w) noexcept {
     w.hot->in_runtime.store(true, std::memory_order_relaxed);
     impl::handler_fence();
     if (w.observed) [[unlikely]]
         w.meter.user_code_ends(w);
+}
+
+[[gnu::always_inline]] inline worker& enter_runtime() noexcept {
+    worker& w = *impl::hot_self();
+    enter_runtime(w);
     return w;
 }
 
