@@ -54,8 +54,8 @@ def one(key):
     return lambda sample: [sample[key]]
 
 
-def over_serial(key):
-    return lambda sample: [sample[key] - sample["serial"]]
+def over_serial(key, serial="serial"):
+    return lambda sample: [sample[key] - sample[serial]]
 
 
 def many(key):
@@ -68,12 +68,13 @@ def instructions(sample, stderr):
             sample["instructions"] = int(line.split(":")[1]) / sample["forks"]
 
 
-FORK_BUILDS = [  # suffix, what it is, the targets of the plain and the context form
-    ("", "-O2, fib not inlined", (1.8, 1.4)),
+FORK_FORMS = [("plain", "plain"), ("lvalues", "plain, closures with names by reference"), ("context", "context")]
+FORK_BUILDS = [  # suffix, what it is, the targets of the forms
+    ("", "-O2, fib not inlined", (1.8, None, 1.4)),
     ("_O3", "-O3, fib not inlined", None),
-    ("_inline_O2", "-O2, fib may be inlined", (1.2, 0.6)),
-    ("_inline_O3", "-O3, fib may be inlined", None),
-    ("_shared", "-O2 -fPIC, fib may be inlined, libweft.so", (1.2, 0.6)),
+    ("_inline_O2", "-O2, fib may be inlined", (1.2, None, 0.6)),
+    ("_inline_O3", "-O3, fib may be inlined", (1.2, 1.4, 0.75)),
+    ("_shared", "-O2 -fPIC, fib may be inlined, libweft.so", (1.2, None, 0.6)),
     ("_clang", "clang -O2, fib not inlined", None),
 ]
 
@@ -135,7 +136,7 @@ def programs(n):
     found += [Program("sort-" + t, "sort", (f"type={t}",), rounds=5) for t, _ in SORTED]
     found += [Program("count-" + form, "fork_counted", ("n=20", f"form={form}"), rounds=1,
                       launcher=CALLGRIND, after=instructions, optional="valgrind not installed")
-              for form in ("serial", "calls", "plain", "context")]
+              for form in ("serial", "calls", "plain", "lvalues", "context")]
     return found
 
 
@@ -166,15 +167,18 @@ def rows():
     table = []
     for suffix, build, aimed in FORK_BUILDS:
         name = "fork" + suffix
-        for form, target in zip(("plain", "context"), aimed or (None, None)):
-            table.append(Row(f"fork over serial, {form} ({build})", name, "ns", over_serial(form), target))
+        for (form, what), target in zip(FORK_FORMS, aimed or (None, None, None)):
+            table.append(Row(f"fork over serial, {what} ({build})", name, "ns", over_serial(form), target))
+            if "may be inlined" in build:
+                table.append(Row("  over a serial program that may be inlined too", name, "ns",
+                                 over_serial(form, "serial_free")))
         if not suffix:
             table.append(Row("  two real calls over serial, no fork", name, "ns", over_serial("calls")))
             table.append(Row("  serial program, a call", name, "ns", one("serial")))
     for form in ("plain", "context"):
         table.append(Row(f"speed-up of fib by a second worker, {form}", "speedup", "x", one(form), 1.95,
                          at_least=True))
-    table += [Row("task_group::run of an empty child", "group", "ns", one("run"), 25, digits=1),
+    table += [Row("task_group::run of an empty child", "group", "ns", one("run"), 15, digits=1),
               Row("  fib with a group in each node, a node", "group", "ns", one("node"), digits=1)]
     table += [Row("an event of a trace", "trace", "ns", one("event"), 40, digits=1),
               Row("  tasks of 2 us with a trace, over without", "trace", "", one("tasks"), 1.10, digits=3)]
@@ -224,8 +228,8 @@ def rows():
                   300_000, at_least=True, digits=0),
               Row("model engine, heat2d 1024 x 1024, 10 sweeps, 16 virtual workers", "model", "s", one("heat_seconds"),
                   60, digits=3)]
-    for form in ("plain", "context"):
-        table.append(Row(f"instructions a fork, {form}, whole program", "count-" + form, "",
+    for form, what in FORK_FORMS:
+        table.append(Row(f"instructions a fork, {what}, whole program", "count-" + form, "",
                          one("instructions"), digits=1))
     table += [Row("  the program with two real calls", "count-calls", "", one("instructions"), digits=1),
               Row("  the serial program", "count-serial", "", one("instructions"), digits=1)]

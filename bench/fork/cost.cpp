@@ -1,4 +1,4 @@
-// What a fork costs at one worker: the four forms one after the other, so that all see the same machine,
+// What a fork costs at one worker: the forms one after the other, so that all see the same machine,
 // each the best of three.
 //   n=35
 #include "fib.hpp"
@@ -21,6 +21,8 @@ int main(int argc, char** argv) {
             s.check(result == expected);
         };
         measure("serial", [](unsigned k) { return bench::fib_serial(k); });
+        measure("serial_free", [](unsigned k) { return bench::fib_serial_free(k); });
+        measure("lvalues", [&](unsigned k) { return one.run([&] { return bench::fib_lvalues(k); }); });
         measure("plain", [&](unsigned k) { return one.run([&] { return bench::fib_plain(k); }); });
         measure("context", [&](unsigned k) {
             return one.run([&](weft::context here) { return bench::fib_context(here, k); });

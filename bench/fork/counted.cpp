@@ -1,5 +1,5 @@
 // For callgrind: one form at one worker, its instructions in counted_region().
-//   n=20 form=serial|calls|plain|context
+//   n=20 form=serial|calls|plain|lvalues|context
 #include "fib.hpp"
 
 #include "../common/runtimes.hpp"
@@ -32,11 +32,13 @@ int main(int argc, char** argv) {
             weft::runtime one(bench::with_workers(1));
             if (form == "plain")
                 one.run([&] { count([](unsigned k) { return bench::fib_plain(k); }); });
+            else if (form == "lvalues")
+                one.run([&] { count([](unsigned k) { return bench::fib_lvalues(k); }); });
             else if (form == "context")
                 one.run(
                     [&](weft::context at) { count([at](unsigned k) { return bench::fib_context(at, k); }); });
             else
-                throw bench::usage_error("form=" + form + "; allowed: serial, calls, plain, context");
+                throw bench::usage_error("form=" + form + "; allowed: serial, calls, plain, lvalues, context");
         }
         s.check(result == bench::fib_by_iteration(n));
         s.add("forks", bench::fib_forks(n));

@@ -1,4 +1,4 @@
-// fib without cut-off in four forms. A fork with nothing in it: what is measured is the fork.
+// fib without cut-off in several forms. A fork with nothing in it: what is measured is the fork.
 #pragma once
 
 #include <weft/weft.hpp>
@@ -6,7 +6,7 @@
 #include <cstdint>
 
 // The compiler's freedom is part of the measurement: with WEFT_BENCH_NOINLINE each call is one. The serial
-// program that the others are compared with is never inlined.
+// program is measured both ways: fib_serial is never inlined, fib_serial_free if the others may be.
 #ifdef WEFT_BENCH_NOINLINE
 #    define WEFT_BENCH_FORM [[gnu::noinline]]
 #else
@@ -21,6 +21,11 @@ namespace bench {
     return fib_serial(n - 1) + fib_serial(n - 2);
 }
 
+WEFT_BENCH_FORM inline std::uint64_t fib_serial_free(unsigned n) {
+    if (n < 2) return n;
+    return fib_serial_free(n - 1) + fib_serial_free(n - 2);
+}
+
 // The same with two real calls, which is the least that a program has whose second call may be run elsewhere.
 WEFT_BENCH_FORM inline std::uint64_t fib_calls(unsigned n) {
     if (n < 2) return n;
@@ -33,6 +38,15 @@ WEFT_BENCH_FORM inline std::uint64_t fib_calls(unsigned n) {
 WEFT_BENCH_FORM inline std::uint64_t fib_plain(unsigned n) {
     if (n < 2) return n;
     auto [a, b] = weft::join([=] { return fib_plain(n - 1); }, [=] { return fib_plain(n - 2); });
+    return a + b;
+}
+
+// As people write it whose closures have names and take what they need by reference.
+WEFT_BENCH_FORM inline std::uint64_t fib_lvalues(unsigned n) {
+    if (n < 2) return n;
+    auto first = [&] { return fib_lvalues(n - 1); };
+    auto second = [&] { return fib_lvalues(n - 2); };
+    auto [a, b] = weft::join(first, second);
     return a + b;
 }
 
