@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "engine/recorded_runs.hpp"
+#include "engine/sanitized.hpp"
 #include "policy/replay.hpp"
 #include "policy/seam/registry.hpp"
 
@@ -111,6 +112,7 @@ INSTANTIATE_TEST_SUITE_P(all, conformance, testing::ValuesIn(every_policy()), []
 });
 
 TEST_P(conformance, of_what_the_model_engine_tells) {
+    if (test::thread_sanitized) GTEST_SKIP() << "virtual time";
     for (std::uint64_t seed = 1; seed <= programs(); ++seed)
         for (const machine* on : {&four_cores, &sixteen_cores})
             expect_the_same(record_in_model(make_policy(GetParam()), *on, seed), *on,

@@ -61,19 +61,20 @@ TEST_P(external, the_caller_runs_its_root) {
 
 TEST_P(external, work_in_the_place_is_the_worker_s) {
     long sum = 0;
-    for (int i = 0; i < test::rounds(50); ++i)
+    const int runs = test::rounds(test::sanitized ? 15 : 50);
+    for (int i = 0; i < runs; ++i)
         bare_.run([&] {
             EXPECT_GE(this_task::worker(), 0);
             EXPECT_LT(this_task::worker(), GetParam().workers);
             sum += fib(12);
         });
-    EXPECT_EQ(sum, 144L * test::rounds(50));
+    EXPECT_EQ(sum, 144L * runs);
 }
 
 // P1 of engine/threads/README.md: the threads end while workers ask for entries.
 TEST_P(external, many_threads_that_come_and_go) {
     const int threads = 4, runs = test::sanitized ? 5 : 20;
-    for (int round = 0; round < test::rounds(4); ++round) {
+    for (int round = 0; round < test::rounds(test::sanitized ? 2 : 4); ++round) {
         std::atomic<long> sum{0};
         std::vector<std::thread> all;
         for (int t = 0; t < threads; ++t)

@@ -57,6 +57,7 @@ std::uint64_t play_often(std::uint64_t program, int iterations) {
 }
 
 TEST_P(iterated, gets_what_plain_code_gets_in_the_model) {
+    if (test::thread_sanitized) GTEST_SKIP() << "virtual time";
     WEFT_SEEDED;
     std::vector<machine> list;
     for (const auto& [packages, cores_each] :

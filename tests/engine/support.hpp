@@ -3,7 +3,7 @@
 #include <weft/join.hpp>
 #include <weft/runtime.hpp>
 
-#include "task/sanitizers.hpp"
+#include "engine/sanitized.hpp"
 
 #include <gtest/gtest.h>
 
@@ -24,19 +24,6 @@
 
 /// What the tests of the engine share.
 namespace weft::test {
-
-// Under a sanitizer tests take smaller cases. They are smallest under ThreadSanitizer, for which each fiber
-// costs a megabyte.
-#ifdef WEFT_TSAN
-inline constexpr bool thread_sanitized = true;
-#else
-inline constexpr bool thread_sanitized = false;
-#endif
-#ifdef WEFT_ASAN
-inline constexpr bool sanitized = true;
-#else
-inline constexpr bool sanitized = thread_sanitized;
-#endif
 
 /// Reads a variable and removes it, since a runtime refuses WEFT_ variables that it does not know.
 inline std::optional<std::string> take_variable(const char* name) {

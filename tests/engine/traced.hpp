@@ -41,7 +41,9 @@ struct trace_read {
 
     explicit trace_read(const std::string& path) {
         std::ifstream file(path, std::ios::binary);
-        const std::string bytes{std::istreambuf_iterator<char>(file), {}};
+        std::ostringstream whole_file;
+        whole_file << file.rdbuf();
+        const std::string bytes = std::move(whole_file).str();
         if (bytes.size() < 24) throw std::runtime_error("no header in " + path);
         EXPECT_EQ(bytes.substr(0, 8), "wefttrc\n");
         std::size_t at = 8;
