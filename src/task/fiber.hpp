@@ -10,7 +10,6 @@
 
 #include <atomic>
 #include <cstddef>
-#include <cstring>
 #include <exception>
 
 namespace weft {
@@ -21,18 +20,15 @@ struct exception_globals {
     void* caught = nullptr;
     unsigned int uncaught = 0;
 
-    /// With the padding, in one piece.
-    [[gnu::always_inline]] void assign(const exception_globals& from) noexcept {
-        std::memcpy(static_cast<void*>(this), &from, sizeof from);
-    }
+    bool any() const noexcept { return caught || uncaught; }
 };
 
 /// The continuation of a `task_group::run` in the silent zone: an entry like a frame (`run` is null). It
 /// comes after all frames of the parent's fiber, is reached by `fiber::above`, and lies in the child's fiber.
 struct continuation : impl::frame {
-    static constexpr std::int32_t unexposed = -2; ///< value of `thief` until it is exposed
+    static constexpr std::int32_t unexposed = -2; ///< value of `thief` until it is exposed, and in a free fiber
     fiber* parent = nullptr;
-    std::atomic<bool> read{false}; ///< the thief has read it: the child's fiber may be used again
+    std::atomic<bool> read{false}; ///< the thief has read it: the child's fiber may be used again; false in a free fiber
     group* in = nullptr;           ///< its group, which counts one more child from the exposure on
 };
 
@@ -50,10 +46,11 @@ struct fiber {
     task* running = nullptr; ///< innermost task whose code is on this stack
     fiber* above = nullptr;  ///< the child that runs in its place; valid while there is one
     fiber* free_next = nullptr;
+    int free_rank = 0; ///< in the list of a worker: how many fibers it and those after it are
     bool is_in_pool = false;                          ///< guarded by the pool's lock
     fiber *all_before = nullptr, *all_next = nullptr; ///< in the pool's register of all fibers
     stack memory{};
-    exception_globals exceptions{};
+    exception_globals exceptions{}; ///< while it is left; none while it runs
     floating_point_modes modes{}; ///< when its code was left
 
     // Of a child in the silent zone.
@@ -67,8 +64,6 @@ struct fiber {
     task* first = nullptr;               ///< the task that the scheduler starts before it looks for work
     void (*child_body)(void*) = nullptr; ///< see impl::run_silently
     void* child_source = nullptr;
-    /// On the parent's stack: the exception thrown before the start.
-    std::exception_ptr* child_refused = nullptr;
 
 #ifdef WEFT_ASAN
     void* asan_fake_stack = nullptr;
@@ -79,6 +74,12 @@ struct fiber {
     void* tsan_fiber = nullptr;
 #endif
 
+    /// A free fiber will run the scheduler next.
+    void become_scheduler() noexcept {
+        reset_chain();
+        running = nullptr;
+        has_child = false;
+    }
     void reset_chain() noexcept {
         root.next = nullptr;
         split = head = &root;

@@ -19,6 +19,7 @@ fiber* fiber_pool::make() {
     const auto usable = at - reinterpret_cast<std::uintptr_t>(memory.limit());
     f->context = make_context(reinterpret_cast<void*>(at), usable, entry_);
     f->modes = floating_point_modes::of_this_thread();
+    f->parent_continuation.thief = continuation::unexposed;
     f->own.record.silent_ = true;
     f->own.record.state_ = task_state::running; // whenever it runs
 #ifdef WEFT_TSAN

@@ -81,7 +81,7 @@ model_engine::model_engine(std::unique_ptr<policy> p, weft::machine m, model_eng
     files.begin(options.record, &clock);
     for (auto& w : all_workers) {
         w->current = fibers.take();
-        w->current->reset_chain();
+        w->current->become_scheduler();
     }
     impl::listeners.fetch_add(1, std::memory_order_relaxed);
     thread = std::thread([this] { run_thread(); });

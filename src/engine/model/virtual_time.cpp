@@ -97,10 +97,10 @@ void model_engine::switch_worker(fiber& from, model_worker* to) noexcept {
     impl::weft_hot.self = to;
     if (&target == &from) return;
     from.head = impl::weft_hot.head;
-    from.exceptions.assign(*exceptions);
+    save_exceptions(from, *exceptions);
     from.modes.update();
     save_context(from, change_stacks(from, target));
-    exceptions->assign(from.exceptions);
+    restore_exceptions(from, *exceptions);
     impl::set_hot_head(from.head);
 }
 

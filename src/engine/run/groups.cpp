@@ -177,11 +177,13 @@ bool run_silently(group& g, const hints& h, void (*body)(void*), void* source) {
         engine::note_what(*w, trace::kind::begin, as, trace::start::below);
     }
     if (const std::size_t bytes = w->engine.need.task_bytes) std::memcpy(child.own.bytes, &me + 1, bytes);
-    std::exception_ptr refused;
-    engine::run_below(*w, g, child, as, body, source, refused);
+    engine::run_below(*w, g, child, as, body, source);
+    if (std::exception_ptr& refused = hot_self()->refused; refused) [[unlikely]] {
+        const std::exception_ptr error = std::exchange(refused, nullptr);
+        leave_runtime();
+        std::rethrow_exception(error);
+    }
     leave_runtime();
-    if (refused) [[unlikely]]
-        std::rethrow_exception(std::move(refused));
     return true;
 }
 

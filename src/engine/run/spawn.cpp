@@ -58,8 +58,7 @@ void run_child_first(worker& w, task& parent, task& child, fiber& on) noexcept {
     parent.arena_ = &w.arena();
     parent.state_ = task_state::suspended;
     note_what(w, trace::kind::suspend, parent, ready_reason::continuation);
-    on.reset_chain();
-    on.has_child = false;
+    on.become_scheduler();
     on.first = &child;
     switch_to(
         w, on,
@@ -130,8 +129,7 @@ void execute_spawn(worker& w, group& g, task& t, spawn_order how) {
             w.arena().scheduler->started(w.local, t);
             t.state_ = task_state::running;
             note_what(w, trace::kind::begin, t, trace::start::below);
-            std::exception_ptr never; // the closure is already in the record, so no move of it can throw
-            return run_below(w, g, *on, t, run_record, &t, never);
+            return run_below(w, g, *on, t, run_record, &t); // the closure is in the record: it cannot be refused
         }
     }
     count_child(w, g);

@@ -2,8 +2,6 @@
 
 #include "engine/run/switch.hpp"
 
-#include <exception>
-
 /// Spawns of the reported zone, and the silent run of a child.
 namespace weft::engine {
 
@@ -28,14 +26,10 @@ void run_from_outside(engine&, task& root);
 /// the parent's fiber stays below it as an entry that can be exposed. Returns when the parent continues,
 /// which may be on another worker.
 [[gnu::always_inline]] inline void run_below(worker& w, group& g, fiber& child, task& as, void (*body)(void*),
-                                             void* source, std::exception_ptr& refused) noexcept {
+                                             void* source) noexcept {
     fiber& self = *w.current;
-    child.child_refused = &refused;
     self.above = &child;
-    continuation& k = child.parent_continuation;
-    k.run = nullptr;
-    k.read.store(false, std::memory_order_relaxed); // published with the entry
-    k.thief = continuation::unexposed;
+    continuation& k = child.parent_continuation; // not exposed, not read
     k.parent = &self;
     k.in = &g;
     self.modes.update();

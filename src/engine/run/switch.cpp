@@ -63,9 +63,8 @@ fiber& take_fiber_or_abort(worker& w) noexcept {
         if (self.child_has_started)
             fail(&w, in, std::move(error));
         else
-            *self.child_refused = std::move(error);
+            w.refused = std::move(error);
     }
-    self.has_child = false;
     note_what(w, trace::kind::end, *self.running,
               self.child_has_started ? trace::outcome::done : trace::outcome::cancelled);
     if (self.running != &self.own.record) [[unlikely]]
@@ -83,6 +82,7 @@ fiber& take_fiber_or_abort(worker& w) noexcept {
         if (w.arena().is_team()) [[unlikely]]
             w.arena().cancel_retain();
         parent.running->state_ = task_state::running;
+        k.thief = continuation::unexposed;
         w.oldest = &parent;
         mine = true;
     }
@@ -96,6 +96,9 @@ fiber& take_fiber_or_abort(worker& w) noexcept {
     }
     // The thief has taken the entry, which lies in this fiber, and may not have read it yet.
     while (!k.read.load(std::memory_order_acquire)) queue::std_sync::yield(); // pairs with task_of_frame
+    k.read.store(false, std::memory_order_relaxed); // published with the next entry
+    k.thief = continuation::unexposed;
+    self.become_scheduler();
     child_done(&w, in);
     if (w.arena().is_team()) [[unlikely]]
         release_team(w, w.arena());
@@ -135,7 +138,7 @@ void suspend(worker& w0, ready_reason reason, void (*action)(worker&, void*, voi
     if (t.claims_) [[unlikely]]
         pause_claim(w0, t);
     w0.arena().scheduler->blocked(w0.local, t, reason);
-    next.reset_chain();
+    next.become_scheduler();
     switch_to(w0, next, {action, a, b});
     t.state_ = task_state::running;
     worker& w = *impl::hot_self();

@@ -3,6 +3,8 @@
 #include "engine/worker/engine.hpp"
 #include "engine/worker/worker.hpp"
 
+#include <utility>
+
 #ifdef WEFT_TSAN
 #    include <csignal>
 #endif
@@ -63,12 +65,22 @@ inline void map_room_for_signals() noexcept { pthread_kill(pthread_self(), 0); }
 #endif
 }
 
+/// Exceptions in flight move with the fiber: out of the thread's record when the fiber is left, back when it continues.
+[[gnu::always_inline]] inline void save_exceptions(fiber& self, exception_globals& of_thread) noexcept {
+    if (of_thread.any()) [[unlikely]]
+        self.exceptions = std::exchange(of_thread, {});
+}
+[[gnu::always_inline]] inline void restore_exceptions(fiber& self, exception_globals& of_thread) noexcept {
+    if (self.exceptions.any()) [[unlikely]]
+        of_thread = std::exchange(self.exceptions, {});
+}
+
 /// The code of `self` continues: saves the context of the fiber that was left, restores the thread-local
 /// words of `self` and runs the switch_action.
 [[gnu::always_inline]] inline void arrived(fiber& self, arrival at) noexcept {
     save_context(self, at);
     worker& w = *impl::hot_self();
-    w.exceptions->assign(self.exceptions);
+    restore_exceptions(self, *w.exceptions);
     impl::set_hot_head(self.head);
     if (const auto action = w.after_switch; action.run) {
         w.after_switch.run = nullptr;
@@ -80,7 +92,7 @@ inline void map_room_for_signals() noexcept { pthread_kill(pthread_self(), 0); }
 [[gnu::always_inline]] inline void switch_with_modes(worker& w, fiber& to, switch_action after) noexcept {
     fiber& from = *w.current;
     from.head = w.hot->head;
-    from.exceptions.assign(*w.exceptions);
+    save_exceptions(from, *w.exceptions);
     if (after.run) w.after_switch = after;
     w.current = &to;
     arrived(from, change_stacks(from, to));
@@ -95,7 +107,6 @@ inline void map_room_for_signals() noexcept { pthread_kill(pthread_self(), 0); }
 [[gnu::always_inline]] inline fiber& take_fiber(worker& w) {
     if (fiber* f = w.free_fibers) [[likely]] {
         w.free_fibers = f->free_next;
-        --w.free_fiber_count;
         return *f;
     }
     return *w.engine.fibers.take();
@@ -104,10 +115,13 @@ inline void map_room_for_signals() noexcept { pthread_kill(pthread_self(), 0); }
 /// Keeps a free fiber for the worker's next use; false if the worker has enough of them.
 [[gnu::always_inline]] inline bool keep_fiber(worker& w, fiber& f) noexcept {
     constexpr int cached = 16;
-    if (w.free_fiber_count == cached) return false;
-    f.free_next = w.free_fibers;
+    fiber* const next = w.free_fibers;
+    const int rank = next ? next->free_rank + 1 : 1;
+    if (rank > cached) return false;
+    // Mostly the fiber that was taken last comes back: the place in the list is as it was.
+    if (f.free_next != next) f.free_next = next;
+    if (f.free_rank != rank) f.free_rank = rank;
     w.free_fibers = &f;
-    ++w.free_fiber_count;
     return true;
 }
 
@@ -115,13 +129,15 @@ inline void free_fiber(worker& w, fiber& f) noexcept {
     if (!keep_fiber(w, f)) w.engine.fibers.give(&f);
 }
 
-/// Leaves the current fiber for `to`, and frees it. Nobody but this worker takes from what it keeps, so a fiber that it
-/// keeps may be free before it is left.
+/// Leaves the current fiber, on which no code is left, for `to`, and frees it. Nobody but this worker takes from what it
+/// keeps, so a fiber that it keeps may be free before it is left.
 [[gnu::always_inline]] inline void leave_for_good(worker& w, fiber& to) noexcept {
     fiber& self = *w.current;
-    if (keep_fiber(w, self)) [[likely]]
-        return switch_to(w, to, {});
-    switch_to(w, to, {[](worker& at, void* f, void*) { at.engine.fibers.give(static_cast<fiber*>(f)); }, &self, nullptr});
+    self.modes.update();
+    if (!keep_fiber(w, self)) [[unlikely]]
+        w.after_switch = {[](worker& at, void* f, void*) { at.engine.fibers.give(static_cast<fiber*>(f)); }, &self, nullptr};
+    w.current = &to;
+    arrived(self, change_stacks(self, to));
 }
 
 // switch.cpp

@@ -164,7 +164,7 @@ bool thread_engine::work_as(thread_worker& w, thread_waiter& until, task* root) 
                 first = search.receive(w, *root, ready_reason::root);
             }
             w.resume_first = std::exchange(first, nullptr);
-            on->reset_chain();
+            on->become_scheduler();
             switch_to(w, *on, {}); // until is_stopping(w)
             until.end_work();
             w.until = nullptr;

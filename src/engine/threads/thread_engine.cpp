@@ -35,7 +35,6 @@ namespace {
 void give_back_fibers(thread_worker& w) noexcept {
     while (fiber* f = w.free_fibers) {
         w.free_fibers = f->free_next;
-        --w.free_fiber_count;
         w.engine.fibers.give(f);
     }
 }
@@ -84,10 +83,7 @@ thread_engine::thread_engine(std::unique_ptr<policy> p, weft::machine m, const t
 
     // The first fiber of each worker: taken here, where a failure can still be reported.
     try {
-        for (auto& w : all_workers) {
-            w->free_fibers = fibers.take();
-            w->free_fiber_count = 1;
-        }
+        for (auto& w : all_workers) free_fiber(*w, *fibers.take());
     } catch (const error&) {
         for (auto& w : all_workers) give_back_fibers(*w);
         throw;
@@ -215,7 +211,7 @@ void thread_engine::run_thread(thread_worker& w) {
     w.own_stack.tsan_fiber = __tsan_get_current_fiber();
 #endif
     fiber& first = take_fiber(w); // the worker's first
-    first.reset_chain();
+    first.become_scheduler();
     switch_to(w, first, {});
     // The thread is on its own stack again: the worker stops.
     give_back_fibers(w);

@@ -21,34 +21,34 @@ namespace weft::engine {
     return w;
 }
 
-/// Answers the asks that came meanwhile, computes `limit` anew and lets the exposure handler act again. The
-/// caller may be on another thread than it was at enter_runtime().
+/// Computes `limit` anew and lets the exposure handler act again. False if the handler came before: it has only left its
+/// mark, and the worker is still in the runtime.
+[[gnu::always_inline]] inline bool try_to_leave(worker& w, bool asked) noexcept {
+    // Once `in_runtime` is cleared below, the handler may expose entries and lower the limit by itself.
+    const fiber* f = w.current;
+    const bool ordinary = !asked && !w.slow && f->running && f->running->silent_;
+    w.hot->limit.store(ordinary ? reinterpret_cast<std::uintptr_t>(f->split) : 0, std::memory_order_relaxed);
+    impl::handler_fence();
+    w.hot->in_runtime.store(false, std::memory_order_relaxed);
+    impl::handler_fence();
+    if (!w.signalled.load(std::memory_order_relaxed)) [[likely]]
+        return true;
+    w.hot->in_runtime.store(true, std::memory_order_relaxed);
+    impl::handler_fence();
+    return false;
+}
+
+/// leave_runtime() if somebody asks or observes. A function of its own, so that the fast path needs no stack.
+void leave_runtime_slowly(worker&) noexcept;
+
+/// Answers the asks that came meanwhile and goes back to user code. The caller may be on another thread than it was at
+/// enter_runtime().
 [[gnu::always_inline]] inline void leave_runtime() noexcept {
     worker& w = *impl::hot_self();
-    if (w.observed) [[unlikely]]
-        w.meter.user_code_begins(w);
-    for (;;) {
-        bool asked = !w.askers.empty();
-        const bool signalled = w.signalled.load(std::memory_order_relaxed);
-        if (asked || signalled) [[unlikely]] {
-            w.signalled.store(false, std::memory_order_relaxed);
-            w.host.answer(w, signalled);
-            asked = !w.askers.empty();
-        }
-        // Once `in_runtime` is cleared below, the handler may expose entries and lower the limit by itself.
-        const fiber* f = w.current;
-        const bool ordinary = !asked && !w.slow && f->running && f->running->silent_;
-        w.hot->limit.store(ordinary ? reinterpret_cast<std::uintptr_t>(f->split) : 0,
-                           std::memory_order_relaxed);
-        impl::handler_fence();
-        w.hot->in_runtime.store(false, std::memory_order_relaxed);
-        impl::handler_fence();
-        // A handler that came before `in_runtime` was cleared has only left its mark.
-        if (!w.signalled.load(std::memory_order_relaxed)) [[likely]]
-            return;
-        w.hot->in_runtime.store(true, std::memory_order_relaxed);
-        impl::handler_fence();
-    }
+    const bool quiet = !w.observed && w.askers.empty() && !w.signalled.load(std::memory_order_relaxed);
+    if (quiet && try_to_leave(w, false)) [[likely]]
+        return;
+    leave_runtime_slowly(w);
 }
 
 } // namespace weft::engine

@@ -12,6 +12,7 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <exception>
 #include <memory>
 
 namespace weft::trace {
@@ -111,7 +112,8 @@ struct worker {
     time_ns user_code_began = 0;  ///< if times_tasks: when the current interval of user code began
     task* resume_first = nullptr; ///< a waiter whose event came before it slept; it is resumed first
     fiber* free_fibers = nullptr;
-    int free_fiber_count = 0;
+    /// What a child of the silent zone threw while its closure moved; the parent continues next and rethrows it.
+    std::exception_ptr refused;
     engine::block_cache blocks;
 
     /// Set by the exposure handler if it finds in_runtime set; leave_runtime() looks at it.
