@@ -154,10 +154,10 @@ TEST_P(join_everywhere, changes_the_state_of_lvalues) {
     } both;
     static_assert(std::is_trivially_copyable_v<decltype(counts)> && std::is_trivially_copyable_v<overloaded>);
     for (int i = 1; i <= 5; i += 2) {
-        const auto [none, first] = rt_.run([&] { return join(counts, both); });
+        const auto [a, first] = rt_.run([&] { return join(counts, both); });
         EXPECT_EQ(out, i);
         EXPECT_EQ(first, i);
-        const auto [second, nothing] = rt_.run([&] { return join(both, counts); });
+        const auto [second, b] = rt_.run([&] { return join(both, counts); });
         EXPECT_EQ(out, i + 1);
         EXPECT_EQ(second, i + 1);
     }

@@ -71,12 +71,15 @@ concept ConstClosure = requires { const_member(&F::operator()); } ||
 
 inline constexpr std::size_t largest_copied_closure = 64;
 
+template <class F>
+concept SmallClosure = std::is_object_v<F> && std::is_trivially_copyable_v<F> && std::is_copy_constructible_v<F> &&
+                       sizeof(F) <= largest_copied_closure;
+
 /// Whether a fork copies the closure that was given as F&&. A copy has no address that code outside of the fork could
 /// know, so its captures stay in registers until the frame is filled. An lvalue is copied only if its owner cannot tell.
 template <class F, class Closure = std::remove_cvref_t<F>>
 inline constexpr bool copied_by_fork =
-    std::is_trivially_copyable_v<Closure> && std::is_copy_constructible_v<Closure> &&
-    sizeof(Closure) <= largest_copied_closure && (!std::is_lvalue_reference_v<F> || ConstClosure<Closure>);
+    SmallClosure<Closure> && (!std::is_lvalue_reference_v<F> || ConstClosure<Closure>);
 
 /// What a frame keeps of the second closure: a value, or a reference to an lvalue that is not copied.
 template <class F>
