@@ -23,6 +23,7 @@
 // Reclamation: the words live as long as the set.
 #pragma once
 
+#include <algorithm>
 #include <bit>
 #include <cstddef>
 #include <cstdint>
@@ -41,7 +42,7 @@ public:
     // Ids are 0 .. capacity-1.
     explicit worker_set(std::size_t capacity)
         : capacity_(capacity)
-        , word_count_((capacity + k_bits - 1) / k_bits)
+        , word_count_(std::max<std::size_t>(1, (capacity + k_bits - 1) / k_bits))
         , words_(new word[word_count_]) {
         for (std::size_t at = 0; at < word_count(); ++at) {
             // relaxed: no other thread knows the set yet
@@ -78,7 +79,7 @@ public:
 
     bool empty() const noexcept {
         std::size_t at = 0;
-        do { // one word at least
+        do { // there is at least one word
             if (look(at) != 0) return false;
         } while (++at < word_count());
         return true;

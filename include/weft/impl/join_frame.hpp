@@ -58,16 +58,18 @@ template <class F>
     return call_closure<true>(f, hot_head());
 }
 
+template <class>
+inline constexpr bool is_const_member = false;
 template <class R, class C, class... A>
-void const_member(R (C::*)(A...) const);
+inline constexpr bool is_const_member<R (C::*)(A...) const> = true;
 template <class R, class C, class... A>
-void const_member(R (C::*)(A...) const noexcept);
+inline constexpr bool is_const_member<R (C::*)(A...) const noexcept> = true;
 
 /// A call leaves the closure as it was, except for mutable members. Overloaded call operators do not count: which one a
 /// fork calls depends on how the closure was given.
 template <class F>
-concept ConstClosure = requires { const_member(&F::operator()); } ||
-                       requires { const_member(&F::template operator()<context>); };
+concept ConstClosure = requires { requires is_const_member<decltype(&F::operator())>; } ||
+                       requires { requires is_const_member<decltype(&F::template operator()<context>)>; };
 
 inline constexpr std::size_t largest_copied_closure = 64;
 
