@@ -1,5 +1,6 @@
 #pragma once
 
+#include <weft/concepts.hpp>
 #include <weft/error.hpp>
 #include <weft/impl/wait_queue.hpp>
 #include <weft/task_group.hpp>
@@ -65,7 +66,7 @@ public:
     }
 
 private:
-    template <class F>
+    template <TaskWithResult F>
     friend auto async(F&& f, const hints& h);
 
     struct state {
@@ -114,7 +115,7 @@ private:
 /// that is no worker, the task runs in the default runtime. Under a depth-first policy the task begins at
 /// once, and thieves can steal the rest of the caller meanwhile. Throws what the move of `f` throws,
 /// std::bad_alloc, and weft::error if no stack is available.
-template <class F>
+template <TaskWithResult F>
 auto async(F&& f, const hints& h) {
     using T = std::decay_t<std::invoke_result_t<std::decay_t<F>&>>;
     future<T> to_come;
@@ -124,9 +125,17 @@ auto async(F&& f, const hints& h) {
     return to_come;
 }
 /// The same without hints.
-template <class F>
+template <TaskWithResult F>
 auto async(F&& f) {
     return async(std::forward<F>(f), no_hints);
 }
+
+/// @cond
+template <class F>
+    requires(!TaskWithResult<F>)
+impl::not_a::TaskWithResult async(F&&, const hints& = {}) WEFT_REJECTED(
+    "TaskWithResult: f is moved or copied into the task, called there without arguments, and returns void or "
+    "a movable value");
+/// @endcond
 
 } // namespace weft

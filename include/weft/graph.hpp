@@ -1,5 +1,6 @@
 #pragma once
 
+#include <weft/concepts.hpp>
 #include <weft/error.hpp>
 #include <weft/hints.hpp>
 #include <weft/impl/graph_node.hpp>
@@ -180,10 +181,9 @@ public:
     /// Adds a task that calls `f()` once in each run. `f` is moved (or copied) into the graph. A clause may
     /// be a range of clauses, such as a vector of results of weft::read(), or of tasks to wait for. Throws
     /// weft::error for tasks of another graph.
-    template <class F, class... Clauses>
+    template <TaskBody F, class... Clauses>
     graph_task add(F&& f, const Clauses&... clauses) {
         using closure = std::decay_t<F>;
-        static_assert(std::is_invocable_v<closure&>, "a task of a graph is called without arguments");
         const addition a(*this);
         impl::graph_closure<closure>::make(*a.node, std::forward<F>(f));
         if constexpr (impl::is_moldable<closure>) make_moldable(*a.node);
@@ -192,6 +192,11 @@ public:
         (apply(*a.node, clauses), ...);
         return commit(a);
     }
+    /// @cond
+    impl::not_a::TaskBody add(impl::any, impl::any = {}, impl::any = {}, impl::any = {}, impl::any = {},
+                              impl::any = {})
+        WEFT_REJECTED("TaskBody: f is moved or copied into the graph, and called without arguments");
+    /// @endcond
 
     /// Makes `later` wait for `earlier`; both are tasks of this graph. Must not be called while the graph
     /// runs. Throws weft::error, which names the tasks, if `earlier` already waits for `later`.

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <weft/concepts.hpp>
 #include <weft/context.hpp>
 #include <weft/hints.hpp>
 #include <weft/impl/entry.hpp>
@@ -181,29 +182,38 @@ join_result<F, G> fork_cold(frame* parent, F& f, G& g, const join_hints* h) {
 /// join.
 ///
 /// Sources: Frigo, Leiserson, Randall 1998 (work-first); Mohr, Kranz, Halstead 1991 (lazy task creation).
-template <class F, class G>
-    requires(!std::same_as<std::remove_cvref_t<F>, context>)
+template <Closure F, Closure G>
 [[gnu::always_inline]] inline join_result<F, G> join(F&& f, G&& g) {
     return impl::fork<true, F, G>(impl::hot_head(), f, std::forward<G>(g), nullptr);
 }
 /// The same with hints.
-template <class F, class G>
-    requires(!std::same_as<std::remove_cvref_t<F>, context>)
+template <Closure F, Closure G>
 inline join_result<F, G> join(F&& f, G&& g, const join_hints& h) {
     return impl::fork<true, F, G>(impl::hot_head(), f, std::forward<G>(g), &h);
 }
 
 /// The same with a context that is passed down: `f` and `g` take a weft::context, or no argument (then the
 /// plain forms inside them work as usual).
-template <class F, class G>
+template <Closure F, Closure G>
 [[gnu::always_inline]] inline join_result<F, G> join(context ctx, F&& f, G&& g) {
     return impl::fork<false, F, G>(ctx.at(), f, std::forward<G>(g), nullptr);
 }
 /// The same with hints.
-template <class F, class G>
+template <Closure F, Closure G>
 inline join_result<F, G> join(context ctx, F&& f, G&& g, const join_hints& h) {
     return impl::fork<false, F, G>(ctx.at(), f, std::forward<G>(g), &h);
 }
+
+/// @cond
+template <class F, class G>
+    requires(!std::same_as<std::remove_cvref_t<F>, context> && !(Closure<F> && Closure<G>))
+impl::not_a::Closure join(F&&, G&&, const join_hints& = {}) WEFT_REJECTED(
+    "Closure: f and g are called without arguments or with a context, and return void or a movable value");
+template <class F, class G>
+    requires(!(Closure<F> && Closure<G>))
+impl::not_a::Closure join(context, F&&, G&&, const join_hints& = {}) WEFT_REJECTED(
+    "Closure: f and g are called without arguments or with a context, and return void or a movable value");
+/// @endcond
 
 namespace impl {
 
@@ -228,7 +238,7 @@ void invoke_all(const hints* h, F& f, Rest&... rest) {
 
 /// Runs all closures, possibly at the same time, as nested joins in the order of the arguments. Results are
 /// not returned.
-template <class... F>
+template <Closure... F>
     requires(sizeof...(F) > 0)
 void parallel_invoke(F&&... f) {
     impl::invoke_all(nullptr, f...);
@@ -236,10 +246,21 @@ void parallel_invoke(F&&... f) {
 
 /// The same with hints, one for each function in the same order: `parallel_invoke({{.work = 2}, {.work = 1}},
 /// f, g)`.
-template <std::size_t N, class... F>
+template <std::size_t N, Closure... F>
     requires(sizeof...(F) == N)
 void parallel_invoke(const hints (&h)[N], F&&... f) {
     impl::invoke_all(h, f...);
 }
+
+/// @cond
+template <class... F>
+    requires(!(Closure<F> && ...))
+impl::not_a::Closure parallel_invoke(F&&...)
+    WEFT_REJECTED("Closure: each function is called without arguments or with a context");
+template <std::size_t N, class... F>
+    requires(sizeof...(F) != N || !(Closure<F> && ...))
+impl::not_a::Closure parallel_invoke(const hints (&)[N], F&&...)
+    WEFT_REJECTED("Closure: each function is called without arguments or with a context, and each has hints");
+/// @endcond
 
 } // namespace weft

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <weft/concepts.hpp>
 #include <weft/context.hpp>
 #include <weft/error.hpp>
 #include <weft/impl/entry.hpp>
@@ -98,7 +99,7 @@ public:
     /// A thread that is no worker takes the place of a worker that sleeps, if there is one, and works as that
     /// worker until `f` has ended: usually it runs `f` itself. It may run tasks of other callers meanwhile, so it
     /// must not hold a lock for which they wait.
-    template <class F>
+    template <Closure F>
     std::conditional_t<std::is_void_v<impl::raw_result<F>>, void, impl::result<F>> run(F&& f) {
         if constexpr (std::is_void_v<impl::raw_result<F>>) {
             auto root = [&] { static_cast<void>(impl::call_closure<true>(f, impl::hot_head())); };
@@ -110,6 +111,10 @@ public:
             return std::move(*r);
         }
     }
+    /// @cond
+    impl::not_a::Closure run(impl::any) WEFT_REJECTED(
+        "Closure: f is called without arguments or with a context, and returns void or a movable value");
+    /// @endcond
 
     int workers() const noexcept;               ///< number of workers
     const std::string& policy() const noexcept; ///< as given

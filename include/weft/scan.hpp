@@ -1,5 +1,6 @@
 #pragma once
 
+#include <weft/concepts.hpp>
 #include <weft/impl/scan_blocks.hpp>
 #include <weft/parallel.hpp>
 
@@ -27,6 +28,7 @@ namespace weft {
 /// Sources: Blelloch 1990 (blocks); Roch, Traore, Bernard 2006 (the second pass only where an idle worker
 /// came).
 template <std::random_access_iterator I, std::random_access_iterator Out, class T, class Op>
+    requires Combination<Op, T, std::add_const_t<std::iter_value_t<I>>&> && Combination<Op, T, const T&>
 Out parallel_scan(I first, I last, Out out, T identity, Op&& op, const loop_options& o = {}) {
     if (!(first < last)) return out;
     const std::ptrdiff_t n = last - first;
@@ -35,5 +37,12 @@ Out parallel_scan(I first, I last, Out out, T identity, Op&& op, const loop_opti
         .run();
     return out + n;
 }
+
+/// @cond
+template <std::random_access_iterator I, std::random_access_iterator Out, class T, class Op>
+    requires(!(Combination<Op, T, std::add_const_t<std::iter_value_t<I>>&> && Combination<Op, T, const T&>))
+impl::not_a::Combination parallel_scan(I, I, Out, T, Op&&, const loop_options& = {})
+    WEFT_REJECTED("Combination: op is called with a T and an element, and with two T, and returns a T");
+/// @endcond
 
 } // namespace weft

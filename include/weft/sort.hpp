@@ -1,5 +1,6 @@
 #pragma once
 
+#include <weft/concepts.hpp>
 #include <weft/impl/sample_sort.hpp>
 #include <weft/impl/sort_elements.hpp>
 #include <weft/impl/sort_keys.hpp>
@@ -31,8 +32,7 @@ namespace weft {
 /// Sources: super scalar sample sort, Sanders and Winkel 2004; pdqsort, Peters, in Boost.Sort; vqsort,
 /// Blacher, Giesen, Sanders and Wassenberg 2021, in Highway.
 template <std::random_access_iterator I, class Less = std::less<>>
-    requires std::is_lvalue_reference_v<std::iter_reference_t<I>> &&
-             std::predicate<Less&, const std::iter_value_t<I>&, const std::iter_value_t<I>&>
+    requires std::is_lvalue_reference_v<std::iter_reference_t<I>> && Ordering<Less, std::iter_value_t<I>>
 void parallel_sort(I first, I last, Less less = {}) {
     using value = std::iter_value_t<I>;
     const std::ptrdiff_t n = last - first;
@@ -46,5 +46,12 @@ void parallel_sort(I first, I last, Less less = {}) {
     else
         impl::sort_elements(first, n, less);
 }
+
+/// @cond
+template <std::random_access_iterator I, class Less = std::less<>>
+    requires(!Ordering<Less, std::iter_value_t<I>>)
+impl::not_a::Ordering parallel_sort(I, I, Less = {}) WEFT_REJECTED(
+    "Ordering: less is called with two const elements, and tells whether the first one comes first");
+/// @endcond
 
 } // namespace weft

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <weft/concepts.hpp>
 #include <weft/hints.hpp>
 #include <weft/impl/entry.hpp>
 #include <weft/impl/group.hpp>
@@ -47,15 +48,19 @@ public:
 
     /// Adds a child that calls `f()`. `f` is moved (or copied) into the child. Throws what that move throws,
     /// and weft::error if no stack is available; the group is then unchanged.
-    template <class F>
+    template <TaskBody F>
     void run(F&& f) {
         spawn(std::forward<F>(f), no_hints);
     }
     /// The same with hints.
-    template <class F>
+    template <TaskBody F>
     void run(F&& f, const hints& h) {
         spawn(std::forward<F>(f), h);
     }
+    /// @cond
+    impl::not_a::TaskBody run(impl::any, const hints& = {})
+        WEFT_REJECTED("TaskBody: f is moved or copied into the child, and called there without arguments");
+    /// @endcond
 
     /// Returns when every child has ended, and rethrows the first exception of any child; the other children
     /// still run to their ends. Waiting suspends the calling task, not its worker. A second wait() returns at

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <weft/concepts.hpp>
+
 #include <cstdint>
 #include <type_traits>
 #include <utility>
@@ -57,11 +59,16 @@ constexpr impl::cores_clause cores(int count, within where = within::machine) no
 /// A body that each worker of a team runs once, all at the same time: `body(rank, width)` with ranks from 0.
 /// The task has ended when all calls have ended. The first exception is the task's exception. Without a
 /// width, one worker runs the body.
-template <class F>
+template <TeamBody F>
 impl::moldable_closure<std::decay_t<F>> moldable(F&& body) {
-    static_assert(std::is_invocable_v<std::decay_t<F>&, int, int>, "it is called with a rank and a width");
     return {std::forward<F>(body)};
 }
+/// @cond
+template <class F>
+    requires(!TeamBody<F>)
+impl::not_a::TeamBody moldable(F&&)
+    WEFT_REJECTED("TeamBody: the body is moved or copied into the task, and called with a rank and a width");
+/// @endcond
 /// The width of a moldable task: `count` workers, or all if there are fewer. See also weft::cores.
 constexpr impl::width_clause width(int count, within where = within::machine) noexcept {
     return {{count, where, false, true}};

@@ -1,10 +1,10 @@
 #pragma once
 
+#include <weft/concepts.hpp>
 #include <weft/context.hpp>
 #include <weft/impl/entry.hpp>
 #include <weft/impl/hot.hpp>
 
-#include <concepts>
 #include <cstddef>
 #include <exception>
 #include <memory>
@@ -15,20 +15,9 @@
 
 namespace weft::impl {
 
-template <class F>
-concept TakesContext = std::invocable<F&, context>;
-
-template <class F>
-struct result_of_closure {
-    using type = std::invoke_result_t<F&>;
-};
-template <TakesContext F>
-struct result_of_closure<F> {
-    using type = std::invoke_result_t<F&, context>;
-};
 /// The result of `f`: a value for a reference, std::monostate for void.
 template <class F>
-using raw_result = typename result_of_closure<std::remove_reference_t<F>>::type;
+using raw_result = typename returned_by<F>::type;
 template <class F>
 using result = std::conditional_t<std::is_void_v<raw_result<F>>, std::monostate, std::decay_t<raw_result<F>>>;
 
@@ -36,7 +25,7 @@ using result = std::conditional_t<std::is_void_v<raw_result<F>>, std::monostate,
 template <bool Linked, class F>
 [[gnu::always_inline]] inline result<F> call_closure(F& f, frame* at) {
     auto call = [&]() -> decltype(auto) {
-        if constexpr (TakesContext<F>)
+        if constexpr (CalledWithContext<F>)
             return f(context(at));
         else if constexpr (Linked)
             return f();
