@@ -1,5 +1,6 @@
 #pragma once
 
+#include <weft/concepts.hpp>
 #include <weft/impl/entry.hpp>
 #include <weft/join.hpp>
 #include <weft/task_group.hpp>
@@ -9,6 +10,7 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <iterator>
 #include <type_traits>
 #include <utility>
 
@@ -28,7 +30,7 @@ std::ptrdiff_t length(I first, I last) {
     if constexpr (std::is_integral_v<I>)
         return static_cast<std::ptrdiff_t>(last) - static_cast<std::ptrdiff_t>(first);
     else
-        return last - first;
+        return static_cast<std::ptrdiff_t>(last - first);
 }
 
 /// A clock for grains: about 8 ns per reading on x86. Its unit only has to be of the order of half a
@@ -67,15 +69,15 @@ public:
     std::ptrdiff_t get() const noexcept { return grain_.load(std::memory_order_relaxed); }
 
     /// Runs `range(from, to)` and returns `to`, or the place where it stopped because the iterations take
-    /// longer than expected: the rest is to be divided.
+    /// longer than expected: the rest is to be divided. It stops after a multiple of `step` iterations only.
     template <class Range>
-    std::ptrdiff_t run(std::ptrdiff_t from, std::ptrdiff_t to, Range&& range) {
+    std::ptrdiff_t run(std::ptrdiff_t from, std::ptrdiff_t to, Range&& range, std::ptrdiff_t step = 1) {
         if (!learns_) return range(from, to), to;
         const std::uint64_t began = ticks();
         // Until a piece of this run was as long as expected, the piece runs in steps, each at most three
         // times as long as all before together. So little is left undivided because of a cost of an earlier
         // run.
-        std::ptrdiff_t end = confirmed_.load(std::memory_order_relaxed) ? to : from + 1;
+        std::ptrdiff_t end = confirmed_.load(std::memory_order_relaxed) ? to : from + step;
         for (std::ptrdiff_t at = from;;
              at = end, end = to - end > 3 * (end - from) ? end + 3 * (end - from) : to) {
             range(at, end);
@@ -186,11 +188,35 @@ void on_worker(F&& f) {
 
 } // namespace impl
 
+/// The index of a loop: an integer, a random access iterator, or what can be counted like one.
+template <class I>
+concept LoopIndex = std::copyable<I> && !std::floating_point<I> && requires(I i, std::ptrdiff_t n) {
+    { i < i } -> std::convertible_to<bool>;
+    static_cast<std::ptrdiff_t>(i - i);
+    static_cast<I>(i + n);
+    ++i;
+};
+
+/// A range of a loop: a vector, a span, std::views::iota, a view that transforms one of these, ...
+template <class R>
+concept LoopRange = requires(R& r) {
+    { std::ranges::begin(r) } -> std::random_access_iterator;
+    std::ranges::size(r);
+};
+
+namespace impl {
+template <class R>
+using iterator_of = decltype(std::ranges::begin(std::declval<R&>()));
+template <class R>
+using element_of = std::iter_reference_t<iterator_of<R>>;
+} // namespace impl
+
 /// Calls `range(begin, end)` for pieces that together are [first, last), and returns when all have ended. `I`
 /// is an integer or a random access iterator. Pieces may run at the same time, in any order. The first
 /// exception is rethrown, and later pieces may then be skipped. In a thread that is no worker, the loop runs
 /// in the default runtime.
-template <class I, class Range>
+template <LoopIndex I, class Range>
+    requires PieceBody<Range, I, I>
 void parallel_for_range(I first, I last, Range&& range, const loop_options& o = {}) {
     if (!(first < last)) return;
     const std::ptrdiff_t n = impl::length(first, last);
@@ -207,7 +233,8 @@ void parallel_for_range(I first, I last, Range&& range, const loop_options& o = 
 /// Calls `body(i)` for each i of [first, last), where i is an integer or an iterator. In all other respects
 /// like parallel_for_range(). Source: Tzannes, Caragea, Barua, Vishkin 2010 (lazy binary splitting), here by
 /// lazy joins.
-template <class I, class Body>
+template <LoopIndex I, class Body>
+    requires LoopBody<Body, I&>
 void parallel_for(I first, I last, Body&& body, const loop_options& o = {}) {
     parallel_for_range(
         first, last,
@@ -218,13 +245,37 @@ void parallel_for(I first, I last, Body&& body, const loop_options& o = {}) {
         o);
 }
 
-/// Returns combine(...combine(identity, map(first))..., map(last - 1)), computed over a fixed tree. The shape
-/// of the tree depends only on the number of iterations and the grain, so the result is the same for every
-/// number of workers, every policy and every run, even if `combine` is not associative to the last bit.
-/// Without a grain there are at most 1024 leaves. Every leaf starts with `identity`, so combining a value
-/// with `identity` must not change the value. The first exception is rethrown.
-template <class I, class T, class Map, class Combine>
-T parallel_reduce(I first, I last, T identity, Map&& map, Combine&& combine, const loop_options& o = {}) {
+/// Calls `range(begin, end)` with iterators of `r`, for pieces that together are `r`.
+template <LoopRange R, class Range>
+    requires PieceBody<Range, impl::iterator_of<R>, impl::iterator_of<R>>
+void parallel_for_range(R&& r, Range&& range, const loop_options& o = {}) {
+    const auto first = std::ranges::begin(r);
+    parallel_for_range(
+        first, first + static_cast<std::iter_difference_t<impl::iterator_of<R>>>(std::ranges::size(r)), range,
+        o);
+}
+
+/// Calls `body(element)` for each element of `r`.
+template <LoopRange R, class Body>
+    requires LoopBody<Body, impl::element_of<R>>
+void parallel_for(R&& r, Body&& body, const loop_options& o = {}) {
+    parallel_for_range(
+        r,
+        [&body](impl::iterator_of<R> begin, impl::iterator_of<R> end) {
+            for (auto i = begin; i < end; ++i) body(*i);
+        },
+        o);
+}
+
+/// Returns the pieces of [first, last), folded by `fold(begin, end, value)` and combined over a fixed tree: each piece
+/// begins with `identity`, and the results of neighbours are combined. The shape of the tree depends only on the number
+/// of iterations and the grain, so the result is the same for every number of workers, every policy and every run, even
+/// if `combine` is not associative to the last bit. Without a grain there are at most 1024 pieces. Combining a value with
+/// `identity` must not change the value. The first exception is rethrown.
+template <LoopIndex I, class T, class Fold, class Combine>
+    requires FoldingBody<Fold, T, I, I> && Combination<Combine, T>
+T parallel_reduce_range(I first, I last, T identity, Fold&& fold, Combine&& combine,
+                        const loop_options& o = {}) {
     if (!(first < last)) return identity;
     constexpr std::ptrdiff_t leaves = 1024;
     const std::ptrdiff_t n = impl::length(first, last);
@@ -233,23 +284,112 @@ T parallel_reduce(I first, I last, T identity, Map&& map, Combine&& combine, con
         I first;
         std::ptrdiff_t grain;
         const T& identity;
-        Map& map;
+        Fold& fold;
         Combine& combine;
         T over(std::ptrdiff_t from, std::ptrdiff_t to) {
-            if (to - from <= grain) {
-                T sum = identity;
-                for (std::ptrdiff_t i = from; i < to; ++i)
-                    sum = combine(std::move(sum), map(static_cast<I>(first + i)));
-                return sum;
-            }
+            if (to - from <= grain)
+                return fold(static_cast<I>(first + from), static_cast<I>(first + to), T(identity));
             const std::ptrdiff_t mid = from + (to - from) / 2;
             auto [left, right] = join([&] { return over(from, mid); }, [&] { return over(mid, to); });
             return combine(std::move(left), std::move(right));
         }
-    } r{first, grain, identity, map, combine};
+    } r{first, grain, identity, fold, combine};
     T result = identity;
     impl::on_worker([&] { result = r.over(0, n); });
     return result;
 }
+
+/// Returns combine(...combine(identity, map(first))..., map(last - 1)), computed like parallel_reduce_range().
+template <LoopIndex I, class T, class Map, class Combine>
+    requires Mapping<Map, I> &&
+             Combination<Combine, T, std::invoke_result_t<std::remove_reference_t<Map>&, I>> &&
+             Combination<Combine, T>
+T parallel_reduce(I first, I last, T identity, Map&& map, Combine&& combine, const loop_options& o = {}) {
+    return parallel_reduce_range(
+        first, last, std::move(identity),
+        [&map, &combine](I begin, I end, T sum) {
+            for (I i = begin; i < end; ++i) sum = combine(std::move(sum), map(static_cast<I>(i)));
+            return sum;
+        },
+        combine, o);
+}
+
+/// The same for the elements of `r`: combine(...combine(identity, map(first element))..., map(last element)).
+template <LoopRange R, class T, class Map, class Combine>
+    requires Mapping<Map, impl::element_of<R>> &&
+             Combination<Combine, T,
+                         std::invoke_result_t<std::remove_reference_t<Map>&, impl::element_of<R>>> &&
+             Combination<Combine, T>
+T parallel_reduce(R&& r, T identity, Map&& map, Combine&& combine, const loop_options& o = {}) {
+    const auto first = std::ranges::begin(r);
+    const auto last = first + static_cast<std::iter_difference_t<impl::iterator_of<R>>>(std::ranges::size(r));
+    return parallel_reduce_range(
+        first, last, std::move(identity),
+        [&map, &combine](impl::iterator_of<R> begin, impl::iterator_of<R> end, T sum) {
+            for (auto i = begin; i < end; ++i) sum = combine(std::move(sum), map(*i));
+            return sum;
+        },
+        combine, o);
+}
+
+/// @cond
+template <LoopIndex I, LoopIndex J, class Body>
+    requires(!std::same_as<I, J>)
+impl::not_a::Range parallel_for(I, J, Body&&, const loop_options& = {})
+    WEFT_REJECTED("Range: first and last have different types; write, for example, std::size_t{0}");
+template <LoopIndex I, LoopIndex J, class Range>
+    requires(!std::same_as<I, J>)
+impl::not_a::Range parallel_for_range(I, J, Range&&, const loop_options& = {})
+    WEFT_REJECTED("Range: first and last have different types; write, for example, std::size_t{0}");
+template <LoopIndex I, LoopIndex J, class T, class Map, class Combine>
+    requires(!std::same_as<I, J>)
+impl::not_a::Range parallel_reduce(I, J, T, Map&&, Combine&&, const loop_options& = {})
+    WEFT_REJECTED("Range: first and last have different types; write, for example, std::size_t{0}");
+template <LoopIndex I, class Body>
+    requires(!LoopBody<Body, I&>)
+impl::not_a::LoopBody parallel_for(I, I, Body&&, const loop_options& = {})
+    WEFT_REJECTED("LoopBody: the body is called with an index or iterator");
+template <LoopRange R, class Body>
+    requires(!LoopBody<Body, impl::element_of<R>>)
+impl::not_a::LoopBody parallel_for(R&&, Body&&, const loop_options& = {})
+    WEFT_REJECTED("LoopBody: the body is called with an element of the range");
+template <LoopIndex I, class Range>
+    requires(!PieceBody<Range, I, I>)
+impl::not_a::PieceBody parallel_for_range(I, I, Range&&, const loop_options& = {})
+    WEFT_REJECTED("PieceBody: the body is called with the begin and the end of a piece");
+template <LoopRange R, class Range>
+    requires(!PieceBody<Range, impl::iterator_of<R>, impl::iterator_of<R>>)
+impl::not_a::PieceBody parallel_for_range(R&&, Range&&, const loop_options& = {})
+    WEFT_REJECTED("PieceBody: the body is called with iterators of the begin and the end of a piece");
+template <LoopIndex I, class T, class Fold, class Combine>
+    requires(!FoldingBody<Fold, T, I, I>)
+impl::not_a::FoldingBody parallel_reduce_range(I, I, T, Fold&&, Combine&&, const loop_options& = {})
+    WEFT_REJECTED("FoldingBody: it is called with the begin and the end of a piece and a T, and returns a T");
+template <LoopIndex I, class T, class Fold, class Combine>
+    requires FoldingBody<Fold, T, I, I> && (!Combination<Combine, T>)
+impl::not_a::Combination parallel_reduce_range(I, I, T, Fold&&, Combine&&, const loop_options& = {})
+    WEFT_REJECTED("Combination: combine is called with two T, and returns a T");
+template <LoopIndex I, class T, class Map, class Combine>
+    requires(!Mapping<Map, I>)
+impl::not_a::Mapping parallel_reduce(I, I, T, Map&&, Combine&&, const loop_options& = {})
+    WEFT_REJECTED("Mapping: map is called with an index or iterator, and returns a value");
+template <LoopRange R, class T, class Map, class Combine>
+    requires(!Mapping<Map, impl::element_of<R>>)
+impl::not_a::Mapping parallel_reduce(R&&, T, Map&&, Combine&&, const loop_options& = {})
+    WEFT_REJECTED("Mapping: map is called with an element of the range, and returns a value");
+template <LoopIndex I, class T, class Map, class Combine>
+    requires Mapping<Map, I> &&
+             (!Combination<Combine, T, std::invoke_result_t<std::remove_reference_t<Map>&, I>> ||
+              !Combination<Combine, T>)
+impl::not_a::Combination parallel_reduce(I, I, T, Map&&, Combine&&, const loop_options& = {}) WEFT_REJECTED(
+    "Combination: combine is called with a T and what map returns, and with two T, and returns a T");
+template <LoopRange R, class T, class Map, class Combine>
+    requires Mapping<Map, impl::element_of<R>> &&
+             (!Combination<Combine, T,
+                           std::invoke_result_t<std::remove_reference_t<Map>&, impl::element_of<R>>> ||
+              !Combination<Combine, T>)
+impl::not_a::Combination parallel_reduce(R&&, T, Map&&, Combine&&, const loop_options& = {}) WEFT_REJECTED(
+    "Combination: combine is called with a T and what map returns, and with two T, and returns a T");
+/// @endcond
 
 } // namespace weft
