@@ -7,6 +7,8 @@
 #include "engine/worker/flow.hpp"
 #include "engine/worker/notes.hpp"
 
+#include <weft/error.hpp>
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -20,24 +22,25 @@ namespace {
 
 std::size_t at(int i) { return static_cast<std::size_t>(i); }
 
+enum class kind_of_arena : worker_id { team = -1, region = -2 };
+
 /// The arena for these members of `outer`, which are in the order of their ranks. Makes it at first use.
-arena& arena_of(engine& e, arena& outer, const std::vector<worker*>& members) {
-    std::vector<worker_id> key{static_cast<worker_id>(outer.number)};
+arena& arena_of(engine& e, arena& outer, const std::vector<worker*>& members, kind_of_arena kind) {
+    std::vector<worker_id> key{static_cast<worker_id>(kind), static_cast<worker_id>(outer.number)};
     for (const worker* w : members) key.push_back(w->id);
     const std::lock_guard guard(e.team_arenas_lock);
-    std::unique_ptr<arena>& a = e.team_arenas[key];
-    if (!a) {
-        a = std::make_unique<arena>(e, static_cast<unsigned>(e.team_arenas.size()), members.size());
-        a->outer = &outer;
-        a->borrowed.assign(outer.cells.size(), 0);
-        for (worker* w : members) {
-            a->add_member(*w, e.machine);
-            a->outer_rank.push_back(w->local);
-            ++a->borrowed[at(outer.cell_of(w->core))];
-        }
-        a->attach(e.make_policy(), e.machine);
+    if (const auto found = e.team_arenas.find(key); found != e.team_arenas.end()) return *found->second;
+    const auto number = static_cast<unsigned>(e.team_arenas.size() + 1);
+    auto a = std::make_unique<arena>(e, number, members.size());
+    a->outer = &outer;
+    a->borrowed.assign(outer.cells.size(), 0);
+    for (worker* w : members) {
+        a->add_member(*w, e.machine);
+        a->outer_rank.push_back(w->local);
+        if (kind == kind_of_arena::team) ++a->borrowed[at(outer.cell_of(w->core))];
     }
-    return *a;
+    a->attach(e.make_policy(), e.machine);
+    return *e.team_arenas.emplace(std::move(key), std::move(a)).first->second;
 }
 
 /// Makes the other shares of a moldable task, which the other members start. `t` is the first member's share.
@@ -61,7 +64,7 @@ void make_shares(worker& w, task& t, const core_request& r) {
 arena& form(worker& w, core_request& r) noexcept {
     std::vector<worker*> members = r.joined;
     std::ranges::sort(members, {}, [](const worker* m) { return m->id; });
-    arena& a = arena_of(w.engine, w.arena(), members);
+    arena& a = arena_of(w.engine, w.arena(), members, kind_of_arena::team);
     a.calls.store(0, std::memory_order_relaxed); // published with the calls below, as is all of this
     task& t = *r.of;
     // The task now comes to another instance of the policy.
@@ -93,6 +96,7 @@ void enter(worker& w, arena& a) noexcept {
 void leave(worker& w) noexcept {
     arena& team = w.arena();
     arena& back = *team.outer;
+    w.share = std::exchange(team.leader, nullptr);
     w.local = team.outer_rank[at(w.local)];
     w.arena_now.store(&back, std::memory_order_seq_cst); // before it looks at the sleepers: see park()
     queue::std_sync::fence(std::memory_order_seq_cst);
@@ -167,6 +171,21 @@ bool follow_call(worker& w) {
     arena* const a = w.called_into.exchange(nullptr, std::memory_order_acquire);
     if (a) enter(w, *a); // else the engine stops
     return true;
+}
+
+arena& arena_of_region(worker& w) {
+    if (!w.engine.make_policy)
+        throw error("a region needs an instance of the policy for itself",
+                    "an engine with a policy that was made outside", "a runtime");
+    return arena_of(w.engine, w.arena(), {&w}, kind_of_arena::region);
+}
+
+void enter_region(worker& w, arena& region, task& leader) noexcept {
+    if (w.arena().is_team()) w.arena().retain();      // until the region has ended, in release_team()
+    region.calls.store(0, std::memory_order_relaxed); // its worker is the only one that reads it
+    region.leader = &leader;
+    region.start_team(1);
+    enter(w, region);
 }
 
 void release_team(worker& w, arena& a) {

@@ -99,6 +99,7 @@ struct arena final : core_pool, policy_context {
     arena* outer = nullptr;
     std::vector<worker_id> outer_rank{}; ///< the members' ranks in `outer`
     std::vector<int> borrowed{};         ///< tokens that a team of these members has, by cell of `outer`
+    task* leader = nullptr; ///< of an isolated region: the task that the worker goes on with when it leaves
 
 private:
     std::unique_ptr<policy> own_{};
