@@ -38,7 +38,8 @@ int main(int argc, char** argv) {
                 one.run(
                     [&](weft::context at) { count([at](unsigned k) { return bench::fib_context(at, k); }); });
             else
-                throw bench::usage_error("form=" + form + "; allowed: serial, calls, plain, lvalues, context");
+                throw bench::usage_error("form=" + form +
+                                         "; allowed: serial, calls, plain, lvalues, context");
         }
         s.check(result == bench::fib_by_iteration(n));
         s.add("forks", bench::fib_forks(n));

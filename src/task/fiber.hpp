@@ -26,10 +26,12 @@ struct exception_globals {
 /// The continuation of a `task_group::run` in the silent zone: an entry like a frame (`run` is null). It
 /// comes after all frames of the parent's fiber, is reached by `fiber::above`, and lies in the child's fiber.
 struct continuation : impl::frame {
-    static constexpr std::int32_t unexposed = -2; ///< value of `thief` until it is exposed, and in a free fiber
+    static constexpr std::int32_t unexposed =
+        -2; ///< value of `thief` until it is exposed, and in a free fiber
     fiber* parent = nullptr;
-    std::atomic<bool> read{false}; ///< the thief has read it: the child's fiber may be used again; false in a free fiber
-    group* in = nullptr;           ///< its group, which counts one more child from the exposure on
+    std::atomic<bool> read{
+        false}; ///< the thief has read it: the child's fiber may be used again; false in a free fiber
+    group* in = nullptr; ///< its group, which counts one more child from the exposure on
 };
 
 /// A stack, with the saved state of the code on it. Its body is a loop that runs either one child (the silent
@@ -46,12 +48,12 @@ struct fiber {
     task* running = nullptr; ///< innermost task whose code is on this stack
     fiber* above = nullptr;  ///< the child that runs in its place; valid while there is one
     fiber* free_next = nullptr;
-    int free_rank = 0; ///< in the list of a worker: how many fibers it and those after it are
-    bool is_in_pool = false;                          ///< guarded by the pool's lock
+    int free_rank = 0;       ///< in the list of a worker: how many fibers it and those after it are
+    bool is_in_pool = false; ///< guarded by the pool's lock
     fiber *all_before = nullptr, *all_next = nullptr; ///< in the pool's register of all fibers
     stack memory{};
     exception_globals exceptions{}; ///< while it is left; none while it runs
-    floating_point_modes modes{}; ///< when its code was left
+    floating_point_modes modes{};   ///< when its code was left
 
     // Of a child in the silent zone.
     continuation parent_continuation{};

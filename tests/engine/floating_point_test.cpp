@@ -26,7 +26,8 @@ protected:
     runtime rt_{GetParam().options()};
 };
 
-INSTANTIATE_TEST_SUITE_P(all, rounding, testing::ValuesIn(test::setups_in_turn(test::all_policies, test::crews)),
+INSTANTIATE_TEST_SUITE_P(all, rounding,
+                         testing::ValuesIn(test::setups_in_turn(test::all_policies, test::crews)),
                          test::setup_name{});
 
 TEST_P(rounding, stays_with_a_task_that_waits) {

@@ -63,8 +63,8 @@ concept ConstClosure = requires { requires is_const_member<decltype(&F::operator
 inline constexpr std::size_t largest_copied_closure = 64;
 
 template <class F>
-concept SmallClosure = std::is_object_v<F> && std::is_trivially_copyable_v<F> && std::is_copy_constructible_v<F> &&
-                       sizeof(F) <= largest_copied_closure;
+concept SmallClosure = std::is_object_v<F> && std::is_trivially_copyable_v<F> &&
+                       std::is_copy_constructible_v<F> && sizeof(F) <= largest_copied_closure;
 
 /// Whether a fork copies the closure that was given as F&&. A copy has no address that code outside of the fork could
 /// know, so its captures stay in registers until the frame is filled. An lvalue is copied only if its owner cannot tell.

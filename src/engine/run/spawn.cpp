@@ -129,7 +129,8 @@ void execute_spawn(worker& w, group& g, task& t, spawn_order how) {
             w.arena().scheduler->started(w.local, t);
             t.state_ = task_state::running;
             note_what(w, trace::kind::begin, t, trace::start::below);
-            return run_below(w, g, *on, t, run_record, &t); // the closure is in the record: it cannot be refused
+            return run_below(w, g, *on, t, run_record,
+                             &t); // the closure is in the record: it cannot be refused
         }
     }
     count_child(w, g);

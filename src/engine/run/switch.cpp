@@ -96,7 +96,7 @@ fiber& take_fiber_or_abort(worker& w) noexcept {
     }
     // The thief has taken the entry, which lies in this fiber, and may not have read it yet.
     while (!k.read.load(std::memory_order_acquire)) queue::std_sync::yield(); // pairs with task_of_frame
-    k.read.store(false, std::memory_order_relaxed); // published with the next entry
+    k.read.store(false, std::memory_order_relaxed);                           // published with the next entry
     k.thief = continuation::unexposed;
     self.become_scheduler();
     child_done(&w, in);

@@ -135,7 +135,8 @@ inline void free_fiber(worker& w, fiber& f) noexcept {
     fiber& self = *w.current;
     self.modes.update();
     if (!keep_fiber(w, self)) [[unlikely]]
-        w.after_switch = {[](worker& at, void* f, void*) { at.engine.fibers.give(static_cast<fiber*>(f)); }, &self, nullptr};
+        w.after_switch = {[](worker& at, void* f, void*) { at.engine.fibers.give(static_cast<fiber*>(f)); },
+                          &self, nullptr};
     w.current = &to;
     arrived(self, change_stacks(self, to));
 }
