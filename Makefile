@@ -1,7 +1,7 @@
 # The commands of README.md and HACKING.md; the work is done by CMakePresets.json and scripts/.
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help demo test build docs wheel bench calibrate stress mutants format clean setup
+.PHONY: help demo test build docs wheel bench stress mutants format clean setup
 
 # How many random programs `make stress` runs under every policy, and how many times as many rounds as in the suite its
 # other tests take.
@@ -15,7 +15,6 @@ help:
 	@echo 'make docs     the documentation, build/docs/index.html'
 	@echo 'make wheel    the Python package as a wheel for other machines, build/wheel, and tries it where no compiler is'
 	@echo 'make bench    the benchmarks, Weft and its peers; BENCH=--quick, BENCH="--only fork", see bench/README.md'
-	@echo 'make calibrate  what the runtime costs here, as a part of a machine file'
 	@echo 'make stress   PROGRAMS=$(PROGRAMS) random programs, a tenth under ThreadSanitizer; other tests REPEAT=$(REPEAT) times as long'
 	@echo 'make mutants  puts one mistake at a time into the source: do the tests notice? MUTANTS="--only fence", about an hour for all'
 	@echo 'make format   format the C++ and Python files in place'
@@ -46,11 +45,6 @@ bench:
 	@scripts/setup --bench
 	cmake --preset release
 	RUN_BENCH='$(BENCH)' cmake --build --preset release --target run_bench
-
-calibrate: setup
-	cmake --preset release
-	cmake --build --preset release --target weft_calibrate
-	build/release/bench/calibrate
 
 stress: setup
 	@scripts/stress $(PROGRAMS) $(REPEAT)

@@ -3,8 +3,10 @@ include(CMakePackageConfigHelpers)
 
 set(weft_cmake_dir "${CMAKE_INSTALL_LIBDIR}/cmake/weft")
 
-install(TARGETS weft EXPORT weftTargets)
+install(TARGETS weft weft_policy EXPORT weftTargets)
 install(DIRECTORY "${PROJECT_SOURCE_DIR}/include/weft" DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}")
+install(DIRECTORY "${weft_policy_include}/weft" DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}")
+install(DIRECTORY "${PROJECT_SOURCE_DIR}/machines" DESTINATION "${CMAKE_INSTALL_DATADIR}/weft")
 install(EXPORT weftTargets NAMESPACE weft:: DESTINATION "${weft_cmake_dir}")
 
 configure_package_config_file("${CMAKE_CURRENT_LIST_DIR}/weftConfig.cmake.in" "${PROJECT_BINARY_DIR}/weftConfig.cmake"

@@ -4,6 +4,7 @@
 #include <weft/context.hpp>
 #include <weft/error.hpp>
 #include <weft/impl/entry.hpp>
+#include <weft/impl/installed_data.hpp>
 #include <weft/impl/join_frame.hpp>
 
 #include <chrono>
@@ -25,10 +26,13 @@ struct runtime_options {
     /// workers are active while the process may use fewer cores (cpuset, quota; checked once a second), if
     /// the policy supports that.
     std::optional<int> workers{};
-    std::string policy{}; ///< [WEFT_POLICY] name[:key=value,...], see docs/policies.md; default steal
+    /// [WEFT_POLICY] name[:key=value,...], see docs/policies.md; or module.so:name[:...] for a policy of a shared
+    /// object, see docs/adding-a-policy.md; default steal
+    std::string policy{};
     std::string engine{}; ///< [WEFT_ENGINE] threads, model; default threads
-    std::string
-        machine{}; ///< [WEFT_MACHINE] TOML or XML file, or hwloc synthetic string; default: this machine
+    /// [WEFT_MACHINE] a machine's name (see docs/modelled-machines.md, also for WEFT_MACHINES), a path to a TOML or
+    /// XML file, an hwloc synthetic string, or this; default: this, the machine that the process runs on
+    std::string machine{};
     std::optional<std::uint64_t> seed{}; ///< [WEFT_SEED] of every random choice; default 1
     std::optional<std::size_t>
         stack_bytes{}; ///< [WEFT_STACK] of each task's stack, bytes or 64K, 8M, 1G; default 8M

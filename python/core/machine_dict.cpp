@@ -92,4 +92,14 @@ nb::dict as_dict(const machine& m) {
     return d;
 }
 
+nb::list as_list(const std::vector<figure>& figures) {
+    return list_of(figures, [](const figure& f) {
+        nb::dict one;
+        one["figure"] = f.name;
+        one["value"] = nb::cast(f.value);
+        one["source"] = name_of(f.source);
+        return one;
+    });
+}
+
 } // namespace weft

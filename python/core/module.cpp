@@ -3,7 +3,12 @@
 #include "simulate.hpp"
 #include "views.hpp"
 
+#include "calibrate/model_machine.hpp"
+#include "machine/figures.hpp"
 #include "machine/load.hpp"
+#include "machine/machine_files.hpp"
+#include "machine/write_toml.hpp"
+#include "policy/seam/load_module.hpp"
 #include "policy/seam/registry.hpp"
 #include "trace/walk/walk.hpp"
 #include "trace/write/record.hpp"
@@ -33,31 +38,63 @@ nb::str str(std::string_view s) { return nb::str(s.data(), s.size()); }
 
 // ---- policies
 
-nb::list policies() {
-    nb::list all;
-    for (const policy_entry& e : policy_list()) {
-        nb::list knobs;
-        for (const knob& k : e.knobs) {
-            nb::dict one;
-            one["key"] = str(k.key);
-            one["default"] = str(k.default_value);
-            one["allowed"] = str(k.allowed);
-            one["help"] = str(k.help);
-            knobs.append(one);
-        }
+nb::dict as_dict(const policy_entry& e) {
+    nb::list knobs;
+    for (const knob& k : e.knobs) {
         nb::dict one;
-        one["name"] = str(e.name);
-        one["summary"] = str(e.summary);
-        one["source"] = str(e.source);
-        one["wants"] = str(e.wants);
-        one["helps"] = str(e.helps);
-        one["knobs"] = knobs;
-        all.append(one);
+        one["key"] = str(k.key);
+        one["default"] = str(k.default_value);
+        one["allowed"] = str(k.allowed);
+        one["help"] = str(k.help);
+        knobs.append(one);
     }
+    nb::dict d;
+    d["name"] = str(e.name);
+    d["summary"] = str(e.summary);
+    d["source"] = str(e.source);
+    d["wants"] = str(e.wants);
+    d["helps"] = str(e.helps);
+    d["knobs"] = knobs;
+    return d;
+}
+
+nb::list policies(const std::string& module) {
+    nb::list all;
+    if (module.empty())
+        for (const policy_entry& e : policy_list()) all.append(as_dict(e));
+    else
+        for (const policy_entry* e : load_policy_module(module)) all.append(as_dict(*e));
     return all;
 }
 
-nb::dict machine_of(const std::string& spec) { return as_dict(load_machine(spec)); }
+void check_policy(const std::string& spec) { resolve_policy(spec); }
+
+// ---- machines
+
+/// As described, with the figures of its model. `anew`: those of this machine are measured.
+nb::dict machine_of(const std::string& spec, bool anew) {
+    const machine modelled = model_machine(spec, anew ? calibrates::anew : calibrates::never);
+    nb::dict d = as_dict(load_machine(spec));
+    d["figures"] = as_list(figures_of(modelled));
+    const std::string& day = modelled.parts().calibrated_on;
+    d["calibrated_on"] = day.empty() ? nb::none() : nb::object(str(day));
+    return d;
+}
+
+/// This machine is measured if it never was.
+std::string machine_toml(const std::string& spec) { return to_toml(model_machine(spec)); }
+
+nb::list machine_files_found() {
+    nb::list all;
+    for (const machine_file& f : machine_files()) all.append(nb::make_tuple(f.name, f.path.string()));
+    return all;
+}
+
+/// What a program that may not know the directories understands: a path for a name, else the specification itself.
+std::string machine_path(const std::string& spec) {
+    const std::string_view text = trimmed_machine_spec(spec);
+    return is_machine_name(text) && !is_this_machine(text) ? find_machine_file(text).string() : spec;
+}
 
 // ---- traces
 
@@ -148,10 +185,20 @@ NB_MODULE(_core, m) {
     m.attr("kind_names") = weft::kind_names();
     nb::exception<weft::error>(m, "LibraryError").attr("__doc__") =
         "Why the library refuses something, in one line: what was wrong; given: ...; allowed: ...";
-    m.def("policies", &weft::policies, "The built-in policies, in the order in which they are listed.");
-    m.def("machine", &weft::machine_of, nb::arg("spec"),
-          "A machine as the library reads it. spec: '' (this machine), a .toml or .xml file, or an hwloc "
-          "synthetic string.");
+    m.def("policies", &weft::policies, nb::arg("module"),
+          "The policies of a module, a shared object; without one the built-in policies, in the order in "
+          "which they "
+          "are listed.");
+    m.def("check_policy", &weft::check_policy, nb::arg("spec"),
+          "Raises LibraryError if the library refuses it.");
+    m.def("machine", &weft::machine_of, nb::arg("spec"), nb::arg("measure"),
+          "A machine as the library reads it. spec: as for WEFT_MACHINE. measure: this machine is measured "
+          "first.");
+    m.def("machine_toml", &weft::machine_toml, nb::arg("spec"), "The machine of a model as a machine file.");
+    m.def("machine_files", &weft::machine_files_found,
+          "Name and path of each machine file that a name can find.");
+    m.def("machine_path", &weft::machine_path, nb::arg("spec"),
+          "The path of the file that a name stands for; what is no name is returned as it is.");
     m.def("walk", &weft::walk_records, nb::arg("records"), nb::arg("workers"), nb::arg("complete"),
           "The tables of a trace: order, tasks, segments, idle stretches, critical path. records: n x 32 "
           "bytes; "

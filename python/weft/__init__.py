@@ -14,7 +14,7 @@ from ._core import version as __version__
 if TYPE_CHECKING:
     from .errors import Error, LibraryError, TraceError
     from .launcher import LaunchError, Run, launch
-    from .library import Knob, PolicyInfo, machine, policies
+    from .library import Knob, MachineInfo, PolicyInfo, machine, machine_toml, machines, policies
     from .policy import Ask, Context, Group, Looked, Placed, Policy, Task
     from .progress import Progress, read_progress
     from .report import Report, RunReport, WorkerReport
@@ -32,6 +32,7 @@ __all__ = [
     "LaunchError",
     "LibraryError",
     "Looked",
+    "MachineInfo",
     "Placed",
     "Policy",
     "PolicyInfo",
@@ -50,6 +51,8 @@ __all__ = [
     "__version__",
     "launch",
     "machine",
+    "machine_toml",
+    "machines",
     "policies",
     "read_progress",
     "read_trace",
@@ -61,7 +64,7 @@ __all__ = [
 _MODULES = {
     "errors": ("Error", "LibraryError", "TraceError"),
     "launcher": ("LaunchError", "Run", "launch"),
-    "library": ("Knob", "PolicyInfo", "machine", "policies"),
+    "library": ("Knob", "MachineInfo", "PolicyInfo", "machine", "machine_toml", "machines", "policies"),
     "policy": ("Ask", "Context", "Group", "Looked", "Placed", "Policy", "Task"),
     "progress": ("Progress", "read_progress"),
     "report": ("Report", "RunReport", "WorkerReport"),

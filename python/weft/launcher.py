@@ -18,6 +18,7 @@ from pathlib import Path
 from types import FrameType
 from typing import IO, Any
 
+from . import library
 from .errors import Error, compose
 from .report import Report, read_report
 
@@ -115,8 +116,9 @@ def launch(
     `observer` is called about every 0.1 s, in this thread, with the files in which the program's runtimes show their
     progress (docs/progress-format.md). After `timeout` seconds the program is killed.
 
-    Raises `LaunchError` if the program cannot be started, and if the environment has WEFT_REPORT or WEFT_PROGRESS,
-    which are needed here. It does not raise if the program fails: see `Run.status` and `Run.check`.
+    A name of a machine may be one that only this package can find: the program gets the path. Raises `LibraryError` for
+    an unknown name. Raises `LaunchError` if the program cannot be started, and if the environment has WEFT_REPORT or
+    WEFT_PROGRESS, which are needed here. It does not raise if the program fails: see `Run.status` and `Run.check`.
     """
     words = tuple(os.fspath(word) for word in command)
     if not words:
@@ -136,6 +138,8 @@ def launch(
             variables.pop(name, None)
         else:
             variables[name] = str(value)
+    if spec := variables.get("WEFT_MACHINE"):
+        variables["WEFT_MACHINE"] = library.machine_path(spec)
     for name in _OWN:
         if variables.get(name):
             raise LaunchError(

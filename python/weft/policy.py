@@ -46,7 +46,7 @@ class Policy:
     ...         self.pool.append(task)
     ...     def next(self, worker, last_look):
     ...         return self.pool.pop() if self.pool else None
-    >>> weft.simulate("run.weft", machine="machines/opteron-8380-4x4.toml", policy=Newest).seconds
+    >>> weft.simulate("run.weft", machine="opteron-8380-4x4", policy=Newest).seconds
     """
 
     needs: ClassVar[frozenset[str]] = frozenset()

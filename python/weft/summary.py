@@ -103,6 +103,7 @@ def summarise_runtime(report: Report, traced: Stats | None = None) -> RuntimeSum
     notes = []
     if not report.complete:
         notes.append(f"only {len(report.runs)} of {report.runs_ended} runs are in these figures")
+    notes += _defaults(first)
     if traced:
         workers = [_with_overhead(w, t.overhead * 1e-9) for w, t in zip(workers, traced.workers, strict=True)]
         notes += traced.notes
@@ -126,6 +127,27 @@ def summarise_runtime(report: Report, traced: Stats | None = None) -> RuntimeSum
         speedup_by_work=known.work * 1e-9 / report.seconds if known and report.seconds > 0 else None,
         notes=tuple(notes),
     )
+
+
+def _defaults(run: RunReport) -> list[str]:
+    """What a model charged that the machine's description does not say."""
+    figures: list[dict[str, Any]] = run.fields.get("figures", [])
+    notes = []
+    measured = [f for f in figures if f["source"] == "calibrated"]
+    if measured:
+        notes.append(f"{len(measured)} figures of the machine were measured here on {run.fields['calibrated_on']}")
+    typical = [f for f in figures if f["source"] == "typical"]
+    words = []
+    for f in typical:
+        table, _, key = f["figure"].partition(".")
+        of_table = [t for t in typical if t["figure"].startswith(f"{table}.")]
+        if len(of_table) < 3:
+            words.append(f"{table}.{key}")
+        elif f is of_table[0]:
+            words.append(f"{table} ({len(of_table)})")
+    if words:
+        notes.append(f"typical figures, not of this machine: {', '.join(words)}")
+    return notes
 
 
 def _of_worker(runs: tuple[RunReport, ...], rank: int) -> WorkerReport:

@@ -1,7 +1,9 @@
 #include "api/options.hpp"
 
+#include "calibrate/model_machine.hpp"
 #include "gate/load_resources.hpp"
 #include "machine/load.hpp"
+#include "machine/machine_files.hpp"
 #include "machine/workers.hpp"
 #include "task/stack.hpp"
 
@@ -29,10 +31,10 @@ namespace {
 
 constexpr int max_workers = 1024;
 
-constexpr std::array<std::string_view, 14> known = {
+constexpr std::array<std::string_view, 15> known = {
     "WEFT_WORKERS", "WEFT_POLICY", "WEFT_ENGINE",   "WEFT_MACHINE",   "WEFT_SEED",
     "WEFT_STACK",   "WEFT_PIN",    "WEFT_SPIN",     "WEFT_RESOURCES", "WEFT_SCENARIO",
-    "WEFT_COSTS",   "WEFT_REPORT", "WEFT_PROGRESS", "WEFT_TRACE"};
+    "WEFT_COSTS",   "WEFT_REPORT", "WEFT_PROGRESS", "WEFT_TRACE",     machines_variable};
 
 /// An empty value counts as not set.
 std::optional<std::string> variable(const char* name) {
@@ -242,13 +244,14 @@ settings resolve(const runtime_options& o) {
         throw error("unknown engine", "WEFT_ENGINE=" + engine_name, "threads, model");
 
     settings s;
-    machine whole = load_machine(given_or_variable(o.machine, "WEFT_MACHINE").value_or(""));
+    const std::string spec = given_or_variable(o.machine, "WEFT_MACHINE").value_or("");
     if (engine_name == "model") {
-        s = resolve_model(o, std::move(whole));
+        s = resolve_model(o, model_machine(spec));
         s.resources = resources_of(o, s.machine);
         return s;
     }
     refuse_model_options(o);
+    machine whole = load_machine(spec);
     s.threads.workers = o.workers || variable("WEFT_WORKERS") || !whole.is_modelled()
                             ? workers_of(o, whole)
                             : std::min(whole.size(), max_workers);

@@ -24,13 +24,13 @@ namespace weft {
 namespace {
 
 std::unique_ptr<engine::engine> make_engine(api::settings&& s) {
-    auto p = make_policy(s.policy);
-    auto another = [spec = s.policy] { return make_policy(spec); };
+    const policy_maker another = resolve_policy(s.policy);
+    auto p = another();
     if (s.model)
         return std::make_unique<engine::model_engine>(std::move(p), std::move(s.machine), *s.model,
-                                                      std::move(s.resources), std::move(another));
+                                                      std::move(s.resources), another);
     return std::make_unique<engine::thread_engine>(std::move(p), std::move(s.machine), s.threads,
-                                                   std::move(s.resources), std::move(another));
+                                                   std::move(s.resources), another);
 }
 
 } // namespace

@@ -1,13 +1,37 @@
 #include "machine/load.hpp"
 
+#include "machine/machine_files.hpp"
+
+#include <weft/error.hpp>
+
 namespace weft {
 
-machine load_machine(std::string_view spec) {
+namespace {
+
+machine load_path(const std::filesystem::path& file) {
+    if (file.extension() == ".toml") return load_toml(file);
+    if (file.extension() == ".xml") return load_xml(file);
+    throw error("unknown kind of machine description", file.string(), "a file ending in .toml or .xml");
+}
+
+} // namespace
+
+std::string_view trimmed_machine_spec(std::string_view spec) {
     const std::size_t first = spec.find_first_not_of(" \t\n");
-    if (first == spec.npos) return this_machine();
-    spec = spec.substr(first, spec.find_last_not_of(" \t\n") - first + 1);
-    if (spec.ends_with(".toml")) return load_toml(std::filesystem::path(spec));
-    if (spec.ends_with(".xml")) return load_xml(std::filesystem::path(spec));
+    return first == spec.npos ? std::string_view{}
+                              : spec.substr(first, spec.find_last_not_of(" \t\n") - first + 1);
+}
+
+bool is_this_machine(std::string_view spec) {
+    const std::string_view text = trimmed_machine_spec(spec);
+    return text.empty() || text == "this";
+}
+
+machine load_machine(std::string_view spec) {
+    if (is_this_machine(spec)) return this_machine();
+    spec = trimmed_machine_spec(spec);
+    if (is_machine_path(spec)) return load_path(std::filesystem::path(spec));
+    if (is_machine_name(spec)) return load_path(find_machine_file(spec));
     return load_synthetic(std::string(spec));
 }
 

@@ -346,7 +346,7 @@ machine load_synthetic(const std::string& spec) {
                     "a file ending in .toml or .xml, an hwloc synthetic string such as "
                     "'pack:2 [numa] l3:2 core:4 pu:2', or nothing for this machine");
     }
-    return machine(reader(topology.get(), true).read("synthetic", spec));
+    return machine(reader(topology.get(), true).read(spec, "hwloc synthetic string"));
 }
 
 } // namespace weft

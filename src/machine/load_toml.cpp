@@ -32,6 +32,7 @@ public:
     machine_parts read() {
         parts_.name = root_.text("name");
         parts_.description = root_.text("description", "");
+        parts_.absent_is_free = true;
         read_classes();
         read_memory_nodes();
         read_cores();

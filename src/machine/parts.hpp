@@ -121,7 +121,7 @@ struct cluster {
 };
 
 // What the runtime's own work takes on a core of speed 1, where a machine is modelled: in nanoseconds. The
-// defaults were measured by `make calibrate` on the machine of machines/epyc-zen4-2.toml.
+// defaults were measured on the machine of machines/epyc-zen4-2.toml.
 struct runtime_charges {
     double fork = 1.5;        // a join of which no thief takes a part
     double spawn = 24;        // a child of a group, or a spawn that the policy sees
@@ -137,12 +137,40 @@ struct runtime_charges {
     double signal = 15'000;   // from its interruption to the answer
 };
 
+// The charges by their keys in a machine file.
+struct charge_key {
+    const char* key;
+    double runtime_charges::* charge;
+};
+inline constexpr charge_key charge_keys[] = {
+    {"fork_ns", &runtime_charges::fork},           {"spawn_ns", &runtime_charges::spawn},
+    {"start_ns", &runtime_charges::start},         {"suspend_ns", &runtime_charges::suspend},
+    {"wait_ns", &runtime_charges::wait},           {"look_ns", &runtime_charges::look},
+    {"look_away_ns", &runtime_charges::look_away}, {"lock_ns", &runtime_charges::lock},
+    {"wake_ns", &runtime_charges::wake},           {"woken_ns", &runtime_charges::woken},
+    {"exposure_ns", &runtime_charges::exposure},   {"signal_ns", &runtime_charges::signal},
+};
+
 // How a model of this machine counts.
 struct model_settings {
     std::int64_t block_bytes = 4096; // the unit that caches track; its touched cache lines move
     double loads_in_flight = 10; // cache lines that a core waits for at a time, where no bandwidth is given
     double host_speed = 1;       // of the core that runs the model, in the same unit as core_class::speed
     double work_per_cycle = 1;   // of the fastest core class, where 1 is the core that costs were measured on
+};
+
+// Where a figure comes from.
+enum class figure_source {
+    file,       // the machine's description
+    calibrated, // measured on this machine
+    typical,    // usual for machines of today: docs/modelled-machines.md has the table
+    none        // nowhere: it costs nothing in a model
+};
+
+// A figure that the machine's description does not have. Its name is that of the key in a machine file.
+struct default_figure {
+    std::string name{};
+    figure_source source = figure_source::typical;
 };
 
 // Square matrices are row-major; an empty one says that nothing is known.
@@ -168,6 +196,9 @@ struct machine_parts {
         cpu_quota{}; // in cores, of this process on this machine; absent where there is no limit
     runtime_charges charges{};
     model_settings model{};
+    bool absent_is_free = false; // in a model, a latency or bandwidth that is absent; else it has a default
+    std::vector<default_figure> defaults{}; // all figures that do not come from the description
+    std::string calibrated_on{};            // the day of the calibration, as 2026-01-31; empty: there is none
 };
 
 } // namespace weft

@@ -1,7 +1,8 @@
 #include "machine/toml_parts.hpp"
 
-#include <array>
-#include <utility>
+#include <fmt/format.h>
+
+#include <string_view>
 
 namespace weft {
 
@@ -10,33 +11,31 @@ namespace {
 constexpr number_range any_charge{0, 1e12, false};
 constexpr number_range any_loads{0, 1e6, true};
 
+void is_default(machine_parts& parts, std::string_view table, std::string_view key) {
+    parts.defaults.push_back({fmt::format("{}.{}", table, key), figure_source::typical});
+}
+
 } // namespace
 
 void read_toml_charges(const toml_section& root, machine_parts& parts) {
     const auto s =
         root.table("charges", {"fork_ns", "spawn_ns", "start_ns", "suspend_ns", "wait_ns", "look_ns",
                                "look_away_ns", "lock_ns", "wake_ns", "woken_ns", "exposure_ns", "signal_ns"});
-    if (!s) return;
-    runtime_charges& c = parts.charges;
-    const std::array<std::pair<const char*, double*>, 12> all = {{{"fork_ns", &c.fork},
-                                                                  {"spawn_ns", &c.spawn},
-                                                                  {"start_ns", &c.start},
-                                                                  {"suspend_ns", &c.suspend},
-                                                                  {"wait_ns", &c.wait},
-                                                                  {"look_ns", &c.look},
-                                                                  {"look_away_ns", &c.look_away},
-                                                                  {"lock_ns", &c.lock},
-                                                                  {"wake_ns", &c.wake},
-                                                                  {"woken_ns", &c.woken},
-                                                                  {"exposure_ns", &c.exposure},
-                                                                  {"signal_ns", &c.signal}}};
-    for (const auto& [key, value] : all) *value = s->number(key, any_charge, *value);
+    for (const charge_key& c : charge_keys) {
+        double& value = parts.charges.*c.charge;
+        if (s && s->has(c.key))
+            value = s->number(c.key, any_charge);
+        else
+            is_default(parts, "charges", c.key);
+    }
 }
 
 void read_toml_model(const toml_section& root, machine_parts& parts) {
     const auto s = root.table("model", {"block_bytes", "loads_in_flight", "host_speed", "work_per_cycle"});
-    if (!s) return;
     model_settings& m = parts.model;
+    for (const char* key : {"block_bytes", "loads_in_flight", "host_speed", "work_per_cycle"})
+        if (!s || !s->has(key)) is_default(parts, "model", key);
+    if (!s) return;
     if (s->has("block_bytes")) m.block_bytes = s->bytes("block_bytes");
     if (m.block_bytes > (std::int64_t{1} << 30)) s->refuse("block_bytes", "out of range", "at most 1 GiB");
     m.loads_in_flight = s->number("loads_in_flight", any_loads, m.loads_in_flight);

@@ -24,8 +24,8 @@ class cell {
     static_assert(std::is_trivially_copyable_v<T> && sizeof(T) <= 8, "a cell is one word");
 
 public:
-    cell() noexcept : value_(T{}) {}
-    explicit cell(T value) noexcept : value_(value) {}
+    constexpr cell() noexcept : value_(T{}) {}
+    constexpr explicit cell(T value) noexcept : value_(value) {}
     cell(const cell&) = delete;
     cell& operator=(const cell&) = delete;
 

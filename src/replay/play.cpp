@@ -1,12 +1,13 @@
 #include "replay/play.hpp"
 
-#include "machine/load.hpp"
+#include "calibrate/model_machine.hpp"
 #include "replay/player.hpp"
 
 #include <weft/weft.hpp>
 
 #include <algorithm>
 #include <chrono>
+#include <cstdlib>
 
 namespace weft::replay {
 
@@ -37,7 +38,9 @@ double cycles_per_nanosecond(const machine& m, bool is_virtual) {
 played play(const script& s, bool is_virtual, runtime_options o) {
     o.engine = "model";
     o.costs = "declared";
-    const machine m = load_machine(o.machine);
+    if (const char* const set = std::getenv("WEFT_MACHINE"); o.machine.empty() && set != nullptr)
+        o.machine = set;
+    const machine m = model_machine(o.machine);
     runtime rt(o);
     played out{.machine = m.name(), .workers = rt.workers()};
     player with(s, cycles_per_nanosecond(m, is_virtual));

@@ -345,8 +345,8 @@ void expect_error(const runtime_options& o, const std::vector<std::string>& part
 TEST(modelled_machine, what_makes_no_sense_is_an_error) {
     expect_error(modelled(two_by_two, 5), {"more virtual workers", "5", "1 to 4", "2x2"});
     auto o = modelled(two_by_two);
-    o.machine = "core:4 pu:1";
-    expect_error(o, {"how fast its cores are", "frequency_mhz"});
+    o.machine = "opteron-8380-4x5";
+    expect_error(o, {"unknown machine, did you mean 'opteron-8380-4x4'?"});
     o = modelled(two_by_two);
     o.costs = "guessed";
     expect_error(o, {"guessed", "declared, measured"});

@@ -38,3 +38,32 @@ foreach(mode IN ITEMS "--static" "")
     step("pkg-config ${mode}: run ${source}" "${WORK_DIR}/plain")
   endforeach()
 endforeach()
+
+# A policy of its own, on real threads and on machines that are found by name in the moved installation only.
+file(COPY_FILE "${prefix}/share/weft/machines/opteron-8380-4x4.toml" "${prefix}/share/weft/machines/only-installed.toml")
+step("policy module: configure" "${CMAKE_COMMAND}" -S "${EXAMPLES_DIR}/policy_module" -B "${WORK_DIR}/policy" -G "${GENERATOR}"
+     "-DCMAKE_CXX_COMPILER=${CXX}" "-DCMAKE_PREFIX_PATH=${prefix}")
+step("policy module: build" "${CMAKE_COMMAND}" --build "${WORK_DIR}/policy")
+ask_pkg_config(flags --static --cflags --libs)
+step("policy module: build with pkg-config" "${CXX}" -std=c++20 "${EXAMPLES_DIR}/policy_module/program.cpp" -o
+     "${WORK_DIR}/policy/plain" ${flags})
+
+function(run_with_module program expected)
+  set(report "${WORK_DIR}/policy/report.json")
+  file(REMOVE "${report}")
+  step("policy module: ${program} ${ARGN}" "${CMAKE_COMMAND}" -E chdir "${WORK_DIR}/policy" "${CMAKE_COMMAND}" -E env
+       "WEFT_POLICY=./round_robin.so:round-robin:step=3" "WEFT_REPORT=${report}" ${ARGN} "./${program}")
+  file(READ "${report}" text)
+  foreach(word IN ITEMS "./round_robin.so:round-robin:step=3" ${expected})
+    string(FIND "${text}" "${word}" found)
+    if(found EQUAL -1)
+      message(FATAL_ERROR "the report of ${program} ${ARGN} lacks '${word}':\n${text}")
+    endif()
+  endforeach()
+endfunction()
+
+run_with_module(program "threads" WEFT_WORKERS=2)
+foreach(program IN ITEMS program plain) # by CMake's flags, and by those of pkg-config
+  run_with_module(${program} "opteron-8380-4x4" WEFT_ENGINE=model WEFT_MACHINE=only-installed)
+endforeach()
+run_with_module(program "typical" WEFT_ENGINE=model "WEFT_MACHINE=numa:4 core:8 pu:1")

@@ -38,13 +38,14 @@ ROOMS["src/engine/run"] = [*ROOMS["src/engine/worker"], "src/engine/worker", "sr
 ROOMS["src/engine/idle"] = [*ROOMS["src/engine/run"], "src/engine/run"]
 ROOMS["src/engine/threads"] = [*ROOMS["src/engine/idle"], "src/engine/idle", "src/engine/process", "src/engine/observe"]
 ROOMS["src/engine/model"] = ROOMS["src/engine/threads"]
+ROOMS["src/calibrate"] = [*ROOMS["src/engine/threads"], "src/engine/threads"]
 ROOMS["src/graph"] = ROOMS["src/engine/idle"]
 ROOMS["src/api"] = [room for room in ROOMS if room.startswith("src/")]
 # Not in the library: what its Python package and its tests link besides.
 ROOMS["src/trace/walk"] = ["src/trace/write"]
-ROOMS["src/replay"] = ["src/machine", "src/trace/write", "src/trace/walk"]
+ROOMS["src/replay"] = ["src/machine", "src/calibrate", "src/trace/write", "src/trace/walk"]
 ROOMS["src/policy/hosted"] = ["src/machine", "src/task", "src/queue", "src/policy/seam"]
-ROOMS["python/core"] = ["src/machine", "src/trace/write", "src/trace/walk", "src/replay", "src/policy/seam",
+ROOMS["python/core"] = ["src/machine", "src/calibrate", "src/trace/write", "src/trace/walk", "src/replay", "src/policy/seam",
                         "src/policy/hosted"]
 
 # A policy runs in real and in virtual time alike: time, chance and concurrency come from its context

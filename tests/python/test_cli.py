@@ -239,7 +239,17 @@ def test_a_wrong_policy_is_refused_before_the_program_starts(tmp_path: Path, nam
     machine = ["--machine", str(MACHINE)] if name == "sim" else []
     told = command(name, *machine, "--policy", "nera:tries=3", "--", "touch", str(witness))
     assert told.returncode == 2 and not witness.exists()
-    assert "unknown policy; given: nera; allowed: serial, " in told.stderr and "did you mean 'near'?" in told.stderr
+    assert "unknown policy, did you mean 'near'?; given: 'nera'; allowed: serial, " in told.stderr
+    told = command(name, *machine, "--policy", "near:tries=0", "--", "touch", str(witness))
+    assert told.returncode == 2 and not witness.exists() and "given: '0'; allowed: 1..1000" in told.stderr
+
+
+@pytest.mark.parametrize("name", ["run", "sim"])
+def test_a_wrong_machine_is_refused_before_the_program_starts(tmp_path: Path, name: str) -> None:
+    witness = tmp_path / "it-ran"
+    told = command(name, "--machine", "opteron-8380-4x5", "--", "touch", str(witness))
+    assert told.returncode == 2 and not witness.exists()
+    assert "unknown machine, did you mean 'opteron-8380-4x4'?; given: 'opteron-8380-4x5'" in told.stderr
 
 
 def test_every_public_name_is_there() -> None:

@@ -168,8 +168,7 @@ def test_a_program_that_fails_after_its_runs_is_told_of(weft: Weft) -> None:
         (["run", "--workers", "0", "--", "true"], "--workers"),
         (["run", "--nonsense", "true"], "No such option"),
         (["run", "--progress", "--", "true"], "no terminal to show progress on"),
-        (["sim", "--", "true"], "the model needs a machine whose speeds are known; given: this machine"),
-        (["sim", "--machine", "core:4 pu:1", "--", "true"], "given: core:4 pu:1; allowed: --machine FILE"),
+        (["sim", "--machine", "core:0 pu:1", "--", "true"], "machine description not understood; given: 'core:0 pu:1'"),
         (["sim", "--machine", str(MACHINE), "--costs", "guessed", "--", "true"], "allowed: declared, measured"),
     ],
 )

@@ -55,15 +55,6 @@ TEST(core_speed, costs_are_cycles_of_the_core_where_they_were_measured) {
     EXPECT_DOUBLE_EQ(speed.duration(0, speed.work_of_cycles(1000), work_kind::general, 0), 2000);
 }
 
-TEST(core_speed, a_machine_must_say_how_fast_it_is) {
-    try {
-        core_speed(load_machine("core:2 pu:1"), {});
-        FAIL() << "accepted";
-    } catch (const error& e) {
-        EXPECT_NE(std::string(e.what()).find("frequency_mhz"), std::string::npos) << e.what();
-    }
-}
-
 TEST(core_speed, changes_take_effect_in_the_middle_of_work) {
     const machine m = big_little();
     const scenario events = parse_scenario(R"(

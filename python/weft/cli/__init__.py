@@ -13,7 +13,7 @@ from ..errors import Error, LibraryError
 from . import programs
 from .analyze import analyze
 from .compare import compare
-from .library import policies, topo
+from .library import machines, policies, topo
 from .reproduce import reproduce
 from .trace import trace
 
@@ -28,6 +28,7 @@ app = typer.Typer(
 app.add_typer(trace, name="trace")
 app.command()(analyze)
 app.command()(topo)
+app.command(name="machines")(machines)
 app.command(name="policies")(policies)
 app.command()(reproduce)
 app.command(context_settings=programs.OPTIONS_END_AT_THE_PROGRAM)(programs.run)

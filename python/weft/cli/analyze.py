@@ -61,7 +61,7 @@ def analyze(
     machine: Annotated[
         str | None,
         typer.Option(
-            "--machine", metavar="SPEC", help="Machine for --apply, as WEFT_MACHINE; default: the environment's."
+            "--machine", metavar="MACHINE", help="Machine for --apply, as WEFT_MACHINE; default: the environment's."
         ),
     ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,

@@ -21,7 +21,8 @@ from ..compare.compare import Step
 from ..compare.plot import FORMATS
 from ..compare.plot import plot as plot_comparison
 from ..errors import Error, compose
-from .programs import Program, Seed, check_machine, check_policy
+from .library import checked_machine
+from .programs import Program, Seed, check_policy
 from .status import StatusLine
 from .table import console as make_console
 from .table import count, duration, interval, table
@@ -35,7 +36,9 @@ def compare(
     ] = None,
     machines: Annotated[
         str | None,
-        typer.Option("--machines", metavar="M1,M2,...", help="Modelled machines, besides threads on this one."),
+        typer.Option(
+            "--machines", metavar="M1,M2,...", help="Modelled machines (`weft machines`), besides threads here."
+        ),
     ] = None,
     here: Annotated[bool, typer.Option("--here/--no-here", help="On real threads, too.")] = True,
     repeat: Annotated[int, typer.Option("--repeat", min=1, metavar="N", help="Number of runs of each.")] = 5,
@@ -58,11 +61,11 @@ def compare(
     Each policy runs N times, in rounds. The table shows medians, and the speed-up over 1 worker of steal. The program
     is run many times, so running it again must do no harm. Its output is discarded.
 
-    Example: weft compare --machines machines/opteron-8380-4x4.toml -o policies.svg -- ./heat2d --rows 2000
+    Example: weft compare --machines opteron-8380-4x4 -o policies.svg -- ./heat2d --rows 2000
     """
     specs = [m.strip() for m in (machines or "").split(",") if m.strip()]
     for spec in specs:
-        check_machine(spec)
+        checked_machine(spec)
     if not here and not specs:
         raise typer.BadParameter(compose("nowhere to run", "--no-here", "--machines with it") + ".")
     names = None if policies is None else split_policies(policies)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import json
 import os
 import sys
@@ -12,9 +11,10 @@ from typing import Annotated, Any
 import typer
 
 from .. import library
-from ..errors import Error, compose
+from ..errors import Error, LibraryError, compose
 from ..launcher import LaunchError, Run, launch
 from ..summary import Summary, summarise
+from .library import checked_machine
 from .replay import WhatIf, run_again
 from .runtime import print_runtime
 from .status import StatusLine
@@ -29,7 +29,10 @@ MaybeProgram = Annotated[
     list[str] | None,
     typer.Argument(metavar="-- PROGRAM [ARGS]", help="A program linked with Weft.", show_default=False),
 ]
-Policy = Annotated[str | None, typer.Option("--policy", metavar="NAME[:KEY=VALUE,...]", help="See `weft policies`.")]
+Policy = Annotated[
+    str | None,
+    typer.Option("--policy", metavar="NAME[:KEY=VALUE,...]", help="See `weft policies`; or MODULE.so:NAME[:...]."),
+]
 Workers = Annotated[int | None, typer.Option("--workers", min=1, metavar="N", help="Number of workers.")]
 Seed = Annotated[int | None, typer.Option("--seed", min=0, metavar="N", help="Seed of the runtime's random choices.")]
 Resources = Annotated[Path | None, typer.Option("--resources", metavar="FILE", help="Resources for tasks of graphs.")]
@@ -54,14 +57,11 @@ OPTIONS_END_AT_THE_PROGRAM: dict[str, Any] = {"allow_interspersed_args": False}
 
 
 def check_policy(spec: str) -> None:
-    """Raises a usage error if the library has no policy of this name, before any program starts."""
-    names = [p.name for p in library.policies()]
-    name = spec.partition(":")[0]
-    if name in names:
-        return
-    near = difflib.get_close_matches(name, names, 1)
-    meant = f"; did you mean '{near[0]}'?" if near else ""
-    raise typer.BadParameter(compose("unknown policy", name, ", ".join(names)) + meant)
+    """Raises a usage error if the library refuses the policy or its knobs, before any program starts."""
+    try:
+        library.check_policy(spec)
+    except LibraryError as failure:
+        raise typer.BadParameter(f"{failure}.") from None
 
 
 def run(
@@ -70,7 +70,11 @@ def run(
     workers: Workers = None,
     machine: Annotated[
         str | None,
-        typer.Option("--machine", metavar="SPEC", help="The machine that the policy sees; default: this one."),
+        typer.Option(
+            "--machine",
+            metavar="MACHINE",
+            help="The machine that the policy sees (`weft machines`); default: this one.",
+        ),
     ] = None,
     seed: Seed = None,
     resources: Resources = None,
@@ -103,7 +107,11 @@ def sim(
     ] = None,
     machine: Annotated[
         str | None,
-        typer.Option("--machine", metavar="FILE", help="The machine, with the speeds of its cores."),
+        typer.Option(
+            "--machine",
+            metavar="MACHINE",
+            help="A name (`weft machines`), a file, an hwloc synthetic string, or this; default: this one.",
+        ),
     ] = None,
     policy: Policy = None,
     workers: Workers = None,
@@ -126,17 +134,19 @@ def sim(
     Otherwise like `weft run`. docs/modelled-machines.md lists what a program should declare. With --replay, a trace
     takes the place of the program: how would its run have been on that machine, under that policy? (docs/replay.md)
 
-    Example: weft sim --machine machines/opteron-8380-4x4.toml --policy near -- ./heat2d --rows 2000
+    Example: weft sim --machine opteron-8380-4x4 --policy near -- ./heat2d --rows 2000
 
-    Example: weft sim --machine machines/opteron-8380-4x4.toml --policy near --replay run.weft
+    Example: weft sim --machine "numa:4 core:8 pu:1" --policy ./mine.so:last-victim -- ./heat2d
+
+    Example: weft sim --machine opteron-8380-4x4 --policy near --replay run.weft
     """
     if costs not in (None, "declared", "measured"):
         raise typer.BadParameter(compose("unknown source of costs", costs, "declared, measured") + ".")
     if (replay is None) == (not program):
         given = "both" if program else "neither"
         raise typer.BadParameter(compose("expected one thing to run", given, "-- PROGRAM, or --replay TRACE") + ".")
-    check_machine(machine if machine is not None else os.environ.get("WEFT_MACHINE", ""))
     if replay is not None:
+        _check(policy, machine)
         what_if = WhatIf(replay, machine or "", policy or "", seed, resources, scenario, costs)
         return run_again(what_if, workers, trace, speedup, as_json)
     assert program is not None
@@ -154,18 +164,12 @@ def sim(
     return _run(program, settings, trace, speedup, progress, as_json)
 
 
-def check_machine(spec: str) -> None:
-    """Raises a usage error if the machine cannot be modelled."""
-    machine = library.machine(spec)
-    if not any(c["frequency_mhz"] for c in machine["core_classes"]):
-        raise typer.BadParameter(
-            compose(
-                "the model needs a machine whose speeds are known",
-                spec or f"this machine, {machine['name']}",
-                "--machine FILE, a TOML file with frequency_mhz in its core classes",
-            )
-            + "."
-        )
+def _check(policy: str | None, machine: str | None) -> None:
+    """What is not given comes from the environment."""
+    if spec := policy or os.environ.get("WEFT_POLICY"):
+        check_policy(spec)
+    if spec := machine or os.environ.get("WEFT_MACHINE"):
+        checked_machine(spec)
 
 
 def _run(
@@ -176,8 +180,7 @@ def _run(
     progress: bool | None,
     as_json: bool,
 ) -> int:
-    if policy := settings.get("policy"):
-        check_policy(policy)
+    _check(settings.get("policy"), settings.get("machine"))
     if progress and not StatusLine.is_possible():
         raise typer.BadParameter(compose("no terminal to show progress on", "--progress", "--no-progress") + ".")
     line = StatusLine() if progress is not False and StatusLine.is_possible() else None

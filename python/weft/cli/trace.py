@@ -115,8 +115,8 @@ def view(
         typer.Option(
             "--machine",
             metavar="MACHINE",
-            help="The machine of the trace, for its caches and packages: a .toml or .xml file, or an hwloc synthetic "
-            "string; default: this machine, if the trace is of it.",
+            help="The machine of the trace, for its caches and packages: as WEFT_MACHINE; "
+            "default: this machine, if the trace is of it.",
             show_default=False,
         ),
     ] = None,

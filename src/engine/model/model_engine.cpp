@@ -256,6 +256,8 @@ void model_engine::root_ended(worker& of) noexcept {
 model_report model_engine::snapshot() {
     model_report r{.machine = machine.name(),
                    .policy = files.options().policy_spec,
+                   .figures = figures_of(machine),
+                   .calibrated_on = machine.parts().calibrated_on,
                    .seed = files.options().seed,
                    .ended = now(),
                    .events = steps,

@@ -107,6 +107,12 @@ std::string model_report::to_json() const {
              {"seconds", seconds()},
              {"events", events},
              {"costs", measured ? "measured" : "declared"}};
+    json& known = out["figures"] = json::array();
+    for (const figure& f : figures)
+        known.push_back({{"figure", f.name},
+                         {"value", f.value ? json(*f.value) : json(nullptr)},
+                         {"source", name_of(f.source)}});
+    if (!calibrated_on.empty()) out["calibrated_on"] = calibrated_on;
     if (!misses_from.empty()) out["misses_from"] = misses_from;
     if (!instructions_from.empty()) out["instructions_from"] = instructions_from;
     json& time = out["worker_seconds"];
@@ -153,6 +159,10 @@ std::string model_report::to_table() const {
     line("machine   {}, {} workers, policy {}", machine, workers.size(), policy);
     line("makespan  {:.6f} s of virtual time, {} events, costs {}", seconds(), events,
          measured ? "measured (another run may differ)" : "declared");
+    for (const figure_source from : {figure_source::calibrated, figure_source::typical, figure_source::none})
+        if (const std::string them = describe(figures, from); !them.empty())
+            line("{:<10}{}", from == figure_source::none ? "free" : name_of(from),
+                 them + (from == figure_source::calibrated ? ", on " + calibrated_on : ""));
     line("time      compute {}, private stall {}, shared stall {}, overhead {}, search {}, asleep {}",
          percent(seconds_of(total(activity::compute)), all),
          percent(seconds_of(total(activity::private_stall)), all),

@@ -2,6 +2,7 @@
 
 #include "engine/model/activity.hpp"
 #include "engine/model/numa_memory.hpp"
+#include "machine/figures.hpp"
 
 #include <array>
 #include <cstdint>
@@ -32,6 +33,8 @@ struct model_report {
     };
 
     std::string machine, policy;
+    std::vector<figure> figures{}; ///< of the machine, with their sources
+    std::string calibrated_on{};   ///< the day; empty: none of them was calibrated
     std::uint64_t seed = 0;
     time_ns began = 0, ended = 0;
     std::uint64_t events = 0;       ///< steps of virtual time

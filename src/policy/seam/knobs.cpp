@@ -35,22 +35,13 @@ std::optional<integer_range> to_range(std::string_view allowed) {
 
 bool takes_the_rest(const knob& k) { return k.allowed == "policy"; }
 
-bool is_listed(std::string_view words, std::string_view word) {
-    while (!words.empty()) {
-        const std::size_t comma = words.find(", ");
-        if (words.substr(0, comma) == word) return true;
-        words = comma == std::string_view::npos ? std::string_view{} : words.substr(comma + 2);
-    }
-    return false;
-}
-
 bool is_allowed(const knob& k, std::string_view value) {
     if (k.allowed == "text" || takes_the_rest(k)) return true;
     if (const auto range = to_range(k.allowed)) {
         const auto number = to_integer(value);
         return number && range->lowest <= *number && *number <= range->highest;
     }
-    return is_listed(k.allowed, value);
+    return knob_values::lists(k.allowed, value);
 }
 
 struct setting {
@@ -116,31 +107,6 @@ knob_values::knob_values(std::string_view owner, std::span<const knob> knobs, st
     }
 }
 
-std::size_t knob_values::index(std::string_view key) const {
-    const auto found =
-        std::find_if(knobs_.begin(), knobs_.end(), [&](const knob& k) { return k.key == key; });
-    assert(found != knobs_.end());
-    return static_cast<std::size_t>(found - knobs_.begin());
-}
-
-std::string_view knob_values::text(std::string_view key) const { return values_[index(key)]; }
-
-std::int64_t knob_values::integer(std::string_view key) const {
-    const auto value = to_integer(text(key));
-    assert(value);
-    return value.value_or(0);
-}
-
-bool knob_values::flag(std::string_view key) const {
-    assert(knobs_[index(key)].allowed == "on, off");
-    return text(key) == "on";
-}
-
-bool knob_values::is(std::string_view key, std::string_view word) const {
-    assert(is_listed(knobs_[index(key)].allowed, word));
-    return text(key) == word;
-}
-
 std::string list_knobs(std::span<const knob> knobs) {
     if (knobs.empty()) return "no knobs";
     std::string list;
@@ -154,14 +120,23 @@ std::string list_knobs(std::span<const knob> knobs) {
 }
 
 policy_spec split_policy_spec(std::string_view spec) {
-    const std::size_t colon = spec.find(':');
-    const policy_spec halves{spec.substr(0, colon),
-                             colon == std::string_view::npos ? std::string_view{} : spec.substr(colon + 1)};
-    if (halves.name.empty() || (colon != std::string_view::npos && halves.knobs.empty())) {
-        throw error(halves.name.empty() ? "a policy has a name" : "expected knobs behind the colon",
-                    spec.empty() ? "nothing" : fmt::format("'{}'", spec), "NAME[:key=value,...]");
+    policy_spec parts{};
+    std::string_view rest = spec;
+    const auto first = rest.substr(0, rest.find(':'));
+    if (first.find('/') != first.npos || first.ends_with(".so")) {
+        parts.module = first;
+        if (first.size() == spec.size()) return parts;
+        rest = rest.substr(first.size() + 1);
     }
-    return halves;
+    const std::size_t colon = rest.find(':');
+    parts.name = rest.substr(0, colon);
+    if (colon != rest.npos) parts.knobs = rest.substr(colon + 1);
+    if (parts.name.empty() || (colon != rest.npos && parts.knobs.empty())) {
+        throw error(parts.name.empty() ? "a policy has a name" : "expected knobs behind the colon",
+                    spec.empty() ? "nothing" : fmt::format("'{}'", spec),
+                    "NAME[:key=value,...], or MODULE.so:NAME[:key=value,...]");
+    }
+    return parts;
 }
 
 } // namespace weft

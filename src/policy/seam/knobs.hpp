@@ -1,12 +1,18 @@
 #pragma once
 
+#include <algorithm>
+#include <cassert>
+#include <charconv>
+#include <cstddef>
 #include <cstdint>
 #include <span>
 #include <string>
 #include <string_view>
+#include <system_error>
 #include <vector>
 
 namespace weft {
+inline namespace policy_v1 {
 
 /// One setting of a policy, as it is listed for users. `allowed` is what the user reads, and what is checked:
 ///
@@ -48,24 +54,56 @@ public:
     /// table must outlive the values.
     knob_values(std::string_view owner, std::span<const knob> knobs, std::string_view text);
 
-    std::string_view text(std::string_view key) const;
-    std::int64_t integer(std::string_view key) const;
-    bool flag(std::string_view key) const; ///< of "on, off"
-    bool is(std::string_view key, std::string_view word) const;
+    // The getters are here, so that a policy in a shared object of its own needs nothing of the library.
+
+    std::string_view text(std::string_view key) const { return values_[index(key)]; }
+    std::int64_t integer(std::string_view key) const {
+        const std::string_view value = text(key);
+        std::int64_t number = 0;
+        const auto [stop, bad] = std::from_chars(value.data(), value.data() + value.size(), number);
+        assert(bad == std::errc{} && stop == value.data() + value.size());
+        return number;
+    }
+    bool flag(std::string_view key) const { ///< of "on, off"
+        assert(knobs_[index(key)].allowed == "on, off");
+        return text(key) == "on";
+    }
+    bool is(std::string_view key, std::string_view word) const {
+        assert(lists(knobs_[index(key)].allowed, word));
+        return text(key) == word;
+    }
+
+    /// Whether a list such as "lifo, fifo" has the word.
+    static bool lists(std::string_view words, std::string_view word) {
+        while (!words.empty()) {
+            const std::size_t comma = words.find(", ");
+            if (words.substr(0, comma) == word) return true;
+            words = comma == std::string_view::npos ? std::string_view{} : words.substr(comma + 2);
+        }
+        return false;
+    }
 
 private:
-    std::size_t index(std::string_view key) const;
+    std::size_t index(std::string_view key) const {
+        const auto found = std::ranges::find(knobs_, key, &knob::key);
+        assert(found != knobs_.end());
+        return static_cast<std::size_t>(found - knobs_.begin());
+    }
 
     std::span<const knob> knobs_;
     std::vector<std::string> values_; ///< one for each of knobs_
 };
 
+} // namespace policy_v1
+
 /// "order (lifo, fifo; default: lifo), tries (1..1000; default: 4)", or "no knobs".
 std::string list_knobs(std::span<const knob> knobs);
 
-/// A specification NAME[:key=value,...] in its two halves; `knobs` is empty if there is no colon. Throws
+/// A specification [MODULE:]NAME[:key=value,...] in its parts. A module is the path of a shared object: it contains
+/// '/' or ends in .so, and has no colon. Its only policy needs no name. `knobs` is empty if there are none. Throws
 /// weft::error for an empty name, and for a colon with nothing behind it.
 struct policy_spec {
+    std::string_view module;
     std::string_view name;
     std::string_view knobs;
 };

@@ -1,5 +1,7 @@
 #include "policy/seam/registry.hpp"
 
+#include "machine/nearest_name.hpp"
+#include "policy/seam/load_module.hpp"
 #include "queue/cell.hpp"
 #include "queue/spin_lock.hpp"
 
@@ -11,7 +13,6 @@
 #include <array>
 #include <cstddef>
 #include <iterator>
-#include <numeric>
 #include <string>
 #include <vector>
 
@@ -102,37 +103,12 @@ std::vector<std::string_view> names() {
     return list;
 }
 
-/// Levenshtein's distance: how many letters to insert, drop or change.
-std::size_t edits(std::string_view from, std::string_view to) {
-    std::vector<std::size_t> row(to.size() + 1);
-    std::iota(row.begin(), row.end(), std::size_t{0});
-    for (std::size_t i = 0; i < from.size(); ++i) {
-        std::size_t diagonal = row[0];
-        row[0] = i + 1;
-        for (std::size_t j = 0; j < to.size(); ++j) {
-            const std::size_t above = row[j + 1];
-            row[j + 1] = std::min({above + 1, row[j] + 1, diagonal + (from[i] == to[j] ? 0 : 1)});
-            diagonal = above;
-        }
-    }
-    return row.back();
-}
-
-/// Empty if no name is near enough for the given one to be a slip of the hand.
-std::string_view nearest_name(std::string_view name) {
-    const auto list = names();
-    const auto nearest =
-        std::min_element(list.begin(), list.end(), [&](std::string_view a, std::string_view b) {
-            return edits(name, a) < edits(name, b);
-        });
-    return edits(name, *nearest) <= std::max<std::size_t>(2, nearest->size() / 3) ? *nearest
-                                                                                  : std::string_view{};
-}
-
-bool is_well_formed(std::string_view name) {
-    return !name.empty() && std::all_of(name.begin(), name.end(), [](char c) {
-        return ('a' <= c && c <= 'z') || ('0' <= c && c <= '9') || c == '-';
-    });
+const policy_entry& known_policy(std::string_view name) {
+    if (const policy_entry* const entry = known_policies().find(name)) return *entry;
+    const std::string_view nearest = nearest_name(name, names());
+    throw error(nearest.empty() ? std::string("unknown policy")
+                                : fmt::format("unknown policy, did you mean '{}'?", nearest),
+                fmt::format("'{}'", name), fmt::format("{}; or MODULE.so:NAME", fmt::join(names(), ", ")));
 }
 
 } // namespace
@@ -141,20 +117,26 @@ std::span<const policy_entry> policy_list() { return known_policies().list(); }
 
 const policy_entry* find_policy(std::string_view name) { return known_policies().find(name); }
 
-std::unique_ptr<policy> make_policy(std::string_view spec) {
-    const policy_spec halves = split_policy_spec(spec);
-    const policy_entry* const entry = find_policy(halves.name);
-    if (entry == nullptr) {
-        const std::string_view nearest = nearest_name(halves.name);
-        throw error(nearest.empty() ? std::string("unknown policy")
-                                    : fmt::format("unknown policy, did you mean '{}'?", nearest),
-                    fmt::format("'{}'", halves.name), fmt::format("{}", fmt::join(names(), ", ")));
-    }
-    return entry->make(knob_values(entry->name, entry->knobs, halves.knobs));
+policy_maker resolve_policy(std::string_view spec) {
+    const policy_spec parts = split_policy_spec(spec);
+    const policy_entry& entry = parts.module.empty() ? known_policy(parts.name)
+                                                     : find_in_module(std::string(parts.module), parts.name);
+    policy_maker made{&entry, knob_values(entry.name, entry.knobs, parts.knobs)};
+    for (const knob& k : entry.knobs)
+        if (k.allowed == "policy") resolve_policy(made.knobs.text(k.key)); // throws
+    return made;
+}
+
+std::unique_ptr<policy> make_policy(std::string_view spec) { return resolve_policy(spec)(); }
+
+bool is_policy_name(std::string_view name) {
+    return !name.empty() && std::all_of(name.begin(), name.end(), [](char c) {
+        return ('a' <= c && c <= 'z') || ('0' <= c && c <= '9') || c == '-';
+    });
 }
 
 void register_policy(const policy_entry& entry) {
-    if (!is_well_formed(entry.name)) {
+    if (!is_policy_name(entry.name)) {
         throw error("bad name of a policy", fmt::format("'{}'", entry.name),
                     "lower-case letters, digits and '-'");
     }

@@ -1,0 +1,1 @@
+extern "C" [[gnu::visibility("default")]] int something_else() { return 1; }
