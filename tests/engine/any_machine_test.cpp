@@ -9,6 +9,7 @@
 
 #include <hwloc.h>
 #include <nlohmann/json.hpp>
+#include <unistd.h>
 
 #include <filesystem>
 #include <fstream>
@@ -20,15 +21,18 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// The modelled machines are measured into a directory of this test, once.
+/// This machine is measured into a directory of this test, once.
 class any_machine : public testing::Test {
 protected:
-    any_machine() {
+    static void SetUpTestSuite() {
+        fs::remove_all(cache);
         fs::create_directories(cache);
         setenv("XDG_CACHE_HOME", cache.c_str(), 1);
     }
+    static void TearDownTestSuite() { fs::remove_all(cache); }
 
-    const fs::path cache = fs::path(testing::TempDir()) / "any_machine";
+    static inline const fs::path cache =
+        fs::path(testing::TempDir()) / ("any_machine_" + std::to_string(getpid()));
 };
 
 long tree(int n, std::vector<double>& data) {
@@ -89,10 +93,6 @@ TEST_F(any_machine, this_one_is_measured_once_and_then_the_same) {
     EXPECT_TRUE(first.contains("calibrated_on"));
     EXPECT_EQ(report_on("", "near").dump(), first.dump()) << "this is the default";
     EXPECT_EQ(std::distance(fs::directory_iterator(cache / "weft"), fs::directory_iterator()), 1);
-    for (const auto& f : first["figures"])
-        if (f["source"] == "calibrated" && f["figure"] != "charges.start_ns" &&
-            f["figure"] != "charges.suspend_ns")
-            EXPECT_GE(f["value"].get<double>(), 0) << f.dump();
 }
 
 TEST_F(any_machine, this_one_as_a_file_gives_the_same_times) {
