@@ -17,7 +17,8 @@ namespace weft::calibrate {
 
 namespace {
 
-constexpr int rounds = 7;
+// Short enough that some rounds are undisturbed, also on a machine that other programs use.
+constexpr int repetitions = 5'000, rounds = 60;
 
 /// An engine with one worker. It asks no environment: what is measured is not how this program is set.
 class one_worker {
@@ -34,15 +35,12 @@ private:
     engine::thread_engine engine_;
 };
 
-/// Of each of `count` repetitions that `body(count)` makes in a task.
+/// Of each repetition that `body()` makes in a task.
 template <class Body>
-double ns_each(one_worker& on, int count, Body&& body) {
+double ns_each(one_worker& on, Body&& body) {
     double ns = 0;
-    on.run([&] {
-        body(count / 10 + 1);
-        ns = best_ns(rounds, [&] { body(count); });
-    });
-    return ns / count;
+    on.run([&] { ns = best_ns(rounds, body); });
+    return ns / repetitions;
 }
 
 // fib without cut-off: a fork with nothing in it.
@@ -61,14 +59,14 @@ double ns_each(one_worker& on, int count, Body&& body) {
 }
 
 double fork_ns() {
-    constexpr unsigned n = 25;
-    constexpr double forks = 121'392; // fib(26) - 1
+    constexpr unsigned n = 20;
+    constexpr double forks = 10'945; // fib(21) - 1
     one_worker on("steal");
     double ns = 0;
     on.run([&] {
         std::uint64_t sum = 0;
-        const double calls = best_ns(2 * rounds, [&] { sum += fib_by_calls(n); });
-        ns = std::max(0.0, best_ns(2 * rounds, [&] { sum += fib_by_forks(n); }) - calls) / forks;
+        const double calls = best_ns(4 * rounds, [&] { sum += fib_by_calls(n); });
+        ns = std::max(0.0, best_ns(4 * rounds, [&] { sum += fib_by_forks(n); }) - calls) / forks;
         keep(sum);
     });
     return ns;
@@ -77,9 +75,9 @@ double fork_ns() {
 /// A child of a group that does nothing.
 double child_ns(const char* policy) {
     one_worker on(policy);
-    return ns_each(on, 100'000, [](int count) {
+    return ns_each(on, [] {
         task_group g;
-        for (int i = 0; i < count; ++i) g.run([] {});
+        for (int i = 0; i < repetitions; ++i) g.run([] {});
         g.wait();
     });
 }
@@ -87,8 +85,8 @@ double child_ns(const char* policy) {
 /// A group with one child.
 double group_ns() {
     one_worker on("steal");
-    return ns_each(on, 100'000, [](int count) {
-        for (int i = 0; i < count; ++i) {
+    return ns_each(on, [] {
+        for (int i = 0; i < repetitions; ++i) {
             task_group g;
             g.run([] {});
             g.wait();
@@ -98,8 +96,8 @@ double group_ns() {
 
 double yield_ns() {
     one_worker on("steal");
-    return ns_each(on, 100'000, [](int count) {
-        for (int i = 0; i < count; ++i) this_task::yield();
+    return ns_each(on, [] {
+        for (int i = 0; i < repetitions; ++i) this_task::yield();
     });
 }
 
@@ -121,15 +119,15 @@ double step_ns(const char* policy_name) {
     const machine on = load_synthetic("core:2 pu:1");
     driven->attach(on, context);
     std::array<task, 64> tasks{};
-    constexpr int steps = 500'000;
+    constexpr int batches = repetitions / 64;
     const double ns = best_ns(rounds, [&] {
-        for (int i = 0; i < steps; i += 2 * static_cast<int>(tasks.size())) {
+        for (int i = 0; i < batches; ++i) {
             for (task& t : tasks) driven->ready(0, t, ready_reason::spawned);
             for (std::size_t k = 0; k < tasks.size();)
                 if (driven->next(0, false).t != nullptr) ++k;
         }
     });
-    return ns / steps;
+    return ns / (2.0 * batches * static_cast<double>(tasks.size()));
 }
 
 } // namespace
