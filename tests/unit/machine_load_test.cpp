@@ -225,7 +225,8 @@ TEST(machine_load, refuses_what_cannot_be_read) {
     EXPECT_NE(refusal_of((folder.path() / "folder.toml").string()).find("is no file"), std::string::npos);
     EXPECT_NE(refusal_of("nowhere/m.xml").find("given: nowhere/m.xml"), std::string::npos);
     EXPECT_NE(refusal_of(broken.string()).find("broken.xml"), std::string::npos);
-    EXPECT_NE(refusal_of("opteron").find("given: 'opteron'; allowed: a file ending in .toml or .xml"),
+    EXPECT_EQ(refusal_of("opteron").find("unknown machine; given: 'opteron'; allowed: core-i7-2600k, "), 0U);
+    EXPECT_NE(refusal_of("core:none").find("given: 'core:none'; allowed: a file ending in .toml or .xml"),
               std::string::npos);
     EXPECT_NE(refusal_of("pack:2 core:x").find("given: 'pack:2 core:x'"), std::string::npos);
 }
