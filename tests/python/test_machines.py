@@ -37,7 +37,7 @@ def command(*arguments: str, **variables: str) -> subprocess.CompletedProcess[st
 
 
 def told(*arguments: str, **variables: str) -> Any:
-    done = command(*arguments, "--json", **variables)
+    done = command(arguments[0], "--json", *arguments[1:], **variables)
     assert done.returncode == 0, done.stderr
     return json.loads(done.stdout)
 
@@ -101,14 +101,14 @@ def test_defaults_are_told_of() -> None:
 
 
 def test_this_machine_is_measured_once_and_can_be_taken_along(tmp_path: Path) -> None:
-    first = command("sim", "--seed", "3", "--", *FIB)
+    first = command("sim", "--costs", "declared", "--", *FIB)
     assert first.returncode == 0 and "measured here on " in first.stderr, first.stderr
-    again = told("sim", "--seed", "3", "--machine", "this", "--", *FIB)
+    again = told("sim", "--costs", "declared", "--machine", "this", "--", *FIB)
     written = command("machines", "this", "--toml")
     assert written.returncode == 0 and "measuring" not in written.stderr
     file = tmp_path / "my.toml"
     file.write_text(written.stdout, encoding="utf-8")
-    elsewhere = told("sim", "--seed", "3", "--machine", str(file), "--", *FIB)
+    elsewhere = told("sim", "--costs", "declared", "--machine", str(file), "--", *FIB)
     seconds = [one["runtimes"][0]["seconds"] for one in (again, elsewhere)]
     assert seconds[0] == seconds[1] > 0
     here = next(m for m in told("machines") if m["name"] == "this")

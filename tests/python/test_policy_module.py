@@ -27,7 +27,7 @@ def test_list(capfd: pytest.CaptureFixture[str]) -> None:
     assert cli.run(["policies", f"{MODULES / 'pair.so'}:picky", "--json"]) == 0
     assert [p["name"] for p in json.loads(capfd.readouterr().out)] == ["picky"]
     assert cli.run(["policies", str(MODULE)]) == 0
-    assert "stealing from one victim after the other" in capfd.readouterr().out
+    assert "round-robin" in capfd.readouterr().out
 
 
 @pytest.mark.parametrize("name", ["run", "sim"])
