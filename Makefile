@@ -23,7 +23,8 @@ help:
 setup:
 	@scripts/setup
 
-demo: setup
+demo:
+	@scripts/setup --demo
 	@scripts/demo
 
 test: setup
@@ -33,17 +34,18 @@ build: setup
 	cmake --preset dev
 	cmake --build --preset dev
 
-docs: setup
-	cmake --preset dev
-	cmake --build --preset dev --target _core
-	@scripts/docs
+docs:
+	@scripts/setup --docs
+	cmake --preset library -DWEFT_BUILD_PYTHON=ON
+	cmake --build --preset library --target _core
+	@PYTHONPATH=build/library/python scripts/docs
 
 wheel: setup
 	@scripts/wheel
 
 bench:
 	@scripts/setup --bench
-	cmake --preset release
+	cmake --preset release -DWEFT_BUILD_TESTS=OFF
 	RUN_BENCH='$(BENCH)' cmake --build --preset release --target run_bench
 
 stress: setup
@@ -56,4 +58,4 @@ format:
 	scripts/format
 
 clean:
-	rm -rf build/dev build/release build/asan build/tsan build/model build/mutants build/docs* build/wheel build/*.log
+	rm -rf build/dev build/release build/library build/demo build/asan build/tsan build/model build/mutants build/docs* build/wheel build/*.log

@@ -33,13 +33,20 @@ def sections(name: str, command: Any) -> Iterator[str]:
     if name != "weft":
         yield f"\n{'#' * (name.count(' ') + 1)} `{name}`\n"
     yield "\n" + prose(command.help or "") + "\n"
-    hints = get_type_hints(command.callback, include_extras=True) if command.callback else {}
-    rows = [row(p, hints.get(p.name)) for p in command.params if not getattr(p, "hidden", False)]
+    rows = [row(p, hint) for p, hint in parameters(command)]
     if rows:
         yield "\n| | |\n|---|---|\n" + "\n".join(rows) + "\n"
     for word, below in getattr(command, "commands", {}).items():
         if not below.hidden:
             yield from sections(f"{name} {word}", below)
+
+
+def parameters(command: Any) -> Iterator[tuple[Any, Any]]:
+    """The arguments and options that are shown, each with its type."""
+    hints = get_type_hints(command.callback, include_extras=True) if command.callback else {}
+    for p in command.params:
+        if not getattr(p, "hidden", False):
+            yield p, hints.get(p.name)
 
 
 def prose(text: str) -> str:
@@ -57,7 +64,14 @@ def plain(text: str) -> str:
 
 def row(parameter: Any, hint: Any) -> str:
     """An argument or an option; `hint` is its type."""
-    text = plain(" ".join((parameter.help or "").split()))
+    given, text = described(parameter, hint)
+    given = given.replace("|", "\\|")
+    return f"| `{given}` | {plain(text)} |"
+
+
+def described(parameter: Any, hint: Any) -> tuple[str, str]:
+    """What the user gives for an argument or an option, and what it means."""
+    text = " ".join((parameter.help or "").split())
     if parameter.param_type_name == "argument":
         given = parameter.metavar or parameter.name.upper()
         if not parameter.required and not given.startswith("["):
@@ -69,8 +83,7 @@ def row(parameter: Any, hint: Any) -> str:
         text += default(parameter)
         if parameter.required:
             text += " (required)"
-    given = given.replace("|", "\\|")
-    return f"| `{given}` | {text.strip()} |"
+    return given, text.strip()
 
 
 def default(parameter: Any) -> str:
@@ -79,7 +92,7 @@ def default(parameter: Any) -> str:
     if not isinstance(shown, str):
         unsaid = parameter.is_flag or shown is False or parameter.default in (None, "", (), [])
         shown = "" if unsaid else str(getattr(parameter.default, "value", parameter.default))
-    return f" Default: {plain(shown)}." if shown else ""
+    return f" Default: {shown}." if shown else ""
 
 
 def value(hint: Any) -> str:

@@ -3,7 +3,6 @@
 #include <weft/error.hpp>
 #include <weft/impl/hot.hpp>
 
-#include <functional>
 #include <utility>
 
 namespace weft {
@@ -37,7 +36,7 @@ public:
             ~restore() { impl::set_hot_head(before); }
         } const restored;
         impl::set_hot_head(at_);
-        return std::invoke(std::forward<F>(f));
+        return std::forward<F>(f)();
     }
 
     /// For the library itself.

@@ -7,12 +7,15 @@
 
 #include <algorithm>
 #include <atomic>
-#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <iterator>
 #include <type_traits>
 #include <utility>
+
+#if !defined(__x86_64__)
+#    include <chrono>
+#endif
 
 namespace weft {
 
@@ -31,6 +34,14 @@ std::ptrdiff_t length(I first, I last) {
         return static_cast<std::ptrdiff_t>(last) - static_cast<std::ptrdiff_t>(first);
     else
         return static_cast<std::ptrdiff_t>(last - first);
+}
+/// first + n.
+template <class I>
+I advanced(I first, std::ptrdiff_t n) {
+    if constexpr (std::is_integral_v<I>)
+        return static_cast<I>(static_cast<std::size_t>(first) + static_cast<std::size_t>(n));
+    else
+        return static_cast<I>(first + static_cast<std::iter_difference_t<I>>(n));
 }
 
 /// A clock for grains: about 8 ns per reading on x86. Its unit only has to be of the order of half a
@@ -126,7 +137,7 @@ void loop_over(I first, std::ptrdiff_t from, std::ptrdiff_t to, learnt_grain& gr
     std::ptrdiff_t n = to - from;
     while (n <= grain.get()) {
         from = grain.run(from, to, [&](std::ptrdiff_t begin, std::ptrdiff_t end) {
-            range(static_cast<I>(first + begin), static_cast<I>(first + end));
+            range(advanced(first, begin), advanced(first, end));
         });
         n = to - from;
         if (n == 0) return;
@@ -151,7 +162,7 @@ struct fixed_loop {
                 .bytes = static_cast<std::size_t>(static_cast<double>(options.bytes) * part)};
     }
     void call(std::ptrdiff_t from, std::ptrdiff_t to) const {
-        range(static_cast<I>(first + from), static_cast<I>(first + to));
+        range(advanced(first, from), advanced(first, to));
     }
     void in_pieces(std::ptrdiff_t count) const {
         task_group pieces(hints_of(n));
@@ -288,7 +299,7 @@ T parallel_reduce_range(I first, I last, T identity, Fold&& fold, Combine&& comb
         Combine& combine;
         T over(std::ptrdiff_t from, std::ptrdiff_t to) {
             if (to - from <= grain)
-                return fold(static_cast<I>(first + from), static_cast<I>(first + to), T(identity));
+                return fold(impl::advanced(first, from), impl::advanced(first, to), T(identity));
             const std::ptrdiff_t mid = from + (to - from) / 2;
             auto [left, right] = join([&] { return over(from, mid); }, [&] { return over(mid, to); });
             return combine(std::move(left), std::move(right));

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+import shutil
+import subprocess
 import sys
 from enum import StrEnum
 from pathlib import Path
@@ -14,11 +16,25 @@ from conftest import SOURCE
 
 sys.path.insert(0, str(SOURCE / "docs/_ext"))
 import command_page
+import man_pages
 
 
 def test_the_page_of_the_command_is_what_the_command_says() -> None:
     there = (SOURCE / "docs/reference/commands.md").read_text(encoding="utf-8")
     assert there == command_page.page(), "scripts/docs --commands writes docs/reference/commands.md anew"
+
+
+def test_the_manual_pages_are_what_the_command_says() -> None:
+    there = {p.name: p.read_text(encoding="utf-8") for p in (SOURCE / "docs/man").iterdir()}
+    assert there == man_pages.pages(), "scripts/docs --commands writes docs/man anew"
+
+
+@pytest.mark.skipif(shutil.which("groff") is None, reason="needs groff")
+def test_the_manual_pages_are_correct_roff() -> None:
+    for page in sorted((SOURCE / "docs/man").iterdir()):
+        done = subprocess.run(["groff", "-man", "-Tutf8", "-ww", str(page)], capture_output=True, text=True, check=True)
+        assert not done.stderr, done.stderr
+        assert page.stem.upper() in done.stdout
 
 
 class Metal(StrEnum):

@@ -7,11 +7,10 @@
 
 #include <cstddef>
 #include <exception>
-#include <memory>
 #include <new>
 #include <type_traits>
 #include <utility>
-#include <variant>
+#include <variant> // brings std::destroy_at and std::addressof along, without the weight of <memory>
 
 namespace weft::impl {
 

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <weft/impl/quicksort.hpp>
 #include <weft/impl/sample_sort.hpp>
 #include <weft/parallel.hpp>
 
@@ -15,45 +16,35 @@
 #include <utility>
 #include <vector>
 
-#include <boost/sort/pdqsort/pdqsort.hpp>
-
 namespace weft::impl {
 
 /// A NaN is greater than every number.
 inline constexpr auto less_than = [](auto a, auto b) noexcept { return a < b || (a == a && b != b); };
 inline constexpr auto greater_than = [](auto a, auto b) noexcept { return less_than(b, a); };
 
-/// Elements that are trivially copyable. Copies are sorted, so that a comparison that throws loses none. The
-/// sort has no branches, because such elements seldom have a costly comparison.
+/// Elements that are cheap to copy: they are sorted themselves. Copies are sorted, so that a comparison that throws
+/// loses none.
 template <class I, class Less>
-class trivial_elements {
+class small_elements {
     using T = std::iter_value_t<I>;
-    static constexpr bool copied = sizeof(T) <= 4 * sizeof(void*) && !std::same_as<T, bool>;
-    static const T& element(const T& e) noexcept { return e; }
-    static const T& element(const T* e) noexcept { return *e; }
 
 public:
     using slot = T;
     using look = const T*;
-    using splitter = std::conditional_t<copied, T, const T*>; // elements stay while there are splitters
-    static constexpr std::ptrdiff_t bucket_length = 1024;     // some 30 us for numbers
+    using splitter = T;
+    static constexpr std::ptrdiff_t bucket_length = 1024; // some 20 us for numbers
 
-    trivial_elements(I first, Less& less) : first_(first), less_(&less) {}
+    small_elements(I first, Less& less) : first_(first), less_(&less) {}
 
     look look_at(std::ptrdiff_t i) const { return std::addressof(first_[i]); }
-    static look look_of(const splitter& s) noexcept { return std::addressof(element(s)); }
-    splitter splitter_of(std::ptrdiff_t i) const {
-        if constexpr (copied)
-            return first_[i];
-        else
-            return std::addressof(first_[i]);
-    }
-    bool before(const splitter& a, look b) const { return std::invoke(*less_, element(a), *b); }
-    bool after(const splitter& a, look b) const { return std::invoke(*less_, *b, element(a)); }
+    static look look_of(const T& s) noexcept { return std::addressof(s); }
+    splitter splitter_of(std::ptrdiff_t i) const { return first_[i]; }
+    bool before(const T& a, look b) const { return std::invoke(*less_, a, *b); }
+    bool after(const T& a, look b) const { return std::invoke(*less_, *b, a); }
     bool is_before(std::ptrdiff_t i, std::ptrdiff_t j) const {
         return std::invoke(*less_, first_[i], first_[j]);
     }
-    void sort_sample(std::vector<splitter>& sample) const { sort(sample.begin(), sample.end()); }
+    void sort_sample(std::vector<T>& sample) const { sort(sample.begin(), sample.end()); }
 
     void take(std::ptrdiff_t i, slot* to) const noexcept { ::new (static_cast<void*>(to)) T(first_[i]); }
     void put_back(const slot* begin, const slot* end, std::ptrdiff_t at) const noexcept {
@@ -82,9 +73,10 @@ public:
 private:
     template <class Iterator>
     void sort(Iterator begin, Iterator end) const {
-        boost::sort::pdqsort_branchless(begin, end, [less = less_](const auto& a, const auto& b) -> bool {
-            return std::invoke(*less, element(a), element(b));
-        });
+        const auto before = [less = less_](const T& a, const T& b) -> bool {
+            return std::invoke(*less, a, b);
+        };
+        quicksort<Iterator, decltype(before)>{before}(begin, end);
     }
 
     I first_;
@@ -143,17 +135,21 @@ public:
 
 private:
     void sort(std::vector<T*>& order) const {
-        boost::sort::pdqsort(order.begin(), order.end(),
-                             [less = less_](const T* a, const T* b) { return std::invoke(*less, *a, *b); });
+        const auto before = [less = less_](const T* a, const T* b) -> bool {
+            return std::invoke(*less, *a, *b);
+        };
+        quicksort<T**, decltype(before)>{before}(order.data(), order.data() + order.size());
     }
 
     I first_;
     Less* less_;
 };
 
+/// Larger ones are moved less if their addresses are sorted. A std::vector<bool> has no elements to point at.
 template <class T>
-concept TrivialElement =
-    std::is_trivially_copyable_v<T> && std::is_copy_constructible_v<T> && std::is_copy_assignable_v<T>;
+concept SmallElement =
+    std::is_trivially_copyable_v<T> && std::is_copy_constructible_v<T> && std::is_copy_assignable_v<T> &&
+    sizeof(T) <= 4 * sizeof(void*) && !std::same_as<T, bool>;
 
 /// Element order[i] becomes element i, one cycle after the other; `order` is used up.
 template <class I>
@@ -173,10 +169,9 @@ void permute(I first, std::vector<std::ptrdiff_t>& order) {
 template <class I, class Less>
 void sort_elements(I first, std::ptrdiff_t n, Less& less) {
     using T = std::iter_value_t<I>;
-    if constexpr (TrivialElement<T> ||
+    if constexpr (SmallElement<T> ||
                   (std::is_nothrow_move_constructible_v<T> && std::is_nothrow_move_assignable_v<T>)) {
-        using elements =
-            std::conditional_t<TrivialElement<T>, trivial_elements<I, Less>, any_elements<I, Less>>;
+        using elements = std::conditional_t<SmallElement<T>, small_elements<I, Less>, any_elements<I, Less>>;
         elements all(first, less);
         if (n < 4 * all.bucket_length) return all.sort_in_place(n);
         on_worker([&] { sample_sort(all, n).run(); });

@@ -1,14 +1,11 @@
 #include "policy/parts/sharing_order.hpp"
 
-#include <weft/error.hpp>
-
-#include <metis.h>
+#include "policy/parts/partitioner.hpp"
 
 #include <algorithm>
 #include <map>
 #include <numeric>
 #include <queue>
-#include <string>
 #include <utility>
 
 namespace weft {
@@ -29,12 +26,6 @@ std::vector<line_range> merged(std::vector<line_range> ranges) {
     return result;
 }
 
-/// METIS counts in small integers.
-idx_t weight(double value, double largest) {
-    constexpr double most = 1 << 20;
-    return largest > 0 ? std::max(idx_t{1}, static_cast<idx_t>(value / largest * most)) : idx_t{1};
-}
-
 /// The group of each vertex. If there are fewer vertices than `groups`, each is a group.
 std::vector<std::size_t> divided(const edges_of& edges, const std::vector<double>& work, std::size_t groups) {
     std::vector<std::size_t> of(edges.size());
@@ -42,32 +33,7 @@ std::vector<std::size_t> divided(const edges_of& edges, const std::vector<double
         std::iota(of.begin(), of.end(), std::size_t{0});
         return of;
     }
-    double most_work = 0, most_lines = 0;
-    for (const double w : work) most_work = std::max(most_work, w);
-    for (const auto& list : edges)
-        for (const auto& e : list) most_lines = std::max(most_lines, static_cast<double>(e.lines));
-    std::vector<idx_t> begins{0}, to, lines, works;
-    for (std::size_t v = 0; v < edges.size(); ++v) {
-        works.push_back(weight(work[v], most_work));
-        for (const auto& e : edges[v]) {
-            to.push_back(static_cast<idx_t>(e.to));
-            lines.push_back(weight(static_cast<double>(e.lines), most_lines));
-        }
-        begins.push_back(static_cast<idx_t>(to.size()));
-    }
-    idx_t count = static_cast<idx_t>(edges.size()), constraints = 1, parts = static_cast<idx_t>(groups);
-    idx_t cut = 0, options[METIS_NOPTIONS];
-    METIS_SetDefaultOptions(options);
-    options[METIS_OPTION_SEED] = 1; // the same order in every run
-    std::vector<idx_t> part(edges.size());
-    to.push_back(0), lines.push_back(0); // no null pointers where there are no edges
-    const auto partition = parts < 8 ? METIS_PartGraphRecursive : METIS_PartGraphKway;
-    if (partition(&count, &constraints, begins.data(), to.data(), works.data(), nullptr, lines.data(), &parts,
-                  nullptr, nullptr, options, &cut, part.data()) != METIS_OK)
-        throw error("METIS could not divide the tasks of a profile", std::to_string(edges.size()) + " tasks",
-                    "another profile");
-    std::transform(part.begin(), part.end(), of.begin(), [](idx_t p) { return static_cast<std::size_t>(p); });
-    return of;
+    return partition(edges, work, groups);
 }
 
 struct ordering {
@@ -103,7 +69,7 @@ struct ordering {
         for (std::size_t i = 0; i < which.size(); ++i) parts[of[i]].push_back(which[i]);
         for (auto& part : parts) {
             if (part.empty()) continue;
-            if (part.size() == which.size()) { // METIS may leave all in one
+            if (part.size() == which.size()) { // the partitioner may leave all in one
                 const auto middle = part.begin() + static_cast<std::ptrdiff_t>(part.size() / 2);
                 divide({part.begin(), middle}, cache, groups);
                 divide({middle, part.end()}, cache, groups);
@@ -202,6 +168,7 @@ std::uint64_t working_set(std::span<const profiled_task> tasks, std::span<const 
 
 std::vector<ordered_task> order_by_sharing(std::span<const profiled_task> tasks,
                                            std::span<const std::uint64_t> cache_lines) {
+    require_partitioner();
     ordering o{tasks, cache_lines, sharing_graph(tasks)};
     std::vector<std::size_t> all(tasks.size());
     std::iota(all.begin(), all.end(), std::size_t{0});

@@ -1,1 +1,0 @@
-// All of this library comes from an archive.
