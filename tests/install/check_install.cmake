@@ -8,10 +8,19 @@ function(step what)
 endfunction()
 
 function(ask_pkg_config out)
-  execute_process(COMMAND "${PKG_CONFIG}" ${ARGN} weft OUTPUT_VARIABLE flags OUTPUT_STRIP_TRAILING_WHITESPACE
+  execute_process(COMMAND "${PKG_CONFIG}" ${ARGN} OUTPUT_VARIABLE flags OUTPUT_STRIP_TRAILING_WHITESPACE
                   COMMAND_ERROR_IS_FATAL ANY)
   separate_arguments(flags UNIX_COMMAND "${flags}")
   set(${out} ${flags} PARENT_SCOPE)
+endfunction()
+
+# The libraries that a program or a library asks the loader for, without those of the compiler and the C library.
+function(needed_by out file)
+  execute_process(COMMAND readelf -d "${file}" OUTPUT_VARIABLE text COMMAND_ERROR_IS_FATAL ANY)
+  string(REGEX MATCHALL "NEEDED[^[]*\\[[^]]*" lines "${text}")
+  list(TRANSFORM lines REPLACE ".*\\[" "")
+  list(FILTER lines EXCLUDE REGEX "^(lib(stdc\\+\\+|m|c|gcc_s|atomic)|ld-linux.*)\\.so")
+  set(${out} ${lines} PARENT_SCOPE)
 endfunction()
 
 set(prefix "${WORK_DIR}/prefix")
@@ -23,30 +32,81 @@ file(RENAME "${prefix}" "${WORK_DIR}/moved")
 set(prefix "${WORK_DIR}/moved")
 set(ENV{LD_LIBRARY_PATH} "${prefix}/${LIBDIR}:$ENV{LD_LIBRARY_PATH}")
 
-step("find_package: configure" "${CMAKE_COMMAND}" -S "${CONSUMER_DIR}" -B "${WORK_DIR}/package" -G "${GENERATOR}"
-     "-DCMAKE_CXX_COMPILER=${CXX}" "-DCMAKE_PREFIX_PATH=${prefix}")
-step("find_package: build" "${CMAKE_COMMAND}" --build "${WORK_DIR}/package")
-foreach(program IN ITEMS consumer sort)
-  step("find_package: run ${program}" "${WORK_DIR}/package/${program}")
+# --- the files -------------------------------------------------------------------------------------------------------
+foreach(file IN ITEMS "${DOCDIR}/LICENSE" "${DATADIR}/weft/machines/opteron-8380-4x4.toml" "${MANDIR}/man1/weft.1"
+                      "${MANDIR}/man1/weft-trace-stats.1")
+  if(NOT EXISTS "${prefix}/${file}")
+    message(FATAL_ERROR "${file} was not installed")
+  endif()
 endforeach()
+execute_process(COMMAND grep -rlE "#include <(boost|fmt|hwloc|hwy|nlohmann|toml)" "${prefix}/include" OUTPUT_VARIABLE foreign)
+if(foreign)
+  message(FATAL_ERROR "public headers include those of other libraries:\n${foreign}")
+endif()
 
+# --- what the shared library shows -----------------------------------------------------------------------------------
+set(library "${prefix}/${LIBDIR}/libweft.so")
+execute_process(COMMAND nm -D --defined-only -C "${library}" OUTPUT_VARIABLE symbols COMMAND_ERROR_IS_FATAL ANY)
+string(REGEX REPLACE "\n$" "" symbols "${symbols}")
+string(REPLACE ";" "," symbols "${symbols}")
+string(REPLACE "\n" ";" symbols "${symbols}")
+list(LENGTH symbols count)
+list(FILTER symbols EXCLUDE REGEX
+     "^[0-9a-f]+ [A-Za-z] ((typeinfo( name)?|vtable) for weft::error|weft::(impl|runtime|run_stats|graph|this_task)::.*|weft_hot)$")
+if(count LESS 50 OR symbols)
+  message(FATAL_ERROR "${library} shows ${count} symbols, among them these, which no public header declares: ${symbols}")
+endif()
+execute_process(COMMAND readelf -d "${library}" OUTPUT_VARIABLE dynamic COMMAND_ERROR_IS_FATAL ANY)
+if(NOT dynamic MATCHES "SONAME[^[]*\\[libweft\\.so\\.${VERSION_OF_ABI}\\]")
+  message(FATAL_ERROR "the SONAME of ${library} is not libweft.so.${VERSION_OF_ABI}:\n${dynamic}")
+endif()
+message(STATUS "symbols of the shared library: ok, ${count}")
+
+# --- programs by find_package and by pkg-config ----------------------------------------------------------------------
 set(ENV{PKG_CONFIG_PATH} "${prefix}/${LIBDIR}/pkgconfig")
-foreach(mode IN ITEMS "--static" "")
-  ask_pkg_config(flags ${mode} --cflags --libs)
-  foreach(source IN ITEMS main sort)
-    step("pkg-config ${mode}: build ${source}" "${CXX}" -std=c++20 "${CONSUMER_DIR}/${source}.cpp" -o "${WORK_DIR}/plain" ${flags})
-    step("pkg-config ${mode}: run ${source}" "${WORK_DIR}/plain")
+foreach(form IN ITEMS static shared)
+  set(build "${WORK_DIR}/${form}")
+  step("${form}, find_package: configure" "${CMAKE_COMMAND}" -S "${CONSUMER_DIR}" -B "${build}" -G "${GENERATOR}"
+       "-DCMAKE_CXX_COMPILER=${CXX}" "-DCMAKE_PREFIX_PATH=${prefix}" "-DFORM=${form}")
+  step("${form}, find_package: build" "${CMAKE_COMMAND}" --build "${build}")
+  foreach(program IN ITEMS consumer sort everything)
+    step("${form}, find_package: run ${program}" "${build}/${program}")
+  endforeach()
+
+  set(package weft)
+  set(modes "--static" "--short-errors")
+  if(form STREQUAL "shared")
+    set(package weft-shared)
+    set(modes "--short-errors")
+  endif()
+  foreach(mode IN LISTS modes)
+    ask_pkg_config(flags ${mode} --cflags --libs ${package})
+    foreach(source IN ITEMS main sort)
+      step("${form}, pkg-config ${mode}: build ${source}" "${CXX}" -std=c++20 "${CONSUMER_DIR}/${source}.cpp" -o "${WORK_DIR}/plain" ${flags})
+      step("${form}, pkg-config ${mode}: run ${source}" "${WORK_DIR}/plain")
+    endforeach()
+  endforeach()
+
+  foreach(program IN ITEMS "${build}/everything" "${WORK_DIR}/plain")
+    needed_by(needed "${program}")
+    if(form STREQUAL "shared" AND NOT needed STREQUAL "libweft.so.${VERSION_OF_ABI}")
+      message(FATAL_ERROR "${program} needs ${needed}; a program of the shared library needs it alone")
+    elseif(form STREQUAL "static" AND needed MATCHES "libweft")
+      message(FATAL_ERROR "${program} was to be linked with the static library, and needs ${needed}")
+    endif()
   endforeach()
 endforeach()
 
-# A policy of its own, on real threads and on machines that are found by name in the moved installation only.
+# --- a policy of its own, on real threads and on machines that are found by name in the moved installation only ------
 file(COPY_FILE "${prefix}/share/weft/machines/opteron-8380-4x4.toml" "${prefix}/share/weft/machines/only-installed.toml")
 step("policy module: configure" "${CMAKE_COMMAND}" -S "${EXAMPLES_DIR}/policy_module" -B "${WORK_DIR}/policy" -G "${GENERATOR}"
      "-DCMAKE_CXX_COMPILER=${CXX}" "-DCMAKE_PREFIX_PATH=${prefix}")
 step("policy module: build" "${CMAKE_COMMAND}" --build "${WORK_DIR}/policy")
-ask_pkg_config(flags --static --cflags --libs)
-step("policy module: build with pkg-config" "${CXX}" -std=c++20 "${EXAMPLES_DIR}/policy_module/program.cpp" -o
-     "${WORK_DIR}/policy/plain" ${flags})
+foreach(package IN ITEMS weft weft-shared)
+  ask_pkg_config(flags --cflags --libs ${package})
+  step("policy module: build with pkg-config ${package}" "${CXX}" -std=c++20 "${EXAMPLES_DIR}/policy_module/program.cpp" -o
+       "${WORK_DIR}/policy/plain-${package}" ${flags})
+endforeach()
 
 function(run_with_module program expected)
   set(report "${WORK_DIR}/policy/report.json")
@@ -63,7 +123,22 @@ function(run_with_module program expected)
 endfunction()
 
 run_with_module(program "threads" WEFT_WORKERS=2)
-foreach(program IN ITEMS program plain) # by CMake's flags, and by those of pkg-config
+foreach(program IN ITEMS program plain-weft plain-weft-shared) # by CMake's flags, and by those of pkg-config
   run_with_module(${program} "opteron-8380-4x4" WEFT_ENGINE=model WEFT_MACHINE=only-installed)
 endforeach()
 run_with_module(program "typical" WEFT_ENGINE=model "WEFT_MACHINE=numa:4 core:8 pu:1")
+
+# --- no warnings in the programs of careful users --------------------------------------------------------------------
+set(warnings -std=c++20 "-I${prefix}/include" -Wall -Wextra -Wpedantic -Wconversion -Wsign-conversion -Wshadow -Werror)
+file(GLOB headers RELATIVE "${prefix}/include" "${prefix}/include/weft/*.hpp" "${prefix}/include/weft/impl/*.hpp")
+foreach(header IN LISTS headers)
+  file(WRITE "${WORK_DIR}/alone.cpp" "#include <${header}>\n#include <${header}>\n")
+  step("${header} alone, ${CXX}" "${CXX}" ${warnings} -fsyntax-only "${WORK_DIR}/alone.cpp")
+endforeach()
+foreach(compiler IN ITEMS "${GCC}" "${CLANG}")
+  if(NOT compiler)
+    message(STATUS "one of g++ and clang++-19 is not installed: warnings of the other alone are checked")
+    continue()
+  endif()
+  step("warnings, ${compiler}" "${compiler}" ${warnings} -O2 -c "${CONSUMER_DIR}/everything.cpp" -o "${WORK_DIR}/everything.o")
+endforeach()

@@ -1,5 +1,6 @@
 // The order of offline: sharing graphs, spanning trees, groups that fit caches, and a policy that writes a
 // profile and follows it.
+// ctest: labels=metis
 #include "policy/fake_context.hpp"
 #include "policy/parts/sharing_order.hpp"
 #include "policy/seam/registry.hpp"
