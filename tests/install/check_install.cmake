@@ -17,8 +17,9 @@ endfunction()
 # The libraries that a program or a library asks the loader for, without those of the compiler and the C library.
 function(needed_by out file)
   execute_process(COMMAND readelf -d "${file}" OUTPUT_VARIABLE text COMMAND_ERROR_IS_FATAL ANY)
-  string(REGEX MATCHALL "NEEDED[^[]*\\[[^]]*" lines "${text}")
-  list(TRANSFORM lines REPLACE ".*\\[" "")
+  string(REGEX REPLACE "[][]" "|" text "${text}") # lists do not take brackets apart
+  string(REGEX MATCHALL "NEEDED[^|]*\\|[^|]*" lines "${text}")
+  list(TRANSFORM lines REPLACE ".*\\|" "")
   list(FILTER lines EXCLUDE REGEX "^(lib(stdc\\+\\+|m|c|gcc_s|atomic)|ld-linux.*)\\.so")
   set(${out} ${lines} PARENT_SCOPE)
 endfunction()
