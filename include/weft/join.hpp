@@ -3,6 +3,7 @@
 #include <weft/concepts.hpp>
 #include <weft/context.hpp>
 #include <weft/hints.hpp>
+#include <weft/impl/announce.hpp>
 #include <weft/impl/entry.hpp>
 #include <weft/impl/join_frame.hpp>
 
@@ -30,7 +31,7 @@ struct join_hints {
 namespace impl {
 
 template <class Result, class A, class B>
-[[gnu::always_inline]] inline Result joined(A&& a, B&& b) {
+WEFT_PART_OF_FORK inline Result joined(A&& a, B&& b) {
     if constexpr (std::is_void_v<Result>)
         return static_cast<void>(a), static_cast<void>(b);
     else
@@ -53,7 +54,7 @@ template <bool Plain, class R, class A, class G>
 
 /// A fork whose frame is linked: runs f, unlinks, compares, runs g.
 template <bool Plain, class F, class G>
-[[gnu::always_inline]] inline join_result<F, G> fork_linked(frame* parent, F& f, join_frame<G>& second) {
+WEFT_PART_OF_FORK inline join_result<F, G> fork_linked(frame* parent, F& f, join_frame<G>& second) {
     using R = join_result<F, G>;
     struct unwinding {
         join_frame<G>& second;
@@ -92,8 +93,10 @@ template <bool Plain, class F, class G>
         } catch (...) { failed_g = std::current_exception(); }
     };
     const bool reported =
-        fork_tasks({[](void* c) { (*static_cast<decltype(run_f)*>(c))(); }, &run_f}, h ? h->first : hints{},
-                   {[](void* c) { (*static_cast<decltype(run_g)*>(c))(); }, &run_g}, h ? h->second : hints{});
+        fork_tasks({call_announced<decltype(run_f)>, announce_call(run_f)}, h ? h->first : hints{},
+                   {call_announced<decltype(run_g)>, announce_call(run_g)}, h ? h->second : hints{});
+    announce_end(run_f);
+    announce_end(run_g);
     if (!reported) {
         const silent_scope lazily;
         return fork_cold<Plain>(parent, f, g, h);
@@ -110,11 +113,11 @@ template <class F, class G>
     using R = join_result<F, G>;
     if constexpr (std::is_void_v<R>) {
         auto root = [&] { fork_cold<true>(hot_head(), f, g, h); };
-        run_in_default({[](void* c) { (*static_cast<decltype(root)*>(c))(); }, &root});
+        run_as_root(root);
     } else {
         std::optional<R> r;
         auto root = [&] { r.emplace(fork_cold<true>(hot_head(), f, g, h)); };
-        run_in_default({[](void* c) { (*static_cast<decltype(root)*>(c))(); }, &root});
+        run_as_root(root);
         return std::move(*r);
     }
 }
@@ -141,11 +144,12 @@ template <bool Plain, class F, class G>
 /// comparison sees it (H3); where it finds nothing it leaves its mark in `limit`, and then the first
 /// comparison sees that. src/engine/run/README.md has the budget in instructions and the argument.
 template <bool Plain, class F, class G>
-[[gnu::always_inline]] inline join_result<F, G> fork(frame* parent, handed<F> f, G&& g, const join_hints* h) {
+WEFT_FORK_FUNCTION inline join_result<F, G> fork(frame* parent, handed<F> f, G&& g, const join_hints* h) {
     join_frame<kept<G>> second(std::forward<G>(g));
     bool slowly = Plain && !parent;
     if (!slowly) [[likely]] {
         second.next = nullptr;
+        happens_before(&second);
         handler_fence();
         parent->next = &second; // H2
         if constexpr (Plain) set_hot_head(&second);

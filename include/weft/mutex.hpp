@@ -2,6 +2,8 @@
 
 #include <weft/impl/wait_queue.hpp>
 
+#include <cstdint>
+
 namespace weft {
 
 /// Mutual exclusion of tasks, and of threads that are no workers. Waiting suspends the task, not its worker.
@@ -14,40 +16,46 @@ public:
     mutex(const mutex&) = delete;
     mutex& operator=(const mutex&) = delete;
 
-    /// Locks the mutex; waits while another caller holds it.
+    /// Locks the mutex; waits while another caller holds it. A caller that holds it already would wait for ever: the
+    /// program ends with status 1 and a message on standard error.
     void lock() noexcept {
-        queue_.lock();
-        if (!held_) {
-            held_ = true;
+        const std::uintptr_t caller = queue_.lock_as_caller();
+        if (owner_ == 0) [[likely]] {
+            owner_ = caller;
             return queue_.unlock();
         }
-        impl::waiter me("a mutex");
+        if (owner_ == caller) impl::report_relock();
+        impl::waiter me("a mutex", caller);
         queue_.push(me);
         queue_.unlock();
-        me.sleep(); // the caller that unlocks leaves held_ set, for this one
+        me.sleep(); // the caller that unlocks makes this one the owner
     }
 
     /// Locks the mutex if it is free; otherwise returns false.
     bool try_lock() noexcept {
-        queue_.lock();
-        const bool taken = !held_;
-        held_ = true;
+        const std::uintptr_t caller = queue_.lock_as_caller();
+        const bool is_free = owner_ == 0;
+        if (is_free) owner_ = caller;
         queue_.unlock();
-        return taken;
+        return is_free;
     }
 
     /// Hands the mutex to the caller that has waited longest, or leaves it free.
     void unlock() noexcept {
         queue_.lock();
+        if (queue_.empty()) [[likely]] {
+            owner_ = 0;
+            return queue_.unlock();
+        }
         impl::waiter* const next = queue_.pop();
-        held_ = next != nullptr;
+        owner_ = next->who();
         queue_.unlock();
         impl::wake(next);
     }
 
 private:
     impl::wait_queue queue_;
-    bool held_ = false; // guarded by queue_
+    std::uintptr_t owner_ = 0; // who holds it, 0 if it is free; guarded by queue_
 };
 
 } // namespace weft

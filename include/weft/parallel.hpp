@@ -194,7 +194,7 @@ struct fixed_loop {
 template <class F>
 void on_worker(F&& f) {
     if (hot_self()) return f();
-    run_in_default({[](void* c) { (*static_cast<std::remove_reference_t<F>*>(c))(); }, &f});
+    run_as_root(f);
 }
 
 } // namespace impl

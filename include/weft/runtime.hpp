@@ -36,6 +36,9 @@ struct runtime_options {
     std::optional<std::uint64_t> seed{}; ///< [WEFT_SEED] of every random choice; default 1
     std::optional<std::size_t>
         stack_bytes{}; ///< [WEFT_STACK] of each task's stack, bytes or 64K, 8M, 1G; default 8M
+    /// [WEFT_WAITING] how many children of groups may wait in the queues of the policy; while about as many wait, the
+    /// next ones are called at once by the tasks that spawn them, if the policy supports that; default 1000000
+    std::optional<std::size_t> waiting{};
     std::string pin{}; ///< [WEFT_PIN] compact, scatter, off; default: compact if every core has one worker
     /// [WEFT_SPIN] microseconds, or forever: how long an idle worker looks for work before it sleeps; 0: it
     /// sleeps at once; max(): it never sleeps. A larger value starts new work sooner and occupies a core
@@ -107,11 +110,11 @@ public:
     std::conditional_t<std::is_void_v<impl::raw_result<F>>, void, impl::result<F>> run(F&& f) {
         if constexpr (std::is_void_v<impl::raw_result<F>>) {
             auto root = [&] { static_cast<void>(impl::call_closure<true>(f, impl::hot_head())); };
-            run_body({[](void* c) { (*static_cast<decltype(root)*>(c))(); }, &root});
+            impl::run_announced(root, [this](impl::body b) { run_body(b); });
         } else {
             std::optional<impl::result<F>> r;
             auto root = [&] { r.emplace(impl::call_closure<true>(f, impl::hot_head())); };
-            run_body({[](void* c) { (*static_cast<decltype(root)*>(c))(); }, &root});
+            impl::run_announced(root, [this](impl::body b) { run_body(b); });
             return std::move(*r);
         }
     }

@@ -2,6 +2,7 @@
 
 #include <weft/concepts.hpp>
 #include <weft/hints.hpp>
+#include <weft/impl/announce.hpp>
 #include <weft/impl/entry.hpp>
 #include <weft/impl/group.hpp>
 
@@ -43,6 +44,7 @@ public:
     /// std::thread. If the destructor runs because of another exception, that one continues, and the group's
     /// exception is counted in run_stats::suppressed_exceptions.
     ~task_group() {
+        const impl::announced_wait edges(&state_);
         if (!state_.is_settled()) impl::end_group(state_);
     }
 
@@ -50,12 +52,12 @@ public:
     /// and weft::error if no stack is available; the group is then unchanged.
     template <TaskBody F>
     void run(F&& f) {
-        spawn(std::forward<F>(f), no_hints);
+        spawn(impl::announce_child(std::forward<F>(f), &state_), no_hints);
     }
     /// The same with hints.
     template <TaskBody F>
     void run(F&& f, const hints& h) {
-        spawn(std::forward<F>(f), h);
+        spawn(impl::announce_child(std::forward<F>(f), &state_), h);
     }
     /// @cond
     impl::not_a::TaskBody run(impl::any, const hints& = {})
@@ -66,6 +68,7 @@ public:
     /// still run to their ends. Waiting suspends the calling task, not its worker. A second wait() returns at
     /// once. Throws weft::error if another task waits already.
     void wait() {
+        const impl::announced_wait edges(&state_);
         if (!state_.is_settled()) impl::wait_group(state_);
     }
 
@@ -83,12 +86,12 @@ private:
         using closure = std::decay_t<F>;
         const auto silent_body = [](void* source) {
             closure own(static_cast<F&&>(*static_cast<std::remove_reference_t<F>*>(source)));
+            impl::happens_before(source); // the move from it, before the parent continues on another worker
             impl::child_started();
             own();
         };
-        if (impl::run_silently(state_, h, silent_body,
-                               const_cast<void*>(static_cast<const void*>(std::addressof(f)))))
-            return;
+        void* const source = const_cast<void*>(static_cast<const void*>(std::addressof(f)));
+        if (impl::run_silently(state_, h, silent_body, source)) return impl::happens_after(source);
         const impl::child_record child = impl::begin_child(sizeof(closure), alignof(closure));
         try {
             ::new (child.storage) closure(std::forward<F>(f));
@@ -96,13 +99,18 @@ private:
             impl::discard_child(child);
             throw;
         }
+        impl::happens_before(child.storage);
         impl::commit_child(
             state_, child, h,
             [](void* at) {
+                impl::happens_after(at);
                 const std::unique_ptr<closure, destroy> own(static_cast<closure*>(at));
                 (*own)();
             },
-            [](void* at) noexcept { std::destroy_at(static_cast<closure*>(at)); });
+            [](void* at) noexcept {
+                impl::happens_after(at);
+                std::destroy_at(static_cast<closure*>(at));
+            });
     }
 
     struct destroy {

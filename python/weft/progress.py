@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from .errors import Error, compose
+from .files import open_file
 
 _MAGIC = b"weftprg\n"
 _VERSION = 1
@@ -70,13 +71,10 @@ def read_progress(path: str | os.PathLike[str]) -> Progress | None:
     Raises `Error` for a file that is not a file of progress.
     """
     try:
-        file = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+        with open_file(path) as file:
+            return _look(Path(path), file.fileno())
     except FileNotFoundError:
         return None
-    try:
-        return _look(Path(path), file)
-    finally:
-        os.close(file)
 
 
 def _look(path: Path, file: int) -> Progress | None:

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from .errors import Error, compose
+from .files import read_text
 
 _BUSY = ("compute", "private_stall", "shared_stall")
 """The parts of a modelled worker's time in user code. Together they are what `busy` is for a real worker."""
@@ -123,7 +124,7 @@ def read_report(path: Path) -> Report | None:
 
     Raises `Error` for a file that is not a report, OSError for a file that cannot be read.
     """
-    text = path.read_text(encoding="utf-8")
+    text = read_text(path)
     if not text:
         return None
     try:

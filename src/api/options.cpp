@@ -17,7 +17,6 @@
 #include <charconv>
 #include <chrono>
 #include <cstdlib>
-#include <fstream>
 #include <iterator>
 #include <limits>
 #include <optional>
@@ -31,10 +30,11 @@ namespace {
 
 constexpr int max_workers = 1024;
 
-constexpr std::array<std::string_view, 15> known = {
+constexpr std::array<std::string_view, 16> known = {
     "WEFT_WORKERS", "WEFT_POLICY", "WEFT_ENGINE",   "WEFT_MACHINE",   "WEFT_SEED",
     "WEFT_STACK",   "WEFT_PIN",    "WEFT_SPIN",     "WEFT_RESOURCES", "WEFT_SCENARIO",
-    "WEFT_COSTS",   "WEFT_REPORT", "WEFT_PROGRESS", "WEFT_TRACE",     machines_variable};
+    "WEFT_COSTS",   "WEFT_REPORT", "WEFT_PROGRESS", "WEFT_TRACE",     "WEFT_WAITING",
+    machines_variable};
 
 /// An empty value counts as not set.
 std::optional<std::string> variable(const char* name) {
@@ -118,6 +118,16 @@ std::size_t stack_of(const runtime_options& o) {
     return engine::thread_engine_options{}.stack_bytes;
 }
 
+std::size_t most_waiting_of(const runtime_options& o) {
+    if (o.waiting) return *o.waiting;
+    if (const auto text = variable("WEFT_WAITING")) {
+        if (const auto n = parse<std::size_t>(*text)) return *n;
+        throw error("the number of children that may wait is no number", "WEFT_WAITING=" + *text,
+                    fmt::format("0 to {}", std::numeric_limits<std::size_t>::max()));
+    }
+    return engine::default_most_waiting;
+}
+
 std::uint64_t seed_of(const runtime_options& o) {
     if (o.seed) return *o.seed;
     if (const auto text = variable("WEFT_SEED")) {
@@ -197,14 +207,14 @@ pin_order pin_order_in_model(const runtime_options& o) {
 
 engine::record_options record_of(const runtime_options& o, const char* engine_name,
                                  const std::string& policy) {
-    std::ifstream resources(given_or_variable(o.resources, "WEFT_RESOURCES").value_or(""));
+    const auto resources = given_or_variable(o.resources, "WEFT_RESOURCES");
     return {.trace = given_or_variable(o.trace, "WEFT_TRACE").value_or(""),
             .report = given_or_variable(o.report, "WEFT_REPORT").value_or(""),
             .progress = given_or_variable(o.progress, "WEFT_PROGRESS").value_or(""),
             .engine_name = engine_name,
             .policy_spec = policy,
             .seed = seed_of(o),
-            .resources = {std::istreambuf_iterator<char>(resources), {}}};
+            .resources = resources ? read_resources(*resources) : ""};
 }
 
 settings resolve_model(const runtime_options& o, machine whole) {
@@ -216,6 +226,7 @@ settings resolve_model(const runtime_options& o, machine whole) {
                     fmt::format("1 to {}, the cores of machine '{}'", whole.size(), whole.name()));
     m.seed = seed_of(o);
     m.stack_bytes = stack_of(o);
+    m.most_waiting = most_waiting_of(o);
     m.spin_time = spin_time_of(o).count();
     m.measures = measures_costs(o);
     settings s;
@@ -258,6 +269,7 @@ settings resolve(const runtime_options& o) {
     s.threads.follow_cores = !o.workers && !variable("WEFT_WORKERS") && !whole.is_modelled();
     s.threads.seed = seed_of(o);
     s.threads.stack_bytes = stack_of(o);
+    s.threads.most_waiting = most_waiting_of(o);
     s.threads.spin_time = spin_time_of(o);
     s.threads.cores = usable_cores();
     const auto where = pin_order_of(o, whole, s.threads.workers);

@@ -1,5 +1,7 @@
 #include "gate/gate.hpp"
 
+#include "task/sanitizers.hpp"
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -101,6 +103,7 @@ bool gate::admit(int rank, task& t, claim& c, released& out) {
             look_for_workers(*c.among, rank, out);
         }
         if (reserved) look_again(c, rank, out); // what was kept for it and is left over
+        for (const claim::part& p : c.parts) sanitizer::happens_after(p.of);
         return true;
     }
     // What was promised to this task while it was on its way may be what others wait for (R3).
@@ -144,6 +147,7 @@ void gate::give_back(int rank, claim& c, bool all, released& out) {
     bool any = false;
     for (claim::part& p : c.parts) {
         if (p.place < 0 || !(all || p.of->rests)) continue;
+        sanitizer::happens_before(p.of);
         give_back(p);
         any = true;
     }

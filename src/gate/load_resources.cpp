@@ -1,5 +1,6 @@
 #include "gate/load_resources.hpp"
 
+#include "machine/read_file.hpp"
 #include "machine/toml_section.hpp"
 
 #include <weft/error.hpp>
@@ -9,9 +10,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <fstream>
 #include <set>
-#include <sstream>
 #include <utility>
 
 namespace weft {
@@ -195,13 +194,12 @@ resource_table parse_resources(std::string_view text, std::string_view name, con
     return table;
 }
 
+std::string read_resources(const std::filesystem::path& file) {
+    return read_file(file, "the resources file", "a TOML file, see docs/resources.md", "WEFT_RESOURCES=");
+}
+
 resource_table load_resources(const std::filesystem::path& file, const machine& m) {
-    std::ifstream in(file);
-    std::ostringstream text;
-    if (!in || !(text << in.rdbuf()))
-        throw error("the resources file cannot be read", "WEFT_RESOURCES=" + file.string(),
-                    "a TOML file, see docs/resources.md");
-    return parse_resources(text.str(), file.string(), m);
+    return parse_resources(read_resources(file), file.string(), m);
 }
 
 } // namespace weft

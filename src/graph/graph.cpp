@@ -4,6 +4,7 @@
 #include "engine/worker/engine.hpp"
 #include "engine/worker/flow.hpp"
 #include "graph/graph_state.hpp"
+#include "task/sanitizers.hpp"
 
 #include <weft/impl/entry.hpp>
 
@@ -205,6 +206,7 @@ void graph::start() {
         s.survey();
         s.trace_run();
     }
+    sanitizer::happens_before(&s);
     engine::start_flow(home, *s.live,
                        {.run =
                             [](void* of, std::uint32_t) {
@@ -241,6 +243,7 @@ void graph::wait() {
             break;
         }
     }
+    sanitizer::happens_after(&s.live);
     s.live.reset();
     s.levels.reset();
     s.around.reset();

@@ -7,6 +7,7 @@
 #include "graph/node_store.hpp"
 #include "graph/stable_array.hpp"
 #include "queue/spin_lock.hpp"
+#include "task/sanitizers.hpp"
 #include "trace/write/record.hpp"
 
 #include <weft/condition_variable.hpp>
@@ -145,7 +146,7 @@ struct graph::state {
     const graph_options options;
     const bool keeps_accesses;
 
-    queue::spin_lock<> adding; ///< guards everything that changes when a task is added
+    sanitizer::announced_lock adding; ///< guards everything that changes when a task is added
     node_store nodes{options.once};
     stable_array<edge> edges;          ///< number 0 ends a list
     stable_array<graph_extras> extras; ///< number 0: the node has none

@@ -7,6 +7,7 @@
 #include "engine/worker/runtime_entry.hpp"
 #include "engine/worker/worker.hpp"
 #include "graph/graph_state.hpp"
+#include "task/sanitizers.hpp"
 
 #include <weft/join.hpp>
 
@@ -91,7 +92,9 @@ void graph::state::run_alone(std::uint32_t t) {
     if (impl::hot_self()->slow) [[unlikely]]
         engine::note_end_early(outcome_of(n, runs));
     // acq_rel: pairs with the same decrement of the other shares: what they have done comes before the end
+    if (is_share) sanitizer::happens_before(&me.claim_->shares_left);
     if (is_share && me.claim_->shares_left.fetch_sub(1, std::memory_order_acq_rel) != 1) return;
+    if (is_share) sanitizer::happens_after(&me.claim_->shares_left);
     if (has_claim || is_share) engine::release_claim();
     ready_list ready = finish(n);
     if (levels) levels->ended(t);
@@ -183,7 +186,9 @@ void graph::state::execute_here(graph_node& n, std::uint32_t t) noexcept {
 }
 
 void graph::state::execute(graph_node& n, bool is_share) noexcept {
-    n.missing.store(n.waits_for, std::memory_order_relaxed);                     // for the next run
+    n.missing.store(n.waits_for, std::memory_order_relaxed); // for the next run
+    sanitizer::happens_after(this);
+    sanitizer::happens_after(&n.missing);
     if (!is_share && n.failed_in.load(std::memory_order_relaxed) == run) return; // shares run together
     try {
         n.act(n.room, true);
@@ -198,6 +203,7 @@ void graph::state::execute(graph_node& n, bool is_share) noexcept {
 
 graph::state::ready_list graph::state::finish(graph_node& n) noexcept {
     constexpr std::uint64_t low = 0xffff'ffff;
+    sanitizer::happens_before(&live);
     std::uint64_t head = n.after.load(std::memory_order_relaxed);
     // acquire: the edges; release: that it has failed. Pairs with the CAS in link() (E1, E3)
     while (!n.after.compare_exchange_weak(head, (head & low) | std::uint64_t{run} << 32,
@@ -210,6 +216,7 @@ graph::state::ready_list graph::state::finish(graph_node& n) noexcept {
         graph_node& next = nodes[t];
         if (has_failed)
             next.failed_in.store(run, std::memory_order_relaxed); // published by the decrement below (E3)
+        sanitizer::happens_before(&next.missing);
         // release: what this task has written; acquire: what the other tasks have written that it waits for.
         // Pairs with the same decrement of those tasks and of the adder in commit() (E2)
         if (next.missing.fetch_sub(1, std::memory_order_acq_rel) != 1) continue;

@@ -1,5 +1,6 @@
 #include "machine/load.hpp"
 #include "machine/quota.hpp"
+#include "machine/read_file.hpp"
 
 #include <weft/error.hpp>
 
@@ -324,12 +325,10 @@ machine this_machine() {
 }
 
 machine load_xml(const std::filesystem::path& file) {
-    std::error_code failure;
-    if (!std::filesystem::is_regular_file(file, failure)) {
-        throw error("machine description cannot be read", file.string(), "a readable hwloc XML file");
-    }
+    const std::string text = read_file(file, "machine description", "a readable hwloc XML file");
     const topology_ptr topology = new_topology();
-    if (hwloc_topology_set_xml(topology.get(), file.c_str()) != 0 ||
+    // The length includes the zero at the end.
+    if (hwloc_topology_set_xmlbuffer(topology.get(), text.c_str(), static_cast<int>(text.size()) + 1) != 0 ||
         hwloc_topology_load(topology.get()) != 0) {
         throw error(
             fmt::format("{}: hwloc does not take it as a machine ({})", file.string(), std::strerror(errno)),

@@ -1,4 +1,5 @@
 #include "machine/load.hpp"
+#include "machine/read_file.hpp"
 #include "machine/toml_parts.hpp"
 #include "machine/toml_section.hpp"
 
@@ -6,9 +7,7 @@
 
 #include <algorithm>
 #include <fmt/format.h>
-#include <fstream>
 #include <functional>
-#include <sstream>
 #include <system_error>
 #include <utility>
 
@@ -251,19 +250,7 @@ machine parse_toml(std::string_view text, std::string_view name) {
 }
 
 machine load_toml(const std::filesystem::path& file) {
-    std::error_code failure;
-    const bool is_file = std::filesystem::is_regular_file(file, failure);
-    std::ifstream in(file, std::ios::binary);
-    std::ostringstream text;
-    if (is_file && in) text << in.rdbuf();
-    if (!is_file || !in) {
-        const bool there = std::filesystem::exists(file, failure);
-        throw error(fmt::format("machine description {}", !there    ? "not found"
-                                                          : is_file ? "cannot be read"
-                                                                    : "is no file"),
-                    file.string(), "a readable TOML file");
-    }
-    return parse_toml(text.str(), file.string());
+    return parse_toml(read_file(file, "machine description", "a readable TOML file"), file.string());
 }
 
 } // namespace weft

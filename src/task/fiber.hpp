@@ -67,14 +67,7 @@ struct fiber {
     void (*child_body)(void*) = nullptr; ///< see impl::run_silently
     void* child_source = nullptr;
 
-#ifdef WEFT_ASAN
-    void* asan_fake_stack = nullptr;
-    const void* asan_bottom = nullptr; ///< of a thread's own stack
-    std::size_t asan_size = 0;
-#endif
-#ifdef WEFT_TSAN
-    void* tsan_fiber = nullptr;
-#endif
+    sanitizer::stack_state sanitized{};
 
     /// A free fiber will run the scheduler next.
     void become_scheduler() noexcept {

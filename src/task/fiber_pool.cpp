@@ -1,5 +1,7 @@
 #include "task/fiber_pool.hpp"
 
+#include "task/stack_switch.hpp"
+
 #include <algorithm>
 #include <mutex>
 #include <new>
@@ -7,7 +9,17 @@
 
 namespace weft {
 
-fiber_pool::~fiber_pool() { destroy_all(free_); }
+fiber_pool::fiber_pool(std::size_t stack_bytes, std::size_t keep, entry_fn entry) noexcept
+    : stack_bytes_(stack_bytes)
+    , keep_(keep)
+    , entry_(entry) {
+    sanitizer::begin_switches();
+}
+
+fiber_pool::~fiber_pool() {
+    destroy_all(free_);
+    destroy_all(reserve_);
+}
 
 fiber* fiber_pool::make() {
     const stack memory = map_stack(stack_bytes_);
@@ -22,9 +34,7 @@ fiber* fiber_pool::make() {
     f->parent_continuation.thief = continuation::unexposed;
     f->own.record.silent_ = true;
     f->own.record.state_ = task_state::running; // whenever it runs
-#ifdef WEFT_TSAN
-    f->tsan_fiber = __tsan_create_fiber(0);
-#endif
+    sanitizer::begin_fiber(f->sanitized);
     const std::lock_guard guard(register_lock_);
     f->all_next = all_;
     if (all_) all_->all_before = f;
@@ -33,9 +43,7 @@ fiber* fiber_pool::make() {
 }
 
 void fiber_pool::destroy(fiber* f) noexcept {
-#ifdef WEFT_TSAN
-    __tsan_destroy_fiber(f->tsan_fiber);
-#endif
+    sanitizer::end_fiber(f->sanitized);
     const stack memory = f->memory;
     const std::size_t touched = touched_bytes(memory);
     {
@@ -68,6 +76,23 @@ fiber* fiber_pool::take() {
         --mapped_;
         throw;
     }
+}
+
+void fiber_pool::reserve(std::size_t count) {
+    for (; count > 0; --count) give_reserved(make());
+}
+
+fiber* fiber_pool::take_reserved() noexcept {
+    const std::lock_guard guard(lock_);
+    fiber* const f = reserve_;
+    if (f) reserve_ = f->free_next;
+    return f;
+}
+
+void fiber_pool::give_reserved(fiber* f) noexcept {
+    const std::lock_guard guard(lock_);
+    f->free_next = reserve_;
+    reserve_ = f;
 }
 
 void fiber_pool::give(fiber* f) noexcept {

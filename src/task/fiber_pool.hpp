@@ -22,16 +22,19 @@ public:
     /// finds its stacks; one that comes back later maps them a few times in a second at most.
     static constexpr std::chrono::milliseconds linger{250};
 
-    fiber_pool(std::size_t stack_bytes, std::size_t keep, entry_fn entry) noexcept
-        : stack_bytes_(stack_bytes)
-        , keep_(keep)
-        , entry_(entry) {}
+    fiber_pool(std::size_t stack_bytes, std::size_t keep, entry_fn entry) noexcept;
     ~fiber_pool(); ///< every fiber must have been given back
     fiber_pool(const fiber_pool&) = delete;
     fiber_pool& operator=(const fiber_pool&) = delete;
 
-    fiber* take();              ///< throws weft::error when no stack can be mapped
-    void give(fiber*) noexcept; ///< suspended in its loop, holds no task
+    fiber* take(); ///< throws weft::error when no stack can be mapped
+    /// Maps `count` fibers for take_reserved(). Throws weft::error.
+    void reserve(std::size_t count);
+    /// For a task that must wait when take() has thrown: one of the reserve, null if there is none. This one, or
+    /// another in its place, comes back by give_reserved().
+    fiber* take_reserved() noexcept;
+    void give_reserved(fiber*) noexcept; ///< like give(), to the reserve
+    void give(fiber*) noexcept;          ///< suspended in its loop, holds no task
     /// Unmaps free fibers beyond `keep` that no worker has needed for `linger`, at most `most` of them. True
     /// if there were any. Call it often while has_spare().
     bool trim(std::size_t most, clock::time_point now) noexcept;
@@ -45,7 +48,7 @@ public:
     /// True if more than `keep` are free. relaxed: a hint
     bool has_spare() const noexcept { return free_count_.load(std::memory_order_relaxed) > keep_; }
     std::size_t stack_bytes() const noexcept { return stack_bytes_; }
-    std::size_t mapped() const noexcept; ///< fibers alive now
+    std::size_t mapped() const noexcept; ///< fibers alive now, without the reserve
     std::size_t peak() const noexcept;   ///< most fibers alive at once so far
     /// The most bytes, in whole pages, that any fiber has used of its stack so far, including the runtime's
     /// own needs. It asks the kernel about each mapped fiber. destroy() and release_pages() ask about theirs
@@ -66,6 +69,7 @@ private:
     const entry_fn entry_;
     mutable queue::spin_lock<> lock_;
     fiber* free_ = nullptr;                  // guarded by lock_
+    fiber* reserve_ = nullptr;               // guarded by lock_
     std::atomic<std::size_t> free_count_{0}; // written under lock_; has_spare() reads it without, relaxed
     std::size_t mapped_ = 0;                 // guarded by lock_
     std::size_t peak_ = 0;                   // guarded by lock_

@@ -65,10 +65,8 @@ stack map_stack(std::size_t usable_bytes) {
 }
 
 void unmap_stack(const stack& s) noexcept {
-#ifdef WEFT_ASAN
     // The shadow memory still marks objects on this stack, and the next mapping may reuse its addresses.
-    __asan_unpoison_memory_region(s.base, s.mapped_bytes);
-#endif
+    if (__asan_unpoison_memory_region) __asan_unpoison_memory_region(s.base, s.mapped_bytes);
 #ifdef WEFT_VALGRIND
     VALGRIND_STACK_DEREGISTER(s.valgrind_id);
 #endif

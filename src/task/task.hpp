@@ -128,6 +128,7 @@ struct alignas(std::max_align_t) task {
     bool claims_ = false;         ///< claim_ is its own
     bool share_ = false;          ///< of a moldable task
     bool of_wide_group_ = false;  ///< a queued child; counted down in bulk, see group_count.hpp
+    bool queued_ = false;         ///< a child that the policy has, in worker_counters::queued
     std::uint8_t arrives_as_ = 0; ///< the ready_reason of a task handed in from outside
     std::uint32_t block_bytes_ = 0;
     std::uint32_t number_ = 0; ///< in the trace; 0: there is none

@@ -7,8 +7,12 @@
 #include <atomic>
 #include <chrono>
 #include <csignal>
+#include <cstddef>
+#include <cstdint>
 #include <cstdlib>
+#include <filesystem>
 #include <fstream>
+#include <functional>
 #include <map>
 #include <optional>
 #include <ostream>
@@ -16,6 +20,7 @@
 #include <utility>
 #include <vector>
 
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "engine/support.hpp"
@@ -248,6 +253,75 @@ TEST(much, a_million_levels_of_joins) {
     EXPECT_EQ(rt.run([=] { return deep(depth); }), depth);
 }
 
+/// Something that is no file of settings, under a name of that ending. `made` is empty where the system refuses it.
+struct no_file {
+    const char* name;
+    std::function<bool(const std::filesystem::path&)> make;
+    const char* message;
+};
+const std::vector<no_file> no_files = {
+    {"zero",
+     [](const auto& at) {
+         std::filesystem::create_symlink("/dev/zero", at);
+         return true;
+     },
+     "is no file, but a device or a pipe"},
+    {"pipe", [](const auto& at) { return mkfifo(at.c_str(), 0600) == 0; },
+     "is no file, but a device or a pipe"},
+    {"folder", [](const auto& at) { return std::filesystem::create_directory(at); },
+     "is no file, but a folder"},
+    {"huge",
+     [](const auto& at) {
+         std::ofstream(at) << "#";
+         std::filesystem::resize_file(at, (std::uintmax_t{64} << 20) + 1);
+         return true;
+     },
+     "is too large: more than 64 MiB"},
+};
+
+TEST(much, what_has_no_end_is_no_file_of_settings) {
+    namespace fs = std::filesystem;
+    const fs::path folder = testing::TempDir() + "no_files_" + std::to_string(getpid());
+    fs::create_directory(folder);
+    const std::map<std::string, std::function<runtime_options(const std::string&)>> inputs = {
+        {"machine.toml", with_machine},
+        {"machine.xml", with_machine},
+        {"resources.toml",
+         [](const std::string& file) {
+             runtime_options o;
+             o.resources = file;
+             return o;
+         }},
+        {"scenario.toml",
+         [](const std::string& file) {
+             runtime_options o;
+             o.engine = "model";
+             o.machine = "pack:1 core:2 pu:1";
+             o.scenario = file;
+             return o;
+         }},
+        {"profile.txt", [](const std::string& file) { return with_policy("offline:profile=" + file); }},
+    };
+    alarm(60); // each of them could be waited for, or read, for ever
+    for (const auto& [name, options] : inputs)
+        for (const no_file& what : no_files) {
+            SCOPED_TRACE(std::string(what.name) + " as " + name);
+            const fs::path at = folder / (std::string(what.name) + "_" + name);
+            ASSERT_TRUE(what.make(at));
+            try {
+                const runtime rt(options(at.string()));
+                ADD_FAILURE() << "accepted";
+            } catch (const error& e) {
+                const std::string message = e.what();
+                EXPECT_NE(message.find(what.message), std::string::npos) << message;
+                EXPECT_NE(message.find(at.string()), std::string::npos) << message;
+                EXPECT_NE(message.find("; allowed: "), std::string::npos) << message;
+            }
+        }
+    alarm(0);
+    fs::remove_all(folder);
+}
+
 [[gnu::noinline]] int endless(volatile char* above) { // NOLINT(misc-no-recursion)
     volatile char room[512];
     room[0] = *above;
@@ -275,6 +349,32 @@ TEST(much, a_stack_that_is_used_up_is_reported) {
     for (const auto& policy : {"steal", "steal-parent-first"})
         EXPECT_EXIT(use_up_a_stack(policy), testing::KilledBySignal(SIGSEGV),
                     "stack overflow in a task; given: stack_bytes = 262144; allowed: a larger WEFT_STACK");
+}
+
+/// Touches only the far end of a frame that is larger than stack and guard together, if the compiler lets it.
+[[gnu::noinline]] int beyond_the_guard() {
+    volatile char room[std::size_t{1} << 20];
+    room[0] = 1;
+    return room[0];
+}
+
+void step_beyond_the_guard() {
+    runtime_options o = test::setup{"steal", 1}.options();
+    o.stack_bytes = std::size_t{256} << 10;
+    runtime rt(o);
+    rt.run([] {
+        task_group g;
+        g.run([] { EXPECT_EQ(beyond_the_guard(), 1); });
+        g.wait();
+    });
+}
+
+// By -fstack-clash-protection, see tests/CMakeLists.txt.
+TEST(much, a_frame_that_is_larger_than_the_guard_is_reported) {
+    if (test::sanitized) GTEST_SKIP() << "the sanitizers report stack overflows by themselves";
+    GTEST_FLAG_SET(death_test_style, "threadsafe");
+    EXPECT_EXIT(step_beyond_the_guard(), testing::KilledBySignal(SIGSEGV),
+                "stack overflow in a task; given: stack_bytes = 262144");
 }
 
 TEST(much, an_ordinary_fault_is_not_called_a_stack_overflow) {

@@ -14,7 +14,9 @@
 #include <optional>
 #include <random>
 #include <shared_mutex>
+#include <string>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "engine/bare_engine.hpp"
@@ -473,6 +475,93 @@ TEST(blocking_apart, an_exception_under_way_survives_a_wait) {
         });
     });
     EXPECT_EQ(failure, 1);
+}
+
+// ---- relocking
+
+/// Each ends the program instead of waiting for ever.
+const std::vector<std::pair<const char*, void (*)()>> relocks = {
+    {"root",
+     [] {
+         mutex m;
+         m.lock();
+         m.lock();
+     }},
+    {"task",
+     [] {
+         mutex m;
+         task_group g;
+         g.run([&] {
+             const std::lock_guard guard(m);
+             this_task::sleep_for(1ms); // it may go on, on another worker
+             m.lock();
+         });
+         g.wait();
+     }},
+    {"next_owner",
+     [] { // it has waited for the mutex
+         mutex m;
+         latch begun(1);
+         task_group g;
+         m.lock();
+         g.run([&] {
+             begun.count_down();
+             m.lock();
+             m.lock();
+         });
+         begun.wait();
+         this_task::sleep_for(1ms);
+         m.unlock();
+         g.wait();
+     }},
+    {"try_lock",
+     [] {
+         mutex m;
+         if (m.try_lock()) m.lock();
+     }},
+};
+
+TEST(relock, is_reported) {
+    GTEST_FLAG_SET(death_test_style, "threadsafe");
+    for (const auto& [name, relock] : relocks)
+        for (const auto& s : test::setups({"steal", "steal:zone=reported", "share"}, {1, 2})) {
+            SCOPED_TRACE(std::string(name) + ", " + s.policy + ", " + std::to_string(s.workers));
+            EXPECT_EXIT(
+                runtime(s.options()).run(relock), testing::ExitedWithCode(1),
+                "weft: deadlock: (root|task).* locks a mutex that it holds already; given: .*; allowed: ");
+        }
+    EXPECT_EXIT(relocks[0].second(), testing::ExitedWithCode(1),
+                "weft: deadlock: a thread that is no worker locks a mutex that it holds already");
+}
+
+TEST(relock, is_in_the_report_of_a_modelled_machine) {
+    if (test::thread_sanitized) GTEST_SKIP() << "virtual time";
+    GTEST_FLAG_SET(death_test_style, "threadsafe");
+    runtime_options o;
+    o.policy = "steal";
+    o.engine = "model";
+    o.machine = std::string(WEFT_SOURCE_DIR) + "/machines/opteron-8380-4x4.toml";
+    EXPECT_EXIT(runtime(o).run(relocks[0].second), testing::ExitedWithCode(1), "waits since .* for a mutex");
+}
+
+TEST(relock, of_a_task_that_took_the_record_of_the_owner_is_none) {
+    // A record is used again by the next task: what it locks it holds itself.
+    runtime rt(test::setup{"share", 1}.options());
+    mutex m;
+    int locked = 0;
+    rt.run([&] {
+        for (int i = 0; i < 50; ++i) {
+            task_group g;
+            for (int k = 0; k < 4; ++k)
+                g.run([&] {
+                    const std::lock_guard guard(m);
+                    this_task::yield(); // the others wait for it
+                    ++locked;
+                });
+            g.wait();
+        }
+    });
+    EXPECT_EQ(locked, 200);
 }
 
 } // namespace

@@ -123,7 +123,7 @@ TEST(faults, every_thread_can_fail) {
 }
 
 TEST(faults, every_first_stack_can_fail) {
-    for (int n = 1; n <= workers; ++n) {
+    for (int n = 1; n <= 2 * workers; ++n) { // its first one, and one of the reserve, for each worker
         no_stack.arm(n);
         const auto message = refusal(options());
         no_stack.disarm();
@@ -187,6 +187,54 @@ TEST(faults, a_child_without_a_stack_is_called_where_the_policy_allows_it) {
     EXPECT_EQ(sum, 10);
 }
 
+TEST(faults, a_task_waits_on_a_stack_of_the_reserve) {
+    for (const char* policy : {"share", "steal", "steal-parent-first"}) {
+        SCOPED_TRACE(policy);
+        runtime rt(test::setup{policy, 1}.options());
+        rt.run([] {
+            for (int round = 0; round < 20; ++round) { // the reserve gets it back each time
+                task_group g;
+                latch begun(1), open(1);
+                int ran = 0;
+                g.run([&] { begun.wait(), open.wait(), ++ran; });
+                begun.count_down();
+                this_task::yield();
+                no_stack.arm(1);
+                open.count_down();
+                g.wait();
+                no_stack.disarm();
+                EXPECT_EQ(ran, 1);
+            }
+        });
+    }
+}
+
+TEST(faults, spawns_without_a_stack_throw_where_waits_go_on) {
+    runtime rt(test::setup{"steal", 2}.options());
+    rt.run([] {
+        latch open(1);
+        std::atomic<int> ended{0};
+        task_group g;
+        int begun = 0;
+        no_stack.arm(40);
+        try {
+            for (; begun < 1000; ++begun)
+                g.run([&] {
+                    open.wait();
+                    ++ended;
+                });
+            ADD_FAILURE() << "stacks from nowhere";
+        } catch (const error& e) {
+            EXPECT_NE(std::string(e.what()).find("cannot map a stack"), std::string::npos) << e.what();
+        }
+        EXPECT_GT(begun, 10);
+        open.count_down();
+        g.wait();
+        no_stack.disarm();
+        EXPECT_EQ(ended, begun);
+    });
+}
+
 TEST(faults, a_task_that_cannot_be_put_aside_ends_the_program) {
     // Other tasks hold addresses in its stack, so it cannot be unwound.
     GTEST_FLAG_SET(death_test_style, "threadsafe");
@@ -195,12 +243,48 @@ TEST(faults, a_task_that_cannot_be_put_aside_ends_the_program) {
             runtime rt(test::setup{"share", 1}.options());
             rt.run([] {
                 task_group g;
-                g.run([] {});
+                latch never(1);
+                g.run([&] { never.wait(); }); // it begins on the stack of the reserve
                 no_stack.arm(1);
                 g.wait();
             });
         },
         testing::KilledBySignal(SIGABRT), "a waiting task cannot be suspended: cannot map a stack");
+}
+
+/// 0 if a program without room for more stacks is told so, and goes on.
+int spawn_in_little_room() {
+    runtime rt(test::setup{"steal", 2}.options());
+    long pages = 0;
+    std::ifstream("/proc/self/statm") >> pages;
+    const auto bytes = static_cast<rlim_t>(pages * sysconf(_SC_PAGESIZE)) + (rlim_t{200} << 20);
+    const rlimit limit{bytes, bytes};
+    setrlimit(RLIMIT_AS, &limit);
+    return rt.run([] {
+        for (int round = 0; round < 3; ++round) {
+            latch open(1);
+            std::atomic<int> ended{0};
+            task_group g;
+            int begun = 0;
+            try {
+                for (;; ++begun)
+                    g.run([&] {
+                        open.wait();
+                        ++ended;
+                    });
+            } catch (const error&) {}
+            open.count_down();
+            g.wait();
+            if (begun < 10 || ended != begun) return 1;
+        }
+        return fib(15) == 610 ? 0 : 2;
+    });
+}
+
+TEST(faults, a_limit_of_addresses_is_an_exception_of_the_spawn) {
+    if (test::sanitized) GTEST_SKIP() << "the sanitizers need terabytes of addresses";
+    GTEST_FLAG_SET(death_test_style, "threadsafe");
+    EXPECT_EXIT(_exit(spawn_in_little_room()), testing::ExitedWithCode(0), "");
 }
 
 /// 0 if too many workers are refused, and a few are not.

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import os
+import signal
 import struct
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import numpy as np
@@ -12,6 +14,8 @@ import pytest
 import weft
 from hypothesis import given
 from hypothesis import strategies as st
+from weft.progress import read_progress
+from weft.report import read_report
 from weft.trace import layout
 from writing import TraceFile, stolen_parent
 
@@ -157,3 +161,28 @@ def test_a_file_that_cannot_be_read(tmp_path: Path) -> None:
     for path in (tmp_path, tmp_path / "none.weft"):
         with pytest.raises(weft.Error, match="cannot be read"):
             weft.read_trace(path)
+
+
+@pytest.fixture
+def no_files(tmp_path: Path) -> Iterator[list[Path]]:
+    """A pipe without a writer, a device without an end, a folder. Whatever reads them has 30 seconds."""
+    os.mkfifo(tmp_path / "pipe")
+    signal.alarm(30)
+    yield [tmp_path / "pipe", Path("/dev/zero"), tmp_path]
+    signal.alarm(0)
+
+
+def test_what_has_no_end_is_no_file(no_files: list[Path]) -> None:
+    for path in no_files:
+        for reads in (weft.read_trace, read_report, read_progress):
+            with pytest.raises((weft.Error, IsADirectoryError)) as error:
+                reads(path)
+            assert str(path) in str(error.value)
+
+
+def test_a_report_that_is_too_large(tmp_path: Path) -> None:
+    path = tmp_path / "report.json"
+    path.touch()
+    os.truncate(path, (64 << 20) + 1)
+    with pytest.raises(weft.Error, match="too large; given: more than 64 MiB"):
+        read_report(path)

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <weft/hints.hpp>
+#include <weft/impl/announce.hpp>
 #include <weft/impl/group.hpp>
 #include <weft/impl/hot.hpp>
 
@@ -135,5 +136,19 @@ private:
 
 /// Runs `b` as a root of the default runtime, and waits for it.
 void run_in_default(body b);
+
+/// Calls `enter` with a body that calls `f`, which another worker may run, and waits for it.
+template <class F, class Enter>
+void run_announced(F& f, Enter&& enter) {
+    struct end {
+        F& of;
+        ~end() { announce_end(of); }
+    } const at_end{f};
+    enter(body{call_announced<F>, announce_call(f)});
+}
+template <class F>
+void run_as_root(F& f) {
+    run_announced(f, [](body b) { run_in_default(b); });
+}
 
 } // namespace weft::impl

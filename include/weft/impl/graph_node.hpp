@@ -1,5 +1,7 @@
 #pragma once
 
+#include <weft/impl/announce.hpp>
+
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
@@ -39,11 +41,21 @@ struct graph_closure {
 
     template <class F>
     static void make(graph_node& n, F&& f) {
+        happens_after(&n.room[1]); // a task that had the node before
         if constexpr (fits)
             ::new (static_cast<void*>(n.room)) Closure(std::forward<F>(f));
         else
             ::new (static_cast<void*>(n.room)) Closure*(new Closure(std::forward<F>(f)));
+        happens_before(&n.room[0]);
         n.act = [](void* room, bool run) {
+            struct edges {
+                std::byte* room;
+                explicit edges(void* at) noexcept : room(static_cast<std::byte*>(at)) {
+                    happens_after(&room[0]);
+                }
+                ~edges() { happens_before(&room[1]); }
+            } const around(room);
+            if (!run) happens_after(&around.room[1]);
             Closure* own;
             if constexpr (fits)
                 own = std::launder(static_cast<Closure*>(room));

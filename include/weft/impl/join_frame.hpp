@@ -2,6 +2,7 @@
 
 #include <weft/concepts.hpp>
 #include <weft/context.hpp>
+#include <weft/impl/announce.hpp>
 #include <weft/impl/entry.hpp>
 #include <weft/impl/hot.hpp>
 
@@ -22,7 +23,7 @@ using result = std::conditional_t<std::is_void_v<raw_result<F>>, std::monostate,
 
 /// Calls `f` below entry `at`. `Linked` says that hot_head() is `at` already (the plain form).
 template <bool Linked, class F>
-[[gnu::always_inline]] inline result<F> call_closure(F& f, frame* at) {
+WEFT_PART_OF_FORK inline result<F> call_closure(F& f, frame* at) {
     auto call = [&]() -> decltype(auto) {
         if constexpr (CalledWithContext<F>)
             return f(context(at));
@@ -107,6 +108,7 @@ struct join_frame : frame {
     /// if the caller must run it. Rethrows the exception of the thief's run. The frame is unlinked.
     bool was_run(frame* parent) {
         const outcome how = slow_pop(parent, this);
+        happens_after(&done);
         if (how != outcome::failed) return how == outcome::value;
         std::exception_ptr e(std::move(error));
         std::destroy_at(std::addressof(error));
@@ -119,7 +121,9 @@ struct join_frame : frame {
     [[gnu::noinline, gnu::cold]] void abandon(frame* parent) noexcept {
         if constexpr (Plain) set_hot_head(parent);
         parent->next = nullptr;
-        switch (slow_pop(parent, this)) {
+        const outcome how = slow_pop(parent, this);
+        happens_after(&done);
+        switch (how) {
         case outcome::value: std::destroy_at(std::addressof(value)); break;
         case outcome::failed:
             std::destroy_at(std::addressof(error));
@@ -132,6 +136,11 @@ struct join_frame : frame {
 private:
     [[gnu::cold]] static bool run_closure(frame* base) {
         auto* self = static_cast<join_frame*>(base);
+        struct edges {
+            join_frame* self;
+            ~edges() { happens_before(&self->done); }
+        } const at_end{self};
+        happens_after(self);
         try {
             ::new (static_cast<void*>(std::addressof(self->value))) result<G>(call_rarely(self->g));
             return true;

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <weft/impl/announce.hpp>
+
 #include <chrono>
 #include <cstdint>
 
@@ -31,13 +33,15 @@ constexpr std::chrono::nanoseconds at_most(std::chrono::duration<Rep, Period> d)
 ///     it, and no thread touches the queue after unlock(): either may be gone.
 class waiter {
 public:
-    /// `for_what`: a literal, for reports of what tasks wait for.
-    explicit waiter(const char* for_what) noexcept : for_what_(for_what) {}
+    /// `for_what`: a literal, for reports of what tasks wait for. `who`: for the object that is waited for, which may
+    /// want to know the caller.
+    explicit waiter(const char* for_what, std::uintptr_t who = 0) noexcept : who_(who), for_what_(for_what) {}
     waiter(const waiter&) = delete;
     waiter& operator=(const waiter&) = delete;
 
     /// Returns when it was woken.
     void sleep() noexcept;
+    std::uintptr_t who() const noexcept { return who_; }
     /// Sleeps for at most the duration. Returns false if it was not woken by then; it is then no longer in
     /// the queue. Throws weft::error if the system provides no timer; it has then left the queue, too.
     bool sleep_for(wait_queue& in, std::chrono::nanoseconds);
@@ -50,9 +54,14 @@ private:
     bool queued_ = false;                          // likewise
     std::uintptr_t told_ = 0;                      // storage of a completion, see engine/run/completion.hpp
     void* home_ = nullptr;                         // engine of the task, written before it can be woken
+    const std::uintptr_t who_;
     const char* const for_what_;
     const wait_queue* in_ = nullptr; // it was last pushed into
 };
+
+/// The caller locks a mutex that it holds already. Says so and ends the program with status 1, except on a modelled
+/// machine, whose report of the deadlock names all tasks that wait.
+void report_relock() noexcept;
 
 /// Wakes a list of waiters that pop() or pop_all() has returned (null: none). Called without the queue's
 /// lock.
@@ -66,8 +75,21 @@ public:
     wait_queue(const wait_queue&) = delete;
     wait_queue& operator=(const wait_queue&) = delete;
 
-    void lock() noexcept;
-    void unlock() noexcept;
+    [[gnu::always_inline]] void lock() noexcept {
+        acquire_lock();
+        happens_after(this);
+    }
+    /// The same. Returns who the caller is: the same word, not 0, for all calls of one task, or of one thread that is no
+    /// worker.
+    [[gnu::always_inline]] std::uintptr_t lock_as_caller() noexcept {
+        const std::uintptr_t caller = acquire_lock_as_caller();
+        happens_after(this);
+        return caller;
+    }
+    [[gnu::always_inline]] void unlock() noexcept {
+        happens_before(this);
+        __atomic_store_n(&lock_, 0U, __ATOMIC_RELEASE); // pairs with the exchange that takes the lock
+    }
 
     // ---- under the lock
     bool empty() const noexcept { return !first_; }
@@ -80,6 +102,9 @@ public:
 
 private:
     friend struct engine::wait_list;
+
+    void acquire_lock() noexcept;
+    std::uintptr_t acquire_lock_as_caller() noexcept;
 
     std::uint32_t lock_ = 0; // storage of a queue::spin_lock
     waiter *first_ = nullptr, *last_ = nullptr;

@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from ..errors import Error, TraceError
+from ..files import open_file
 from . import layout
 from .trace import Header, Records, Trace
 
@@ -30,7 +31,7 @@ def read_trace(path: str | os.PathLike[str]) -> Trace:
     file that cannot be read.
     """
     try:
-        with open(path, "rb") as file:
+        with open_file(path) as file:
             if os.fstat(file.fileno()).st_size == 0:
                 raise TraceError(path, 0, "no trace", "an empty file", "a file that WEFT_TRACE named")
             with mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as data:

@@ -5,6 +5,7 @@
 #include "engine/worker/engine.hpp"
 #include "engine/worker/worker.hpp"
 #include "task/fiber.hpp"
+#include "task/sanitizers.hpp"
 
 #include <atomic>
 #include <cstddef>
@@ -40,7 +41,7 @@ public:
             if (const std::size_t bytes = owner.engine.need.task_bytes) {
                 std::byte* const copy =
                     owner.exposed_task_data.get() + static_cast<std::size_t>(thief) * bytes;
-                entry.bytes = std::memcpy(copy, of.running + 1, bytes);
+                entry.bytes = sanitizer::copy_unseen(copy, of.running + 1, bytes);
             }
             begin_completion(entry);
             of.split = &entry;

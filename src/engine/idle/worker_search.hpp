@@ -10,6 +10,7 @@
 #include "engine/worker/notes.hpp"
 #include "engine/worker/offer.hpp"
 #include "engine/worker/task_record.hpp"
+#include "task/sanitizers.hpp"
 
 #include <atomic>
 #include <cstdint>
@@ -52,7 +53,7 @@ public:
         }
         for (;;) {
             worker_type& w = here();
-            task* t = w.resume_first ? std::exchange(w.resume_first, nullptr) : find_work(*this, w);
+            task* t = w.resume_first ? std::exchange(w.resume_first, nullptr) : find_work_unseen(w);
             if (t && t->claims_ && !admit(w, *t)) [[unlikely]]
                 continue;
             if (!t) {
@@ -67,6 +68,11 @@ public:
             if (self.has_child) return;
             if (task* first = std::exchange(self.first, nullptr)) start(here(), *first);
         }
+    }
+
+    task* find_work_unseen(worker_type& w) {
+        const sanitizer::unseen from_here;
+        return find_work(*this, w);
     }
 
     // ---- the steps of find_work()

@@ -79,9 +79,16 @@ model_engine::model_engine(std::unique_ptr<policy> p, weft::machine m, model_eng
         instructions_from = count_source::declared;
     }
     files.begin(options.record, &clock);
-    for (auto& w : all_workers) {
-        w->current = fibers.take();
-        w->current->become_scheduler();
+    try {
+        fibers.reserve(1); // one thread runs all workers
+        for (auto& w : all_workers) {
+            w->current = fibers.take();
+            w->current->become_scheduler();
+        }
+    } catch (const error&) {
+        for (auto& w : all_workers)
+            if (w->current) fibers.give(w->current);
+        throw;
     }
     impl::listeners.fetch_add(1, std::memory_order_relaxed);
     thread = std::thread([this] { run_thread(); });
@@ -146,9 +153,7 @@ void model_engine::run_thread() {
     sigaddset(&blocked, SIGURG);
     pthread_sigmask(SIG_BLOCK, &blocked, nullptr);
     exceptions = reinterpret_cast<exception_globals*>(abi::__cxa_get_globals());
-#ifdef WEFT_TSAN
-    native.tsan_fiber = __tsan_get_current_fiber();
-#endif
+    sanitizer::begin_thread(native.sanitized);
     impl::weft_hot.limit.store(0, std::memory_order_relaxed);
     for (auto& w : all_workers) {
         w->hot = &impl::weft_hot;

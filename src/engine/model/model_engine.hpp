@@ -43,6 +43,7 @@ struct model_engine_options {
     std::uint64_t seed = 1;
     std::size_t stack_bytes = std::size_t{8} << 20;
     std::size_t keep_fibers = 256;
+    std::size_t most_waiting = default_most_waiting;
     time_ns spin_time = 100'000; ///< from the first look that finds nothing to sleep
     bool measures = false; ///< user code that declares no cost takes the time that it takes on this computer
     scenario events{};

@@ -1,5 +1,6 @@
 #include "engine/model/scenario.hpp"
 
+#include "machine/read_file.hpp"
 #include "machine/toml_section.hpp"
 
 #include <weft/error.hpp>
@@ -8,8 +9,6 @@
 
 #include <cmath>
 #include <filesystem>
-#include <fstream>
-#include <sstream>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -107,12 +106,7 @@ scenario parse_scenario(std::string_view text, std::string_view name, const mach
 }
 
 scenario load_scenario(const std::filesystem::path& file, const machine& m) {
-    std::ifstream in(file, std::ios::binary);
-    std::ostringstream text;
-    if (in) text << in.rdbuf();
-    if (!in || !std::filesystem::is_regular_file(file))
-        throw error("scenario cannot be read", file.string(), "a readable TOML file");
-    return parse_scenario(text.str(), file.string(), m);
+    return parse_scenario(read_file(file, "scenario", "a readable TOML file"), file.string(), m);
 }
 
 } // namespace weft::engine

@@ -28,14 +28,8 @@ std::string wait_register::to_string() const {
         std::size_t number = 0;
         while (number < seen.size() && seen[number] != e->which) ++number;
         if (number == seen.size()) seen.push_back(e->which);
-        // Tasks of a silent zone have no identity. Roots have no group in which they were spawned.
-        text += is_root(*t) ? fmt::format("  root {}", t->root())
-                            : fmt::format("  task {}{} of level {} below root {}",
-                                          t->id() ? fmt::format("{:x}", t->id()) : "without a number",
-                                          t->hint().name.empty() ? "" : fmt::format(" '{}'", t->hint().name),
-                                          t->level(), t->root());
-        text += fmt::format(" waits since {:.6f} s for {}", static_cast<double>(e->since) * 1e-9,
-                            e->what ? e->what : "its turn");
+        text += fmt::format("  {} waits since {:.6f} s for {}", described(*t),
+                            static_cast<double>(e->since) * 1e-9, e->what ? e->what : "its turn");
         if (e->what) text += fmt::format(" (no. {})", number + 1);
         text += '\n';
     }

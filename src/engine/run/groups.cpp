@@ -13,6 +13,7 @@
 #include "engine/worker/offer.hpp"
 #include "engine/worker/runtime_entry.hpp"
 #include "engine/worker/task_record.hpp"
+#include "task/sanitizers.hpp"
 
 #include <weft/error.hpp>
 #include <weft/impl/entry.hpp>
@@ -176,7 +177,8 @@ bool run_silently(group& g, const hints& h, void (*body)(void*), void* source) {
         engine::note_spawn(*w->log, as, trace::origin::child, reinterpret_cast<std::uint64_t>(&g));
         engine::note_what(*w, trace::kind::begin, as, trace::start::below);
     }
-    if (const std::size_t bytes = w->engine.need.task_bytes) std::memcpy(child.own.bytes, &me + 1, bytes);
+    if (const std::size_t bytes = w->engine.need.task_bytes)
+        sanitizer::copy_unseen(child.own.bytes, &me + 1, bytes);
     engine::run_below(*w, g, child, as, body, source);
     if (std::exception_ptr& refused = hot_self()->refused; refused) [[unlikely]] {
         const std::exception_ptr error = std::exchange(refused, nullptr);

@@ -9,6 +9,7 @@
 #include "engine/worker/offer.hpp"
 #include "engine/worker/runtime_entry.hpp"
 #include "engine/worker/task_record.hpp"
+#include "task/sanitizers.hpp"
 
 #include <weft/error.hpp>
 
@@ -32,7 +33,7 @@ void begin_group(worker& w, group& g, task& owner) {
     if (const std::size_t bytes = w.engine.need.group_bytes) {
         std::size_t block = bytes;
         g.data_ = w.blocks.take(block);
-        std::memset(g.data_, 0, bytes);
+        sanitizer::clear_unseen(g.data_, bytes);
     }
     w.arena().scheduler->group_begin(w.local, owner, g);
     g.flags_.fetch_or(group::flag_shown, std::memory_order_release); // pairs with the loads above
@@ -77,6 +78,25 @@ void run_record(void* record) {
     task& t = *static_cast<task*>(record);
     impl::child_started();
     t.call_(t.closure_);
+}
+
+/// Breadth-first orders queue children faster than workers run them. When as many wait as may, a child is called by
+/// the task that spawns it: the tree is walked depth-first from there, which needs no memory but the stack. The counts
+/// are looked at now and then, so a few more may wait.
+bool calls_children(worker& w) noexcept {
+    constexpr std::uint32_t spawns_between_looks = 32;
+    if (--w.spawns_to_look == 0) [[unlikely]] {
+        w.spawns_to_look = spawns_between_looks;
+        std::uint64_t queued = 0, begun = 0;
+        for (int i = 0; i < w.engine.worker_count(); ++i) {
+            const worker_counters& of = w.engine.worker_at(i).count;
+            begun += of.begun.get();
+            queued += of.queued.get();
+        }
+        w.calls_children =
+            w.engine.need.demotable && queued >= begun && queued - begun >= w.engine.most_waiting;
+    }
+    return w.calls_children;
 }
 
 /// The order of a child in the silent zone. Only children of wide groups are queued there.
@@ -134,7 +154,10 @@ void execute_spawn(worker& w, group& g, task& t, spawn_order how) {
         }
     }
     count_child(w, g);
+    if (how == spawn_order::parent_first && !parent.silent_ && calls_children(w)) how = spawn_order::call;
     if (how != spawn_order::parent_first) return call(w, t, false);
+    t.queued_ = true;
+    w.count.queued.add();
     t.silent_ = t.of_wide_group_ = parent.silent_; // only these spawn one in the silent zone
     offer(w, t, ready_reason::spawned);
 }

@@ -10,9 +10,12 @@
 #include "engine/worker/notes.hpp"
 #include "engine/worker/runtime_entry.hpp"
 
+#include <chrono>
 #include <cstddef>
 #include <cstdio>
 #include <cstdlib>
+#include <exception>
+#include <thread>
 #include <utility>
 
 namespace weft::impl {
@@ -38,12 +41,27 @@ namespace weft::engine {
 
 namespace {
 
-fiber& take_fiber_or_abort(worker& w) noexcept {
-    try {
-        return take_fiber(w);
-    } catch (const std::exception& e) {
-        std::fprintf(stderr, "weft: a waiting task cannot be suspended: %s\n", e.what());
-        std::abort();
+/// The scheduler's fiber for a task that waits. The reserve has one for each worker, so the task waits even if memory is
+/// short, and usually the scheduler soon resumes a task and gives the fiber back. Then the next spawn, which needs a
+/// fiber to keep, reports the shortage as an exception. A worker takes one of the reserve only: another task that starts
+/// on that fiber, and has to wait itself, waits for the memory of others.
+fiber& take_fiber_to_wait(worker& w) noexcept {
+    constexpr int most_looks = 2000;
+    constexpr std::chrono::milliseconds between_looks{1};
+    for (int looks = 0;; ++looks) {
+        try {
+            return take_fiber(w);
+        } catch (const std::exception& e) {
+            if (fiber* const f = w.owes_fiber ? nullptr : w.engine.fibers.take_reserved()) {
+                w.owes_fiber = true;
+                return *f;
+            }
+            if (looks == most_looks || w.modelled) { // all workers of the model are this thread
+                std::fprintf(stderr, "weft: a waiting task cannot be suspended: %s\n", e.what());
+                std::abort();
+            }
+        }
+        std::this_thread::sleep_for(between_looks);
     }
 }
 
@@ -109,9 +127,8 @@ fiber& take_fiber_or_abort(worker& w) noexcept {
 void fiber_entry(arrival at) noexcept {
     // The first arrival: the switch has made this fiber the current one.
     fiber* self = impl::hot_self()->current;
-#ifdef WEFT_TSAN
-    map_room_for_signals();
-#endif
+    if constexpr (sanitizer::is_instrumented)
+        if (sanitizer::has_tsan()) sanitizer::deliver_signals();
     arrived(*self, at);
     for (;;) {
         if (self->has_child)
@@ -124,7 +141,7 @@ void fiber_entry(arrival at) noexcept {
 void suspend(worker& w0, ready_reason reason, void (*action)(worker&, void*, void*), void* a,
              void* b) noexcept {
     fiber& self = *w0.current;
-    fiber& next = take_fiber_or_abort(w0);
+    fiber& next = take_fiber_to_wait(w0);
     task& t = *self.running;
     t.fiber_ = &self;
     t.arena_ = &w0.arena();
@@ -157,6 +174,11 @@ void resume(worker& w, task& t) noexcept {
     for (fiber* x = &to; x->has_child && x->parent_continuation.thief == continuation::unexposed;
          x = w.oldest)
         w.oldest = x->parent_continuation.parent;
+    if (std::exchange(w.owes_fiber, false)) [[unlikely]]
+        return switch_to(
+            w, to,
+            {[](worker& at, void* f, void*) { at.engine.fibers.give_reserved(static_cast<fiber*>(f)); },
+             w.current, nullptr});
     leave_for_good(w, to);
 }
 

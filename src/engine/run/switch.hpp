@@ -2,45 +2,17 @@
 
 #include "engine/worker/engine.hpp"
 #include "engine/worker/worker.hpp"
+#include "task/stack_switch.hpp"
 
 #include <utility>
-
-#ifdef WEFT_TSAN
-#    include <csignal>
-#endif
 
 /// The switch between fibers, inlined where it is hot.
 namespace weft::engine {
 
-#ifdef WEFT_TSAN
-/// ThreadSanitizer keeps a signal that it has not delivered yet with the fiber, where a switch would strand
-/// it.
-inline void hold_signals(int how) noexcept {
-    sigset_t mask;
-    sigemptyset(&mask);
-    sigaddset(&mask, SIGURG);
-    pthread_sigmask(how, &mask, nullptr);
-}
-
-/// ThreadSanitizer maps the memory for a fiber's signals at the first call that needs it, and loses a signal
-/// that comes in the middle of that (GCC 12). This function is such a call, made while signals are held.
-inline void map_room_for_signals() noexcept { pthread_kill(pthread_self(), 0); }
-#endif
-
 /// Switches from the code on `from` to the code on `to`; returns when a switch comes back to `from`. The code
 /// that is arrived at saves the context of the fiber that was left. Before, `from.modes` is brought up to date.
 [[gnu::always_inline]] inline arrival change_stacks(fiber& from, fiber& to) noexcept {
-#ifdef WEFT_ASAN
-    const void* bottom = to.memory.base ? to.memory.limit() : to.asan_bottom;
-    const std::size_t size =
-        to.memory.base ? static_cast<std::size_t>(reinterpret_cast<std::byte*>(&to) - to.memory.limit())
-                       : to.asan_size;
-    __sanitizer_start_switch_fiber(&from.asan_fake_stack, bottom, size);
-#endif
-#ifdef WEFT_TSAN
-    hold_signals(SIG_BLOCK);
-    __tsan_switch_to_fiber(to.tsan_fiber, 0);
-#endif
+    if constexpr (sanitizer::is_instrumented) sanitizer::leave(from, to);
     return switch_context(to.context, &from);
 }
 
@@ -50,19 +22,10 @@ inline void map_room_for_signals() noexcept { pthread_kill(pthread_self(), 0); }
     auto* before = static_cast<fiber*>(data);
     before->context = left;
     self.modes.replace(before->modes);
-#ifdef WEFT_TSAN
-    hold_signals(SIG_UNBLOCK);
-#endif
-#ifdef WEFT_ASAN
-    const void* bottom = nullptr;
-    std::size_t size = 0;
-    __sanitizer_finish_switch_fiber(self.asan_fake_stack, &bottom, &size);
-    if (!before->memory.base &&
-        !before->asan_bottom) { // a thread's own stack, which is known only once it was left
-        before->asan_bottom = bottom;
-        before->asan_size = size;
-    }
-#endif
+    if constexpr (sanitizer::is_instrumented)
+        sanitizer::arrive(*before, self);
+    else if (sanitizer::hears_of_switches.load(std::memory_order_relaxed)) [[unlikely]]
+        sanitizer::announce_switch(*before, self);
 }
 
 /// Exceptions in flight move with the fiber: out of the thread's record when the fiber is left, back when it continues.
@@ -144,8 +107,9 @@ inline void free_fiber(worker& w, fiber& f) noexcept {
 // switch.cpp
 /// Saves the current fiber with its innermost task, and runs the scheduler on another fiber. `action` runs
 /// there once the fiber is saved, and publishes the task to the threads that may make it ready. Returns, in
-/// the runtime, when the task was resumed. Ends the program, naming the knob to turn, if there is no stack
-/// for the scheduler: other workers hold addresses in the current stack, so it cannot be unwound.
+/// the runtime, when the task was resumed. If there is no stack for the scheduler, it takes one of the reserve. If that is
+/// empty, too, it tries again for a while, and then ends the program, naming the knob to turn: other workers hold
+/// addresses in the current stack, so it cannot be unwound, and a lock(), or the destructor of a group, must not return.
 void suspend(worker&, ready_reason reason, void (*action)(worker&, void*, void*), void* a, void* b) noexcept;
 /// Scheduler: resumes a suspended task; the current fiber becomes free.
 void resume(worker&, task&) noexcept;

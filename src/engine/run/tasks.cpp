@@ -62,6 +62,7 @@ void start(worker& w0, task& t) {
     self.running = &t;
     t.state_ = task_state::running;
     w0.count.tasks.add();
+    if (std::exchange(t.queued_, false)) w0.count.begun.add();
     charge(w0, operation::start);
 
     note_what(w0, trace::kind::begin, t, trace::start::fresh);

@@ -86,6 +86,10 @@ struct wait_list {
             if (who != completion<>::running) make_ready(who, home);
         }
     }
+    template <class Waiter, class F>
+    static void for_each(const Waiter* list, F&& f) noexcept {
+        for (; list; list = list->next_) f(list);
+    }
     /// The step of a timer: wakes `w`, unless another thread has removed `w` and will wake it.
     template <class Queue, class Waiter, class Flag, class Wake>
     static void expire(Queue& q, Waiter& w, Flag& expired, Wake&& wake) noexcept {

@@ -10,10 +10,14 @@
 #include "engine/worker/engine.hpp"
 #include "engine/worker/offer.hpp"
 #include "engine/worker/runtime_entry.hpp"
+#include "engine/worker/task_record.hpp"
 #include "queue/spin_lock.hpp"
+#include "task/sanitizers.hpp"
 
 #include <weft/this_task.hpp>
 
+#include <cstdio>
+#include <cstdlib>
 #include <new>
 #include <thread>
 
@@ -34,8 +38,13 @@ queue::spin_lock<>& as_lock(std::uint32_t& storage) noexcept {
 
 } // namespace
 
-void wait_queue::lock() noexcept { as_lock(lock_).lock(); }
-void wait_queue::unlock() noexcept { as_lock(lock_).unlock(); }
+void wait_queue::acquire_lock() noexcept { as_lock(lock_).lock(); }
+std::uintptr_t wait_queue::acquire_lock_as_caller() noexcept {
+    as_lock(lock_).lock();
+    const worker* const w = hot_self();
+    return w ? reinterpret_cast<std::uintptr_t>(w->current->running)
+             : reinterpret_cast<std::uintptr_t>(&weft_hot) | 1;
+}
 
 void wait_queue::push(waiter& w) noexcept {
     const worker* here = hot_self();
@@ -51,6 +60,7 @@ void wake(waiter* list) noexcept {
     if (!list) return;
     worker* const w = hot_self();
     if (w) engine::enter_runtime();
+    wait_list::for_each(list, sanitizer::happens_before);
     wait_list::notify(list, [w](std::uintptr_t who, void* home_of_task) {
         auto* const home = static_cast<engine::engine*>(home_of_task);
         if (who & 1) {
@@ -64,12 +74,24 @@ void wake(waiter* list) noexcept {
     if (w) engine::leave_runtime();
 }
 
+void report_relock() noexcept {
+    const worker* const w = hot_self();
+    if (w && w->modelled) return;
+    std::fflush(stdout);
+    std::fprintf(
+        stderr,
+        "weft: deadlock: %s locks a mutex that it holds already; given: a second lock() without an unlock(); "
+        "allowed: one lock() at a time, since a weft::mutex is not recursive\n",
+        w ? engine::described(*w->current->running).c_str() : "a thread that is no worker");
+    std::_Exit(EXIT_FAILURE); // the stacks of the tasks cannot be unwound
+}
+
 void waiter::sleep() noexcept {
     completion<>& told = engine::completion_of_waiter(told_);
     if (!hot_self()) {
         engine::thread_waiter self;
         if (told.wait(self.word())) self.wait();
-        return;
+        return sanitizer::happens_after(this);
     }
     worker& w = engine::enter_runtime();
     if (told.poll() == completion<>::running) {
@@ -86,6 +108,7 @@ void waiter::sleep() noexcept {
             &told, &me);
     }
     engine::leave_runtime();
+    sanitizer::happens_after(this);
 }
 
 namespace {
@@ -109,9 +132,10 @@ bool waiter::sleep_for(wait_queue& in, std::chrono::nanoseconds d) {
     worker* const w = hot_self();
     if (!w) {
         engine::thread_waiter self;
-        if (!engine::completion_of_waiter(told_).wait(self.word()) || self.wait_for(d)) return true;
-        if (in.remove(*this)) return false;
-        self.wait(); // another thread has removed it and is about to wake it
+        const bool is_told = !engine::completion_of_waiter(told_).wait(self.word()) || self.wait_for(d);
+        if (!is_told && in.remove(*this)) return false;
+        if (!is_told) self.wait(); // another thread has removed it and is about to wake it
+        sanitizer::happens_after(this);
         return true;
     }
     engine::engine& e = w->engine;

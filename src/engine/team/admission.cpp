@@ -8,6 +8,7 @@
 #include "engine/worker/notes.hpp"
 #include "engine/worker/offer.hpp"
 #include "engine/worker/runtime_entry.hpp"
+#include "task/sanitizers.hpp"
 
 namespace weft::engine {
 
@@ -37,6 +38,7 @@ void offer_released(worker& w, gate::released& out) {
 }
 
 bool admit(worker& w, task& t) {
+    const sanitizer::unseen gate_and_claims;
     charge(w, operation::gate);
     gate::released out;
     const bool may = w.engine.gate.admit(w.core, t, *t.claim_, out);
@@ -48,6 +50,7 @@ bool admit(worker& w, task& t) {
 }
 
 void pause_claim(worker& w, task& t) {
+    const sanitizer::unseen gate_and_claims;
     charge(w, operation::gate);
     gate::released out;
     w.engine.gate.rest(w.core, *t.claim_, out);
@@ -56,6 +59,7 @@ void pause_claim(worker& w, task& t) {
 
 void release_claim() {
     worker& w = enter_runtime();
+    const sanitizer::unseen gate_and_claims;
     charge(w, operation::gate);
     task& t = *w.current->running;
     note_what(w, trace::kind::given, t, 0);

@@ -6,6 +6,7 @@
 #include "engine/worker/engine.hpp"
 #include "engine/worker/flow.hpp"
 #include "engine/worker/notes.hpp"
+#include "task/sanitizers.hpp"
 
 #include <weft/error.hpp>
 
@@ -68,7 +69,7 @@ arena& form(worker& w, core_request& r) noexcept {
     a.calls.store(0, std::memory_order_relaxed); // published with the calls below, as is all of this
     task& t = *r.of;
     // The task now comes to another instance of the policy.
-    std::memset(static_cast<void*>(&t + 1), 0, w.engine.need.task_bytes);
+    sanitizer::clear_unseen(&t + 1, w.engine.need.task_bytes);
     if (r.is_shared) make_shares(w, t, r);
     a.start_team(r.is_shared ? static_cast<std::uint32_t>(r.size) : 1);
     for (worker* m : a.members)
@@ -189,6 +190,7 @@ void enter_region(worker& w, arena& region, task& leader) noexcept {
 }
 
 void release_team(worker& w, arena& a) {
+    const sanitizer::unseen gate_and_claims;
     if (!a.release()) return;
     arena& back = *a.outer;
     gate::released out;

@@ -35,12 +35,12 @@ void wake_worker(void* w) noexcept {
     static_cast<thread_worker*>(w)->parker.wake();
 }
 
-#ifdef WEFT_ASAN
 /// The thread's own stack while the thread runs on fibers: what is referred to from there only is no leak if the
 /// process ends meanwhile.
 class root_of_leak_check {
 public:
     root_of_leak_check() noexcept {
+        if (!__lsan_register_root_region) return;
         pthread_attr_t attributes;
         if (pthread_getattr_np(pthread_self(), &attributes) != 0) return;
         void* bottom = nullptr;
@@ -60,7 +60,6 @@ private:
     void* const begin_ = __builtin_frame_address(0);
     std::size_t bytes_ = 0;
 };
-#endif
 
 /// Makes the calling thread the occupant of a worker whose place it has taken, and the own thread again at the end.
 class occupation {
@@ -72,9 +71,7 @@ public:
         , current_(w.current)
         , oldest_(w.oldest)
         , handlers_run_on_(w.external_signals) {
-#ifdef WEFT_TSAN
-        own_stack_.tsan_fiber = __tsan_get_current_fiber();
-#endif
+        sanitizer::begin_thread(own_stack_.sanitized);
         w.hot = &impl::weft_hot;
         w.hot->limit.store(0, std::memory_order_relaxed);
         w.hot->in_runtime.store(true, std::memory_order_relaxed);
@@ -112,9 +109,7 @@ private:
     fiber* const current_;
     fiber* const oldest_;
     const signal_stack handlers_run_on_;
-#ifdef WEFT_ASAN
     const root_of_leak_check own_stack_is_root_{};
-#endif
     fiber own_stack_{};
     const thread_worker::reach here_{&impl::weft_hot, pthread_self()};
 };

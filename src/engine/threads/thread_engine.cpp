@@ -50,6 +50,7 @@ thread_engine::thread_engine(std::unique_ptr<policy> p, weft::machine m, const t
     , oversubscribed(o.workers > o.cores)
     , all_ready(o.workers + 1)
     , all_ended(o.workers) {
+    most_waiting = o.most_waiting;
     const auto count = static_cast<std::size_t>(o.workers);
     for (std::size_t i = 0; i < count; ++i) {
         std::seed_seq seed{o.seed, static_cast<std::uint64_t>(i)};
@@ -83,6 +84,7 @@ thread_engine::thread_engine(std::unique_ptr<policy> p, weft::machine m, const t
 
     // The first fiber of each worker: taken here, where a failure can still be reported.
     try {
+        fibers.reserve(count);
         for (auto& w : all_workers) free_fiber(*w, *fibers.take());
     } catch (const error&) {
         for (auto& w : all_workers) give_back_fibers(*w);
@@ -207,9 +209,7 @@ void thread_engine::run_thread(thread_worker& w) {
     w.exceptions = reinterpret_cast<exception_globals*>(abi::__cxa_get_globals());
     w.current = &w.own_stack;
     if (meter.misses_from == count_source::counters) w.counter.emplace();
-#ifdef WEFT_TSAN
-    w.own_stack.tsan_fiber = __tsan_get_current_fiber();
-#endif
+    sanitizer::begin_thread(w.own_stack.sanitized);
     fiber& first = take_fiber(w); // the worker's first
     first.become_scheduler();
     switch_to(w, first, {});

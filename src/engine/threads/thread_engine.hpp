@@ -37,6 +37,7 @@ struct thread_engine_options {
     std::uint64_t seed = 1;
     std::size_t stack_bytes = std::size_t{8} << 20;
     std::size_t keep_fibers = 256;
+    std::size_t most_waiting = default_most_waiting;
     bool lend_places = true; ///< to threads that wait outside
     bool pin = false;        ///< worker w to the core of rank w; a refused mask leaves the thread where it is
     std::chrono::nanoseconds exposure_bound{50'000}; ///< from an ask without an answer to the signal

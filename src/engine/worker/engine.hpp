@@ -50,6 +50,9 @@ struct engine_parts {
     policy_factory make_policy{}; ///< if it is empty, no task can ask for a team of workers
 };
 
+/// Of children that wait in the queues of a policy: a few hundred bytes each.
+inline constexpr std::size_t default_most_waiting = 1'000'000;
+
 /// What the workers of an engine share, and the ports by which shared code reaches the engine. Code that
 /// needs one port includes the header of that port only.
 struct engine : engine_ports {
@@ -75,6 +78,8 @@ struct engine : engine_ports {
     fiber_pool fibers;
     const floating_point_modes modes = floating_point_modes::of_this_thread(); ///< with which tasks start
     block_depot blocks;
+    std::size_t most_waiting =
+        default_most_waiting;             ///< children in the queues of the policy; set before the first task
     std::atomic<std::int32_t> roots{0};   ///< submitted so far
     std::atomic<std::uint64_t> graphs{0}; ///< runs so far of graphs whose tasks the policy knows
 

@@ -2,6 +2,9 @@
 
 #include "engine/worker/arena.hpp"
 #include "engine/worker/engine.hpp"
+#include "task/sanitizers.hpp"
+
+#include <fmt/format.h>
 
 #include <algorithm>
 #include <cstring>
@@ -40,7 +43,7 @@ task& make_task(worker* w, engine& e, std::size_t closure_bytes, std::size_t clo
         block = ::operator new(bytes);
     }
     auto* t = ::new (block) task;
-    std::memset(static_cast<void*>(t + 1), 0, e.need.task_bytes);
+    sanitizer::clear_unseen(t + 1, e.need.task_bytes);
     t->arena_ = w ? &w->arena() : &e.outermost; // T6
     t->block_bytes_ = static_cast<std::uint32_t>(bytes);
     if (closure_bytes) {
@@ -89,7 +92,7 @@ task& task_of_frame(worker& thief, impl::frame& f) {
     const task& of = *f.of;
     task& t = make_task(&thief, thief.engine, 0, 1);
     if (const std::size_t bytes = thief.engine.need.task_bytes)
-        std::memcpy(static_cast<void*>(&t + 1), f.bytes, bytes);
+        sanitizer::copy_unseen(&t + 1, f.bytes, bytes);
     t.frame_ = &f;
     t.number_ = f.number;
     t.parent_ = of.parent_;
@@ -103,6 +106,14 @@ task& task_of_frame(worker& thief, impl::frame& f) {
 
 bool is_root(const task& t) noexcept {
     return t.is_root_; // frames and silent children have the level of their task, and so have tasks of graphs
+}
+
+std::string described(const task& t) {
+    // Tasks of a silent zone have no identity. Roots have no group in which they were spawned.
+    if (is_root(t)) return fmt::format("root {}", t.root());
+    return fmt::format("task {}{} of level {} below root {}",
+                       t.id() ? fmt::format("{:x}", t.id()) : "without a number",
+                       t.hint().name.empty() ? "" : fmt::format(" '{}'", t.hint().name), t.level(), t.root());
 }
 
 } // namespace weft::engine

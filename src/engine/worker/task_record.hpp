@@ -5,6 +5,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <string>
 
 namespace weft::engine {
 
@@ -19,5 +20,7 @@ std::uint64_t graph_task_id(std::uint32_t n) noexcept;
 /// The task that an exposed entry becomes: a new record for a frame, the parent's own for a continuation.
 task& task_of_frame(worker& thief, impl::frame&);
 bool is_root(const task&) noexcept;
+/// For messages: "root 1", "task 2a 'name' of level 3 below root 1".
+std::string described(const task&);
 
 } // namespace weft::engine

@@ -65,6 +65,8 @@ struct worker_counters {
     stopwatch asleep;   ///< the part of `idle` spent asleep
     counter suppressed; ///< exceptions that lost to an earlier one of their group
     counter parks;
+    counter queued; ///< children that it gave to the policy
+    counter begun;  ///< children of any worker that were queued, and that it has taken and started
 };
 
 /// What the code that a switch arrives at does for the code that left, once the latter is fully saved.
@@ -106,14 +108,17 @@ struct worker {
     bool observed = false; ///< the meter is told of the beginning and the end of each interval of user code
     /// Every fork and every return from a fork enters the runtime: the worker is `modelled` or traced.
     bool slow = false;
-    bool modelled = false;        ///< its time is virtual
-    bool times_tasks = false;     ///< requirements::own_usage: the time of user code is charged to its task
-    bool counts_misses = false;   ///< requirements::own_misses
-    time_ns user_code_began = 0;  ///< if times_tasks: when the current interval of user code began
-    task* resume_first = nullptr; ///< a waiter whose event came before it slept; it is resumed first
+    bool modelled = false;       ///< its time is virtual
+    bool times_tasks = false;    ///< requirements::own_usage: the time of user code is charged to its task
+    bool counts_misses = false;  ///< requirements::own_misses
+    time_ns user_code_began = 0; ///< if times_tasks: when the current interval of user code began
+    std::uint32_t spawns_to_look = 1; ///< until it counts again how many children wait
+    bool calls_children = false;      ///< too many wait, when it looked last
+    task* resume_first = nullptr;     ///< a waiter whose event came before it slept; it is resumed first
     fiber* free_fibers = nullptr;
     /// What a child of the silent zone threw while its closure moved; the parent continues next and rethrows it.
     std::exception_ptr refused;
+    bool owes_fiber = false; ///< it has one of the pool's reserve
     engine::block_cache blocks;
 
     /// Set by the exposure handler if it finds in_runtime set; leave_runtime() looks at it.

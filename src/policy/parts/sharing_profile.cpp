@@ -1,9 +1,12 @@
 #include "policy/parts/sharing_profile.hpp"
 
+#include "machine/read_file.hpp"
+
 #include <weft/error.hpp>
 
 #include <algorithm>
 #include <cstdio>
+#include <filesystem>
 #include <fstream>
 #include <map>
 #include <sstream>
@@ -18,8 +21,8 @@ constexpr std::string_view first_line = "weft profile 1";
 } // namespace
 
 std::optional<std::vector<profiled_task>> read_profile(const std::string& file) {
-    std::ifstream in(file);
-    if (!in) return std::nullopt;
+    if (std::error_code failure; !std::filesystem::exists(file, failure)) return std::nullopt;
+    std::istringstream in(read_file(file, "a profile", "a file that a run has written, or none yet"));
     std::vector<profiled_task> tasks;
     std::string line;
     const auto bad = [&] {
