@@ -31,10 +31,9 @@ namespace {
 constexpr int max_workers = 1024;
 
 constexpr std::array<std::string_view, 16> known = {
-    "WEFT_WORKERS", "WEFT_POLICY", "WEFT_ENGINE",   "WEFT_MACHINE",   "WEFT_SEED",
-    "WEFT_STACK",   "WEFT_PIN",    "WEFT_SPIN",     "WEFT_RESOURCES", "WEFT_SCENARIO",
-    "WEFT_COSTS",   "WEFT_REPORT", "WEFT_PROGRESS", "WEFT_TRACE",     "WEFT_WAITING",
-    machines_variable};
+    "WEFT_WORKERS",  "WEFT_POLICY", "WEFT_ENGINE",    "WEFT_MACHINE",   "WEFT_SEED",  "WEFT_STACK",
+    "WEFT_PIN",      "WEFT_SPIN",   "WEFT_RESOURCES", "WEFT_SCENARIO",  "WEFT_COSTS", "WEFT_REPORT",
+    "WEFT_PROGRESS", "WEFT_TRACE",  "WEFT_WAITING",   machines_variable};
 
 /// An empty value counts as not set.
 std::optional<std::string> variable(const char* name) {
