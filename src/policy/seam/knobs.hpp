@@ -60,7 +60,8 @@ public:
     std::int64_t integer(std::string_view key) const {
         const std::string_view value = text(key);
         std::int64_t number = 0;
-        const auto [stop, bad] = std::from_chars(value.data(), value.data() + value.size(), number);
+        [[maybe_unused]] const auto [stop, bad] =
+            std::from_chars(value.data(), value.data() + value.size(), number);
         assert(bad == std::errc{} && stop == value.data() + value.size());
         return number;
     }
