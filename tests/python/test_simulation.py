@@ -352,7 +352,7 @@ def test_the_command(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None
     for arguments, status, says in (
         (["sim", "--machine", str(MACHINE)], 2, "neither"),
         ([*replay, "--", "/bin/true"], 2, "both"),
-        ([*replay, "--policy", "nonsense"], 1, "nonsense"),
+        ([*replay, "--policy", "nonsense"], 2, "nonsense"),
         (["sim", "--replay", "/nowhere.weft", "--machine", str(MACHINE)], 1, "/nowhere.weft"),
         ([*replay, "--costs", "guessed"], 2, "guessed"),
     ):

@@ -44,7 +44,7 @@ def libraries(pkg_config_file: Path) -> list[str]:
     """What the library's pkg-config file says to link, without the library itself."""
     lines = re.findall(r"^Libs(?:\.private)?:(.*)$", pkg_config_file.read_text(), re.MULTILINE)
     words = " ".join(lines).split()
-    return [w for w in words if w.startswith(("-l", "-pthread")) and w != "-lweft"]
+    return [w for w in words if w.startswith(("-l", "-pthread")) and w not in ("-lweft", "-l:libweft.a")]
 
 
 def launcher() -> list[str]:

@@ -15,5 +15,5 @@ class Newest(weft.Policy):
         return self.pool.pop() if self.pool else weft.Looked(self.place)
 
 
-result = weft.simulate("here.weft", machine="opteron-8380-4x4.toml", policy=Newest)
+result = weft.simulate("here.weft", machine="opteron-8380-4x4", policy=Newest)
 print(f"here.weft: {result.workers} workers, {result.seconds:.6f} s, {sum(r.report.tasks for r in result.runs)} tasks")
