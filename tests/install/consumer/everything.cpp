@@ -125,6 +125,44 @@ void loops() {
     expect(words[0] == "a" && small[0] == 3 && reals[0] < 1.5, "parallel_sort of the others");
 }
 
+void ranges() {
+    std::atomic<long> sum{0};
+    weft::parallel_for(weft::range2d(10, 20), [&sum](int i, int j) { sum += i * j; });
+    weft::parallel_for(
+        weft::range3d(std::size_t{2}, std::size_t{3}, std::size_t{4}),
+        [&sum](std::size_t i, std::size_t j, std::size_t k) { sum += static_cast<long>(i * j * k); });
+    expect(sum == 8'550 + 18, "range2d, range3d");
+    weft::parallel_for_range(weft::range2d(10, 20, 4, 4),
+                             [](const auto& block) { static_cast<void>(block); });
+    std::vector<int> numbers(1'000, 1);
+    weft::parallel_for(numbers, [](int& x) { x = 2; });
+    weft::parallel_for(weft::range2d(std::uint32_t{3}, std::uint32_t{3}),
+                       [](std::uint32_t, std::uint32_t) {});
+    const long total = weft::parallel_reduce_range(
+        std::size_t{0}, numbers.size(), 0L,
+        [&numbers](std::size_t from, std::size_t to, long part) {
+            for (; from < to; ++from) part += numbers[from];
+            return part;
+        },
+        std::plus<>{});
+    expect(total == 2'000, "parallel_reduce_range");
+
+    weft::per_worker<long> counts(0L);
+    weft::per_worker<std::vector<int>> lists([] { return std::vector<int>(1); });
+    weft::parallel_for(0, 1'000, [&](int i) {
+        counts.local() += i;
+        bool exists = false;
+        lists.local(exists).push_back(i);
+    });
+    std::size_t elements = 0;
+    lists.combine_each([&elements](const std::vector<int>& list) { elements += list.size() - 1; });
+    expect(counts.combine(std::plus<>{}) == 499'500 && elements == 1'000 && !lists.empty(), "per_worker");
+    lists.clear();
+    int inside = 0;
+    weft::isolate([&inside] { inside = 1; });
+    expect(inside == 1 && weft::isolate([] { return 7; }) == 7, "isolate");
+}
+
 void graphs() {
     int a = 0;
     std::array<double, 4> values{};
@@ -204,6 +242,7 @@ int main() {
         forks();
         groups();
         loops();
+        ranges();
         graphs();
         waits();
         declarations();
