@@ -31,6 +31,11 @@ public:
     }
     /// The longest side of a piece; 0: the library chooses.
     constexpr std::ptrdiff_t grain(std::size_t d) const noexcept { return grain_[d]; }
+    /// The same block, no piece of which has a side longer than its grain in `longest`, and which is divided along the side
+    /// that is longest relative to its grain. 0: the library chooses.
+    constexpr block with_grains(const std::array<std::ptrdiff_t, N>& longest) const noexcept {
+        return {begin_, end_, longest};
+    }
     /// Number of cells.
     constexpr std::ptrdiff_t size() const noexcept {
         std::ptrdiff_t cells = 1;
@@ -110,39 +115,37 @@ private:
 };
 
 /// The index pairs (i, j) with 0 <= i < rows and 0 <= j < columns. A loop divides them into blocks along the longer side,
-/// where 16 columns count as one row. With grains, a piece has at most `row_grain` rows and `column_grain` columns, and is
-/// divided along the side that is longer relative to its grain; 0: the library chooses.
+/// where 16 columns count as one row, or by the grains of block::with_grains().
 template <std::integral R, std::integral C>
-constexpr block<std::common_type_t<R, C>, 2> range2d(R rows, C columns, std::ptrdiff_t row_grain = 0,
-                                                     std::ptrdiff_t column_grain = 0) noexcept {
+constexpr block<std::common_type_t<R, C>, 2> range2d(R rows, C columns) noexcept {
     using I = std::common_type_t<R, C>;
-    return {{I{0}, I{0}}, {static_cast<I>(rows), static_cast<I>(columns)}, {row_grain, column_grain}};
+    return {{I{0}, I{0}}, {static_cast<I>(rows), static_cast<I>(columns)}, {}};
 }
-/// The same for rows[0] <= i < rows[1] and columns[0] <= j < columns[1]: `range2d({1, n - 1}, {1, m - 1})`.
-template <std::integral I>
-constexpr block<I, 2> range2d(const I (&rows)[2], const I (&columns)[2], std::ptrdiff_t row_grain = 0,
-                              std::ptrdiff_t column_grain = 0) noexcept {
-    return {{rows[0], columns[0]}, {rows[1], columns[1]}, {row_grain, column_grain}};
+/// The same for first_row <= i < last_row and first_column <= j < last_column.
+template <std::integral R0, std::integral R1, std::integral C0, std::integral C1>
+constexpr block<std::common_type_t<R0, R1, C0, C1>, 2> range2d(R0 first_row, R1 last_row, C0 first_column,
+                                                               C1 last_column) noexcept {
+    using I = std::common_type_t<R0, R1, C0, C1>;
+    return {{static_cast<I>(first_row), static_cast<I>(first_column)},
+            {static_cast<I>(last_row), static_cast<I>(last_column)},
+            {}};
 }
 
 /// The index triples (i, j, k) with 0 <= i < planes, 0 <= j < rows, 0 <= k < columns; otherwise like range2d().
 template <std::integral P, std::integral R, std::integral C>
-constexpr block<std::common_type_t<P, R, C>, 3>
-range3d(P planes, R rows, C columns, std::ptrdiff_t plane_grain = 0, std::ptrdiff_t row_grain = 0,
-        std::ptrdiff_t column_grain = 0) noexcept {
+constexpr block<std::common_type_t<P, R, C>, 3> range3d(P planes, R rows, C columns) noexcept {
     using I = std::common_type_t<P, R, C>;
-    return {{I{0}, I{0}, I{0}},
-            {static_cast<I>(planes), static_cast<I>(rows), static_cast<I>(columns)},
-            {plane_grain, row_grain, column_grain}};
+    return {{I{0}, I{0}, I{0}}, {static_cast<I>(planes), static_cast<I>(rows), static_cast<I>(columns)}, {}};
 }
-/// The same for planes[0] <= i < planes[1], rows[0] <= j < rows[1] and columns[0] <= k < columns[1].
-template <std::integral I>
-constexpr block<I, 3> range3d(const I (&planes)[2], const I (&rows)[2], const I (&columns)[2],
-                              std::ptrdiff_t plane_grain = 0, std::ptrdiff_t row_grain = 0,
-                              std::ptrdiff_t column_grain = 0) noexcept {
-    return {{planes[0], rows[0], columns[0]},
-            {planes[1], rows[1], columns[1]},
-            {plane_grain, row_grain, column_grain}};
+/// The same from the first to before the last of each index: planes, rows, columns.
+template <std::integral P0, std::integral P1, std::integral R0, std::integral R1, std::integral C0,
+          std::integral C1>
+constexpr block<std::common_type_t<P0, P1, R0, R1, C0, C1>, 3>
+range3d(P0 first_plane, P1 last_plane, R0 first_row, R1 last_row, C0 first_column, C1 last_column) noexcept {
+    using I = std::common_type_t<P0, P1, R0, R1, C0, C1>;
+    return {{static_cast<I>(first_plane), static_cast<I>(first_row), static_cast<I>(first_column)},
+            {static_cast<I>(last_plane), static_cast<I>(last_row), static_cast<I>(last_column)},
+            {}};
 }
 
 } // namespace weft

@@ -119,10 +119,11 @@ TEST_P(ranges, each_cell_once) {
                 parallel_for(range2d(rows, columns), [&](int i, int j) { ++ran[at(i, j)]; });
             });
             expect_each_once(n, [&](auto& ran) {
-                parallel_for(range2d(rows, columns, 4, 16), [&](int i, int j) { ++ran[at(i, j)]; });
+                parallel_for(range2d(rows, columns).with_grains({4, 16}),
+                             [&](int i, int j) { ++ran[at(i, j)]; });
             });
             expect_each_once(n, [&](auto& ran) {
-                parallel_for(range2d({-2, rows - 2}, {100, 100 + columns}),
+                parallel_for(range2d(-2, rows - 2, 100, 100 + columns),
                              [&](int i, int j) { ++ran[at(i + 2, j - 100)]; }, {.grain = 11});
             });
         }
@@ -131,7 +132,7 @@ TEST_P(ranges, each_cell_once) {
                      [&](auto i, auto j, auto k) { ++ran[static_cast<std::size_t>((i * 6 + j) * 7 + k)]; });
     });
     expect_each_once(5 * 6 * 7, [](auto& ran) {
-        parallel_for(range3d({1, 6}, {1, 7}, {1, 8}, 2, 2, 2), [&](auto i, auto j, auto k) {
+        parallel_for(range3d(1, 6, 1, 7, 1, 8).with_grains({2, 2, 2}), [&](auto i, auto j, auto k) {
             ++ran[static_cast<std::size_t>(((i - 1) * 6 + j - 1) * 7 + k - 1)];
         });
     });
@@ -142,7 +143,7 @@ TEST_P(ranges, blocks_are_within_the_grains) {
     for (const std::size_t grain : {0, 20}) {
         std::atomic<int> wrong{0};
         expect_each_once(rows * columns, [&](auto& ran) {
-            parallel_for_range(range2d(rows, columns, 5, 12),
+            parallel_for_range(range2d(rows, columns).with_grains({5, 12}),
                                [&](const block<int, 2>& piece) {
                                    if (piece.size(0) > 5 || piece.size(1) > 12 || piece.empty()) ++wrong;
                                    if (grain && piece.size() > static_cast<std::ptrdiff_t>(grain)) ++wrong;
@@ -160,7 +161,8 @@ TEST_P(ranges, reductions_over_cells) {
     rt_.run([&] {
         const auto product = [](long i, long j) { return i * j; };
         EXPECT_EQ(parallel_reduce(range2d(40L, 30L), 0L, product, std::plus<>()), 780 * 435);
-        EXPECT_EQ(parallel_reduce(range2d(40L, 30L, 3, 4), 0L, product, std::plus<>()), 780 * 435);
+        EXPECT_EQ(parallel_reduce(range2d(40L, 30L).with_grains({3, 4}), 0L, product, std::plus<>()),
+                  780 * 435);
         EXPECT_EQ(parallel_reduce(range2d(0L, 30L), 3L, product, std::plus<>()), 3);
         EXPECT_EQ(parallel_reduce(
                       range3d(4, 5, 6), 0, [](int i, int j, int k) { return i + j + k; }, std::plus<>()),
@@ -188,7 +190,7 @@ TEST(blocks, are_cut_across_the_longer_side) {
     EXPECT_EQ(high.halves().first.end(0), 15);
     EXPECT_EQ(high.halves().first.size(1), 100);
     // Relative to the grains: 10 rows of 2 are 5, 30 columns of 10 are 3.
-    EXPECT_EQ(range2d(10, 30, 2, 10).halves().first.size(0), 5);
+    EXPECT_EQ(range2d(10, 30).with_grains({2, 10}).halves().first.size(0), 5);
     EXPECT_EQ(range3d(2, 3, 4).halves().first.size(1), 1);
     EXPECT_EQ(range3d(2, 3, 64).halves().first.size(2), 32);
     EXPECT_EQ(range2d(1, 5).halves().first.size(1), 2);
@@ -198,8 +200,8 @@ TEST(blocks, are_cut_across_the_longer_side) {
     EXPECT_EQ(range2d(2, 1).parts({1, 1000}).first.size(0), 1);
     // Bounds whose difference is no int.
     constexpr int least = std::numeric_limits<int>::min(), most = std::numeric_limits<int>::max();
-    EXPECT_EQ(range2d({least, most}, {0, 1}).halves().second.begin(0), -1);
-    EXPECT_TRUE(range2d({5, 2}, {0, 3}).empty());
+    EXPECT_EQ(range2d(least, most, 0, 1).halves().second.begin(0), -1);
+    EXPECT_TRUE(range2d(5, 2, 0, 3).empty());
 }
 
 // Where the policy knows about loops, blocks become its pieces.

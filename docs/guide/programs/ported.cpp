@@ -24,7 +24,7 @@ int main() {
     // tbb::blocked_range2d, or `collapse(2)`: blocks of at most 64 x 64.
     constexpr std::size_t rows = 512, columns = 768;
     std::vector<int> in(rows * columns, 1), out(rows * columns);
-    weft::parallel_for_range(weft::range2d(rows, columns, 64, 64), [&](const auto& block) {
+    weft::parallel_for_range(weft::range2d(rows, columns).with_grains({64, 64}), [&](const auto& block) {
         for (auto i = block.begin(0); i < block.end(0); ++i)
             for (auto j = block.begin(1); j < block.end(1); ++j) out[j * rows + i] = in[i * columns + j];
     });

@@ -132,7 +132,7 @@ void ranges() {
         weft::range3d(std::size_t{2}, std::size_t{3}, std::size_t{4}),
         [&sum](std::size_t i, std::size_t j, std::size_t k) { sum += static_cast<long>(i * j * k); });
     expect(sum == 8'550 + 18, "range2d, range3d");
-    weft::parallel_for_range(weft::range2d(10, 20, 4, 4),
+    weft::parallel_for_range(weft::range2d(10, 20).with_grains({4, 4}),
                              [](const auto& block) { static_cast<void>(block); });
     std::vector<int> numbers(1'000, 1);
     weft::parallel_for(numbers, [](int& x) { x = 2; });
