@@ -4,14 +4,11 @@
 
 namespace weft::sanitizer {
 
-#if !defined(WEFT_ASAN) && !defined(WEFT_TSAN)
 constinit std::atomic<bool> hears_of_switches{false};
-#endif
 
 void begin_switches() noexcept {
-#if !defined(WEFT_ASAN) && !defined(WEFT_TSAN)
-    if (has_tsan() || has_asan()) hears_of_switches.store(true, std::memory_order_relaxed);
-#endif
+    if (!is_instrumented && (has_tsan() || has_asan()))
+        hears_of_switches.store(true, std::memory_order_relaxed);
 }
 
 void begin_fiber(stack_state& s) noexcept {

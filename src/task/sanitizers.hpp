@@ -132,8 +132,9 @@ inline void begin_thread(stack_state& s) noexcept {
 inline constexpr bool is_instrumented = true;
 #else
 inline constexpr bool is_instrumented = false;
-/// Set by the first pool of fibers, if the program has a sanitizer. relaxed: it comes before every switch
-extern constinit std::atomic<bool> hears_of_switches;
 #endif
+/// For a library that is not instrumented: set by the first pool of fibers, if the program has a sanitizer. relaxed: it comes
+/// before every switch
+extern constinit std::atomic<bool> hears_of_switches;
 
 } // namespace weft::sanitizer
