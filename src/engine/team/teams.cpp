@@ -97,7 +97,8 @@ void enter(worker& w, arena& a) noexcept {
 void leave(worker& w) noexcept {
     arena& team = w.arena();
     arena& back = *team.outer;
-    w.share = std::exchange(team.leader, nullptr);
+    // Only a region has one, which its one worker takes. The members of a team leave at the same time.
+    w.share = team.leader ? std::exchange(team.leader, nullptr) : nullptr;
     w.local = team.outer_rank[at(w.local)];
     w.arena_now.store(&back, std::memory_order_seq_cst); // before it looks at the sleepers: see park()
     queue::std_sync::fence(std::memory_order_seq_cst);
