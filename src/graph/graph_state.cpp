@@ -13,7 +13,10 @@ using impl::graph_node;
 void graph::state::link(std::uint32_t u, std::uint32_t t) {
     constexpr std::uint64_t low = 0xffff'ffff;
     graph_node* const found = options.once ? nodes.find(u) : &nodes[u];
-    if (!found) return; // the task has ended and is forgotten (E5)
+    if (!found) { // the task has ended and is forgotten (E5)
+        sanitizer::happens_after(&live);
+        return sanitizer::happens_before(&nodes[t].missing);
+    }
     graph_node& before = *found;
     graph_node& n = nodes[t];
     std::uint64_t head =
@@ -44,6 +47,8 @@ void graph::state::link(std::uint32_t u, std::uint32_t t) {
     if (options.once ? head >> 32 == 0 : head >> 32 != run) return;
     n.missing.fetch_sub(
         1, std::memory_order_relaxed); // the task has ended, and its finisher has not seen the edge (E1)
+    sanitizer::happens_after(&before.room[1]);
+    sanitizer::happens_before(&n.missing);
     if (before.failed_in.load(std::memory_order_relaxed) == run)
         n.failed_in.store(run, std::memory_order_relaxed);
 }

@@ -89,6 +89,7 @@ std::size_t touched_bytes(const stack& s) noexcept {
     constexpr std::size_t pages_a_look = 512; // small: this, too, may run on a stack of the least size
     unsigned char is_there[pages_a_look];
     const std::size_t page = page_bytes();
+    const sanitizer::unseen of_mincore; // it writes where the program had its variables
     for (std::byte* at = s.limit(); at < s.top();) {
         const std::size_t pages = std::min(static_cast<std::size_t>(s.top() - at) / page, pages_a_look);
         if (mincore(at, pages * page, is_there) != 0) return 0;

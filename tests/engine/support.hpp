@@ -80,6 +80,7 @@ inline const std::vector<std::string> all_policies = {
     "steal-parent-first:order=fifo",
     "share",
     "near",
+    "locality",
     "socket",
     "slaw",
     "mts",

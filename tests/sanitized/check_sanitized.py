@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Programs of users with a sanitizer, linked against the library as it is installed, which has none.
 
-    check_sanitized.py COMPILER SANITIZER PKG_CONFIG_FILE LIBRARY FOLDER
+    check_sanitized.py COMPILER SANITIZER PKG_CONFIG_FILE STATIC_LIBRARY SHARED_LIBRARY FOLDER
 
 A program without a mistake must get no report under any of the policies; each of the programs with one mistake must get
 one. SANITIZER: thread or address. FOLDER: for the executables.
@@ -37,7 +37,7 @@ MISTAKES = {
 }
 REPORT = {"thread": "WARNING: ThreadSanitizer", "address": "ERROR: AddressSanitizer"}
 SKIPPED = 77  # the exit status, see CMakeLists.txt
-LIMIT = 240  # seconds a program
+LIMIT = 120  # seconds a program
 
 
 def libraries(pkg_config_file: Path) -> list[str]:
@@ -64,7 +64,7 @@ def missing(compiler: str, sanitizer: str, build: Path) -> str | None:
     return None if done.returncode == 0 else f"{compiler} has no -fsanitize={sanitizer}: {done.stderr[-300:]}"
 
 
-def main(compiler: str, sanitizer: str, pkg_config_file: str, library: str, folder: str) -> int:
+def main(compiler: str, sanitizer: str, pkg_config_file: str, static: str, shared: str, folder: str) -> int:
     build = Path(folder)
     build.mkdir(parents=True, exist_ok=True)
     before = launcher()
@@ -73,10 +73,14 @@ def main(compiler: str, sanitizer: str, pkg_config_file: str, library: str, fold
         return SKIPPED
     failures: list[str] = []
 
-    def made(source: str, optimisation: str) -> Path | None:
-        program = build / f"{source}{optimisation}"
+    def made(source: str, optimisation: str, library: str = static) -> Path | None:
+        program = build / f"{source}{optimisation}{'-shared' if library == shared else ''}"
         words = [compiler, "-std=c++20", optimisation, "-g1", f"-fsanitize={sanitizer}", f"-I{ROOT}/include"]
-        words += [str(HERE / f"{source}.cpp"), "-o", str(program), library, *libraries(Path(pkg_config_file))]
+        words += [str(HERE / f"{source}.cpp"), "-o", str(program), library]
+        if library == shared:
+            words += ["-DWEFT_SHARED", f"-Wl,-rpath,{Path(shared).parent}"]
+        else:
+            words += libraries(Path(pkg_config_file))
         done = subprocess.run(words, capture_output=True, text=True)
         if done.returncode != 0:
             failures.append(f"{source} {optimisation} is not built:\n{done.stderr[-4000:]}")
@@ -91,16 +95,20 @@ def main(compiler: str, sanitizer: str, pkg_config_file: str, library: str, fold
                 [*before, str(program), *arguments], env=variables, capture_output=True, text=True, timeout=LIMIT
             )
         except subprocess.TimeoutExpired as late:
-            return -1, f"no end within {late.timeout} s"
+            return -1, f"no end within {late.timeout} s\n{late.stdout!r}\n{late.stderr!r}"
         return done.returncode, done.stdout + done.stderr
 
-    for optimisation in ("-O0", "-O2"):
-        if (program := made("race_free", optimisation)) is None:
+    for optimisation, library, policies in (
+        ("-O0", static, POLICIES[:2]),
+        ("-O2", static, POLICIES),
+        ("-O2", shared, POLICIES[:2]),
+    ):
+        if (program := made("race_free", optimisation, library)) is None:
             continue
-        for policy in POLICIES if optimisation == "-O2" else POLICIES[:2]:
+        for policy in policies:
             status, text = run(program, "1", WEFT_WORKERS="3", WEFT_POLICY=policy)
             if status != 0 or "race_free: ok" not in text or "Sanitizer" in text:
-                failures.append(f"race_free {optimisation} under {policy}: status {status}\n{text[:6000]}")
+                failures.append(f"{program.name} under {policy}: status {status}\n{text[:6000]}")
     if (program := made("mistakes", "-O1")) is not None:
         for mistake in MISTAKES[sanitizer]:
             status, text = run(program, mistake, WEFT_WORKERS="2")

@@ -184,6 +184,42 @@ void loops() {
     expect(x.front() == static_cast<double>(v.back()), "a sort of floating-point numbers");
 }
 
+void blocks() {
+    std::vector<long> cell(60 * 50);
+    weft::parallel_for(weft::range2d(60, 50),
+                       [&](int i, int j) { cell[static_cast<std::size_t>(i * 50 + j)] = i + j; });
+    const long all = weft::parallel_reduce(
+        weft::range2d(60, 50), 0L, [&](int i, int j) { return cell[static_cast<std::size_t>(i * 50 + j)]; },
+        std::plus<>());
+    expect(all == 162'000, "loops over blocks");
+}
+
+// ---- what belongs to a worker
+
+void elements() {
+    weft::per_worker<std::vector<long>> lists;
+    weft::parallel_for(0, 300, [&](int i) {
+        dawdle();
+        lists.local().push_back(i);
+    });
+    std::size_t found = 0;
+    for (const auto& list : lists) found += list.size();
+    expect(found == 300, "a list for each worker");
+    weft::per_worker<long> sums(0L);
+    weft::parallel_for(0, 300, [&](int i) { sums.local() += i; });
+    expect(sums.combine(std::plus<>()) == 44'850, "a sum for each worker");
+}
+void regions() {
+    weft::per_worker<std::vector<long>> scratch;
+    weft::parallel_for(0, 24, [&](int i) {
+        auto& own = scratch.local();
+        own.assign(20, i);
+        weft::isolate(
+            [&] { weft::parallel_for(0, 20, [&](int j) { own[static_cast<std::size_t>(j)] += j; }); });
+        expect(sum_of(own) == 20 * i + 190, "an isolated region");
+    });
+}
+
 // ---- what tasks wait for
 
 void synchronisation() {
@@ -310,6 +346,18 @@ void graphs() {
     stream.wait();
     expect(chain != 0, "a stream of tasks");
 
+    // Most of them are added after the task that they follow has ended, some after it is forgotten.
+    weft::graph late({.once = true});
+    std::vector<std::string> rows(6);
+    late.start();
+    for (std::size_t i = 0; i < 400; ++i) {
+        auto& row = rows[i % rows.size()];
+        late.add([&row] { row.assign(40, static_cast<char>('a' + row.size() % 7)); }, weft::write(row));
+        if (i % 50 < 3) std::this_thread::sleep_for(std::chrono::microseconds(100));
+    }
+    late.wait();
+    expect(rows[5].size() == 40, "tasks that are added late");
+
     weft::graph team;
     std::vector<long> ranks(64);
     team.add(weft::moldable([&](int rank, int width) {
@@ -347,6 +395,9 @@ void everything() {
         expect(sum_of(out) == 64, "nested groups");
         futures();
         loops();
+        blocks();
+        elements();
+        regions();
         synchronisation();
         graphs();
         thread_locals();

@@ -1,5 +1,7 @@
 #pragma once
 
+#include "task/sanitizers.hpp"
+
 #include <atomic>
 #include <chrono>
 #include <condition_variable>
@@ -12,6 +14,7 @@ namespace weft::engine {
 /// as a worker (host::wait_outside).
 class thread_waiter {
 public:
+    thread_waiter() noexcept { sanitizer::happens_before(this); }
     std::uintptr_t word() const noexcept { return reinterpret_cast<std::uintptr_t>(this) | 1; }
     void wait() {
         std::unique_lock lock(mutex_);
@@ -45,6 +48,7 @@ public:
     /// Notifies under the lock, so that the waiter cannot return and destroy this object before the call is
     /// over.
     void wake() noexcept {
+        sanitizer::happens_after(this);
         const std::lock_guard lock(mutex_);
         is_woken_.store(true, std::memory_order_seq_cst); // before a parker is looked at
         if (notify_)

@@ -26,6 +26,7 @@
 #include <pthread.h>
 #include <sched.h>
 #include <sys/syscall.h>
+#include <sys/types.h>
 #include <unistd.h>
 
 namespace weft::engine {
@@ -110,6 +111,7 @@ thread_engine::thread_engine(std::unique_ptr<policy> p, weft::machine m, const t
                 worker->hot->in_runtime.store(true, std::memory_order_relaxed);
                 worker->hot->self = worker;
                 worker->own = {worker->hot, pthread_self()};
+                worker->kernel_id = static_cast<pid_t>(syscall(SYS_gettid));
                 // Before the constructor ends: a mask that the program sets after that stays.
                 if (of->options.pin) of->pin(*worker);
                 of->all_ready.arrive_and_wait();
@@ -172,7 +174,11 @@ void thread_engine::end_threads_at_exit() noexcept {
         if (std::chrono::steady_clock::now() > until) return;
         queue::std_sync::yield();
     }
-    for (const auto& w : all_workers) pthread_join(w->thread, nullptr);
+    for (const auto& w : all_workers)
+        if (sanitizer::has_tsan()) // its pthread_join() waits for what a thread does that ends by itself
+            while (syscall(SYS_tgkill, getpid(), w->kernel_id, 0) == 0) queue::std_sync::yield();
+        else
+            pthread_join(w->thread, nullptr);
     files.finish();
 }
 

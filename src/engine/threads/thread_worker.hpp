@@ -13,6 +13,7 @@
 #include <random>
 
 #include <pthread.h>
+#include <sys/types.h>
 
 namespace weft::engine {
 
@@ -29,6 +30,7 @@ struct thread_worker : worker {
     // ---- the thread
     pthread_t
         thread{}; ///< its own; written by the constructor of the engine, before any worker runs; read by all
+    pid_t kernel_id = 0;        ///< of its own thread, which writes it; read when that has ended
     fiber own_stack;            ///< control block of the own thread's stack, where it ends
     fiber* native = &own_stack; ///< that of the occupant
     signal_stack_memory own_signals{}, external_signals{}; ///< for the signal handlers of the two
