@@ -18,7 +18,7 @@ from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parents[1]
-POLICIES = ["steal", "steal:zone=reported", "steal-parent-first", "share", "near", "static", "chaos:of=steal"]
+POLICIES = ["steal", "steal:zone=reported", "steal-parent-first", "share", "near", "locality", "static", "chaos:of=steal"]
 MISTAKES = {
     "thread": [
         "join",
