@@ -123,12 +123,14 @@ struct alignas(std::max_align_t) task {
     std::uint32_t children_ = 0; ///< spawned so far in all its groups: the next child's path index
     task_state state_ = task_state::fresh;
     bool last_ = false;
-    bool silent_ = false;         ///< its spawns are not reported
-    bool is_root_ = false;        ///< handed in by submit_root()
-    bool claims_ = false;         ///< claim_ is its own
-    bool share_ = false;          ///< of a moldable task
-    bool of_wide_group_ = false;  ///< a queued child; counted down in bulk, see group_count.hpp
-    bool queued_ = false;         ///< a child that the policy has, in worker_counters::queued
+    bool silent_ = false;        ///< its spawns are not reported
+    bool is_root_ = false;       ///< handed in by submit_root()
+    bool claims_ = false;        ///< claim_ is its own
+    bool share_ = false;         ///< of a moldable task
+    bool of_wide_group_ = false; ///< a queued child; counted down in bulk, see group_count.hpp
+    bool queued_ = false;        ///< a child that the policy has, in worker_counters::queued
+    /// How often its rest was handed to a thief while it made a future, up to group::handovers_to_wide.
+    std::uint8_t handovers_ = 0;
     std::uint8_t arrives_as_ = 0; ///< the ready_reason of a task handed in from outside
     std::uint32_t block_bytes_ = 0;
     std::uint32_t number_ = 0; ///< in the trace; 0: there is none

@@ -69,7 +69,7 @@ struct group {
     bool apart_ = false; ///< a future's: its child has no group, and is a root for the policy
     bool pair_ = false;  ///< a join's, of two children
     /// How often the rest of a task that adds children was handed to a thief, up to handovers_to_wide. Relaxed:
-    /// it decides only how the next child is spawned.
+    /// it decides only how the next child is spawned. For futures, task::handovers_ counts it.
     std::atomic<std::uint8_t> handovers_{0};
     static constexpr std::uint8_t handovers_to_wide = 2;
 

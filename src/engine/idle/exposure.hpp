@@ -48,7 +48,7 @@ public:
         } else {
             counted_ = static_cast<continuation&>(entry).in;
             counted_->open_.fetch_add(1, std::memory_order_relaxed); // the child above counts from now on
-            if (owner.engine.need.wide_groups) count_handover(*counted_);
+            if (owner.engine.need.wide_groups) count_handover(*of.running, *counted_);
             if (owner.arena().is_team()) [[unlikely]]
                 owner.arena().retain();
             owner.oldest = of.above;
@@ -66,8 +66,13 @@ public:
 
 private:
     /// The rest of a task that adds children is handed over once more. A group to which that happens again
-    /// and again is wide, also if the owner comes first each time and reclaims the entry.
-    static void count_handover(group& g) noexcept {
+    /// and again is wide, also if the owner comes first each time and reclaims the entry. Each future has a group of its
+    /// own, so the task counts instead.
+    static void count_handover(task& parent, group& g) noexcept {
+        if (g.apart_) {
+            if (parent.handovers_ < group::handovers_to_wide) ++parent.handovers_;
+            return;
+        }
         const auto before = g.handovers_.load(std::memory_order_relaxed);
         if (before >= group::handovers_to_wide) return;
         // Several tasks may add children at the same time. A lost count only makes the group wide later.

@@ -158,9 +158,7 @@ bool run_silently(group& g, const hints& h, void (*body)(void*), void* source) {
     if (!w) return false;
     const task& me = *w->current->running;
     if (!me.silent_) return false;
-    if ((g.flags_.load(std::memory_order_relaxed) & group::flag_wide) &&
-        w->arena().scheduler->queues_child(w->local))
-        return false;
+    if (engine::queues_child(*w, me, g)) return false;
     fiber& child = engine::take_fiber(*w);
     enter_runtime(*w);
     engine::charge(*w, engine::operation::spawn);
@@ -218,6 +216,12 @@ void commit_child(group& g, child_record s, const hints& h, void (*run)(void*),
     }
     if (!g.apart_) return engine::spawn_record(g, t);
     worker& w = enter_runtime();
+    if (task& me = *w.current->running; me.silent_) {
+        engine::adopt(t, &me, &g, h);
+        t.parent_ = nullptr; // which it may outlive
+        engine::execute_spawn(w, g, t, spawn_order::parent_first);
+        return leave_runtime();
+    }
     engine::adopt(t, nullptr, &g, h);
     g.open_.fetch_add(1, std::memory_order_relaxed); // as above
     if (w.arena().is_team()) w.arena().retain();

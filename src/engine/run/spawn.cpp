@@ -99,13 +99,6 @@ bool calls_children(worker& w) noexcept {
     return w.calls_children;
 }
 
-/// The order of a child in the silent zone. Only children of wide groups are queued there.
-spawn_order silent_order(const worker& w, const group& g) {
-    const bool is_wide = g.flags_.load(std::memory_order_relaxed) & group::flag_wide;
-    return is_wide && w.arena().scheduler->queues_child(w.local) ? spawn_order::parent_first
-                                                                 : spawn_order::lazy;
-}
-
 } // namespace
 
 void spawn_record(group& g, task& t) {
@@ -115,7 +108,10 @@ void spawn_record(group& g, task& t) {
     const hints given = t.hint_;
     adopt(t, &me, &g, given);
     try {
-        execute_spawn(w, g, t, me.silent_ ? silent_order(w, g) : w.arena().scheduler->spawn(w.local, me, t));
+        execute_spawn(w, g, t,
+                      !me.silent_              ? w.arena().scheduler->spawn(w.local, me, t)
+                      : queues_child(w, me, g) ? spawn_order::parent_first
+                                               : spawn_order::lazy);
     } catch (...) {
         leave_runtime();
         throw;

@@ -1,6 +1,9 @@
 #pragma once
 
 #include "engine/run/switch.hpp"
+#include "engine/worker/arena.hpp"
+
+#include <atomic>
 
 /// Spawns of the reported zone, and the silent run of a child.
 namespace weft::engine {
@@ -16,6 +19,14 @@ void execute_spawn(worker&, group&, task& t, spawn_order how);
 /// Spawns a task as a child of the current task, in the order that the policy or the zone wants; takes its hints from
 /// the record. If there is no stack for it, drops it and throws weft::error.
 void spawn_record(group&, task&);
+
+/// Whether the next child of a silent task becomes a task in a queue instead of running at once: that of a wide group, or
+/// one more future of a task that makes many.
+inline bool queues_child(const worker& w, const task& parent, const group& g) {
+    const bool is_wide = g.apart_ ? parent.handovers_ >= group::handovers_to_wide
+                                  : (g.flags_.load(std::memory_order_relaxed) & group::flag_wide) != 0;
+    return is_wide && w.arena().scheduler->queues_child(w.local);
+}
 
 /// Waits until no child of the group is open. The group keeps its exceptions.
 void wait_until_done(group&);

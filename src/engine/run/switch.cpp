@@ -92,6 +92,8 @@ fiber& take_fiber_to_wait(worker& w) noexcept {
     continuation& k = self.parent_continuation;
     fiber& parent = *k.parent;
     bool mine = k.thief == continuation::unexposed;
+    // A task whose rest was handed over is the oldest of its chain, so its parent's rest was handed over before.
+    if (!mine) self.own.record.handovers_ = 0;
     if (!mine && k.thief >= 0 && w.host.reclaim(w, k)) {
         note(w, trace::kind::returned, number_of(k));
         // The parent is below this fiber again, with all its older entries exposed.

@@ -116,7 +116,7 @@ void retire(worker& w, task& t, bool cancelled) noexcept {
 void finish(worker& w, task& t, bool cancelled) noexcept {
     group* in = t.group_;
     arena& of = *t.arena_;
-    const bool in_bulk = t.of_wide_group_;
+    const bool in_bulk = t.of_wide_group_ && !in->apart_;
     retire(w, t, cancelled);
     if (in_bulk) {
         count_bulk_down_unless_of(w, in);
