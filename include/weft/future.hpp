@@ -113,7 +113,8 @@ private:
 /// Runs `f()` as a task that belongs to no group, so no cancellation of a group reaches it. The future
 /// returns its result or its exception. `f` is moved (or copied) into the task. If the caller is a thread
 /// that is no worker, the task runs in the default runtime. Under a depth-first policy the task begins at
-/// once, and thieves can steal the rest of the caller meanwhile. Throws what the move of `f` throws,
+/// once, and thieves can steal the rest of the caller meanwhile; once thieves have taken a caller that makes many futures,
+/// its further tasks are queued. Throws what the move of `f` throws,
 /// std::bad_alloc, and weft::error if no stack is available.
 template <TaskWithResult F>
 auto async(F&& f, const hints& h) {

@@ -1,6 +1,6 @@
 // Groups with many short children, to which one task adds them in a loop. In the lazy zone the rest of that
 // task is stolen between two children; when that has happened twice, the group is wide and its children are
-// queued.
+// queued. The same holds for futures that one task makes in a loop.
 #include <weft/weft.hpp>
 
 #include <gtest/gtest.h>
@@ -11,6 +11,7 @@
 #include <stdexcept>
 #include <string>
 #include <tuple>
+#include <utility>
 #include <vector>
 
 #include "engine/modelled.hpp"
@@ -171,13 +172,107 @@ TEST_P(wide_groups, are_over_when_their_last_child_has_ended) {
     });
 }
 
+// ---- futures
+
+constexpr time_ns usual_patience = 100'000; ///< how long a worker looks for work before it sleeps
+
+/// Futures that end when the task that makes them has been stolen. Needs another worker.
+void make_futures_wide() {
+    for (int i = 0; i < group::handovers_to_wide; ++i) {
+        std::atomic<bool> continues{false};
+        auto f = async(
+            [&] { EXPECT_TRUE(await(continues)) << "no worker has stolen the task that makes futures"; });
+        continues = true;
+        f.get();
+    }
+}
+
+TEST_P(wide_groups, of_futures_give_each_result) {
+    runtime rt(with_workers(GetParam(), 2));
+    for (int round = 0; round < test::rounds(5); ++round)
+        rt.run([&] {
+            make_futures_wide();
+            std::vector<future<int>> all;
+            for (int i = 0; i < 2000; ++i)
+                all.push_back(async([i] {
+                    if (i % 100 == 99) throw std::runtime_error(std::to_string(i));
+                    return 2 * i;
+                }));
+            for (int i = 0; i < 2000; ++i) {
+                auto& f = all[static_cast<std::size_t>(i)];
+                if (i % 100 == 99)
+                    EXPECT_THROW(f.get(), std::runtime_error);
+                else
+                    ASSERT_EQ(f.get(), 2 * i);
+            }
+        });
+}
+
+TEST_P(wide_groups, of_futures_outlive_the_task_that_makes_them) {
+    runtime rt(with_workers(GetParam(), 2));
+    rt.run([&] {
+        std::vector<future<int>> all;
+        task_group g;
+        g.run([&all] {
+            make_futures_wide();
+            for (int i = 0; i < 500; ++i)
+                all.push_back(async([i] {
+                    task_group inner;
+                    int x = 0;
+                    inner.run([&] { x = i; });
+                    inner.wait();
+                    return x;
+                }));
+        });
+        g.wait();
+        for (int i = 0; i < 500; ++i) ASSERT_EQ(all[static_cast<std::size_t>(i)].get(), i);
+    });
+}
+
+TEST_P(wide_groups, of_futures_end_with_their_destructors) {
+    runtime rt(with_workers(GetParam(), 2));
+    std::atomic<int> ran{0};
+    rt.run([&] {
+        make_futures_wide();
+        std::vector<future<void>> dropped;
+        for (int i = 0; i < 500; ++i) dropped.push_back(async([&] { ++ran; }));
+        dropped.clear();
+        EXPECT_EQ(ran, 500);
+    });
+}
+
+TEST(wide_futures, are_counted_for_each_task) {
+    const machine on = test::cores{.cores_per_domain = 2, .cost = test::runtime_cost::usual}.build();
+    const auto run_in_child = [](const auto& f) {
+        task_group g;
+        g.run(f);
+        g.wait();
+    };
+    test::modelled m(make_policy("steal"), on, 1, usual_patience);
+    m.run([&] {
+        int later = 0;
+        for (int round = 0; round < 20; ++round) {
+            run_in_child([] {
+                for (int i = 0; i < 10; ++i) async([] { cost(100'000); }).wait();
+            });
+            run_in_child([&] { // on the same stack
+                bool has_begun = false;
+                auto f = async([&] { has_begun = true; });
+                later += !has_begun;
+                f.get();
+            });
+        }
+        EXPECT_EQ(later, 0);
+    });
+}
+
 // ---- in virtual time
 
 /// One task that adds `count` children.
 struct spawn_loop {
     int count;
     std::uint64_t cycles; ///< on average, of a child
-    bool uneven = false, nested = false;
+    bool uneven = false, nested = false, futures = false;
 
     std::uint64_t cycles_of(int i) const {
         return !uneven ? cycles : i % 10 == 0 ? cycles * 11 / 2 : cycles / 2;
@@ -189,6 +284,12 @@ struct spawn_loop {
         rows.wait();
     }
     void add(int children) const {
+        if (futures) {
+            std::vector<future<void>> all;
+            for (int i = 0; i < children; ++i) all.push_back(async([c = cycles_of(i)] { cost(c); }));
+            for (auto& f : all) f.get();
+            return;
+        }
         task_group g;
         for (int i = 0; i < children; ++i) g.run([c = cycles_of(i)] { cost(c); });
         g.wait();
@@ -209,7 +310,7 @@ struct modelled_case {
     friend std::ostream& operator<<(std::ostream& out, const modelled_case& c) {
         return out << c.policy << ", " << c.on.packages << "x" << c.on.cores_per_domain << " cores, "
                    << c.program.cycles << " cycles" << (c.program.uneven ? ", uneven" : "")
-                   << (c.program.nested ? ", nested" : "");
+                   << (c.program.nested ? ", nested" : "") << (c.program.futures ? ", futures" : "");
     }
 };
 
@@ -224,14 +325,13 @@ std::vector<modelled_case> modelled_cases() {
             on.cost = test::runtime_cost::usual;
             for (const std::uint64_t cycles : {100, 1000, 9000})
                 for (const bool uneven : {false, true})
-                    for (const bool nested : {false, true})
+                    for (const auto& [nested, futures] :
+                         {std::pair(false, false), {true, false}, {false, true}})
                         all.push_back(
-                            {policy, on, {test::sanitized ? 2000 : 20'000, cycles, uneven, nested}});
+                            {policy, on, {test::sanitized ? 2000 : 20'000, cycles, uneven, nested, futures}});
         }
     return all;
 }
-
-constexpr time_ns usual_patience = 100'000; ///< how long a worker looks for work before it sleeps
 
 time_ns timed(const modelled_case& c, const machine& on, time_ns patience) {
     test::modelled m(make_policy(c.policy), on, 1, patience);
