@@ -7,6 +7,8 @@
 
 #include <tsl/robin_map.h>
 
+#include <array>
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <utility>
@@ -38,42 +40,85 @@ public:
     template <class WaitFor>
     void access(std::uint32_t datum, impl::data_mode mode, std::uint32_t t, WaitFor&& wait_for) {
         version& v = versions_[datum];
+        const auto wait_for_one = [&](std::uint32_t u) {
+            if (u != t) wait_for(u);
+        };
         const auto wait_for_all = [&](std::uint32_t list) {
-            for (; list; list = links_[list].next)
-                if (links_[list].task != t) wait_for(links_[list].task);
+            for (; list; list = links_[list].next) wait_for_one(links_[list].task);
+        };
+        const auto wait_for_writers = [&] {
+            if (v.has_one_writer)
+                wait_for_one(v.writers);
+            else
+                wait_for_all(v.writers);
         };
         if (mode == impl::data_mode::read) {
-            wait_for_all(v.writers);
-            if (!v.readers || links_[v.readers].task != t) push(v.readers, t);
+            wait_for_writers();
+            if (!v.readers || links_[v.readers].task != t) v.readers = new_link(t, v.readers);
             return;
         }
-        const bool joins = mode != impl::data_mode::write && v.kind == mode && v.writers && !v.readers;
+        const bool joins =
+            mode != impl::data_mode::write && v.kind == mode && (v.has_one_writer || v.writers) && !v.readers;
         if (joins) {
             wait_for_all(v.before);
-        } else {
-            const std::uint32_t last = v.readers ? v.readers : v.writers;
-            wait_for_all(last);
-            free(v.before);
-            free(v.readers ? v.writers : v.readers);
-            v.before = mode == impl::data_mode::write ? 0 : last;
-            if (!v.before) free(last);
-            v.readers = v.writers = 0;
-            v.kind = mode;
+            list_writers(v);
+            v.writers = new_link(t, v.writers);
+            return;
         }
-        push(v.writers, t);
+        if (v.readers)
+            wait_for_all(v.readers);
+        else
+            wait_for_writers();
+        free(v.before);
+        v.before = 0;
+        if (mode != impl::data_mode::write) { // further tasks may join, and wait for the same
+            list_writers(v);
+            v.before = v.readers ? v.readers : std::exchange(v.writers, 0);
+        } else {
+            free(v.readers);
+        }
+        if (!v.has_one_writer) free(v.writers);
+        v = {t, 0, v.before, mode, true};
     }
 
 private:
     struct link {
         std::uint32_t task, next;
     };
-    struct version { // heads of lists
-        std::uint32_t writers = 0, readers = 0;
-        std::uint32_t before = 0; ///< the tasks that the first of several writers waited for
+    struct version {
+        std::uint32_t writers = 0; ///< the writer if there is one, else a list, the newest task first
+        std::uint32_t readers = 0; ///< likewise a list
+        std::uint32_t before = 0;  ///< a list: the tasks that the first of several writers waited for
         impl::data_mode kind = impl::data_mode::write;
+        bool has_one_writer = false;
     };
 
-    void push(std::uint32_t& list, std::uint32_t task) {
+    /// The numbers of the data whose addresses begin in one block of memory. Data that are accessed together often lie
+    /// near each other. The block of an address that is no multiple of `step` is its own.
+    static constexpr std::uintptr_t step = 4, steps = 16;
+    struct block {
+        std::array<std::uint32_t, steps> numbers{};
+    };
+
+    /// Blocks often lie at distances that are powers of two, which the product spreads over the table.
+    struct hash_block {
+        std::size_t operator()(std::uintptr_t of) const noexcept { return (of * 0x9e3779b97f4a7c15u) >> 32; }
+    };
+
+    std::uint32_t& number_at(const void* address) {
+        const auto a = reinterpret_cast<std::uintptr_t>(address);
+        const std::uintptr_t begin = a % step == 0 ? a - a % (step * steps) : a;
+        const auto [at, fresh] = by_begin_.try_emplace(begin, blocks_.size());
+        if (fresh) blocks_.grow();
+        return blocks_[at->second].numbers[a / step % steps];
+    }
+
+    void list_writers(version& v) {
+        if (!v.has_one_writer) return;
+        v.writers = new_link(v.writers, 0);
+        v.has_one_writer = false;
+    }
+    std::uint32_t new_link(std::uint32_t task, std::uint32_t next) {
         std::uint32_t at = free_;
         if (at) {
             free_ = links_[at].next;
@@ -81,31 +126,29 @@ private:
             at = links_.size();
             links_.grow();
         }
-        links_[at] = {task, list};
-        list = at;
+        links_[at] = {task, next};
+        return at;
     }
     void free(std::uint32_t list) noexcept {
         while (list) free_ = std::exchange(list, std::exchange(links_[list].next, free_));
     }
 
-    tsl::robin_map<const void*, std::uint32_t, std::hash<const void*>, std::equal_to<>,
-                   large_allocator<std::pair<const void*, std::uint32_t>>>
-        by_address_;
     stable_array<version> versions_; ///< number 0 is no datum
-    stable_array<link> links_;       ///< number 0 ends a list
+    stable_array<block> blocks_;
+    tsl::robin_map<std::uintptr_t, std::uint32_t, hash_block, std::equal_to<>,
+                   large_allocator<std::pair<std::uintptr_t, std::uint32_t>>>
+        by_begin_;             ///< the places of the blocks in blocks_
+    stable_array<link> links_; ///< number 0 ends a list
     std::uint32_t free_ = 0;
 };
 
 inline std::uint32_t data_versions::find(const void* address, std::uint32_t* known) {
-    if (known && *known) return *known;
-    std::uint32_t next = versions_.size();
-    if (known) {
-        *known = next;
-    } else if (const auto [at, fresh] = by_address_.try_emplace(address, next); !fresh) {
-        return at->second;
+    std::uint32_t& number = known ? *known : number_at(address);
+    if (number == 0) {
+        versions_.grow();
+        number = versions_.size() - 1;
     }
-    versions_.grow();
-    return next;
+    return number;
 }
 
 } // namespace weft
