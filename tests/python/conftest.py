@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -28,6 +29,18 @@ MACHINE = SOURCE / "machines/opteron-8380-4x4.toml"
 
 CORE_I7 = SOURCE / "machines/core-i7-2600k.toml"
 COPY_COMPUTE = "--copies 12 --mbytes 8 --computations 120 --steps 175000 --copies-first"
+
+
+def command(*arguments: str, **variables: str) -> subprocess.CompletedProcess[str]:
+    """The command `weft` as a process of its own."""
+    return subprocess.run(
+        [sys.executable, "-m", "weft", *arguments],
+        env=os.environ | variables,
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
 
 
 def run_example(name: str, arguments: str, trace: Path, policy: str, engine: str, **variables: str) -> None:

@@ -11,7 +11,7 @@ import tomllib
 from pathlib import Path
 
 import pytest
-from conftest import COPY_COMPUTE, CORE_I7, EXAMPLES, MACHINE, SOURCE, run_example
+from conftest import COPY_COMPUTE, CORE_I7, EXAMPLES, MACHINE, SOURCE, command, run_example
 from weft import read_trace
 from weft.cli import run
 from weft.trace.stats import stats
@@ -116,14 +116,14 @@ def test_limits_are_applied(capsys: pytest.CaptureFixture[str], contended: tuple
     status, out, _ = weft(capsys, *analyze, "--", *program)
     assert status == 0 and "Run again under 1 copy" in out
     many = str(SOURCE / "examples/copy_compute/many_copies.toml")
-    for command, says in (
+    for words, says in (
         ([*program, "--resources", many], "has not kept to the limit of copy"),
         ([program[0], "--copies", "3"], "did not run as before: tasks"),
         (["/bin/false"], "ended with status 1"),
         (["/bin/true"], "has left no trace"),
         (["/nowhere/program"], "cannot be started"),
     ):
-        status, _, err = weft(capsys, *analyze, "--", *command)
+        status, _, err = weft(capsys, *analyze, "--", *words)
         assert status == 1 and says in err and err.count("\n") == 1
 
 
@@ -147,9 +147,9 @@ def test_limits_by_names_alone(capsys: pytest.CaptureFixture[str], tmp_path: Pat
 def test_help_has_an_example(capsys: pytest.CaptureFixture[str]) -> None:
     commands = [[c] for c in ("run", "sim", "compare", "analyze", "topo", "policies")]
     commands += [["trace", c] for c in ("stats", "convert", "plot", "view")]
-    for command in commands:
-        status, out, _ = weft(capsys, *command, "--help")
-        assert status == 0 and f"Example: weft {' '.join(command)}" in out
+    for words in commands:
+        status, out, _ = weft(capsys, *words, "--help")
+        assert status == 0 and f"Example: weft {' '.join(words)}" in out
     assert weft(capsys)[0] == 2 and weft(capsys, "trace")[0] == 2
     status, out, _ = weft(capsys, "--version")
     assert status == 0 and out.count(".") == 2
@@ -198,17 +198,6 @@ def test_as_a_program(modelled: Path) -> None:
     for arguments, status in ((command, 0), (command[:-1], 2)):
         done = subprocess.run(arguments, env=environment, capture_output=True, text=True, timeout=50, check=False)
         assert done.returncode == status and "Traceback" not in done.stderr
-
-
-def command(*arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [sys.executable, "-m", "weft", *arguments],
-        env=os.environ | environment,
-        capture_output=True,
-        text=True,
-        timeout=120,
-        check=False,
-    )
 
 
 def test_version_is_said_without_loading_the_commands() -> None:

@@ -5,15 +5,13 @@ from __future__ import annotations
 import csv
 import io
 import json
-import os
 import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
 import weft
-from conftest import EXAMPLES, SOURCE
+from conftest import EXAMPLES, SOURCE, command
 
 FIB = [str(EXAMPLES / "fib"), "--n", "16"]
 SYNTHETIC = "numa:4 core:8 pu:1"
@@ -24,16 +22,6 @@ def _own_cache(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.Mon
     # One for all tests of this file: this machine is measured once.
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path_factory.getbasetemp() / "cache-of-machines"))
     monkeypatch.delenv("WEFT_MACHINES", raising=False)
-
-
-def command(*arguments: str, **variables: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [sys.executable, "-m", "weft", *arguments],
-        env=os.environ | variables,
-        capture_output=True,
-        text=True,
-        timeout=120,
-    )
 
 
 def told(*arguments: str, **variables: str) -> Any:
