@@ -59,7 +59,7 @@ public:
             if (!t) {
                 of_.end_worker(w);
             } else if (t->fresh()) {
-                start(w, *t);
+                if (!w.owes_fiber || starts_on_reserve(w, *t)) start(w, *t);
                 continue;
             } else {
                 resume(w, *t);

@@ -8,6 +8,7 @@
 #include "engine/team/teams.hpp"
 #include "engine/worker/arena.hpp"
 #include "engine/worker/notes.hpp"
+#include "engine/worker/offer.hpp"
 #include "engine/worker/runtime_entry.hpp"
 
 #include <chrono>
@@ -44,7 +45,7 @@ namespace {
 /// The scheduler's fiber for a task that waits. The reserve has one for each worker, so the task waits even if memory is
 /// short, and usually the scheduler soon resumes a task and gives the fiber back. Then the next spawn, which needs a
 /// fiber to keep, reports the shortage as an exception. A worker takes one of the reserve only: another task that starts
-/// on that fiber, and has to wait itself, waits for the memory of others.
+/// on that fiber (starts_on_reserve), and has to wait itself, waits for the memory of others.
 fiber& take_fiber_to_wait(worker& w) noexcept {
     constexpr int most_looks = 2000;
     constexpr std::chrono::milliseconds between_looks{1};
@@ -54,6 +55,7 @@ fiber& take_fiber_to_wait(worker& w) noexcept {
         } catch (const std::exception& e) {
             if (fiber* const f = w.owes_fiber ? nullptr : w.engine.fibers.take_reserved()) {
                 w.owes_fiber = true;
+                w.put_back = 0;
                 return *f;
             }
             if (looks == most_looks || w.modelled) { // all workers of the model are this thread
@@ -138,6 +140,22 @@ void fiber_entry(arrival at) noexcept {
         else
             impl::hot_self()->host.schedule();
     }
+}
+
+bool starts_on_reserve(worker& w, task& t) noexcept {
+    try {
+        w.engine.fibers.give_reserved(&take_fiber(w));
+        w.owes_fiber = false;
+        return true;
+    } catch (const std::exception&) {} // memory is still short
+    constexpr std::chrono::microseconds pause{50};
+    constexpr int most_put_back = 20'000;         // a second, unless others run their tasks meanwhile
+    const bool is_placed = t.claims_ || t.share_; // the gate or a team has given it this worker
+    if (w.modelled || is_placed || w.put_back == most_put_back) return true;
+    ++w.put_back;
+    offer(w, t, ready_reason::yielded);
+    std::this_thread::sleep_for(pause);
+    return false;
 }
 
 void suspend(worker& w0, ready_reason reason, void (*action)(worker&, void*, void*), void* a,

@@ -111,6 +111,10 @@ inline void free_fiber(worker& w, fiber& f) noexcept {
 /// empty, too, it tries again for a while, and then ends the program, naming the knob to turn: other workers hold
 /// addresses in the current stack, so it cannot be unwound, and a lock(), or the destructor of a group, must not return.
 void suspend(worker&, ready_reason reason, void (*action)(worker&, void*, void*), void* a, void* b) noexcept;
+/// Scheduler, on a fiber of the reserve: whether it starts `t`, which is fresh. If `t` had to wait, there would be no other
+/// fiber, and the task that could end the shortage may be ready. So `t` goes back to the policy, behind others, until
+/// there is memory again or nothing else has run for a second.
+bool starts_on_reserve(worker&, task& t) noexcept;
 /// Scheduler: resumes a suspended task; the current fiber becomes free.
 void resume(worker&, task&) noexcept;
 void fiber_entry(arrival) noexcept;

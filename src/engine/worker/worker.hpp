@@ -119,6 +119,7 @@ struct worker {
     /// What a child of the silent zone threw while its closure moved; the parent continues next and rethrows it.
     std::exception_ptr refused;
     bool owes_fiber = false; ///< it has one of the pool's reserve
+    int put_back = 0;        ///< if so: how many tasks it did not start on it
     engine::block_cache blocks;
 
     /// Set by the exposure handler if it finds in_runtime set; leave_runtime() looks at it.
