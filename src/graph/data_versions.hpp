@@ -108,8 +108,11 @@ private:
     std::uint32_t& number_at(const void* address) {
         const auto a = reinterpret_cast<std::uintptr_t>(address);
         const std::uintptr_t begin = a % step == 0 ? a - a % (step * steps) : a;
-        const auto [at, fresh] = by_begin_.try_emplace(begin, blocks_.size());
-        if (fresh) blocks_.grow();
+        auto at = by_begin_.find(begin);
+        if (at == by_begin_.end()) {
+            blocks_.grow(); // first, since both may throw: a block too many does no harm
+            at = by_begin_.try_emplace(begin, blocks_.size() - 1).first;
+        }
         return blocks_[at->second].numbers[a / step % steps];
     }
 
