@@ -23,13 +23,13 @@ namespace weft {
 /// throws, the exception is rethrown when all calls have ended; the range then has all its elements, in an
 /// unspecified order. Elements are moved, and copied only if they are trivially copyable. Elements whose move
 /// may throw are moved by one thread, and may be lost if a move throws. The sort needs a buffer of n elements
-/// and n bytes; it throws std::bad_alloc if there is no memory, and the range is then unchanged.
+/// and n bytes; it throws std::bad_alloc if there is no memory, and the range then has all its elements.
 ///
 /// By std::less or std::greater, a NaN counts as greater than all numbers; contiguous floats and doubles are
-/// also ordered -0 before 0. Such arrays, and those of integers of 2, 4 or 8 bytes, are sorted by vector
-/// instructions; all others by a pattern-defeating quicksort.
+/// also ordered -0 before 0. Such arrays, and those of integers of 2, 4 or 8 bytes, are sorted in place by vector
+/// instructions, without a buffer.
 ///
-/// Sources: super scalar sample sort, Sanders and Winkel 2004; pdqsort, Peters, in Boost.Sort; vqsort,
+/// Sources: super scalar sample sort, Sanders and Winkel 2004; parallel quicksort, Francis and Pannan 1992; vqsort,
 /// Blacher, Giesen, Sanders and Wassenberg 2021, in Highway.
 template <std::random_access_iterator I, class Less = std::less<>>
     requires std::is_lvalue_reference_v<std::iter_reference_t<I>> && Ordering<Less, std::iter_value_t<I>>

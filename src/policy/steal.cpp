@@ -31,7 +31,11 @@ public:
     requirements attach(const machine&, policy_context& context) override {
         context_ = &context;
         places_.attach(context);
-        return {.lazy = lazy_, .wide_groups = queues_, .demotable = true, .resizable = true};
+        return {.lazy = lazy_,
+                .wide_groups = queues_,
+                .offers_ahead = lazy_,
+                .demotable = true,
+                .resizable = true};
     }
 
     placement ready(worker_id w, task& t, ready_reason reason) override { return places_.put(w, t, reason); }

@@ -1,14 +1,17 @@
-// Numbers are sorted as unsigned keys: a bijection that is monotone in the wanted order, applied on the way
-// to the buffer and undone on the way back. So vqsort sees unsigned ascending keys only. That is more than a
+// Numbers are sorted as unsigned keys: a bijection that is monotone in the wanted order, applied before vqsort
+// gets the numbers and undone after it. So vqsort sees unsigned ascending keys only. That is more than a
 // saving: Highway 1.0.3 changes zeros of different sign into one another, loses what is not a number, and may
 // then leave the array.
-#include <weft/impl/sample_sort.hpp>
+#include <weft/impl/entry.hpp>
 #include <weft/impl/sort_keys.hpp>
 
+#include "sort/in_place.hpp"
 #include "sort/vector_sort.hpp"
 
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
 #include <cstring>
-#include <vector>
 
 namespace weft::impl {
 namespace {
@@ -52,61 +55,52 @@ private:
     Key flip_;
 };
 
+/// The numbers of the range may be of any type of this size, so they are read and written as bytes.
 template <class Mapping>
 class keyed_numbers {
 public:
     using key = typename Mapping::key;
-    using slot = key;
-    using look = key;
-    using splitter = key;
-    static constexpr std::ptrdiff_t bucket_length = 16'384; // 50 us
+    static constexpr std::ptrdiff_t leaf_length = 16'384; // 50 us
 
     keyed_numbers(void* numbers, key_format f) noexcept
         : numbers_(static_cast<std::byte*>(numbers))
         , mapping_(f) {}
 
-    /// The numbers of the range may be of any type of this size, so they are read and written as bytes.
-    key look_at(std::ptrdiff_t i) const noexcept {
-        key bits;
-        std::memcpy(&bits, place(i), sizeof bits);
-        return mapping_.key_of(bits);
-    }
-    key splitter_of(std::ptrdiff_t i) const noexcept { return look_at(i); }
-    static bool before(key a, key b) noexcept { return a < b; }
-    static bool after(key a, key b) noexcept { return b < a; }
-    bool is_before(std::ptrdiff_t i, std::ptrdiff_t j) const noexcept { return look_at(i) < look_at(j); }
-    static key look_of(key k) noexcept { return k; }
-    static void sort_sample(std::vector<key>& sample) noexcept {
-        sort::sort_vectorised(sample.data(), sample.size());
-    }
+    key key_at(std::ptrdiff_t i) const noexcept { return mapping_.key_of(bits_at(i)); }
 
-    void take(std::ptrdiff_t i, slot* to) const noexcept { *to = look_at(i); }
-    void put_back(const slot* first, const slot* last, std::ptrdiff_t at) const noexcept {
-        for (; first != last; ++first, ++at) {
-            const key bits = mapping_.bits_of(*first);
-            std::memcpy(place(at), &bits, sizeof bits);
+    /// Lomuto's partition, without a branch that depends on a key.
+    std::ptrdiff_t partition(std::ptrdiff_t first, std::ptrdiff_t last, key pivot) const noexcept {
+        std::ptrdiff_t middle = first;
+        for (std::ptrdiff_t i = first; i < last; ++i) {
+            const key bits = bits_at(i);
+            put(i, bits_at(middle));
+            put(middle, bits);
+            middle += static_cast<std::ptrdiff_t>(mapping_.key_of(bits) < pivot);
         }
+        return middle;
     }
-    void finish(slot* first, slot* last, std::ptrdiff_t at) const noexcept {
-        sort::sort_vectorised(first, static_cast<std::size_t>(last - first));
-        put_back(first, last, at);
+    void swap(std::ptrdiff_t i, std::ptrdiff_t j, std::ptrdiff_t n) const noexcept {
+        std::swap_ranges(place(i), place(i + n), place(j));
     }
-
-    void sort_in_place(std::ptrdiff_t n) const noexcept {
-        auto* const keys = reinterpret_cast<key*>(numbers_);
+    void sort_leaf(std::ptrdiff_t first, std::ptrdiff_t last) const noexcept {
         if (!mapping_.is_identity())
-            for (std::ptrdiff_t i = 0; i < n; ++i) {
-                const key k = look_at(i);
-                std::memcpy(place(i), &k, sizeof k);
-            }
-        sort::sort_vectorised(keys, static_cast<std::size_t>(n));
-        if (!mapping_.is_identity()) put_back(keys, keys + n, 0);
+            for (std::ptrdiff_t i = first; i < last; ++i) put(i, key_at(i));
+        auto* const keys = reinterpret_cast<key*>(place(first));
+        sort::sort_vectorised(keys, static_cast<std::size_t>(last - first));
+        if (!mapping_.is_identity())
+            for (std::ptrdiff_t i = first; i < last; ++i) put(i, mapping_.bits_of(bits_at(i)));
     }
 
 private:
     std::byte* place(std::ptrdiff_t i) const noexcept {
         return numbers_ + i * static_cast<std::ptrdiff_t>(sizeof(key));
     }
+    key bits_at(std::ptrdiff_t i) const noexcept {
+        key bits;
+        std::memcpy(&bits, place(i), sizeof bits);
+        return bits;
+    }
+    void put(std::ptrdiff_t i, key bits) const noexcept { std::memcpy(place(i), &bits, sizeof bits); }
 
     std::byte* numbers_;
     Mapping mapping_;
@@ -114,18 +108,14 @@ private:
 
 template <class Mapping>
 void sort_mapped(void* numbers, std::size_t size, key_format f) {
-    keyed_numbers<Mapping> all(numbers, f);
+    const keyed_numbers<Mapping> all(numbers, f);
     const auto n = static_cast<std::ptrdiff_t>(size);
-    if (n < 4 * all.bucket_length) return all.sort_in_place(n);
+    if (n < 4 * all.leaf_length) return all.sort_leaf(0, n);
     on_worker([&] {
-        // Equal numbers are indistinguishable, so the cuts may depend on the number of workers.
-        constexpr std::ptrdiff_t buckets_a_worker =
-            8; // a step of the classification costs what vqsort's does
         const std::ptrdiff_t workers = shape_of_loop().workers;
-        if (workers == 1)
-            all.sort_in_place(n);
-        else
-            sample_sort(all, n, buckets_a_worker * workers).run();
+        if (workers == 1) return all.sort_leaf(0, n);
+        // Equal numbers are indistinguishable, so the cuts may depend on the number of workers.
+        sort::parallel_quicksort(all, workers).sort(n);
     });
 }
 

@@ -120,7 +120,8 @@ struct alignas(std::max_align_t) task {
     std::uint32_t graph_number_ = 0;
     std::int16_t rank_ = 0;
     std::int16_t width_ = 1;
-    std::uint32_t children_ = 0; ///< spawned so far in all its groups: the next child's path index
+    std::int16_t offered_by_ = -1; ///< the worker that has offered it ahead of an ask, until it begins
+    std::uint32_t children_ = 0;   ///< spawned so far in all its groups: the next child's path index
     task_state state_ = task_state::fresh;
     bool last_ = false;
     bool silent_ = false;        ///< its spawns are not reported

@@ -55,8 +55,8 @@ struct member_list {
     worker* operator[](std::uint32_t id) { return &all[id]; }
 };
 
-/// `From` workers are active at first. If `To` differs, one thread changes the number to `To`.
-template <class Derived, int Workers, int Tasks, int From = Workers, int To = From>
+/// `ToSearchers`: a wake is passed on to a worker that searches. `From` workers are active at first. If `To` differs, one thread changes the number to `To`.
+template <class Derived, int Workers, int Tasks, int From = Workers, int To = From, bool ToSearchers = false>
 struct sleeping : rl::test_suite<Derived, Workers + 1 + (From != To)> {
     using protocol_type = engine::sleep_protocol<member_list<Workers>, sync>;
     static constexpr workers all_of_them{0, Workers};
@@ -65,7 +65,7 @@ struct sleeping : rl::test_suite<Derived, Workers + 1 + (From != To)> {
         queue::worker_set<sync> searching{Workers}, parked{Workers};
         member_list<Workers> members;
         sync::atomic<int> active{From};
-        protocol_type protocol{searching, parked, members, active};
+        protocol_type protocol{searching, parked, members, active, ToSearchers};
         queue::worker_set<sync> nowhere{Workers};
         sync::atomic<std::uint32_t> tasks{0}; // at the place of the policy
     };
@@ -252,6 +252,7 @@ struct sleeping : rl::test_suite<Derived, Workers + 1 + (From != To)> {
 struct two_and_two : sleeping<two_and_two, 2, 2> {};
 struct one_and_one : sleeping<one_and_one, 1, 1> {};
 struct three_and_three : sleeping<three_and_three, 3, 3> {};
+struct three_and_three_to_searchers : sleeping<three_and_three_to_searchers, 3, 3, 3, 3, true> {};
 /// The last look of worker 0 finds a task; it leaves `parked` while another task is announced.
 struct one_has_found : sleeping<one_has_found, 2, 1> {
     void thread(unsigned me) {
@@ -265,10 +266,14 @@ struct one_leaves : sleeping<one_leaves, 2, 1, 2, 1> {};
 struct one_comes_back : sleeping<one_comes_back, 2, 2, 1, 2> {};
 
 constexpr scenario scenarios[] = {
-    {"one_and_one, bounded", 0, search<one_and_one>},    {"one_and_one", 50000, search<one_and_one>},
-    {"one_has_found", 50000, search<one_has_found>},     {"two_and_two", 100000, search<two_and_two>},
-    {"one_leaves", 150000, search<one_leaves>},          {"one_comes_back", 50000, search<one_comes_back>},
+    {"one_and_one, bounded", 0, search<one_and_one>},
+    {"one_and_one", 50000, search<one_and_one>},
+    {"one_has_found", 50000, search<one_has_found>},
+    {"two_and_two", 100000, search<two_and_two>},
+    {"one_leaves", 150000, search<one_leaves>},
+    {"one_comes_back", 50000, search<one_comes_back>},
     {"three_and_three", 50000, search<three_and_three>},
+    {"three_and_three, to searchers", 50000, search<three_and_three_to_searchers>},
 };
 
 constexpr mutant mutants[] = {

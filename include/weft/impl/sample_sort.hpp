@@ -1,6 +1,7 @@
 #pragma once
 
 #include <weft/impl/entry.hpp>
+#include <weft/impl/in_order.hpp>
 #include <weft/parallel.hpp>
 
 #include <algorithm>
@@ -118,7 +119,10 @@ private:
             ordered = ordered && (sample.empty() || !elements_.after(sample.back(), elements_.look_at(at)));
             sample.push_back(elements_.splitter_of(at));
         }
-        if (ordered && is_in_order()) return false;
+        const auto is_before = [this](std::ptrdiff_t i, std::ptrdiff_t j) {
+            return elements_.is_before(i, j);
+        };
+        if (ordered && is_in_order(n_, loop(), is_before)) return false;
         elements_.sort_sample(sample);
 
         buckets_ = cuts_.buckets;
@@ -134,23 +138,6 @@ private:
         tree_.assign(static_cast<std::size_t>(buckets_), splitters_.front());
         plant(1, 0, buckets_ - 1);
         return true;
-    }
-
-    bool is_in_order() const {
-        std::atomic<bool> so_far{true};
-        parallel_for(
-            std::ptrdiff_t{0}, cuts_.blocks,
-            [&](std::ptrdiff_t b) {
-                constexpr std::ptrdiff_t stretch = 1024; // between two looks at the flag of the other pieces
-                for (std::ptrdiff_t i = std::max<std::ptrdiff_t>(1, from(b)); i < to(b);) {
-                    if (!so_far.load(std::memory_order_relaxed)) return;
-                    for (const std::ptrdiff_t end = std::min(to(b), i + stretch); i < end; ++i)
-                        if (elements_.is_before(i, i - 1))
-                            return so_far.store(false, std::memory_order_relaxed);
-                }
-            },
-            loop());
-        return so_far.load(std::memory_order_relaxed);
     }
 
     /// buckets_ - 1 splitters out of the sorted sample, equal ones once.

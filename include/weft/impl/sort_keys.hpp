@@ -21,7 +21,7 @@ struct key_format {
 };
 
 /// Sorts n numbers, on a worker or not. Real numbers are in the order of the keys that their bits map to:
-/// -infinity ... -0, 0 ... infinity, then NaNs. Throws std::bad_alloc; then no element has moved.
+/// -infinity ... -0, 0 ... infinity, then NaNs. Throws std::bad_alloc; then all are there, in some order.
 void sort_keys(void* numbers, std::size_t n, key_format format);
 
 template <class Less, class T>

@@ -2,6 +2,7 @@
 
 #include "engine/idle/sleep_protocol.hpp"
 #include "engine/worker/arena.hpp"
+#include "engine/worker/engine.hpp"
 
 #include <atomic>
 #include <cstddef>
@@ -22,7 +23,7 @@ class arena_sleep_protocol {
 public:
     explicit arena_sleep_protocol(arena& a) noexcept
         : members_{a}
-        , steps_{a.searching, a.parked, members_, a.active_count} {}
+        , steps_{a.searching, a.parked, members_, a.active_count, a.engine.need.offers_ahead} {}
     arena_sleep_protocol(const arena_sleep_protocol&) = delete;
     arena_sleep_protocol& operator=(const arena_sleep_protocol&) = delete;
 

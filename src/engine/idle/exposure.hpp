@@ -24,6 +24,24 @@ inline impl::frame* oldest_hidden(const worker& w, fiber*& of) noexcept {
     return of == w.current || !of->above->child_has_started ? nullptr : &of->above->parent_continuation;
 }
 
+/// The rest of a task that adds children is handed over once more. A group to which that happens again
+/// and again is wide, also if the owner comes first each time and reclaims the entry. Each future has a group of its
+/// own, so the task counts instead.
+inline void count_handover(const worker& w, task& parent, group& g) noexcept {
+    if (!w.engine.need.wide_groups) return;
+    if (g.apart_) {
+        if (parent.handovers_ < group::handovers_to_wide) ++parent.handovers_;
+        return;
+    }
+    const auto before = g.handovers_.load(std::memory_order_relaxed);
+    if (before >= group::handovers_to_wide) return;
+    // Several tasks may add children at the same time. A lost count only makes the group wide later.
+    g.handovers_.store(before + 1, std::memory_order_relaxed);
+    if (before + 1 == group::handovers_to_wide)
+        g.flags_.fetch_or(group::flag_wide,
+                          std::memory_order_relaxed); // decides nothing but a spawn's order
+}
+
 /// Hands one entry to one worker. The constructor writes all that the thief will read, and changes the
 /// owner's view of its chain, before the entry comes within the thief's reach. If the thief does not take the
 /// entry, undo() restores both. Requires: the thief has read what this owner gave it before (A3).
@@ -48,7 +66,7 @@ public:
         } else {
             counted_ = static_cast<continuation&>(entry).in;
             counted_->open_.fetch_add(1, std::memory_order_relaxed); // the child above counts from now on
-            if (owner.engine.need.wide_groups) count_handover(*of.running, *counted_);
+            count_handover(owner, *of.running, *counted_);
             if (owner.arena().is_team()) [[unlikely]]
                 owner.arena().retain();
             owner.oldest = of.above;
@@ -65,23 +83,6 @@ public:
     }
 
 private:
-    /// The rest of a task that adds children is handed over once more. A group to which that happens again
-    /// and again is wide, also if the owner comes first each time and reclaims the entry. Each future has a group of its
-    /// own, so the task counts instead.
-    static void count_handover(task& parent, group& g) noexcept {
-        if (g.apart_) {
-            if (parent.handovers_ < group::handovers_to_wide) ++parent.handovers_;
-            return;
-        }
-        const auto before = g.handovers_.load(std::memory_order_relaxed);
-        if (before >= group::handovers_to_wide) return;
-        // Several tasks may add children at the same time. A lost count only makes the group wide later.
-        g.handovers_.store(before + 1, std::memory_order_relaxed);
-        if (before + 1 == group::handovers_to_wide)
-            g.flags_.fetch_or(group::flag_wide,
-                              std::memory_order_relaxed); // decides nothing but a spawn's order
-    }
-
     worker& owner_;
     fiber& of_;
     impl::frame& entry_;

@@ -30,6 +30,8 @@ struct sleep_protocol {
     queue::worker_set<Sync>& parked;
     Members& members;
     typename Sync::template atomic<int>& active_count;
+    /// A worker that passes a wake on leaves it to a worker that searches, if there is one, as an announcer does.
+    bool passes_to_searchers = false;
 
     bool is_active(worker_id w) const noexcept {
         return w <
@@ -44,14 +46,7 @@ struct sleep_protocol {
         // inserts itself before its last look, with a fence in between.
         Sync::fence(std::memory_order_seq_cst);
         range = active_part(range); // read after the fence (S6)
-        if (const auto searcher = searching.find_in(rank(range.first), rank(range.last), rank(near))) {
-            // The searcher finds the task; or it finds another one, or becomes inactive, and then it passes
-            // the wake on. If it has stopped searching by now, it may have read its pending wakes before this
-            // one was added, so the set is looked at again (S2).
-            add_pending_wake(*searcher, range);
-            Sync::fence(std::memory_order_seq_cst); // pairs with the erasure in stop_searching()
-            if (searching.contains(*searcher)) return searcher;
-        }
+        if (const auto searcher = leave_to_searcher(range, near)) return searcher;
         wake_one(range, near);
         return std::nullopt;
     }
@@ -148,8 +143,21 @@ private:
         auto& pending_wakes = members[rank(w)]->pending_wakes;
         if (pending_wakes.load(std::memory_order_seq_cst) == 0) return false;
         // acq_rel: pairs with the exchange in add_pending_wake()
-        wake_one(active_part(unpack(pending_wakes.exchange(0, std::memory_order_acq_rel))), w);
+        const workers range = active_part(unpack(pending_wakes.exchange(0, std::memory_order_acq_rel)));
+        if (passes_to_searchers && leave_to_searcher(range, w)) return true;
+        wake_one(range, w);
         return true;
+    }
+
+    std::optional<std::uint32_t> leave_to_searcher(workers range, worker_id near) noexcept {
+        const auto searcher = searching.find_in(rank(range.first), rank(range.last), rank(near));
+        if (!searcher) return std::nullopt;
+        // The searcher finds the task; or it finds another one, or becomes inactive, and then it passes
+        // the wake on. If it has stopped searching by now, it may have read its pending wakes before this
+        // one was added, so the set is looked at again (S2).
+        add_pending_wake(*searcher, range);
+        Sync::fence(std::memory_order_seq_cst); // pairs with the erasure in stop_searching()
+        return searching.contains(*searcher) ? searcher : std::nullopt;
     }
 
     /// Makes the range that is pending at worker `id` cover `r`.

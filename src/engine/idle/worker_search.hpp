@@ -9,6 +9,7 @@
 #include "engine/team/teams.hpp"
 #include "engine/worker/notes.hpp"
 #include "engine/worker/offer.hpp"
+#include "engine/worker/offers_ahead.hpp"
 #include "engine/worker/task_record.hpp"
 #include "task/sanitizers.hpp"
 
@@ -20,6 +21,7 @@
 /// differs, and what costs time where time is modelled:
 ///
 ///   before_first_look, keeps_working, stops_working, starts_working    (w)
+///   is_notified(w)                                       a wake was left to w since its last look; may be missed
 ///   before_look(w), after_look(w, decision, first)       around each look; `first`: w was busy until now
 ///   looks_at_call(w)                                     after a call in w's arena: whether w looks at it
 ///   bound_task(w), wait_inactive(w)
@@ -86,19 +88,25 @@ public:
         return look_once(w, true);
     }
     decision look(worker_type& w) {
+        // What was announced lies at one place, and a look at one worker would probably miss it.
+        const bool everywhere = w.engine.need.offers_ahead && of_.is_notified(w);
         of_.before_look(w);
         collect(w);
-        return look_once(w, false);
+        return look_once(w, false, everywhere);
     }
     void keeps_working(worker_type& w) noexcept { of_.keeps_working(w); }
     void stops_working(worker_type& w) {
         count_bulk_down(w);
         of_.stops_working(w);
-        w.count.idle.begin(w.host.now());
+        const time_ns now = w.host.now();
+        w.ahead.search_begins(now);
+        w.count.idle.begin(now);
         note(w, trace::kind::search);
     }
     void search_ends(worker_type& w) noexcept {
-        w.count.idle.end(w.host.now());
+        const time_ns now = w.host.now();
+        w.ahead.search_ends(now);
+        w.count.idle.end(now);
         note(w, trace::kind::found);
     }
     void starts_working(worker_type& w) { of_.starts_working(w); }
@@ -184,8 +192,8 @@ private:
         return static_cast<worker_type&>(*w.arena().members[rank(of_its_arena)]);
     }
 
-    decision look_once(worker_type& w, bool first) {
-        const decision p = next_task(w, false);
+    decision look_once(worker_type& w, bool first, bool everywhere = false) {
+        const decision p = next_task(w, everywhere);
         of_.after_look(w, p, first);
         announce_moved(w, p);
         return p;
@@ -217,6 +225,7 @@ private:
     task* receive(worker_type& w, impl::frame& entry) {
         task& t = task_of_frame(w, entry);
         of_.count_answer(w, t);
+        begin_offering_ahead(w);
         return receive(w, t, ready_reason::exposed);
     }
 

@@ -69,6 +69,7 @@ struct model_engine final : host, engine, meter, team_host, timers, observation,
     void schedule() override;
     void announce(worker&, const placement&) override;
     void answer(worker&, bool by_signal) noexcept override;
+    void call_attention(worker&) noexcept override {} // virtual workers enter the runtime at every fork
     void deliver(worker& sender, message&) override;
     bool reclaim(worker&, impl::frame&) noexcept override;
     time_ns now() const noexcept override { return clock.load(std::memory_order_relaxed); }
@@ -152,7 +153,8 @@ struct model_engine final : host, engine, meter, team_host, timers, observation,
     void keeps_working(model_worker&) noexcept;
     void stops_working(model_worker&) noexcept;
     void starts_working(model_worker&) noexcept;
-    void before_look(model_worker& w) noexcept { w.notified = false; }
+    static bool is_notified(const model_worker& w) noexcept { return w.notified; }
+    static void before_look(model_worker& w) noexcept { w.notified = false; }
     void after_look(model_worker&, const decision&, bool first);
     bool looks_at_call(model_worker&);
     // Every virtual worker is always active.
@@ -179,6 +181,7 @@ struct model_engine final : host, engine, meter, team_host, timers, observation,
     void end_wait_for_answer(model_worker& asker);
     void refuse_askers(model_worker& victim);
     bool expose_to(worker& victim, model_worker& thief) noexcept;
+    void expose_to_askers(worker& victim) noexcept;
     void count_steal(model_worker&, const worker& from, const task*);
     /// Nanoseconds there and back between the cores of two workers.
     double latency(const worker& from, const worker& to) const noexcept;

@@ -1,8 +1,10 @@
 #include "engine/idle/exposure.hpp"
+#include "engine/idle/offer_ahead.hpp"
 #include "engine/idle/worker_search.hpp"
 #include "engine/model/model_engine.hpp"
 #include "engine/worker/message.hpp"
 #include "engine/worker/notes.hpp"
+#include "engine/worker/offers_ahead.hpp"
 
 #include <algorithm>
 #include <atomic>
@@ -186,6 +188,7 @@ bool model_engine::expose_to(worker& victim, model_worker& thief) noexcept {
     note_offer(victim, number_of(*entry), thief);
     exposure(victim, *of, *entry, thief.id);
     victim.count.exposures.add();
+    begin_offering_ahead(victim);
     thief.answer = entry;
     thief.answered_by = victim.id;
     return true;
@@ -193,6 +196,10 @@ bool model_engine::expose_to(worker& victim, model_worker& thief) noexcept {
 
 void model_engine::answer(worker& victim, bool) noexcept {
     if (has_message_mark(victim)) read_messages(victim);
+    offer_ahead_and(victim, [&] { expose_to_askers(victim); });
+}
+
+void model_engine::expose_to_askers(worker& victim) noexcept {
     fiber* of = nullptr;
     while (oldest_hidden(victim, of)) {
         const auto id = victim.askers.take_one_in(0, rank(worker_count()), rank(victim.id));

@@ -36,6 +36,8 @@ struct host {
     virtual void answer(worker&, bool by_signal) noexcept = 0;
     /// Takes the exposed entry back for its owner. False if the thief has taken it.
     virtual bool reclaim(worker& owner, impl::frame&) noexcept = 0;
+    /// Makes the worker enter the runtime at its next fork or return from one, if it reads this in time.
+    virtual void call_attention(worker&) noexcept = 0;
     /// Puts the message into its receiver's mailbox and makes the receiver look there. Where time is
     /// modelled, the message takes the latency between the two workers.
     virtual void deliver(worker& sender, message&) = 0;

@@ -9,6 +9,7 @@
 #include "engine/worker/arena.hpp"
 #include "engine/worker/notes.hpp"
 #include "engine/worker/offer.hpp"
+#include "engine/worker/offers_ahead.hpp"
 #include "engine/worker/runtime_entry.hpp"
 
 #include <chrono>
@@ -186,6 +187,7 @@ void suspend(worker& w0, ready_reason reason, void (*action)(worker&, void*, voi
 
 void resume(worker& w, task& t) noexcept {
     count_bulk_down_unless_of(w, t.group_);
+    count_if_offered_ahead(w, t);
     fiber& to = *t.fiber_;
     t.state_ = task_state::running;
     note(w, trace::kind::resume, t.number_);

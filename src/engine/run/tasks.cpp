@@ -12,6 +12,7 @@
 #include "engine/worker/engine.hpp"
 #include "engine/worker/notes.hpp"
 #include "engine/worker/offer.hpp"
+#include "engine/worker/offers_ahead.hpp"
 #include "engine/worker/runtime_entry.hpp"
 #include "engine/worker/task_record.hpp"
 
@@ -63,6 +64,7 @@ void start(worker& w0, task& t) {
     t.state_ = task_state::running;
     w0.count.tasks.add();
     if (std::exchange(t.queued_, false)) w0.count.begun.add();
+    count_if_offered_ahead(w0, t);
     charge(w0, operation::start);
 
     note_what(w0, trace::kind::begin, t, trace::start::fresh);
@@ -159,33 +161,38 @@ void fail(worker* w, group& g, std::exception_ptr error) noexcept {
     g.error_ = std::move(error);
 }
 
+void expose_to_all(worker& w, fiber& x, impl::frame& entry, std::int16_t ahead_by) {
+    entry.thief = not_reclaimable;
+    task* t = nullptr;
+    if (entry.run) {
+        entry.of = x.running;
+        entry.bytes = x.running + 1;  // read by the next line
+        t = &task_of_frame(w, entry); // if it throws, the entry is still hidden
+        begin_completion(entry);
+        x.split = &entry;
+    } else {
+        group& in = *static_cast<continuation&>(entry).in;
+        in.open_.fetch_add(1, std::memory_order_relaxed); // from now on the child above counts
+        if (w.arena().is_team()) [[unlikely]]
+            w.arena().retain();
+        w.oldest = x.above;
+    }
+    note(w, trace::kind::expose, number_of(entry), 0, trace::no_worker);
+    w.count.exposures.add();
+    const auto reason = entry.run ? ready_reason::exposed : ready_reason::continuation;
+    if (!entry.run) t = &task_of_frame(w, entry); // the entry may be gone from here on
+    t->offered_by_ = ahead_by;
+    offer(w, *t, reason);
+}
+
 void expose_all(worker& w) {
     fiber* const top = w.current;
     for (fiber *x = w.oldest, *next = nullptr;; x = next) {
-        while (impl::frame* f = x->split->next) {
-            f->of = x->running;
-            f->bytes = x->running + 1; // read below, by this worker
-            f->thief = not_reclaimable;
-            begin_completion(*f);
-            note(w, trace::kind::expose, f->number, 0, trace::no_worker);
-            task& t = task_of_frame(w, *f);
-            x->split = f;
-            w.count.exposures.add();
-            offer(w, t, ready_reason::exposed);
-        }
+        while (impl::frame* f = x->split->next) expose_to_all(w, *x, *f, -1);
         if (x == top) return;
         next = x->above; // once x is offered, it may run on another worker
-        if (!x->above->child_has_started)
-            continue; // blocked in the move of its closure: the parent's frame must stay
-        continuation& k = next->parent_continuation;
-        k.thief = not_reclaimable;
-        k.in->open_.fetch_add(1, std::memory_order_relaxed); // from now on the child above counts
-        if (w.arena().is_team()) [[unlikely]]
-            w.arena().retain();
-        w.oldest = next;
-        note(w, trace::kind::expose, number_of(k), 0, trace::no_worker);
-        w.count.exposures.add();
-        offer(w, task_of_frame(w, k), ready_reason::continuation);
+        // A child that is blocked in the move of its closure needs the parent's frame.
+        if (next->child_has_started) expose_to_all(w, *x, next->parent_continuation, -1);
     }
 }
 

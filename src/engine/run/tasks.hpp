@@ -32,6 +32,9 @@ void fail(worker*, group&, std::exception_ptr) noexcept;
 /// anything but its own youngest frame, so that nothing is hidden with it. Each entry is exposed once in its
 /// life: O(1) for each fork.
 void expose_all(worker&);
+/// Gives the oldest hidden entry of the fiber to the policy. `ahead_by`: the worker that offers it ahead of an ask, or
+/// -1. Throws std::bad_alloc if there is no memory for the task of a frame; then the entry is still hidden.
+void expose_to_all(worker&, fiber& of, impl::frame& entry, std::int16_t ahead_by);
 
 /// frame::thief of an entry that its owner gave to the policy by itself.
 inline constexpr std::int32_t not_reclaimable = -1;

@@ -1,4 +1,5 @@
 #include "engine/idle/exposure.hpp"
+#include "engine/idle/offer_ahead.hpp"
 #include "engine/process/process.hpp"
 #include "engine/process/signal_claim.hpp"
 #include "engine/threads/core_count_follower.hpp"
@@ -6,6 +7,7 @@
 #include "engine/threads/thread_engine.hpp"
 #include "engine/worker/message.hpp"
 #include "engine/worker/notes.hpp"
+#include "engine/worker/offers_ahead.hpp"
 
 #include <atomic>
 #include <cerrno>
@@ -112,9 +114,12 @@ void thread_engine::deliver(worker&, message& m) {
 }
 
 void thread_engine::answer(worker& w, bool by_signal) noexcept {
-    // In the signal handler no hook may run.
-    if (has_message_mark(w) && w.hot->in_runtime.load(std::memory_order_relaxed)) read_messages(w);
-    expose_to_askers(w);
+    if (w.hot->in_runtime.load(std::memory_order_relaxed)) {
+        if (has_message_mark(w)) read_messages(w);
+        offer_ahead_and(w, [&] { expose_to_askers(w); });
+    } else { // in the signal handler no hook may run
+        expose_to_askers(w);
+    }
     // The mark of an asker without a signal stays until there is something to give. An asker that sent a
     // signal is refused.
     if (by_signal && !w.askers.empty())
@@ -138,6 +143,7 @@ void thread_engine::expose_to_askers(worker& w) noexcept {
             continue;
         }
         w.count.exposures.add();
+        begin_offering_ahead(w);
         asker.parker.wake();
     }
 }

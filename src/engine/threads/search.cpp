@@ -141,7 +141,7 @@ impl::frame* thread_engine::ask(thread_worker& w, thread_worker& victim) {
         if (w.slot.is_idle()) break; // answered, and reclaimed by the owner
         if (victim.refusals.load(std::memory_order_acquire) != refused || !w.arena().inbox.empty() ||
             is_called(w) || stopping.load(std::memory_order_relaxed) ||
-            w.pending_wakes.load(std::memory_order_relaxed) != w.pending_wakes_seen) // a hint: w looks again
+            is_notified(w)) // a hint: w looks again
             break;
         pause_or_yield();
         if (spins % looks_per_clock_reading == looks_per_clock_reading - 1) {
@@ -160,7 +160,12 @@ impl::frame* thread_engine::ask(thread_worker& w, thread_worker& victim) {
 }
 
 void thread_engine::announce(worker& w, const placement& p) {
-    sleep_protocol_of(w.arena())->announce(p.who, p.near < 0 ? w.local : p.near);
+    announce_in(w.arena(), p.who, p.near < 0 ? w.local : p.near);
+}
+
+void thread_engine::announce_in(arena& a, workers range, worker_id near) noexcept {
+    if (const auto left_to = sleep_protocol_of(a)->announce(range, near))
+        static_cast<thread_worker&>(*a.members[*left_to]).notified.store(true, std::memory_order_relaxed);
 }
 
 void thread_engine::await_team(worker& of) {

@@ -60,6 +60,7 @@ struct thread_engine final : host, engine, team_host, observation, lifetime {
     void schedule() override;
     void announce(worker&, const placement&) override;
     void answer(worker&, bool by_signal) noexcept override;
+    void call_attention(worker& w) noexcept override { mark(static_cast<thread_worker&>(w)); }
     void deliver(worker& sender, message&) override;
     bool reclaim(worker&, impl::frame&) noexcept override;
     time_ns now() const noexcept override;
@@ -84,7 +85,8 @@ struct thread_engine final : host, engine, team_host, observation, lifetime {
     void wake_for_team(arena& a, const std::vector<int>& by_cell) override {
         wake_cells<thread_worker>(a, by_cell);
     }
-    void announce_in(arena& a, workers range) override { sleep_protocol_of(a)->announce(range, 0); }
+    void announce_in(arena& a, workers range) override { announce_in(a, range, 0); }
+    static void announce_in(arena&, workers range, worker_id near) noexcept;
     void wake_inactive(arena&, rank_range) noexcept override;
     void leave_search(worker& w) noexcept override { sleep_protocol_of(w.arena())->leave(w.local); }
     void await_team(worker&) override;
@@ -105,9 +107,11 @@ struct thread_engine final : host, engine, team_host, observation, lifetime {
     void keeps_working(thread_worker&) noexcept {}
     void stops_working(thread_worker&) noexcept;
     void starts_working(thread_worker&) noexcept;
-    void before_look(thread_worker& w) noexcept {
-        // relaxed, a hint: if it changes while w waits for an answer, there is work
-        w.pending_wakes_seen = w.pending_wakes.load(std::memory_order_relaxed);
+    static bool is_notified(const thread_worker& w) noexcept {
+        return w.notified.load(std::memory_order_relaxed);
+    }
+    static void before_look(thread_worker& w) noexcept {
+        if (is_notified(w)) w.notified.store(false, std::memory_order_relaxed);
     }
     void after_look(thread_worker& w, const decision& p, bool) noexcept { found_in_last_look(w, p); }
     bool looks_at_call(const thread_worker&) const noexcept { return true; }

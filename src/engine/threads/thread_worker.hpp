@@ -74,7 +74,9 @@ struct thread_worker : worker {
     /// worker, or for which it was woken. If it gets busy it wakes another of them. Widened by announcers and
     /// wakers, seq_cst; taken by the worker, acq_rel (S2, S3).
     std::atomic<std::uint64_t> pending_wakes{0};
-    std::uint64_t pending_wakes_seen = 0; ///< by the worker's last look
+    /// A wake was left to the worker since its last look. Set by announcers, cleared by the worker; relaxed, a hint that
+    /// ends its waiting for an answer.
+    std::atomic<bool> notified{false};
 };
 
 } // namespace weft::engine

@@ -11,6 +11,6 @@ worker::worker(worker_id rank, weft::engine::engine& of, std::size_t workers)
     , meter(of.meter)
     , local(rank)
     , blocks(of.blocks)
-    , askers(workers + 1) {}
+    , askers(workers + 2) {}
 
 } // namespace weft::impl

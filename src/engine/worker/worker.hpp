@@ -9,6 +9,7 @@
 
 #include <weft/impl/hot.hpp>
 
+#include <algorithm>
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
@@ -69,6 +70,28 @@ struct worker_counters {
     counter begun;  ///< children of any worker that were queued, and that it has taken and started
 };
 
+/// The hidden entries that a worker has given to the policy before anybody asked: engine/idle/README.md, "Offering
+/// ahead". The atomic words are relaxed: they order nothing. The others belong to the worker.
+struct offers_ahead {
+    /// Offers that no worker has begun. The worker adds, and each worker that begins one subtracts.
+    std::atomic<std::int32_t> waiting{0};
+    std::atomic<bool> taken{false}; ///< a thief has begun one since the worker's last look
+    int wanted = 1;                 ///< how many of them are to wait for thieves
+    int credit = 0;                 ///< how many it may still make, or look for in vain
+
+    void search_begins(time_ns now) noexcept {
+        worked_for += (std::min(now - works_since, longest) - worked_for) / 4;
+    }
+    void search_ends(time_ns now) noexcept { works_since = now; }
+    /// Whether a steal brings more work than it costs.
+    bool pays(time_ns now) const noexcept { return worked_for >= least || now - works_since >= 16 * least; }
+
+private:
+    static constexpr time_ns least = 8'000, longest = 100'000;
+    time_ns works_since = 0;      ///< the end of the last search
+    time_ns worked_for = longest; ///< between two searches, on average over the last ones
+};
+
 /// What the code that a switch arrives at does for the code that left, once the latter is fully saved.
 struct switch_action {
     void (*run)(impl::worker&, void* a, void* b) = nullptr;
@@ -125,9 +148,10 @@ struct worker {
     /// Set by the exposure handler if it finds in_runtime set; leave_runtime() looks at it.
     std::atomic<bool> signalled{false};
     /// Workers that ask this worker for an entry. Each asker inserts itself; this worker erases the asker
-    /// when it answers. The set is a hint: the asker's slot decides. It has one member more than there are
-    /// workers: engine::message_mark().
+    /// when it answers. The set is a hint: the asker's slot decides. It has two members more than there are
+    /// workers: engine::message_mark() and engine::ahead_mark().
     queue::worker_set<> askers;
+    engine::offers_ahead ahead;
     /// For each thief, the policy's bytes of the task whose frame this worker exposed to it last; null if the
     /// policy has none. Written by this worker before it exposes the frame, read by the thief when it has the
     /// frame.

@@ -110,6 +110,9 @@ struct requirements {
     /// queues_child() is asked in the silent zone about the children of wide groups. A group is wide if the
     /// rest of a task that adds its children was handed to a thief group::handovers_to_wide times.
     bool wide_groups = false;
+    /// In the silent zone, a worker whose hidden entries thieves keep taking gives some of them to ready(), as exposed,
+    /// before it is asked: engine/idle/README.md, "Offering ahead".
+    bool offers_ahead = false;
     bool own_usage = false; ///< usage::self and wall are metered
     /// usage::misses are metered: cache lines that the task itself, not its children, asked of what its core
     /// shares with others. The model counts them. On threads they come from the processor's counters where
