@@ -218,8 +218,11 @@ graph::state::ready_list graph::state::finish(graph_node& n) noexcept {
             next.failed_in.store(run, std::memory_order_relaxed); // published by the decrement below (E3)
         sanitizer::happens_before(&next.missing);
         // release: what this task has written; acquire: what the other tasks have written that it waits for.
-        // Pairs with the same decrement of those tasks and of the adder in commit() (E2)
-        if (next.missing.fetch_sub(1, std::memory_order_acq_rel) != 1) continue;
+        // Pairs with the same decrement of those tasks and of the adder in commit() (E2). If this task is the only
+        // one that is left, nobody else changes the count, and the load, with the same acquire, saves the exchange.
+        if (next.missing.load(std::memory_order_acquire) != 1 &&
+            next.missing.fetch_sub(1, std::memory_order_acq_rel) != 1)
+            continue;
         next.next_ready = ready.first;
         ready.first = t;
         ++ready.count;

@@ -90,8 +90,8 @@ struct event {
 using recording = std::vector<event>;
 
 inline values fields(const requirements& n) {
-    return {n.task_bytes, n.group_bytes, n.lazy,  n.wide_groups, n.own_usage, n.own_misses,
-            n.demotable,  n.resizable,   n.posts, n.uses,        n.levels};
+    return {n.task_bytes, n.group_bytes, n.lazy,      n.wide_groups, n.offers_ahead, n.own_usage,
+            n.own_misses, n.demotable,   n.resizable, n.posts,       n.uses,         n.levels};
 }
 inline values fields(workers r) { return {r.first, r.last}; }
 inline values fields(const placement& p) { return {p.at, p.who.first, p.who.last, p.near}; }

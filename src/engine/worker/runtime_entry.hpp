@@ -38,7 +38,7 @@ namespace weft::engine {
     return false;
 }
 
-/// leave_runtime() if somebody asks or observes. A function of its own, so that the fast path needs no stack.
+/// leave_runtime() of a worker that other workers ask or a meter observes. It is separate to keep the fast path short.
 void leave_runtime_slowly(worker&) noexcept;
 
 /// Answers the asks that came meanwhile and goes back to user code. The caller may be on another thread than it was at
