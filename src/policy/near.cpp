@@ -148,11 +148,14 @@ private:
             if (left-- == 0) break;
         }
         if (victim < 0) return {};
-        const places::look_result result =
-            places_.look(w, victim, queues_ ? places::thief_takes::half : places::thief_takes::one);
+        const places::look_result result = places_.look(w, victim, takes());
         s.asked = lazy_ && result.t == nullptr && !result.lost;
         if (!lazy_ && result.t == nullptr && !result.lost) ++s.failures;
         return {result.t, victim, s.asked, result.moved};
+    }
+
+    places::thief_takes takes() const noexcept {
+        return queues_ ? places::thief_takes::half : places::thief_takes::one;
     }
 
     decision look_everywhere(worker_id w) {
@@ -160,11 +163,12 @@ private:
         for (int level = 0; level <= widest_; ++level) {
             for (worker_id victim = 0; victim < places_.workers_in_all(); ++victim) {
                 if (victim == w || level_between(core, victim) != level) continue;
-                if (task* const t = places_.look_hard(victim)) return {t, victim};
+                if (const decision found = places_.look_hard(w, victim, takes()); found.t != nullptr)
+                    return found;
             }
         }
         // Again without regard to the distance: a last look must not miss a task.
-        return places_.look_everywhere(w, 0);
+        return places_.look_everywhere(w, 0, takes());
     }
 
     const int tries_;

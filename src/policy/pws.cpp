@@ -58,9 +58,9 @@ public:
         if (const decision own = places_.own(w, last_look); own.t != nullptr) return own;
         const worker_id victim = draw(w);
         if (victim < 0) return {};
-        if (last_look) return places_.look_everywhere(w, victim);
-        const places::look_result found =
-            places_.look(w, victim, queues_ ? places::thief_takes::half : places::thief_takes::one);
+        const auto much = queues_ ? places::thief_takes::half : places::thief_takes::one;
+        if (last_look) return places_.look_everywhere(w, victim, much);
+        const places::look_result found = places_.look(w, victim, much);
         return {found.t, victim, found.t == nullptr && !found.lost, found.moved};
     }
 

@@ -126,6 +126,7 @@ struct alignas(std::max_align_t) task {
     bool last_ = false;
     bool silent_ = false;        ///< its spawns are not reported
     bool is_root_ = false;       ///< handed in by submit_root()
+    bool prolongs_run_ = false;  ///< observation::run_continues()
     bool claims_ = false;        ///< claim_ is its own
     bool share_ = false;         ///< of a moldable task
     bool of_wide_group_ = false; ///< a queued child; counted down in bulk, see group_count.hpp

@@ -110,7 +110,7 @@ void retire(worker& w, task& t, bool cancelled) noexcept {
         if (w.meter.instructions_from != count_source::unknown) used.instructions = t.counts_.instructions;
     }
     w.arena().scheduler->finished(w.local, t, used);
-    if (t.is_root_) [[unlikely]]
+    if (t.is_root_ || t.prolongs_run_) [[unlikely]]
         w.engine.observation.root_ended(w);
     free_task(&w, t);
 }

@@ -188,6 +188,12 @@ void thread_engine::root_begins() {
     if (open_roots++ == 0) at_begin.take(*this, now());
 }
 
+void thread_engine::run_continues() {
+    if (!files.reports()) return;
+    const std::lock_guard guard(counting_roots);
+    ++open_roots;
+}
+
 void thread_engine::root_ended(worker&) noexcept {
     if (!files.reports()) return;
     const std::lock_guard guard(counting_roots);

@@ -1,6 +1,7 @@
 #include "engine/worker/flow.hpp"
 
 #include "engine/ports/host.hpp"
+#include "engine/ports/observation.hpp"
 #include "engine/worker/arena.hpp"
 #include "engine/worker/engine.hpp"
 #include "engine/worker/notes.hpp"
@@ -74,10 +75,13 @@ task& make_flow_share(worker& w, const task& of) {
 
 void submit_flow_task(worker* w, engine& home, group& of, task& t) {
     of.open_.fetch_add(1, std::memory_order_relaxed); // above 0 already (G1)
-    if (w && &w->engine == &home)
-        offer(*w, t, ready_reason::released);
-    else
-        home.host.submit(t, ready_reason::released);
+    if (!w || &w->engine != &home) return home.host.submit(t, ready_reason::released);
+    if (of.flags_.load(std::memory_order_relaxed) &
+        group::flag_outside) { // the root was the graph's first task alone
+        t.prolongs_run_ = true;
+        home.observation.run_continues();
+    }
+    offer(*w, t, ready_reason::released);
 }
 
 void start_flow(engine& home, group& of, const flow_task& f) {

@@ -145,12 +145,7 @@ public:
     /// other tasks lie there one by one, and may be large.
     look_result look(worker_id w, worker_id victim, thief_takes much) noexcept {
         look_result result = look(victim);
-        if (result.t == nullptr || much == thief_takes::one || !result.t->is_of_wide_group()) return result;
-        for (int wanted = std::min(length(victim) / 2, most_moved); result.moved < wanted; ++result.moved) {
-            task* t = nullptr;
-            if (at(victim).deque.steal(t) != queue::steal_result::ok) break;
-            push(w, *t);
-        }
+        if (result.t != nullptr) result.moved = take_more(w, victim, *result.t, much);
         return result;
     }
 
@@ -167,12 +162,17 @@ public:
         }
     }
 
+    decision look_hard(worker_id w, worker_id victim, thief_takes much) noexcept {
+        task* const t = look_hard(victim);
+        return {t, victim, false, t != nullptr ? take_more(w, victim, *t, much) : 0};
+    }
+
     /// A look at all workers but `w`, in rank order from `first` on and around.
-    decision look_everywhere(worker_id w, worker_id first) noexcept {
+    decision look_everywhere(worker_id w, worker_id first, thief_takes much = thief_takes::one) noexcept {
         for (int i = 0; i < count_; ++i) {
             const worker_id victim = (first + i) % count_;
             if (victim == w) continue;
-            if (task* const t = look_hard(victim)) return {t, victim};
+            if (const decision found = look_hard(w, victim, much); found.t != nullptr) return found;
         }
         return {};
     }
@@ -189,7 +189,7 @@ public:
     decision look_outside(worker_id w, bool last_look, bool asks, thief_takes much = thief_takes::one) {
         if (!last_look) return look_at_random(w, asks, much); // R3
         const worker_id first = random_victim(w);
-        return first < 0 ? decision{} : look_everywhere(w, first);
+        return first < 0 ? decision{} : look_everywhere(w, first, much);
     }
 
     /// Uniform among all workers but `w`; -1 if there is no other.
@@ -209,6 +209,18 @@ private:
     };
 
     place& at(worker_id w) noexcept { return mine_[static_cast<std::size_t>(w)]; }
+
+    /// What a thief takes besides `first`: see look().
+    int take_more(worker_id w, worker_id victim, const task& first, thief_takes much) noexcept {
+        if (much == thief_takes::one || !first.is_of_wide_group()) return 0;
+        int moved = 0;
+        for (const int wanted = std::min(length(victim) / 2, most_moved); moved < wanted; ++moved) {
+            task* t = nullptr;
+            if (at(victim).deque.steal(t) != queue::steal_result::ok) break;
+            push(w, *t);
+        }
+        return moved;
+    }
 
     /// A deque that cannot grow throws before it has changed. The task is not lost: a list needs no memory of
     /// its own.

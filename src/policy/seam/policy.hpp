@@ -14,7 +14,7 @@
 /// tour; src/policy/README.md has the rules that the engine guarantees in return.
 namespace weft {
 /// Everything that a policy and an engine share by layout. The number is policy_abi, see module.hpp.
-inline namespace policy_v1 {
+inline namespace policy_v2 {
 
 enum class spawn_order : std::uint8_t {
     child_first,  ///< the child runs now; the parent's fiber is saved and offered by ready(.., continuation)
@@ -183,5 +183,5 @@ struct policy {
     virtual ~policy() = default;
 };
 
-} // namespace policy_v1
+} // namespace policy_v2
 } // namespace weft
