@@ -25,8 +25,8 @@ struct observation {
     /// A root is about to be submitted; from any thread.
     virtual void root_begins() {}
     /// A task is about to be submitted that belongs to the present run, though its root does not wait for it; by a worker.
-    /// Its end counts as that of a root.
-    virtual void run_continues() = 0;
+    /// True if a run is open: then the end of the task counts as that of a root.
+    virtual bool run_continues() = 0;
     /// A root has ended on this worker. The code that waits for the root has not been told yet.
     virtual void root_ended(worker&) noexcept = 0;
     /// The run of the last roots, if the engine's time is virtual. The caller has waited for these roots.

@@ -188,10 +188,10 @@ void thread_engine::root_begins() {
     if (open_roots++ == 0) at_begin.take(*this, now());
 }
 
-void thread_engine::run_continues() {
-    if (!files.reports()) return;
+bool thread_engine::run_continues() {
+    if (!files.reports()) return false;
     const std::lock_guard guard(counting_roots);
-    ++open_roots;
+    return open_roots > 0 && ++open_roots;
 }
 
 void thread_engine::root_ended(worker&) noexcept {

@@ -70,7 +70,7 @@ struct thread_engine final : host, engine, team_host, observation, lifetime {
 
     // observation
     void root_begins() override;
-    void run_continues() override;
+    bool run_continues() override;
     void root_ended(worker&) noexcept override;
     std::string describe_run(const tally& run, bool as_json) const override;
 

@@ -77,10 +77,8 @@ void submit_flow_task(worker* w, engine& home, group& of, task& t) {
     of.open_.fetch_add(1, std::memory_order_relaxed); // above 0 already (G1)
     if (!w || &w->engine != &home) return home.host.submit(t, ready_reason::released);
     if (of.flags_.load(std::memory_order_relaxed) &
-        group::flag_outside) { // the root was the graph's first task alone
-        t.prolongs_run_ = true;
-        home.observation.run_continues();
-    }
+        group::flag_outside) // the root was the graph's first task alone
+        t.prolongs_run_ = home.observation.run_continues();
     offer(*w, t, ready_reason::released);
 }
 
