@@ -59,12 +59,11 @@ private:
         if (leaves < 2 || levels == 0 || n < 2 * Keys::leaf_length) return keys_.sort_leaf(first, last);
         const key pivot = pivot_of(first, n);
         const index pieces = std::clamp<index>(leaves / leaves_a_worker, 1, n / Keys::leaf_length);
-        index middle = partition(first, last, pieces, pivot);
-        index begin = first;
+        const index middle = partition(first, last, pieces, pivot);
         if (middle == first) { // the pivot is the least key: all of its kind are sorted
             if (pivot == static_cast<key>(~key{0})) return;
-            begin = middle = partition(first, last, pieces, static_cast<key>(pivot + 1));
-            return sort(begin, last, leaves, levels - 1);
+            return sort(partition(first, last, pieces, static_cast<key>(pivot + 1)), last, leaves,
+                        levels - 1);
         }
         const auto below = static_cast<index>(
             static_cast<double>(leaves) * static_cast<double>(middle - first) / static_cast<double>(n) + 0.5);
@@ -105,9 +104,9 @@ private:
         return middle;
     }
 
+    /// Keys that change places: those at `low` are before the middle and belong behind it, those at `high` vice versa.
     struct pair {
-        index low, high,
-            length; ///< keys that belong above, before the middle; keys that belong below, after it
+        index low, high, length;
     };
 
     template <class From>
