@@ -12,11 +12,14 @@ namespace weft::engine {
 
 namespace {
 
-/// False if there is no hidden entry, or no memory for its task.
+/// False if there is no hidden entry, or no memory for its task; or if the entry is one of a graph's run or of a future.
+/// A worker that takes one of a graph goes on with tasks that were put aside, so each offer that comes back to its owner
+/// would keep a stack until the end of the run.
 bool offer_oldest(worker& w) noexcept {
     fiber* of = nullptr;
     impl::frame* const entry = oldest_hidden(w, of);
     if (!entry) return false;
+    if (const group* const in = of->running->scope_; in && in->apart_) return false;
     if (!entry->run) count_handover(w, *of->running, *static_cast<continuation*>(entry)->in);
     w.ahead.waiting.fetch_add(1, std::memory_order_relaxed);
     charge(w, operation::spawn);
