@@ -42,7 +42,7 @@ public:
         places_.attach(context);
         searches_ = std::make_unique<search[]>(static_cast<std::size_t>(places_.workers_in_all()));
         rank_by_distance(m);
-        return {.lazy = lazy_, .wide_groups = queues_, .offers_ahead = lazy_, .resizable = true};
+        return {.lazy = lazy_, .wide_groups = queues_, .offers_ahead = queues_, .resizable = true};
     }
 
     bool queues_child(worker_id w) override { return places_.queues_child(w); }

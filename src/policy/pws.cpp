@@ -47,7 +47,7 @@ public:
             for (std::size_t to = 0; to < cores_; ++to)
                 weights_[from * cores_ + to] =
                     weight_at(distance(m, sockets, static_cast<int>(from), static_cast<int>(to)));
-        return {.lazy = true, .wide_groups = queues_, .offers_ahead = true, .resizable = true};
+        return {.lazy = true, .wide_groups = queues_, .offers_ahead = queues_, .resizable = true};
     }
 
     bool queues_child(worker_id w) override { return places_.queues_child(w); }

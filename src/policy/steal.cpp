@@ -33,7 +33,7 @@ public:
         places_.attach(context);
         return {.lazy = lazy_,
                 .wide_groups = queues_,
-                .offers_ahead = lazy_,
+                .offers_ahead = queues_,
                 .demotable = true,
                 .resizable = true};
     }

@@ -35,14 +35,13 @@ zone_knob(std::string_view help = "reported: every spawn is shown to the policy 
     return {.key = "zone", .default_value = "lazy", .allowed = "lazy, reported", .help = help};
 }
 
-/// The knob of each policy that has requirements::wide_groups if values.is("wide", "queue").
+/// The knob of each policy that has requirements::wide_groups and offers_ahead if values.is("wide", "queue").
 consteval knob wide_knob() {
     return {.key = "wide",
             .default_value = "queue",
             .allowed = "queue, steal",
-            .help =
-                "of a group with many children, in the lazy zone: queue the children, or let thieves steal "
-                "the task that adds them"};
+            .help = "in the lazy zone; queue: children of a large group are queued, and entries are offered "
+                    "before thieves ask; steal: neither"};
 }
 
 /// The checked values of all knobs of one policy: no getter fails on what a user wrote. To ask for a key that
