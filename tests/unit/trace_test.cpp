@@ -179,9 +179,12 @@ TEST(recorder, what_threads_note_is_in_the_order_of_its_time) {
     ASSERT_EQ(all.lost, 0U);
     const auto& mine = all.streams.at(0);
     const auto& others = all.streams.at(1);
+    // The processor may read its counter before an earlier load has its value: too early by as much as one
+    // miss takes, which on a busy machine of several sockets is more than 200 ns.
+    constexpr std::int64_t miss_ns = 2'000;
     for (std::size_t i = 0; i + 1 < mine.size(); ++i) {
-        ASSERT_LE(mine[i].at, others[i].at + 200) << i;
-        ASSERT_LE(others[i].at, mine[i + 1].at + 200) << i;
+        ASSERT_LE(mine[i].at, others[i].at + miss_ns) << i;
+        ASSERT_LE(others[i].at, mine[i + 1].at + miss_ns) << i;
     }
     std::filesystem::remove(path);
 }
