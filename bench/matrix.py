@@ -73,6 +73,7 @@ TIMED = [  # name, what it is, what a value is if not the time over the serial p
     ("fib", "fib(35)", None),
     ("integrate", "integrate", None),
     ("uts", "UTS T1", None),
+    ("uts_groups", "UTS T1, by groups", None),
     ("nqueens", "nqueens(13)", None),
     ("matmul", "matmul 1024", None),
     ("merge_sort", "merge sort 10 M", None),
@@ -84,7 +85,9 @@ TIMED = [  # name, what it is, what a value is if not the time over the serial p
     ("spawns_100ns", "a loop of spawns, 0.1 us", None),
     ("spawns_1us", "a loop of spawns, 1 us", None),
     ("spawns_20us", "a loop of spawns, 20 us", None),
+    ("spawns_100us", "a loop of spawns, 100 us", None),
     ("spawns_uneven", "a loop of uneven spawns", None),
+    ("spawns_nested", "loops of spawns in spawned tasks, 1 us", None),
 ]
 COUNTED = [  # for callgrind: small
     ("fib", "fib(20)", 20), ("integrate", "integrate", 30), ("uts", "UTS, 5 levels", 5),

@@ -87,8 +87,8 @@ void measure_one_of(const std::string& name, const bench::arguments& given, benc
 int main(int argc, char** argv) {
     return bench::take_sample(argc, argv, [](const bench::arguments& given, bench::sample& s) {
         using namespace peers;
-        measure_one_of<fib, integrate, nqueens, uts, matmul, merge_sort, library_sort, long_loop, short_loops,
-                       uneven_loop, skynet, spawns_100ns, spawns_1us, spawns_20us, spawns_uneven, wake, idle>(
-            given.text("workload", "fib"), given, s);
+        measure_one_of<fib, integrate, nqueens, uts, uts_groups, matmul, merge_sort, library_sort, long_loop,
+                       short_loops, uneven_loop, skynet, spawns_100ns, spawns_1us, spawns_20us, spawns_100us,
+                       spawns_uneven, spawns_nested, wake, idle>(given.text("workload", "fib"), given, s);
     });
 }

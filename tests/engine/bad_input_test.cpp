@@ -369,7 +369,7 @@ void step_beyond_the_guard() {
     });
 }
 
-// By -fstack-clash-protection, see tests/CMakeLists.txt.
+// By -fstack-clash-protection, which the target weft gives to its users.
 TEST(much, a_frame_that_is_larger_than_the_guard_is_reported) {
     if (test::sanitized) GTEST_SKIP() << "the sanitizers report stack overflows by themselves";
     GTEST_FLAG_SET(death_test_style, "threadsafe");

@@ -63,6 +63,15 @@ if(NOT dynamic MATCHES "SONAME[^[]*\\[libweft\\.so\\.${VERSION_OF_ABI}\\]")
 endif()
 message(STATUS "symbols of the shared library: ok, ${count}")
 
+# The program ends with the report of a full stack.
+function(overflows program)
+  execute_process(COMMAND "${program}" RESULT_VARIABLE result OUTPUT_QUIET ERROR_VARIABLE said)
+  if(result EQUAL 0 OR NOT said MATCHES "stack overflow in a task")
+    message(FATAL_ERROR "${program} ended with '${result}' and said '${said}', not that a task's stack is full")
+  endif()
+  message(STATUS "${program} reports its full stack: ok")
+endfunction()
+
 # --- programs by find_package and by pkg-config ----------------------------------------------------------------------
 set(ENV{PKG_CONFIG_PATH} "${prefix}/${LIBDIR}/pkgconfig")
 foreach(form IN ITEMS static shared)
@@ -73,6 +82,7 @@ foreach(form IN ITEMS static shared)
   foreach(program IN ITEMS consumer sort everything)
     step("${form}, find_package: run ${program}" "${build}/${program}")
   endforeach()
+  overflows("${build}/large_frame")
 
   set(package weft)
   set(modes "--static" "--short-errors")
@@ -86,6 +96,9 @@ foreach(form IN ITEMS static shared)
       step("${form}, pkg-config ${mode}: build ${source}" "${CXX}" -std=c++20 "${CONSUMER_DIR}/${source}.cpp" -o "${WORK_DIR}/plain" ${flags})
       step("${form}, pkg-config ${mode}: run ${source}" "${WORK_DIR}/plain")
     endforeach()
+    step("${form}, pkg-config ${mode}: build large_frame" "${CXX}" -std=c++20 "${CONSUMER_DIR}/large_frame.cpp" -o
+         "${WORK_DIR}/large_frame" ${flags})
+    overflows("${WORK_DIR}/large_frame")
   endforeach()
 
   foreach(program IN ITEMS "${build}/everything" "${WORK_DIR}/plain")

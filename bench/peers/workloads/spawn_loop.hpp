@@ -1,4 +1,4 @@
-// One task that adds many short children to a group in a loop, as ported programs do.
+// One task that adds many short children to a group in a loop, as ported programs do; and such tasks in a group.
 #pragma once
 
 #include "needs.hpp"
@@ -57,6 +57,11 @@ struct children_of_20_us {
     static constexpr int size = 5'000;
     static int steps(int) { return 10'000; }
 };
+struct children_of_100_us {
+    static constexpr std::string_view name = "spawns_100us";
+    static constexpr int size = 1'000;
+    static int steps(int) { return 50'000; }
+};
 /// 1 us on average: one child in 64 has half of all the work.
 struct uneven_children {
     static constexpr std::string_view name = "spawns_uneven";
@@ -64,9 +69,32 @@ struct uneven_children {
     static int steps(int i) { return i % 64 == 0 ? 16'000 : 254; }
 };
 
+/// 250 children of 1 us in each group, and a group of the tasks that add them.
+struct spawns_nested : spawn_loop<children_of_1_us> {
+    static constexpr std::string_view name = "spawns_nested";
+    static constexpr int in_a_group = 250;
+    using spawn_loop::spawn_loop;
+
+    template <groups Strand>
+    void run(Strand) {
+        std::uint64_t* const to = out.data();
+        const int count = static_cast<int>(out.size());
+        typename Strand::group parents;
+        for (int first = 0; first < count; first += in_a_group)
+            parents.run([to, first](Strand) {
+                typename Strand::group children;
+                for (int i = first; i < first + in_a_group; ++i)
+                    children.run([to, i](Strand) { to[i] = child(i); });
+                children.wait();
+            });
+        parents.wait();
+    }
+};
+
 using spawns_100ns = spawn_loop<children_of_100_ns>;
 using spawns_1us = spawn_loop<children_of_1_us>;
 using spawns_20us = spawn_loop<children_of_20_us>;
+using spawns_100us = spawn_loop<children_of_100_us>;
 using spawns_uneven = spawn_loop<uneven_children>;
 
 } // namespace peers

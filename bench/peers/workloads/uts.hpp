@@ -5,7 +5,9 @@
 
 #include <uts/uts.hpp>
 
+#include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <string_view>
 
 namespace peers {
@@ -48,6 +50,41 @@ struct uts {
 
     examples::uts_tree tree = examples::uts_t1;
     examples::uts_totals answer{};
+};
+
+/// The same tree, with a group in each node and one of its children for each child of the node.
+struct uts_groups : uts {
+    static constexpr std::string_view name = "uts_groups", needs = "task groups";
+    using uts::uts;
+
+    template <groups Strand>
+    static examples::uts_totals below(Strand, const examples::uts_tree& tree, const examples::uts_node& node) {
+        examples::uts_totals found{1, 0, node.depth()};
+        const std::uint32_t count = node.children(tree);
+        if (count == 0) return {1, 1, node.depth()};
+        room below_children;
+        typename Strand::group children;
+        for (std::uint32_t i = 0; i < count; ++i)
+            children.run([&tree, &node, i, to = &below_children.found[i]](Strand s) {
+                std::construct_at(to, below(s, tree, node.child(i)));
+            });
+        children.wait();
+        for (std::uint32_t i = 0; i < count; ++i) found = found + below_children.found[i];
+        return found;
+    }
+
+    template <groups Strand>
+    void run(Strand here) {
+        answer = below(here, tree, examples::uts_node::root(tree.seed));
+    }
+
+private:
+    static constexpr std::size_t most_children = 100; ///< of a node of any such tree
+    /// For those of one node; the others are not written, which would take longer than the rest.
+    union room {
+        room() {} // NOLINT: not "= default", which would be deleted
+        examples::uts_totals found[most_children];
+    };
 };
 
 } // namespace peers

@@ -106,6 +106,9 @@ fn with_groups_and_loops<R: Groups + Loops>(runtime: &R, given: &Given) -> Answe
         "spawns_100ns" => timed(runtime, given, |w: &mut SpawnLoop<spawn_loop::Of100Ns>, _| w.run::<R>()),
         "spawns_1us" => timed(runtime, given, |w: &mut SpawnLoop<spawn_loop::Of1Us>, _| w.run::<R>()),
         "spawns_20us" => timed(runtime, given, |w: &mut SpawnLoop<spawn_loop::Of20Us>, _| w.run::<R>()),
+        "spawns_100us" => timed(runtime, given, |w: &mut SpawnLoop<spawn_loop::Of100Us>, _| w.run::<R>()),
+        "spawns_nested" => timed(runtime, given, |w: &mut spawn_loop::SpawnNested, _| w.run::<R>()),
+        "uts_groups" => timed(runtime, given, |w: &mut uts::UtsGroups, _| w.run::<R>()),
         "spawns_uneven" => timed(runtime, given, |w: &mut SpawnLoop<spawn_loop::Uneven>, _| w.run::<R>()),
         "library_sort" => timed(runtime, given, |w: &mut library_sort::LibrarySort, _| w.run::<R>()),
         "long_loop" => timed(runtime, given, |w: &mut long_loop::LongLoop, _| w.run::<R>()),
@@ -118,7 +121,8 @@ fn with_groups_and_loops<R: Groups + Loops>(runtime: &R, given: &Given) -> Answe
 fn with_forks_only<R: Forks>(runtime: &R, given: &Given) -> Answer {
     let absent = |what| Ok((true, format!("\"absent\": \"no {what}\"")));
     match given.workload.as_str() {
-        "skynet" | "spawns_100ns" | "spawns_1us" | "spawns_20us" | "spawns_uneven" => absent("task groups"),
+        "skynet" | "uts_groups" => absent("task groups"),
+        loop_of_spawns if loop_of_spawns.starts_with("spawns_") => absent("task groups"),
         "library_sort" => absent("library sort"),
         "long_loop" | "short_loops" | "uneven_loop" => absent("loops"),
         _ => with_forks(runtime, given),

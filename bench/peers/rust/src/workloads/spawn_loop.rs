@@ -11,6 +11,7 @@ pub trait Shape: Send {
 pub struct Of100Ns;
 pub struct Of1Us;
 pub struct Of20Us;
+pub struct Of100Us;
 /// 1 us on average: one child in 64 has half of all the work.
 pub struct Uneven;
 
@@ -30,6 +31,12 @@ impl Shape for Of20Us {
     const SIZE: usize = 5_000;
     fn steps(_: usize) -> usize {
         10_000
+    }
+}
+impl Shape for Of100Us {
+    const SIZE: usize = 1_000;
+    fn steps(_: usize) -> usize {
+        50_000
     }
 }
 impl Shape for Uneven {
@@ -69,5 +76,32 @@ impl<S: Shape> Workload for SpawnLoop<S> {
 impl<S: Shape> SpawnLoop<S> {
     pub fn run<R: Groups>(&mut self) {
         R::group(&mut self.out, |(i, x)| *x = child::<S>(*i));
+    }
+}
+
+/// 250 children of 1 us in each group, and a group of the tasks that add them.
+pub struct SpawnNested(SpawnLoop<Of1Us>);
+
+const IN_A_GROUP: usize = 250;
+
+impl Workload for SpawnNested {
+    const SIZE: usize = Of1Us::SIZE;
+    const WARM: usize = 500;
+
+    fn new(n: usize) -> Self {
+        Self(SpawnLoop::new(n))
+    }
+    fn is_right(&self) -> bool {
+        self.0.is_right()
+    }
+    fn nodes(&self) -> Option<f64> {
+        self.0.nodes()
+    }
+}
+
+impl SpawnNested {
+    pub fn run<R: Groups>(&mut self) {
+        let mut parts: Vec<_> = self.0.out.chunks_mut(IN_A_GROUP).collect();
+        R::group(&mut parts, |part| R::group(part, |(i, x)| *x = child::<Of1Us>(*i)));
     }
 }

@@ -1,7 +1,7 @@
 //! SHA-1 is that of nettle, as in the C++ programs: what differs is the runtime.
 
 use crate::Workload;
-use crate::runtimes::Forks;
+use crate::runtimes::{Forks, Groups};
 use std::mem::MaybeUninit;
 use std::ops::Add;
 
@@ -127,5 +127,45 @@ impl Workload for Uts {
 impl Uts {
     pub fn run<R: Forks>(&mut self, here: &mut R::Strand<'_>) {
         self.answer = below::<R>(here, self.max_depth, &Node::root());
+    }
+}
+
+const MOST_CHILDREN: usize = 100;
+
+fn below_by_groups<R: Groups>(max_depth: u32, node: &Node) -> Totals {
+    let count = node.children(max_depth);
+    if count == 0 {
+        return Totals { nodes: 1, leaves: 1, depth: node.depth };
+    }
+    let mut room = [const { MaybeUninit::<(u32, Totals)>::uninit() }; MOST_CHILDREN];
+    let children = &mut room[..count as usize];
+    for (i, child) in children.iter_mut().enumerate() {
+        child.write((i as u32, Totals::default()));
+    }
+    // SAFETY: all of them have just been written, and they need not be dropped.
+    let children = unsafe { &mut *(std::ptr::from_mut(children) as *mut [(u32, Totals)]) };
+    R::group(children, |(i, found)| *found = below_by_groups::<R>(max_depth, &node.child(*i)));
+    let own = Totals { nodes: 1, leaves: 0, depth: node.depth };
+    children.iter().fold(own, |sum, (_, found)| sum + *found)
+}
+
+/// The same tree, with a group in each node and one of its children for each child of the node.
+pub struct UtsGroups(Uts);
+
+impl Workload for UtsGroups {
+    const SIZE: usize = Uts::SIZE;
+    const WARM: usize = Uts::WARM;
+
+    fn new(levels: usize) -> Self {
+        Self(Uts::new(levels))
+    }
+    fn is_right(&self) -> bool {
+        self.0.is_right()
+    }
+}
+
+impl UtsGroups {
+    pub fn run<R: Groups>(&mut self) {
+        self.0.answer = below_by_groups::<R>(self.0.max_depth, &Node::root());
     }
 }
