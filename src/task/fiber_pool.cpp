@@ -70,12 +70,21 @@ fiber* fiber_pool::take() {
         peak_ = mapped_ > peak_ ? mapped_ : peak_;
     }
     try {
-        return make();
+        fiber* const f = make();
+        take_stock();
+        return f;
     } catch (...) {
         std::lock_guard guard(lock_);
         --mapped_;
+        few_fit_.store(true, std::memory_order_relaxed);
         throw;
     }
+}
+
+void fiber_pool::take_stock() noexcept {
+    // A quarter is left for tasks that have begun and have to wait.
+    const std::size_t there = mapped(), fit = stacks_that_fit(stack_bytes_, there);
+    few_fit_.store(fit < few_stacks || fit < there / 3, std::memory_order_relaxed);
 }
 
 void fiber_pool::reserve(std::size_t count) {
@@ -171,6 +180,7 @@ void fiber_pool::destroy_all(fiber* list) noexcept {
         list = f->free_next;
         destroy(f);
     }
+    if (few_fit_.load(std::memory_order_relaxed)) take_stock();
 }
 
 std::size_t fiber_pool::mapped() const noexcept {

@@ -47,6 +47,12 @@ public:
     void release_pages() noexcept;
     /// True if more than `keep` are free. relaxed: a hint
     bool has_spare() const noexcept { return free_count_.load(std::memory_order_relaxed) > keep_; }
+    /// True if the process can map few further stacks, and few are free: children should not be given stacks, nor be
+    /// waited for. relaxed: a hint
+    bool is_short() const noexcept {
+        return few_fit_.load(std::memory_order_relaxed) &&
+               free_count_.load(std::memory_order_relaxed) < few_stacks;
+    }
     std::size_t stack_bytes() const noexcept { return stack_bytes_; }
     std::size_t mapped() const noexcept; ///< fibers alive now, without the reserve
     std::size_t peak() const noexcept;   ///< most fibers alive at once so far
@@ -56,7 +62,11 @@ public:
     std::size_t stack_high_water() const;
 
 private:
+    static constexpr std::size_t few_stacks = 32;
+
     fiber* make();
+    /// Looks whether few stacks fit.
+    void take_stock() noexcept;
     fiber* pop() noexcept;      // with lock_ held
     void push(fiber*) noexcept; // with lock_ held
     void destroy(fiber*) noexcept;
@@ -71,6 +81,7 @@ private:
     fiber* free_ = nullptr;                  // guarded by lock_
     fiber* reserve_ = nullptr;               // guarded by lock_
     std::atomic<std::size_t> free_count_{0}; // written under lock_; has_spare() reads it without, relaxed
+    std::atomic<bool> few_fit_{false};       // see is_short()
     std::size_t mapped_ = 0;                 // guarded by lock_
     std::size_t peak_ = 0;                   // guarded by lock_
     // Periods of `linger` or more; guarded by lock_.

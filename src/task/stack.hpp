@@ -32,6 +32,9 @@ std::size_t min_stack_bytes() noexcept;
 /// at least a page and at most 256 KiB: a frame of that size cannot reach across it.
 stack map_stack(std::size_t usable_bytes);
 void unmap_stack(const stack&) noexcept;
+/// How many more such stacks the process may map, beside `mapped` ones: by its limit of addresses (RLIMIT_AS), and by
+/// vm.max_map_count where guards count. Others map, too, so it is an estimate.
+std::size_t stacks_that_fit(std::size_t usable_bytes, std::size_t mapped) noexcept;
 /// `asked` rounded up to whole pages.
 std::size_t usable_stack_bytes(std::size_t asked) noexcept;
 /// Gives the pages of an unused stack back to the kernel, but for those near its top, if it has many; likewise of the

@@ -147,6 +147,8 @@ const std::vector<bad_input> bad_inputs = {
     {"long_spin", with_spin(3'600'000'001), {}, {"spin = 3600000001", "0 to 3600000000"}},
     {"negative_spin_variable", {}, {{"WEFT_SPIN", "-1"}}, {"WEFT_SPIN=-1", "microseconds", "forever"}},
     {"unit_of_spin", {}, {{"WEFT_SPIN", "1ms"}}, {"WEFT_SPIN=1ms", "microseconds", "forever"}},
+    {"words_for_waiting", {}, {{"WEFT_WAITING", "many"}}, {"may wait", "WEFT_WAITING=many", "0 to "}},
+    {"negative_waiting", {}, {{"WEFT_WAITING", "-1"}}, {"may wait", "WEFT_WAITING=-1", "0 to "}},
     {"unknown_engine",
      {},
      {{"WEFT_ENGINE", "quantum"}},

@@ -17,7 +17,7 @@
 namespace weft {
 namespace {
 
-const std::vector<std::string> policies_of_general_use = {"steal", "near", "pws", "steal-parent-first", "share"};
+const std::vector<std::string> policies_of_general_use = {"steal", "near", "pws", "steal-parent-first"};
 
 // ---- the programs; a task takes `cycles`, at 1 GHz, so nanoseconds
 

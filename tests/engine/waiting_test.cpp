@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <atomic>
 #include <cstddef>
+#include <cstdlib>
 
 #include "engine/support.hpp"
 
@@ -54,8 +55,9 @@ TEST(waiting_children, are_bounded_in_a_breadth_first_order) {
         runtime_options o = test::setup{"share", workers}.options();
         tree unbounded, bounded;
         runtime(o).run([&] { unbounded.run(depth); });
-        o.waiting = 100;
+        setenv("WEFT_WAITING", "100", 1);
         runtime(o).run([&] { bounded.run(depth); });
+        unsetenv("WEFT_WAITING");
         EXPECT_EQ(bounded.leaves, leaves);
         EXPECT_GT(unbounded.most, leaves / 2) << "the order is breadth-first";
         // Each worker looks at the counts once in 32 spawns.

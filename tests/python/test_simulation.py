@@ -6,6 +6,7 @@ import itertools
 import json
 import os
 import subprocess
+import sys
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -333,6 +334,23 @@ def test_what_is_refused(write: Write, greedy: Callable[[int], Path]) -> None:
         weft.simulate(path, machine=greedy(2), workers=3)
     with pytest.raises(weft.Error, match="there is nothing to run"):
         weft.Program(write(TraceFile().end()))
+
+
+@pytest.mark.parametrize("policy", ["share", "steal", "steal-parent-first", "steal:zone=reported"])
+def test_little_room_for_stacks_does_not_end_python(policy: str, tmp_path: Path) -> None:
+    """Under `share` thousands of joins would wait at once, each with a stack of 16 MiB."""
+    path = tmp_path / "run.weft"
+    run_example("fib", "--n 16", path, "steal", "model")
+    code = f"""
+import resource, weft
+program = weft.Program({str(path)!r})
+mapped = int(open("/proc/self/statm").read().split()[0]) * resource.getpagesize()
+resource.setrlimit(resource.RLIMIT_AS, (mapped + (1000 << 20),) * 2)
+print(weft.simulate(program, machine={str(MACHINE)!r}, policy={policy!r}).seconds)
+"""
+    said = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=False)
+    assert said.returncode == 0, said.stderr
+    assert float(said.stdout) > 0
 
 
 def test_the_command(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:

@@ -37,6 +37,7 @@ bool offer_oldest(worker& w) noexcept {
 void offer_ahead(worker& w) noexcept {
     if (!has_ahead_mark(w)) [[likely]]
         return;
+    if (w.engine.fibers.is_short()) return; // the owner of an offer may have to wait for it on another stack
     offers_ahead& o = w.ahead;
     const auto waiting = [&] { return o.waiting.load(std::memory_order_relaxed); };
     if (o.taken.load(std::memory_order_relaxed)) {

@@ -182,6 +182,7 @@ void model_engine::refuse_askers(model_worker& victim) {
 
 bool model_engine::expose_to(worker& victim, model_worker& thief) noexcept {
     if (!victim.current->running) return false; // it is between two tasks
+    if (fibers.is_short()) return false;        // its owner may have to wait for it on another stack
     fiber* of = nullptr;
     impl::frame* const entry = oldest_hidden(victim, of);
     if (!entry) return false;

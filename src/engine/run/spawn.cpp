@@ -83,7 +83,7 @@ void run_record(void* record) {
 /// Breadth-first orders queue children faster than workers run them. When as many wait as may, a child is called by
 /// the task that spawns it: the tree is walked depth-first from there, which needs no memory but the stack. The counts
 /// are looked at now and then, so a few more may wait.
-bool calls_children(worker& w) noexcept {
+bool too_many_wait(worker& w) noexcept {
     constexpr std::uint32_t spawns_between_looks = 32;
     if (--w.spawns_to_look == 0) [[unlikely]] {
         w.spawns_to_look = spawns_between_looks;
@@ -93,10 +93,19 @@ bool calls_children(worker& w) noexcept {
             begun += of.begun.get();
             queued += of.queued.get();
         }
-        w.calls_children =
-            w.engine.need.demotable && queued >= begun && queued - begun >= w.engine.most_waiting;
+        w.calls_children = queued >= begun && queued - begun >= w.engine.most_waiting;
     }
     return w.calls_children;
+}
+
+/// Whether a child is called though the policy wants another order. If few stacks can be mapped, that is a child of any
+/// order: a task that has called its children need not wait for them, and a wait may not fail.
+bool calls_children(worker& w, const task& parent, spawn_order wanted) noexcept {
+    if (!w.engine.need.demotable || parent.silent_) return false;
+    if (wanted != spawn_order::parent_first && wanted != spawn_order::child_first) return false;
+    if (w.engine.fibers.is_short()) [[unlikely]]
+        return true;
+    return wanted == spawn_order::parent_first && too_many_wait(w);
 }
 
 } // namespace
@@ -123,6 +132,7 @@ void execute_spawn(worker& w, group& g, task& t, spawn_order how) {
     task& parent = *w.current->running;
     charge(w, operation::spawn);
     note_spawn(w, t, trace::origin::child, &g);
+    if (calls_children(w, parent, how)) how = spawn_order::call;
     if (how == spawn_order::child_first || how == spawn_order::lazy) {
         fiber* on = nullptr;
         try {
@@ -150,7 +160,6 @@ void execute_spawn(worker& w, group& g, task& t, spawn_order how) {
         }
     }
     count_child(w, g);
-    if (how == spawn_order::parent_first && !parent.silent_ && calls_children(w)) how = spawn_order::call;
     if (how != spawn_order::parent_first) return call(w, t, false);
     t.queued_ = true;
     w.count.queued.add();

@@ -127,6 +127,7 @@ void thread_engine::answer(worker& w, bool by_signal) noexcept {
 }
 
 void thread_engine::expose_to_askers(worker& w) noexcept {
+    if (fibers.is_short()) return; // the owner of an exposed entry may have to wait for it on another stack
     fiber* of = nullptr;
     while (impl::frame* entry = oldest_hidden(w, of)) {
         const auto id = w.askers.take_one_in(0, rank(worker_count()), rank(w.id));
