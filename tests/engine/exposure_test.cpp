@@ -320,8 +320,8 @@ TEST(exposure_of_a_chain, of_short_leaves_does_not_starve) {
         crew.run([&] { chain_of_leaves(length, ran); });
         ASSERT_EQ(ran.load(), length);
         most = std::max(most, crew.exposures() - before);
-    } while (most <= 100 / sizes_down && clock_type::now() < until);
-    EXPECT_GT(most, 100u / sizes_down);
+    } while (most <= 50 / sizes_down && clock_type::now() < until);
+    EXPECT_GT(most, 50u / sizes_down);
 }
 
 // ---- answers to a thief that has found other work
