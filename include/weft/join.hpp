@@ -84,12 +84,12 @@ template <bool Plain, class F, class G>
     std::exception_ptr failed_f, failed_g; // kept apart: that of f takes precedence, whichever came first
     auto run_f = [&] {
         try {
-            a.emplace(call_rarely(f));
+            a.emplace(call_cold(f));
         } catch (...) { failed_f = std::current_exception(); }
     };
     auto run_g = [&] {
         try {
-            b.emplace(call_rarely(g));
+            b.emplace(call_cold(g));
         } catch (...) { failed_g = std::current_exception(); }
     };
     const bool reported =
@@ -146,16 +146,16 @@ template <bool Plain, class F, class G>
 template <bool Plain, class F, class G>
 WEFT_FORK_FUNCTION inline join_result<F, G> fork(frame* parent, handed<F> f, G&& g, const join_hints* h) {
     join_frame<kept<G>> second(std::forward<G>(g));
-    bool slowly = Plain && !parent;
-    if (!slowly) [[likely]] {
+    bool off_fast_path = Plain && !parent;
+    if (!off_fast_path) [[likely]] {
         second.next = nullptr;
         happens_before(&second);
         handler_fence();
         parent->next = &second; // H2
         if constexpr (Plain) set_hot_head(&second);
-        slowly = at_limit(&second);
+        off_fast_path = at_limit(&second);
     }
-    if (slowly) [[unlikely]]
+    if (off_fast_path) [[unlikely]]
         return fork_slow_path<Plain, F, kept<G>>(parent, f, second, h);
     return fork_linked<Plain>(parent, f, second);
 }

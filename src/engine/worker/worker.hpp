@@ -141,8 +141,8 @@ struct worker {
     fiber* free_fibers = nullptr;
     /// What a child of the silent zone threw while its closure moved; the parent continues next and rethrows it.
     std::exception_ptr refused;
-    bool owes_fiber = false; ///< it has one of the pool's reserve
-    int put_back = 0;        ///< if so: how many tasks it did not start on it
+    bool has_reserve_fiber = false; ///< it has one of the pool's reserve
+    int put_back = 0;               ///< if so: how many tasks it did not start on it
     engine::block_cache blocks;
 
     /// Set by the exposure handler if it finds in_runtime set; leave_runtime() looks at it.
