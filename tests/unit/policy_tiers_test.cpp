@@ -174,7 +174,7 @@ TEST(policy_mts, a_thief_with_something_else_to_do_gives_the_part_back) {
 }
 
 /// I2 of src/policy/mts.cpp.
-TEST(policy_mts, a_last_look_goes_everywhere_whoever_is_thief) {
+TEST(policy_mts, a_last_look_goes_everywhere_whichever_worker_is_thief) {
     driven p("mts", 4, 2);
     EXPECT_EQ(p->next(1, false).t, nullptr);
     for (const ready_reason reason : {ready_reason::spawned, ready_reason::yielded}) {
@@ -184,7 +184,7 @@ TEST(policy_mts, a_last_look_goes_everywhere_whoever_is_thief) {
     EXPECT_EQ(p->next(0, true).t, nullptr);
 }
 
-TEST(policy_mts, looks_from_the_nearest_on_by_turns) {
+TEST(policy_mts, looks_at_the_sockets_in_turn_from_the_nearest_on) {
     driven p("mts:probe=nearest", 4, 1);
     std::vector<place_id> seen;
     for (int i = 0; i < 4; ++i) seen.push_back(p->next(0, false).from);
@@ -310,7 +310,7 @@ TEST(policy_hws, a_leader_without_slaves_runs_everything) {
     EXPECT_EQ(p->next(1, true).t, &block);
 }
 
-TEST(policy_hws, tasks_of_graphs_are_begun_by_whoever_is_free) {
+TEST(policy_hws, tasks_of_graphs_are_begun_by_any_free_worker) {
     driven p("hws:l=1", 2, 4);
     task& first = p.add(0, ready_reason::released);
     EXPECT_EQ(p->next(6, false).t, &first);
