@@ -140,9 +140,9 @@ template <bool Plain, class F, class G>
 
 /// The fork itself. On its fast path: fill the frame, link, compare, run f, unlink, compare, run g; no atomic
 /// operation and no fence. The comparisons come after the changes of the chain, since the exposure handler
-/// may come between any two instructions: what it finds linked it may hand out, and then the second
-/// comparison sees it (H3); where it finds nothing it leaves its mark in `limit`, and then the first
-/// comparison sees that. src/engine/run/README.md has the budget in instructions and the argument.
+/// may come between any two instructions. The handler may expose an entry that is linked; the second
+/// comparison then sees it (H3). If it finds no entry for a thief that asks, it stores 0 to `limit`; the
+/// first comparison then sees that. src/engine/run/README.md has the budget in instructions and the argument.
 template <bool Plain, class F, class G>
 WEFT_FORK_FUNCTION inline join_result<F, G> fork(frame* parent, handed<F> f, G&& g, const join_hints* h) {
     join_frame<kept<G>> second(std::forward<G>(g));

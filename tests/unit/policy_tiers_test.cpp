@@ -196,7 +196,7 @@ TEST(policy_mts, looks_at_the_sockets_in_turn_from_the_nearest_on) {
 
 // ---- hws: two sockets with a leader (0, 4) and three slaves each
 
-/// The last looks of all slaves of a socket are in vain.
+/// The last looks of all slaves of a socket find no task.
 void starve(driven& p, worker_id leader, int slaves = 3) {
     for (int i = 1; i <= slaves; ++i) ASSERT_EQ(p->next(leader + i, true).t, nullptr);
 }
@@ -239,7 +239,7 @@ TEST(policy_hws, a_leader_begins_something_only_for_slaves_that_starve) {
     EXPECT_EQ(p->next(1, false).t, nullptr);
     EXPECT_EQ(p->next(0, true).t, nullptr);
     EXPECT_TRUE(p.context.woken.empty());
-    EXPECT_EQ(p->next(1, false).t, nullptr); // the second attempt in vain
+    EXPECT_EQ(p->next(1, false).t, nullptr); // the second attempt finds no task
     ASSERT_EQ(p.context.woken.size(), 1U);
     EXPECT_TRUE(p.context.woken[0].contains(0));
     EXPECT_EQ(p->next(0, false).t, &two); // its youngest

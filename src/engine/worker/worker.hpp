@@ -70,14 +70,14 @@ struct worker_counters {
     counter begun;  ///< children of any worker that were queued, and that it has taken and started
 };
 
-/// The hidden entries that a worker has given to the policy before anybody asked: engine/idle/README.md, "Offering
-/// ahead". The atomic words are relaxed: they order nothing. The others belong to the worker.
+/// The hidden entries that a worker has given to the policy before a thief asked: engine/idle/README.md,
+/// "Offering ahead". The atomic words are relaxed: they order nothing. The others belong to the worker.
 struct offers_ahead {
     /// Offers that no worker has begun. The worker adds, and each worker that begins one subtracts.
     std::atomic<std::int32_t> waiting{0};
     std::atomic<bool> taken{false}; ///< a thief has begun one since the worker's last look
     int wanted = 1;                 ///< how many of them are to wait for thieves
-    int credit = 0;                 ///< how many it may still make, or look for in vain
+    int credit = 0;                 ///< further offers, or failed looks, that the worker may make
 
     void search_begins(time_ns now) noexcept {
         worked_for += (std::min(now - works_since, longest) - worked_for) / 4;
