@@ -20,7 +20,7 @@ enum class work : std::uint8_t { general, compute, memory };
 /// is not part of weft::cost. If time is modelled, throws weft::error for a size above PTRDIFF_MAX, such as a
 /// negative number that was converted.
 inline void touch(const void* data, std::size_t bytes, access how) {
-    if (impl::somebody_listens()) [[unlikely]]
+    if (impl::has_listeners()) [[unlikely]]
         impl::declare_data(data, bytes, static_cast<int>(how));
 }
 
@@ -31,7 +31,7 @@ inline void touch(const void* data, std::size_t bytes, access how) {
 template <class Here = void>
 void cost(std::uint64_t cycles, work kind = work::general) noexcept {
     static_cast<void>(impl::this_module_has_costs<Here>::said);
-    if (impl::somebody_listens()) [[unlikely]]
+    if (impl::has_listeners()) [[unlikely]]
         impl::declare_cost(cycles, static_cast<int>(kind));
 }
 
@@ -39,7 +39,7 @@ void cost(std::uint64_t cycles, work kind = work::general) noexcept {
 /// takes the disk's latency, then the time of the bytes at a fair share of its bandwidth. The worker waits
 /// too. Throws weft::error for a disk that the machine does not have.
 inline void transfer(std::string_view disk, std::size_t bytes) {
-    if (impl::somebody_listens()) [[unlikely]]
+    if (impl::has_listeners()) [[unlikely]]
         impl::declare_transfer(disk, bytes);
 }
 
@@ -47,12 +47,12 @@ inline void transfer(std::string_view disk, std::size_t bytes) {
 /// requested from the system. Without it, data lie on the node of the core that touches them first. Throws
 /// weft::error for a node that the modelled machine does not have.
 inline void bind_to_node(const void* data, std::size_t bytes, int node) {
-    if (impl::somebody_listens()) [[unlikely]]
+    if (impl::has_listeners()) [[unlikely]]
         impl::declare_home(data, bytes, node);
 }
 /// The same for data whose pages lie on all memory nodes in turn.
 inline void interleave(const void* data, std::size_t bytes) {
-    if (impl::somebody_listens()) [[unlikely]]
+    if (impl::has_listeners()) [[unlikely]]
         impl::declare_home(data, bytes, -1);
 }
 

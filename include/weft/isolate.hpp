@@ -18,10 +18,10 @@ void run_isolated(body b);
 
 /// Runs `f()` in a region of its own, and returns its result (a reference is returned as a value) or rethrows its
 /// exception. The region has one worker, that of the caller: all tasks that `f` starts run on it, and until they have
-/// ended it runs nothing else, whatever they wait for. So the caller goes on on the same worker and in the same thread,
-/// and what belongs to the worker (weft::per_worker) or to the thread (thread-local variables, a std::mutex that it
-/// holds) is as `f` and its tasks have left it. (All workers of a modelled machine are one thread: programs that run there
-/// must hold no std::mutex across a wait, not in a region either.)
+/// ended it runs nothing else, whatever they wait for. So the caller continues on the same worker and in the same
+/// thread, and what belongs to the worker (weft::per_worker) or to the thread (thread-local variables, a std::mutex
+/// that it holds) is as `f` and its tasks have left it. (All workers of a modelled machine are one thread: programs
+/// that run there must hold no std::mutex across a wait, not in a region either.)
 ///
 ///     weft::parallel_for(0, n, [&](int i) {
 ///         scratch& own = buffers.local();

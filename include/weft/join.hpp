@@ -84,12 +84,12 @@ template <bool Plain, class F, class G>
     std::exception_ptr failed_f, failed_g; // kept apart: that of f takes precedence, whichever came first
     auto run_f = [&] {
         try {
-            a.emplace(call_rarely(f));
+            a.emplace(call_cold(f));
         } catch (...) { failed_f = std::current_exception(); }
     };
     auto run_g = [&] {
         try {
-            b.emplace(call_rarely(g));
+            b.emplace(call_cold(g));
         } catch (...) { failed_g = std::current_exception(); }
     };
     const bool reported =
@@ -140,22 +140,22 @@ template <bool Plain, class F, class G>
 
 /// The fork itself. On its fast path: fill the frame, link, compare, run f, unlink, compare, run g; no atomic
 /// operation and no fence. The comparisons come after the changes of the chain, since the exposure handler
-/// may come between any two instructions: what it finds linked it may hand out, and then the second
-/// comparison sees it (H3); where it finds nothing it leaves its mark in `limit`, and then the first
-/// comparison sees that. src/engine/run/README.md has the budget in instructions and the argument.
+/// may come between any two instructions. The handler may expose an entry that is linked; the second
+/// comparison then sees it (H3). If it finds no entry for a thief that asks, it stores 0 to `limit`; the
+/// first comparison then sees that. src/engine/run/README.md has the budget in instructions and the argument.
 template <bool Plain, class F, class G>
 WEFT_FORK_FUNCTION inline join_result<F, G> fork(frame* parent, handed<F> f, G&& g, const join_hints* h) {
     join_frame<kept<G>> second(std::forward<G>(g));
-    bool slowly = Plain && !parent;
-    if (!slowly) [[likely]] {
+    bool off_fast_path = Plain && !parent;
+    if (!off_fast_path) [[likely]] {
         second.next = nullptr;
         happens_before(&second);
         handler_fence();
         parent->next = &second; // H2
         if constexpr (Plain) set_hot_head(&second);
-        slowly = at_limit(&second);
+        off_fast_path = at_limit(&second);
     }
-    if (slowly) [[unlikely]]
+    if (off_fast_path) [[unlikely]]
         return fork_slow_path<Plain, F, kept<G>>(parent, f, second, h);
     return fork_linked<Plain>(parent, f, second);
 }

@@ -48,14 +48,14 @@ public:
             return queue_.unlock();
         }
         impl::waiter* const next = queue_.pop();
-        owner_ = next->who();
+        owner_ = next->caller();
         queue_.unlock();
         impl::wake(next);
     }
 
 private:
     impl::wait_queue queue_;
-    std::uintptr_t owner_ = 0; // who holds it, 0 if it is free; guarded by queue_
+    std::uintptr_t owner_ = 0; // the caller that holds the mutex; 0: it is free; guarded by queue_
 };
 
 } // namespace weft

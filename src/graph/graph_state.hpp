@@ -179,7 +179,7 @@ struct graph::state {
     std::vector<std::uint32_t> free_extras; ///< under the lock
     std::atomic<std::int64_t> unfinished{0};
     std::atomic<std::uint64_t> ended{0};
-    std::atomic<std::uint64_t> stuck_at{UINT64_MAX}; ///< `ended` when an adder has waited in vain
+    std::atomic<std::uint64_t> stuck_at{UINT64_MAX}; ///< `ended` when the wait of an adder timed out
     std::atomic<bool> throttled{false};              ///< an adder waits (E6)
     mutex throttling;
     condition_variable fewer;

@@ -27,8 +27,8 @@ public:
 
     void add_task();
     void add_edge(std::uint32_t from, std::uint32_t to);
-    /// The task has ended: its level is not raised any more. relaxed: a late reader only raises a level in
-    /// vain
+    /// The task has ended: its level is not raised any more. relaxed: a late reader only raises a level that
+    /// no policy reads any more
     void ended(std::uint32_t t) noexcept { at_[t].ended.store(true, std::memory_order_relaxed); }
     /// True once after tasks were added of which the policy has not been told. relaxed: the caller then takes
     /// the graph's lock

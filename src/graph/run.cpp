@@ -219,7 +219,7 @@ graph::state::ready_list graph::state::finish(graph_node& n) noexcept {
         sanitizer::happens_before(&next.missing);
         // release: what this task has written; acquire: what the other tasks have written that it waits for.
         // Pairs with the same decrement of those tasks and of the adder in commit() (E2). If this task is the only
-        // one that is left, nobody else changes the count, and the load, with the same acquire, saves the exchange.
+        // one that is left, no other thread changes the count, so an acquire load replaces the exchange.
         if (next.missing.load(std::memory_order_acquire) != 1 &&
             next.missing.fetch_sub(1, std::memory_order_acq_rel) != 1)
             continue;

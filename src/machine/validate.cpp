@@ -67,19 +67,19 @@ private:
     void classes() const {
         std::set<std::string> names;
         for (const core_class& c : parts_.core_classes) {
-            const std::string who = fmt::format("core class '{}': ", c.name);
+            const std::string subject = fmt::format("core class '{}': ", c.name);
             if (c.name.empty()) fail("a core class has no name", "''", "a name");
             if (!names.insert(c.name).second)
                 fail("two core classes have one name", c.name, "a name for each");
-            positive(who + "speed", c.speed);
-            positive(who + "compute_speed", c.compute_speed);
-            positive(who + "memory_speed", c.memory_speed);
-            not_negative(who + "frequency_mhz", c.frequency_mhz);
+            positive(subject + "speed", c.speed);
+            positive(subject + "compute_speed", c.compute_speed);
+            positive(subject + "memory_speed", c.memory_speed);
+            not_negative(subject + "frequency_mhz", c.frequency_mhz);
             double above = INFINITY;
             for (const double mhz : c.frequencies_mhz) {
-                positive(who + "frequencies_mhz", mhz);
+                positive(subject + "frequencies_mhz", mhz);
                 if (mhz >= above)
-                    fail(who + "frequencies_mhz", fmt::format("{}", mhz), "fastest first, no two alike");
+                    fail(subject + "frequencies_mhz", fmt::format("{}", mhz), "fastest first, no two alike");
                 above = mhz;
             }
         }
@@ -99,32 +99,33 @@ private:
         const bool modelled = parts_.cores.front().os_index < 0;
         for (int rank = 0; rank < static_cast<int>(parts_.cores.size()); ++rank) {
             const core& c = parts_.cores[static_cast<std::size_t>(rank)];
-            const std::string who = fmt::format("rank {}: ", rank);
-            in_range(who + "core class", c.core_class, parts_.core_classes.size());
-            in_range(who + "memory node", c.memory_node, parts_.memory_nodes.size());
+            const std::string subject = fmt::format("rank {}: ", rank);
+            in_range(subject + "core class", c.core_class, parts_.core_classes.size());
+            in_range(subject + "memory node", c.memory_node, parts_.memory_nodes.size());
             ascending("package", rank, before.package, c.package);
             ascending("domain", rank, before.domain, c.domain);
             ascending("physical core", rank, before.physical_core, c.physical_core);
             const bool same_core = rank > 0 && c.physical_core == before.physical_core;
             if (rank > 0 && c.package != before.package && c.domain == before.domain) {
-                fail(who + "its domain lies in two packages", fmt::format("domain {}", c.domain),
+                fail(subject + "its domain lies in two packages", fmt::format("domain {}", c.domain),
                      "one package a domain");
             }
             if (same_core && (c.domain != before.domain || c.core_class != before.core_class)) {
-                fail(who + "hyperthreads of one core differ",
+                fail(subject + "hyperthreads of one core differ",
                      fmt::format("domain {}, class {}", c.domain, c.core_class),
                      fmt::format("domain {}, class {}", before.domain, before.core_class));
             }
             if (c.smt != (same_core ? before.smt + 1 : 0)) {
-                fail(who + "smt index", fmt::format("{}", c.smt),
+                fail(subject + "smt index", fmt::format("{}", c.smt),
                      fmt::format("{}", same_core ? before.smt + 1 : 0));
             }
             if (c.os_index < -1 || (c.os_index < 0) != modelled) {
-                fail(who + "os index", fmt::format("{}", c.os_index),
+                fail(subject + "os index", fmt::format("{}", c.os_index),
                      "-1 for all ranks, or 0 and above for all");
             }
             if (!modelled && !os_indices.insert(c.os_index).second) {
-                fail(who + "two ranks have one os index", fmt::format("{}", c.os_index), "each only once");
+                fail(subject + "two ranks have one os index", fmt::format("{}", c.os_index),
+                     "each only once");
             }
             before = c;
         }
@@ -134,13 +135,14 @@ private:
         long long listed = 0;
         for (std::size_t n = 0; n < parts_.memory_nodes.size(); ++n) {
             const memory_node& node = parts_.memory_nodes[n];
-            const std::string who = fmt::format("memory node {}: ", n);
-            if (node.bytes < 0) fail(who + "bytes", fmt::format("{}", node.bytes), "0 (unknown) or above");
-            positive(who + "bandwidth_gbps", node.bandwidth_gbps);
-            positive(who + "latency_ns", node.latency_ns);
+            const std::string subject = fmt::format("memory node {}: ", n);
+            if (node.bytes < 0)
+                fail(subject + "bytes", fmt::format("{}", node.bytes), "0 (unknown) or above");
+            positive(subject + "bandwidth_gbps", node.bandwidth_gbps);
+            positive(subject + "latency_ns", node.latency_ns);
             if (node.ranks.size() < 0 ||
                 !rank_range{0, static_cast<int>(parts_.cores.size())}.contains(node.ranks)) {
-                fail(who + "its ranks", fmt::format("[{}, {})", node.ranks.first, node.ranks.last),
+                fail(subject + "its ranks", fmt::format("[{}, {})", node.ranks.first, node.ranks.last),
                      "ranges of ranks");
             }
             listed += node.ranks.size();
@@ -174,40 +176,40 @@ private:
         const cache* before = nullptr;
         std::vector<rank_range> outermost(parts_.cores.size());
         for (const cache& c : parts_.caches) {
-            const std::string who =
+            const std::string subject =
                 fmt::format("L{} cache of ranks [{}, {}): ", c.level, c.shared_by.first, c.shared_by.last);
             const int ranks = static_cast<int>(parts_.cores.size());
-            if (c.level < 1 || c.level > 9) fail(who + "level", fmt::format("{}", c.level), "1 to 9");
-            if (c.bytes <= 0) fail(who + "bytes", fmt::format("{}", c.bytes), "above 0");
-            if (c.line_bytes <= 0) fail(who + "line_bytes", fmt::format("{}", c.line_bytes), "above 0");
-            if (c.ways < 0) fail(who + "ways", fmt::format("{}", c.ways), "0 (unknown) or above");
-            not_negative(who + "latency_ns", c.latency_ns);
-            positive(who + "bandwidth_gbps", c.bandwidth_gbps);
-            positive(who + "shared_bandwidth_gbps", c.shared_bandwidth_gbps);
+            if (c.level < 1 || c.level > 9) fail(subject + "level", fmt::format("{}", c.level), "1 to 9");
+            if (c.bytes <= 0) fail(subject + "bytes", fmt::format("{}", c.bytes), "above 0");
+            if (c.line_bytes <= 0) fail(subject + "line_bytes", fmt::format("{}", c.line_bytes), "above 0");
+            if (c.ways < 0) fail(subject + "ways", fmt::format("{}", c.ways), "0 (unknown) or above");
+            not_negative(subject + "latency_ns", c.latency_ns);
+            positive(subject + "bandwidth_gbps", c.bandwidth_gbps);
+            positive(subject + "shared_bandwidth_gbps", c.shared_bandwidth_gbps);
             if (c.shared_by.size() < 1 || !rank_range{0, ranks}.contains(c.shared_by)) {
-                fail(who + "ranks", fmt::format("[{}, {})", c.shared_by.first, c.shared_by.last),
+                fail(subject + "ranks", fmt::format("[{}, {})", c.shared_by.first, c.shared_by.last),
                      fmt::format("within [0, {})", ranks));
             }
             const core& first = parts_.cores[static_cast<std::size_t>(c.shared_by.first)];
             const core& last = parts_.cores[static_cast<std::size_t>(c.shared_by.last - 1)];
             if (first.domain != last.domain) {
-                fail(who + "it spans domains", fmt::format("{} to {}", first.domain, last.domain),
+                fail(subject + "it spans domains", fmt::format("{} to {}", first.domain, last.domain),
                      "one domain");
             }
             if (first.smt != 0 || (c.shared_by.last < ranks &&
                                    parts_.cores[static_cast<std::size_t>(c.shared_by.last)].smt != 0)) {
-                fail(who + "it cuts a core in two", "some hyperthreads of the core", "all of them");
+                fail(subject + "it cuts a core in two", "some hyperthreads of the core", "all of them");
             }
             if (before != nullptr && before->level == c.level && c.shared_by.first < before->shared_by.last) {
-                fail(who + "it overlaps, or comes before, the one listed before",
+                fail(subject + "it overlaps, or comes before, the one listed before",
                      fmt::format("first rank {}", c.shared_by.first),
                      fmt::format("{} or above", before->shared_by.last));
             }
             if (before != nullptr && c.level < before->level) {
-                fail(who + "caches are not sorted by level",
+                fail(subject + "caches are not sorted by level",
                      fmt::format("{} after {}", c.level, before->level), "ascending");
             }
-            inner(c, who, outermost);
+            inner(c, subject, outermost);
             before = &c;
         }
         last_levels(outermost);
@@ -215,11 +217,11 @@ private:
 
     // A cache must hold whole caches of every lower level, so that they form a tree. `outermost` has, for
     // each rank, the cache of the highest level so far; a lower one cannot stick out where that one does not.
-    void inner(const cache& outer, const std::string& who, std::vector<rank_range>& outermost) const {
+    void inner(const cache& outer, const std::string& subject, std::vector<rank_range>& outermost) const {
         for (const int rank : {outer.shared_by.first, outer.shared_by.last - 1}) {
             const rank_range c = outermost[static_cast<std::size_t>(rank)];
             if (c.size() == 0 || outer.shared_by.contains(c)) continue;
-            fail(who + "it cuts a cache of a lower level in two",
+            fail(subject + "it cuts a cache of a lower level in two",
                  fmt::format("one of [{}, {})", c.first, c.last), "all of its ranks or none");
         }
         for (int rank = outer.shared_by.first; rank < outer.shared_by.last; ++rank) {
@@ -298,31 +300,32 @@ private:
     void devices() const {
         std::set<std::string> names;
         for (const device& d : parts_.devices) {
-            const std::string who = fmt::format("device '{}': ", d.name);
+            const std::string subject = fmt::format("device '{}': ", d.name);
             if (d.name.empty()) fail("a device has no name", "''", "a name");
             if (!names.insert(d.name).second) fail("two devices have one name", d.name, "a name for each");
-            if (d.count < 1) fail(who + "count", fmt::format("{}", d.count), "at least 1");
+            if (d.count < 1) fail(subject + "count", fmt::format("{}", d.count), "at least 1");
             if (d.memory_bytes < 0)
-                fail(who + "memory_bytes", fmt::format("{}", d.memory_bytes), "0 (unknown) or above");
+                fail(subject + "memory_bytes", fmt::format("{}", d.memory_bytes), "0 (unknown) or above");
             if (d.compute_units < 0)
-                fail(who + "compute_units", fmt::format("{}", d.compute_units), "0 (unknown) or above");
-            positive(who + "speed", d.speed);
-            positive(who + "bandwidth_gbps", d.bandwidth_gbps);
-            positive(who + "link_bandwidth_gbps", d.link_bandwidth_gbps);
-            not_negative(who + "link_latency_ns", d.link_latency_ns);
-            not_negative(who + "launch_latency_ns", d.launch_latency_ns);
-            if (d.memory_node != -1) in_range(who + "memory_node", d.memory_node, parts_.memory_nodes.size());
+                fail(subject + "compute_units", fmt::format("{}", d.compute_units), "0 (unknown) or above");
+            positive(subject + "speed", d.speed);
+            positive(subject + "bandwidth_gbps", d.bandwidth_gbps);
+            positive(subject + "link_bandwidth_gbps", d.link_bandwidth_gbps);
+            not_negative(subject + "link_latency_ns", d.link_latency_ns);
+            not_negative(subject + "launch_latency_ns", d.launch_latency_ns);
+            if (d.memory_node != -1)
+                in_range(subject + "memory_node", d.memory_node, parts_.memory_nodes.size());
         }
     }
 
     void disks() const {
         std::set<std::string> names;
         for (const disk& d : parts_.disks) {
-            const std::string who = fmt::format("disk '{}': ", d.name);
+            const std::string subject = fmt::format("disk '{}': ", d.name);
             if (d.name.empty()) fail("a disk has no name", "''", "a name");
             if (!names.insert(d.name).second) fail("two disks have one name", d.name, "a name for each");
-            positive(who + "bandwidth_gbps", d.bandwidth_gbps);
-            not_negative(who + "latency_ns", d.latency_ns);
+            positive(subject + "bandwidth_gbps", d.bandwidth_gbps);
+            not_negative(subject + "latency_ns", d.latency_ns);
         }
     }
 
@@ -338,12 +341,12 @@ private:
         long long total = 0;
         std::set<std::string> names;
         for (const cluster_node_class& k : c.classes) {
-            const std::string who = fmt::format("cluster node class '{}': ", k.name);
+            const std::string subject = fmt::format("cluster node class '{}': ", k.name);
             if (!names.insert(k.name).second)
                 fail("two cluster node classes have one name", k.name, "a name for each");
-            if (k.count < 1) fail(who + "count", fmt::format("{}", k.count), "at least 1");
-            if (k.slots < 1) fail(who + "slots", fmt::format("{}", k.slots), "at least 1");
-            positive(who + "speed", k.speed);
+            if (k.count < 1) fail(subject + "count", fmt::format("{}", k.count), "at least 1");
+            if (k.slots < 1) fail(subject + "slots", fmt::format("{}", k.slots), "at least 1");
+            positive(subject + "speed", k.speed);
             total += k.count;
         }
         if (!c.classes.empty() && total != c.nodes) {

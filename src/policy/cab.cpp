@@ -43,9 +43,9 @@
 /// - The source leaves open which of the subtrees in a pool a head takes, and where subtrees lie in the next
 ///   iteration. The gains of iterated programs are those of data that are still in the socket's cache, so a
 ///   subtree goes to the pool of the socket that last had the one at the same place in the tree
-///   (kept_subtrees.hpp). Other heads leave it there, unless the part of the tree that their socket keeps is
-///   still not the larger one when they take it: to wait for a subtree costs less than to fetch its data,
-///   which would lie elsewhere ever after. A head takes it nevertheless after
+///   (kept_subtrees.hpp). Other heads leave it there, unless their socket, with this subtree, still keeps no
+///   larger part of the tree than the other. Waiting for the subtree costs less than fetching its data, which
+///   would then stay on the other socket. A head takes it nevertheless after
 ///   failed_looks_before_remote_steal failed looks, and before it parks.
 /// - The rule for general trees may give fewer subtrees than sockets. Unless subtrees=0, a subtree is at most
 ///   that part of the tree, by how its tasks branch: measured sizes differ a little from one sweep to the

@@ -46,17 +46,18 @@
 ///     count, so a subtree that waits for another cannot stop it. After as many yields as make a worker look
 ///     elsewhere the head takes one, too (subtree_activity.hpp).
 /// L4. The worker that ends the last such task wakes the head, so a head may sleep while a subtree runs.
-/// L5. Until a socket has begun with a task of its own in an iteration, it takes none that has data from
-///     another: sockets get their parts one after the other, and would rob each other of them.
+/// L5. Until a socket has begun a task of its own in an iteration, it takes no task whose data lie on another
+///     socket. Sockets get their parts one after another; without this rule they would take each other's
+///     parts.
 /// L6. Any worker may take the tasks that lie at a socket without an active worker. (no test)
 /// L7. Let r be how many times as long a subtree takes away from its data. While fewer than r CF roots wait
 ///     at their own socket, other heads leave them there: that socket gets to them sooner. After
 ///     failed_looks_before_remote_steal failed looks, and before it parks, a head takes one nevertheless.
 /// L8. A socket takes the CF root whose data are nearest to those of the last one that it took: so sweeps
-///     over the data alternate, and each begins with what the last one has left in the cache. While one of
-///     those that wait is more than a quarter of them, larger ones come first, or the socket would end with
-///     it alone. Of equally near ones, tasks above the CF roots come first. Other sockets take the one whose
-///     turn would come last (root_pool.hpp).
+///     over the data alternate, and each begins with what the last one has left in the cache. While one
+///     waiting task has more than a quarter of the data of all that wait, larger tasks come first; otherwise
+///     the socket would run that task alone at the end. Among equally near tasks, those above the CF roots
+///     come first. Other sockets take the one whose turn would come last (root_pool.hpp).
 ///
 /// Where the book is silent: in the first iteration, whose tasks are far more, a socket takes its youngest,
 /// or it would keep the widest level pending. The order of CF roots is L8. Tuning begins with the second

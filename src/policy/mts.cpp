@@ -26,10 +26,10 @@
 /// its socket.
 ///
 /// I1. At most one worker of a socket is its thief. A worker gives the role back when it takes a task, begins
-///     one, or is about to sleep. From an inactive worker it is taken.
+///     one, or is about to sleep. Another worker takes the role from an inactive thief.
 /// I2. A last look goes everywhere, whichever worker is the thief. Otherwise a worker would sleep beside
 ///     tasks that it may take, because a thief that was given another task still held the role.
-/// I3. Tasks on their way between sockets are in no queue for a moment. A worker that looked in vain in that
+/// I3. Tasks on their way between sockets are in no queue for a moment. A worker that found no task at that
 ///     moment, and sleeps, is woken when they have arrived.
 ///
 /// In the book the head core steals in one paragraph, and the first idle worker in another; here it is the
@@ -42,7 +42,7 @@ constexpr knob mts_knobs[] = {
     {"spawn", "parent-first", "parent-first, child-first",
      "what a spawn puts into the queue: the child or the parent"},
     {"probe", "random", "random, nearest",
-     "which socket the thief looks at: any, or by turns from the nearest on"},
+     "which socket the thief looks at: any, or each in turn from the nearest on"},
 };
 
 class shepherds final : public policy {

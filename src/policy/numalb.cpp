@@ -140,7 +140,7 @@ private:
 
 extern constinit const policy_entry numalb_entry{
     .name = "numalb",
-    .summary = "tasks of a graph on cores by what they took in its last run and whom they talk to",
+    .summary = "tasks of a graph on cores by their time in the last run and by their messages",
     .source = "Chen & Guo 2017, 4.3.6, equations (4.3) and (4.4); after Pilla et al.",
     .wants = "graphs that run again and again",
     .helps = "machines of several memory nodes, with tasks of unequal and steady cost",

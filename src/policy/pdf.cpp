@@ -21,7 +21,8 @@
 ///
 /// I1. next() gives the first ready task, with two exceptions: roots that have not begun come after all tasks
 ///     that have, and tasks that yielded come last.
-/// I2. Every 64th call of a worker begins with a root or, by turns, a task that yielded, as in places.hpp.
+/// I2. Every 64th call of a worker begins alternately with a root or with a task that yielded, as in
+///     places.hpp.
 namespace weft::policies {
 namespace {
 

@@ -204,7 +204,7 @@ private:
         return true;
     }
 
-    /// A worker that looked in vain after a task was put has had the lock of the room before, so the task is
+    /// A worker that found no task after one was put has had the lock of the room before, so the task is
     /// counted.
     void wake_for_room(int level, worker_id w) {
         if (waiting_.load_relaxed() > 0) context_->wake(worker_groups_.around(level, w).members); // B3

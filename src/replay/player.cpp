@@ -174,7 +174,7 @@ void player::add(live_graph& to, row t) {
         added = to.dag.add([this, t] { play(t); }, hints_of(t), uses, after, needs, cores);
 }
 
-/// If the width differs from the recorded one, the ranks play the recorded shares by turns.
+/// If the width differs from the recorded one, the ranks play the recorded shares in turn.
 void player::play_share(row t, int rank, int width) {
     const auto others = of_task(script_.shares, t);
     for (std::size_t share = static_cast<std::size_t>(rank); share <= others.size();

@@ -61,7 +61,7 @@ struct arrival {
 /// The first switch to the result calls `entry`, which must not return. The stack grows down from `top`.
 inline saved_context make_context(void* top, std::size_t, void (*entry)(arrival)) noexcept {
     auto* at = reinterpret_cast<void**>(reinterpret_cast<std::uintptr_t>(top) & ~std::uintptr_t{15});
-    *--at = nullptr; // where a return address would be: the end for those who walk the stack
+    *--at = nullptr; // where a return address would be: the end, for code that walks the stack
     *--at = reinterpret_cast<void*>(entry);
     return at;
 }

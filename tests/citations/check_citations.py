@@ -29,7 +29,9 @@ in parentheses. Checked are:
   of mutants says truly whether there are any, and every header of PROTOCOL_ROOMS with an atomic access that is
   not relaxed is there;
 - tests/model/README.md, "What the mutants did": each mutant and the scenario that kills it are in the model;
-- tests/mutants/README.md has one row for each mutant of the list, with its file and one of its killers.
+- tests/mutants/README.md has one row for each mutant of the list, with its file and one of its killers;
+- a function, `park()`, is called or defined in src or include (for a test: or in tests), and `parker::arm` is a word of a
+  file that defines `parker`.
 """
 
 import re
@@ -43,6 +45,8 @@ NOT_RULES = {"L1", "L2", "L3",  # caches
              "T0", "T1",        # the work of a program
              "Q1", "Q3",        # quartiles
              "O0", "O1", "O2", "O3"}
+# Functions of the system that comments name and no code calls.
+SYSTEM = {"dlclose"}
 # The door to atomics itself follows no protocol.
 NO_PROTOCOL = {"src/queue/sync.hpp"}
 PROTOCOL_ROOMS = ("src/queue/", "src/engine/", "src/graph/", "src/trace/", "include/weft/")
@@ -59,6 +63,11 @@ IN_COMMENT = re.compile(rf"^({NAME})(?::|\.|\s{{2,}}|\s(?=[A-Z`]))\s*\S")
 IN_DOCUMENT = re.compile(rf"^- \*\*({NAME})\*\*\s")
 SECTION = re.compile(rf"({PATH})[`)]*,?\s+\"([^\"]+)\"")
 INCLUDE = re.compile(r'^[ \t]*#[ \t]*include[ \t]*[<"]([^>"\n]+)[>"]', re.MULTILINE)
+CALL = re.compile(r"(?<![\w.>:])~?([a-z]\w*(?:::~?\w+)*)\(\)")
+MEMBER = re.compile(r"(?<![\w:])(?!std::)(?:\w+::)*([a-z]\w*)::~?([a-z]\w*)")
+CALLED = re.compile(r"\b([a-z]\w*)\s*(?:<[^;{}()]*>)?\s*[({]|\b([a-z]\w*)\s*=\s*\[")
+TYPE = re.compile(r"\b(?:class|struct|enum(?: class)?|concept)\s+(?:alignas\([^)]*\)\s*|\[\[.*?\]\]\s*|\w+::)*([a-z]\w*)")
+NAMESPACE = re.compile(r"\bnamespace\s+([\w:]+)")
 NOT_RELAXED = re.compile(r"memory_order(?:_|::)(?:acquire|release|acq_rel|seq_cst)")
 
 
@@ -451,8 +460,33 @@ class Tree:
             for match in re.finditer(r"\bREADME\b(?!\.md)(?= (\"|step))", block.text):
                 self.error(name, block.line(match.start()), "name the file and the section: README.md, \"Sleep\"")
 
+    # ---- names of functions and members
+
+    def check_names(self):
+        codes = {s.name: s.code for s in self.sources.values() if s.code}
+        words = {name: set(re.findall(r"\w+", code)) for name, code in codes.items()}
+        called, called_in_tests, namespaces, types = set(SYSTEM), set(), set(), {}
+        for name, code in codes.items():
+            into = called_in_tests if name.startswith("tests/") else called
+            into.update(word for pair in CALLED.findall(code) for word in pair)
+            namespaces.update(part for names in NAMESPACE.findall(code) for part in names.split("::"))
+            for of in TYPE.findall(code):
+                types.setdefault(of, set()).update(words[name] | words.get(re.sub("hpp$", "cpp", name), set()))
+        called_in_tests |= called
+        for source in self.sources.values():
+            known = called_in_tests if source.name.startswith("tests/") else called
+            for block in source.blocks:
+                for match in CALL.finditer(block.text):
+                    if match[1].split("::")[-1].lstrip("~") not in known:
+                        self.error(source.name, block.line(match.start()), f"no function {match[0]}")
+                for match in MEMBER.finditer(block.text):
+                    of, member = match[1], match[2]
+                    if of in types and of not in namespaces and member not in types[of]:
+                        self.error(source.name, block.line(match.start()), f"no {member} in a file that defines {of}")
+
     def check(self):
         self.check_rules()
+        self.check_names()
         self.check_documents()
         self.check_protocols()
         self.check_mutant_rows()
@@ -506,6 +540,10 @@ def self_test():
         (with_line("src/room/ring.cpp", '// README.md, "Waking"\n'), 'README.md has no section "Waking"'),
         (with_line("src/room/ring.cpp", "// docs/gone.md\n"), "no document docs/gone.md"),
         (with_line("src/room/ring.cpp", "// README step 2\n"), "name the file and the section"),
+        (with_line("src/room/ring.cpp", "int f; // see gone()\n"), "ring.cpp:4: no function gone()"),
+        (with_line("src/room/ring.cpp", "void here();\nint f; // not ~gone(), but here()\n"), "no function ~gone()"),
+        (with_line("src/room/ring.cpp", "struct ring {\n    int end;\n}; // ring::end, ring::gone\n"),
+         "ring.cpp:6: no gone in a file that defines ring"),
         (with_line("src/queue/list.hpp", "") | {"src/queue/new.hpp": "x.store(1, std::memory_order_release);\n"},
          "new.hpp:1: an access that is not relaxed"),
         ({"tests/model/README.md": good["tests/model/README.md"].replace("| none | none |", "| yes | none |")},

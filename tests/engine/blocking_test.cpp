@@ -35,7 +35,7 @@ protected:
 };
 
 INSTANTIATE_TEST_SUITE_P(all, blocking,
-                         testing::ValuesIn(test::setups_in_turn(test::all_policies, test::crews)),
+                         testing::ValuesIn(test::setups_in_turn(test::all_policies, test::worker_counts)),
                          test::setup_name{});
 
 // ---- mutex
@@ -275,7 +275,7 @@ TEST_P(blocking, a_barrier_keeps_its_phases_apart) {
     EXPECT_TRUE(apart);
 }
 
-TEST_P(blocking, who_drops_out_of_a_barrier_is_not_waited_for) {
+TEST_P(blocking, a_task_that_drops_out_of_a_barrier_is_not_waited_for) {
     barrier b(3);
     std::atomic<int> passed{0};
     rt_.run([&] {

@@ -54,7 +54,7 @@ TEST_F(deadlock_report, names_what_there_is_not_enough_of) {
                 "waits since .* for a latch(.|\n)*a task 'second' waits at the gate for 2 of 'file'");
 }
 
-TEST_F(deadlock_report, names_who_waits_for_several_things) {
+TEST_F(deadlock_report, names_a_task_that_waits_for_several_things) {
     EXPECT_EXIT(hang(
                     "[[resource]]\nname = \"file\"\namount = 1\n"
                     "[[resource]]\nname = \"disk\"\nper = \"package\"\namount = 1\n",
@@ -64,7 +64,7 @@ TEST_F(deadlock_report, names_who_waits_for_several_things) {
                 "a task 'second' waits at the gate for several resources in one place");
 }
 
-TEST_F(deadlock_report, names_who_waits_for_workers) {
+TEST_F(deadlock_report, names_a_task_that_waits_for_workers) {
     EXPECT_EXIT(hang(
                     "", [](graph& dag, const auto& never) { dag.add(never, cores(6)); },
                     [](graph& dag) { dag.add([] {}, cores(3), name("second")); }),
@@ -72,7 +72,7 @@ TEST_F(deadlock_report, names_who_waits_for_workers) {
                 "a task 'second' waits at the gate for 3 workers: 6 of 8 are in teams");
 }
 
-TEST_F(deadlock_report, names_who_waits_for_members_of_a_team) {
+TEST_F(deadlock_report, names_a_task_that_waits_for_members_of_a_team) {
     EXPECT_EXIT(hang(
                     "",
                     [](graph& dag, const auto& never) {
@@ -102,7 +102,7 @@ const std::string two_of_a_package =
     "[[resource]]\nname = \"port\"\nper = \"package\"\nonly = [1]\namount = 1\n"
     "[[resource]]\nname = \"disk\"\nper = \"package\"\nonly = [1]\namount = 1\n";
 
-TEST_F(deadlock_report, names_who_waits_for_a_worker_where_all_are_in_a_team) {
+TEST_F(deadlock_report, names_a_task_that_waits_for_a_worker_where_all_are_in_a_team) {
     EXPECT_EXIT(
         hang(
             two_of_a_package,
@@ -111,7 +111,7 @@ TEST_F(deadlock_report, names_who_waits_for_a_worker_where_all_are_in_a_team) {
         testing::ExitedWithCode(1), "a task 'second' waits at the gate for 1 of 'disk' and a worker there");
 }
 
-TEST_F(deadlock_report, names_who_waits_for_the_workers_of_a_place) {
+TEST_F(deadlock_report, names_a_task_that_waits_for_the_workers_of_a_place) {
     EXPECT_EXIT(hang(
                     two_of_a_package,
                     [](graph& dag, const auto& never) {

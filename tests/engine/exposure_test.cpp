@@ -79,9 +79,9 @@ void spin_for(std::chrono::nanoseconds time) {
 impl::worker* me() { return impl::hot_self(); }
 
 /// An engine whose internals the tests may read.
-struct crew_under_test {
-    explicit crew_under_test(int workers, std::size_t stack_bytes = std::size_t{1} << 20,
-                             const std::string& policy = "steal")
+struct engine_under_test {
+    explicit engine_under_test(int workers, std::size_t stack_bytes = std::size_t{1} << 20,
+                               const std::string& policy = "steal")
         : settings([&] {
             runtime_options o;
             o.workers = workers;
@@ -113,7 +113,7 @@ struct crew_under_test {
 /// Sends the exposure signal to all workers, again and again, while it lives.
 class storm {
 public:
-    explicit storm(crew_under_test& at, std::chrono::nanoseconds pause = 0ns)
+    explicit storm(engine_under_test& at, std::chrono::nanoseconds pause = 0ns)
         : thread_([this, &at, pause] {
             while (!over_.load(std::memory_order_relaxed)) {
                 for (const auto& w : at.engine.all_workers) pthread_kill(w->thread, SIGURG);
@@ -137,7 +137,7 @@ private:
 
 class exposure : public testing::TestWithParam<int> {
 protected:
-    crew_under_test crew{GetParam()};
+    engine_under_test under_test{GetParam()};
 };
 INSTANTIATE_TEST_SUITE_P(workers, exposure, testing::Values(2, 3, 4));
 
@@ -159,8 +159,9 @@ void expect_shared() {
 // H5: the attention word.
 TEST_P(exposure, of_what_lies_beside_a_leaf_that_never_polls) {
     WEFT_SEEDED;
-    for (int round = 0; round < rounds(40) && !HasFatalFailure(); ++round) crew.run([] { expect_shared(); });
-    crew.run([] {
+    for (int round = 0; round < rounds(40) && !HasFatalFailure(); ++round)
+        under_test.run([] { expect_shared(); });
+    under_test.run([] {
         for (int round = 0; round < rounds(40) && !HasFatalFailure(); ++round) expect_shared();
     });
 }
@@ -168,8 +169,8 @@ TEST_P(exposure, of_what_lies_beside_a_leaf_that_never_polls) {
 TEST_P(exposure, when_all_thieves_are_asleep) {
     WEFT_SEEDED;
     for (int round = 0; round < rounds(20) && !HasFatalFailure(); ++round)
-        crew.run([&, round] {
-            ASSERT_TRUE(spin_until([&] { return crew.others_parked(); })) << "they never sleep";
+        under_test.run([&, round] {
+            ASSERT_TRUE(spin_until([&] { return under_test.others_parked(); })) << "they never sleep";
             if (round % 2) std::this_thread::sleep_for(1ms); // so that they are, not only about to be
             expect_shared();
         });
@@ -179,7 +180,7 @@ TEST_P(exposure, when_thieves_fall_asleep_meanwhile) {
     WEFT_SEEDED;
     std::minstd_rand random(static_cast<unsigned>(test::seed));
     for (int round = 0; round < rounds(100) && !HasFatalFailure(); ++round)
-        crew.run([&] {
+        under_test.run([&] {
             // A worker sleeps about 100 microseconds after its last piece of work.
             spin_for(std::chrono::microseconds(60 + random() % 80));
             expect_shared();
@@ -201,16 +202,16 @@ void expect_all_at_once(int frames, std::atomic<int>& started, int all, bool& se
     seen = seen && seen_there;
 }
 
-TEST_P(exposure, serves_all_who_wait_out_of_one_chain) {
+TEST_P(exposure, serves_all_waiting_thieves_out_of_one_chain) {
     WEFT_SEEDED;
     const int all = GetParam();
     for (const bool asleep : {false, true})
         for (int round = 0; round < rounds(10); ++round) {
             bool seen = false;
             std::atomic<int> started{0};
-            crew.run([&] {
+            under_test.run([&] {
                 if (asleep) {
-                    ASSERT_TRUE(spin_until([&] { return crew.others_parked(); }));
+                    ASSERT_TRUE(spin_until([&] { return under_test.others_parked(); }));
                 }
                 expect_all_at_once(all - 1, started, all, seen);
             });
@@ -218,15 +219,15 @@ TEST_P(exposure, serves_all_who_wait_out_of_one_chain) {
         }
 }
 
-TEST_P(exposure, serves_all_who_wait_out_of_groups) {
+TEST_P(exposure, serves_all_waiting_thieves_out_of_groups) {
     WEFT_SEEDED;
     const int all = GetParam();
     for (const bool asleep : {false, true})
         for (int round = 0; round < rounds(10); ++round) {
             std::atomic<int> started{0}, seen{0};
-            crew.run([&] {
+            under_test.run([&] {
                 if (asleep) {
-                    ASSERT_TRUE(spin_until([&] { return crew.others_parked(); }));
+                    ASSERT_TRUE(spin_until([&] { return under_test.others_parked(); }));
                 }
                 task_group g;
                 for (int i = 0; i < all; ++i)
@@ -261,11 +262,11 @@ TEST_P(exposure, in_a_storm_of_signals) {
     const auto all = test::rounds(1) * 600ms;
     const auto until = clock_type::now() + all;
     for (const auto pause : {0us, 3us, 20us}) {
-        const storm signals(crew, pause);
+        const storm signals(under_test, pause);
         int round = 0;
         do {
             std::atomic<int> leaves{0};
-            crew.run([&] { count_tree(12, leaves); });
+            under_test.run([&] { count_tree(12, leaves); });
             ASSERT_EQ(leaves.load(), 1 << 12) << "round " << round;
             ++round;
         } while (clock_type::now() < until - (pause > 0us ? 0ms : all * 2 / 3) ||
@@ -277,7 +278,7 @@ TEST_P(exposure, by_signals_that_find_the_victim_in_the_runtime) {
     WEFT_SEEDED;
     // The worker is in the runtime most of the time; it must expose, on its way out, what it left hidden.
     for (int round = 0; round < rounds(50) && !HasFatalFailure(); ++round)
-        crew.run([&] {
+        under_test.run([&] {
             std::atomic<bool> done{false};
             bool seen = false;
             join(
@@ -309,17 +310,17 @@ void chain_of_leaves(int left, std::atomic<int>& ran) {
 TEST(exposure_of_a_chain, of_short_leaves_does_not_starve) {
     WEFT_SEEDED;
     constexpr int length = 20'000 / sizes_down;
-    crew_under_test crew(2, std::size_t{32} << 20);
+    engine_under_test under_test(2, std::size_t{32} << 20);
     // A request that is only looked at where a leaf ends finds nothing there, each time: 3 in 20,000. On a
     // busy machine the thief may sleep through most of a run, but not through all of them.
     std::uint64_t most = 0;
     const auto until = clock_type::now() + patience;
     do {
-        const std::uint64_t before = crew.exposures();
+        const std::uint64_t before = under_test.exposures();
         std::atomic<int> ran{0};
-        crew.run([&] { chain_of_leaves(length, ran); });
+        under_test.run([&] { chain_of_leaves(length, ran); });
         ASSERT_EQ(ran.load(), length);
-        most = std::max(most, crew.exposures() - before);
+        most = std::max(most, under_test.exposures() - before);
     } while (most <= 50 / sizes_down && clock_type::now() < until);
     EXPECT_GT(most, 50u / sizes_down);
 }
@@ -337,14 +338,14 @@ TEST_P(exposure, loses_nothing_to_a_thief_that_found_other_work) {
         outside.emplace_back([&, s] {
             std::minstd_rand random(static_cast<unsigned>(test::seed) + static_cast<unsigned>(s));
             while (!over.load(std::memory_order_relaxed)) {
-                crew.run([&] { roots.fetch_add(1); });
+                under_test.run([&] { roots.fetch_add(1); });
                 spin_for(std::chrono::microseconds(random() % 150));
             }
         });
     std::minstd_rand random(static_cast<unsigned>(test::seed) + 17);
     for (int round = 0; round < all; ++round) {
         const int leaf = static_cast<int>(random() % 80);
-        crew.run([&] {
+        under_test.run([&] {
             for (int i = 0; i < width; ++i)
                 join([&] { spin_for(std::chrono::microseconds(leaf)), halves.fetch_add(1); },
                      [&] { halves.fetch_add(1); });
@@ -362,7 +363,7 @@ TEST_P(exposure, loses_nothing_to_a_thief_that_found_other_work) {
 TEST(exposure_order, is_oldest_first_over_frames_and_continuations) {
     WEFT_SEEDED;
     // Asks alone: what is offered ahead lies elsewhere, so a thief may come to it after a younger entry.
-    crew_under_test crew(2, std::size_t{1} << 20, "steal:wide=steal");
+    engine_under_test under_test(2, std::size_t{1} << 20, "steal:wide=steal");
     for (int round = 0; round < rounds(20); ++round) {
         // One victim that stays where it is, one thief: what the thief notes down is the order it was given.
         std::mutex lock;
@@ -374,7 +375,7 @@ TEST(exposure_order, is_oldest_first_over_frames_and_continuations) {
             noted.fetch_add(1);
         };
         bool seen = false;
-        crew.run([&] {
+        under_test.run([&] {
             join(
                 [&] {
                     join(
@@ -410,11 +411,11 @@ TEST(exposure_order, is_oldest_first_over_frames_and_continuations) {
 TEST(exposure_order, of_runs_in_a_loop_gives_each_child_once) {
     WEFT_SEEDED;
     for (const int workers : {2, 4}) {
-        crew_under_test crew(workers);
+        engine_under_test under_test(workers);
         for (int round = 0; round < rounds(20); ++round) {
             constexpr int children = 64;
             std::array<std::atomic<int>, children> ran{};
-            crew.run([&] {
+            under_test.run([&] {
                 task_group g;
                 for (int i = 0; i < children; ++i)
                     g.run([&, i] {
@@ -441,7 +442,7 @@ struct foreign_child {
 
 class blocked_fiber : public testing::TestWithParam<int> {
 protected:
-    crew_under_test crew{GetParam()};
+    engine_under_test under_test{GetParam()};
 };
 INSTANTIATE_TEST_SUITE_P(workers, blocked_fiber, testing::Values(1, 2, 3));
 
@@ -449,7 +450,7 @@ TEST_P(blocked_fiber, hides_no_older_frame) {
     WEFT_SEEDED;
     for (int round = 0; round < rounds(30); ++round) {
         foreign_child child(2);
-        crew.run([&] {
+        under_test.run([&] {
             join([&] { join([&] { child.g.wait(); }, [&] { child.came.fetch_add(1); }); },
                  [&] { child.came.fetch_add(1); });
         });
@@ -461,7 +462,7 @@ TEST_P(blocked_fiber, hides_no_older_continuation) {
     WEFT_SEEDED;
     for (int round = 0; round < rounds(30); ++round) {
         foreign_child child(4);
-        crew.run([&] {
+        under_test.run([&] {
             join(
                 [&] {
                     task_group own;
@@ -483,10 +484,10 @@ TEST_P(blocked_fiber, hides_no_older_continuation) {
 
 TEST_P(exposure, keeps_errno) {
     WEFT_SEEDED;
-    const storm signals(crew, 5us);
+    const storm signals(under_test, 5us);
     for (int round = 0; round < rounds(30); ++round) {
         bool kept = true, seen = false;
-        crew.run([&] {
+        under_test.run([&] {
             std::atomic<bool> done{false};
             join(
                 [&] {
@@ -518,13 +519,13 @@ TEST_P(exposure, restarts_a_blocking_read) {
             // The second half of the join must have come past the blocked reader first.
             EXPECT_TRUE(spin_until(beside));
             for (int i = 0; i < 200; ++i) {
-                for (const auto& w : crew.engine.all_workers) pthread_kill(w->thread, SIGURG);
+                for (const auto& w : under_test.engine.all_workers) pthread_kill(w->thread, SIGURG);
                 std::this_thread::sleep_for(50us);
             }
             const char byte = 'x';
             EXPECT_EQ(::write(ends[1], &byte, 1), 1);
         });
-        crew.run([&] {
+        under_test.run([&] {
             join(
                 [&] {
                     char byte = 0;
@@ -546,11 +547,11 @@ TEST_P(exposure, restarts_a_blocking_read) {
 
 TEST(exposure_handler, leaves_other_threads_to_the_handler_before) {
     ASSERT_TRUE(handler_installed);
-    crew_under_test crew(2);
+    engine_under_test under_test(2);
     const int before = calls_of_handler_before.load();
     pthread_kill(pthread_self(), SIGURG);
     EXPECT_EQ(calls_of_handler_before.load(), before + 1);
-    crew.run([] { pthread_kill(pthread_self(), SIGURG); });
+    under_test.run([] { pthread_kill(pthread_self(), SIGURG); });
     EXPECT_EQ(calls_of_handler_before.load(), before + 1) << "a worker's signal is the runtime's own";
     std::thread([] { pthread_kill(pthread_self(), SIGURG); }).join();
     EXPECT_EQ(calls_of_handler_before.load(), before + 2);
@@ -560,13 +561,13 @@ TEST(exposure_handler, leaves_other_threads_to_the_handler_before) {
 
 TEST_P(exposure, in_a_storm_while_fibers_switch) {
     WEFT_SEEDED;
-    const storm signals(crew);
+    const storm signals(under_test);
     const auto until = clock_type::now() + test::rounds(1) * 300ms;
     int round = 0;
     do {
         constexpr int children = 2'000 / sizes_down;
         std::atomic<int> ran{0}, nested{0};
-        crew.run([&] {
+        under_test.run([&] {
             task_group g;
             for (int i = 0; i < children; ++i)
                 g.run([&] {
@@ -587,10 +588,10 @@ TEST_P(exposure, in_a_storm_while_fibers_switch) {
 
 TEST_P(exposure, in_a_storm_while_exceptions_fly) {
     WEFT_SEEDED;
-    const storm signals(crew, 5us);
+    const storm signals(under_test, 5us);
     const auto until = clock_type::now() + test::rounds(1) * 200ms;
     do {
-        crew.run([&] {
+        under_test.run([&] {
             int caught = 0, ran = 0;
             for (int i = 0; i < 50; ++i) try {
                     std::atomic<int> halves{0};
@@ -643,8 +644,8 @@ TEST_P(exposure, of_a_parent_comes_after_the_move_of_the_closure) {
         std::atomic<bool> went_on{false};
         bool too_early = false;
         std::atomic<int> halves{0};
-        crew.run([&] {
-            ASSERT_TRUE(spin_until([&] { return crew.others_parked(); }));
+        under_test.run([&] {
+            ASSERT_TRUE(spin_until([&] { return under_test.others_parked(); }));
             task_group g;
             g.run(forks_when_moved(&went_on, &too_early, &halves));
             went_on = true;

@@ -45,7 +45,7 @@ struct counted {
 
 // ---- commutative data
 
-TEST(gate, commutative_tasks_run_by_turns_in_any_order) {
+TEST(gate, commutative_tasks_run_one_at_a_time_in_any_order) {
     for (const auto& policy : policies)
         for (const auto& engine : engines) {
             runtime rt(with(policy, 4, engine));
@@ -241,7 +241,7 @@ TEST(gate, a_big_request_is_not_starved_by_small_ones) {
 }
 
 // R5 of gate/README.md.
-TEST(gate, descendants_of_a_holder_pass_who_has_reserved) {
+TEST(gate, descendants_of_a_holder_pass_a_task_that_has_reserved) {
     for (const auto& policy : policies) {
         if (policy == "serial") continue; // no other worker could run the big one
         runtime rt(

@@ -84,7 +84,7 @@ TEST(graph_stream, the_result_is_that_of_the_order_of_adding) {
 }
 
 // E6.
-TEST(graph_stream, who_adds_too_fast_waits) {
+TEST(graph_stream, an_adder_that_is_too_fast_waits) {
     runtime rt(with("steal", 2));
     std::atomic<int> ended{0};
     int most = 0;
@@ -107,7 +107,7 @@ TEST(graph_stream, who_adds_too_fast_waits) {
     EXPECT_LE(most, throttle + 1);
 }
 
-TEST(graph_stream, who_is_waited_for_is_not_held_up_for_ever) {
+TEST(graph_stream, an_adder_that_is_waited_for_is_not_held_up_for_ever) {
     runtime rt(with("steal", 2));
     rt.run([] {
         graph dag({.once = true, .throttle = 10});
@@ -150,7 +150,7 @@ TEST(graph_stream, what_depends_on_a_forgotten_or_failed_task) {
 
 // ---- the checker
 
-TEST(graph_check, tells_who_touches_what_it_did_not_declare) {
+TEST(graph_check, names_a_task_that_touches_what_it_did_not_declare) {
     for (const std::string policy : {"steal", "share", "serial"}) {
         runtime rt(with(policy, 2));
         std::vector<double> a(100), b(100);

@@ -80,7 +80,7 @@ TEST(idle, without_patience_all_sleep_soon) {
     EXPECT_EQ(e.engine.searching.count(), 0u);
 }
 
-TEST(idle, for_ever_nobody_sleeps) {
+TEST(idle, for_ever_no_worker_sleeps) {
     auto o = test::options_of(2);
     o.spin_time = std::chrono::hours(24 * 365);
     test::bare_engine e("steal", o);

@@ -47,7 +47,7 @@ void install(int signal, void (*handler)(int, siginfo_t*, void*)) {
     sigaction(signal, &action, nullptr);
 }
 
-TEST(signal_claim, is_given_back_to_who_was_there) {
+TEST(signal_claim, is_given_back_to_the_handler_that_was_there) {
     install(SIGUSR1, others_handler);
     mine = others = 0;
     claim.take(my_handler, 0);

@@ -65,7 +65,7 @@ TEST(loops, static_pieces_wait_for_their_worker) {
     EXPECT_EQ(took, 2000);
 }
 
-TEST(loops, dynamic_pieces_go_to_who_is_free_first) {
+TEST(loops, dynamic_pieces_go_to_the_worker_that_is_free_first) {
     modelled m("dynamic", equal_cores(workers));
     std::array<std::uint64_t, workers> free_at{};
     const auto uneven = [](int i) { return static_cast<std::uint64_t>(10 + 97 * i % 400); };

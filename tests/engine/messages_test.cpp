@@ -88,7 +88,7 @@ TEST(messages, take_their_time_in_the_model) {
         EXPECT_EQ(got.at[i], began + 1000 + 200 * static_cast<time_ns>(i + 1)) << i;
 }
 
-TEST(messages, wake_who_sleeps_and_keep_their_order) {
+TEST(messages, wake_a_sleeping_worker_and_keep_their_order) {
     constexpr int messages = 1000;
     arrivals got;
     engine::thread_engine_options o;

@@ -132,7 +132,7 @@ TEST(misses, of_threads_are_counted_or_else_what_is_declared) {
     EXPECT_FALSE(seen.knows_instructions);
 }
 
-TEST(misses, nobody_counts_for_a_policy_that_does_not_ask) {
+TEST(misses, are_not_counted_for_a_policy_that_does_not_ask) {
     test::modelled model("steal", test::equal_cores(2));
     model.run([] { program(); });
     EXPECT_EQ(model.engine.describe_run({}, true).find("_from"), std::string::npos);

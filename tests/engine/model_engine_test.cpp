@@ -100,7 +100,7 @@ TEST(model_engine, the_same_seed_is_the_same_history) {
             return std::pair(took, m.engine.event_hash);
         };
         EXPECT_EQ(once(1), once(1)) << p;
-        if (p == "steal") { EXPECT_NE(once(1), once(2)) << "the seed decides whom a thief looks at"; }
+        if (p == "steal") { EXPECT_NE(once(1), once(2)) << "the seed decides which victim a thief looks at"; }
     }
 }
 

@@ -126,7 +126,7 @@ TEST(modelled_machine, costs_and_data_add_up) {
     EXPECT_NEAR(report["worker_seconds"]["private_stall"], 72e-9, 1e-15);
 }
 
-TEST(modelled_machine, who_uses_a_node_together_shares_its_bandwidth) {
+TEST(modelled_machine, workers_that_use_a_node_together_share_its_bandwidth) {
     // One core alone: 100 ns, and 1024 bytes in 160 ns. Bound to one node and read from both sides, four ask
     // for more than its 10 GB/s.
     std::vector<char> a(400 * 1024);
@@ -465,7 +465,7 @@ TEST(modelled_machine, a_disk_that_there_is_not) {
 
 using modelled_machine_death = testing::Test;
 
-TEST(modelled_machine_death, a_deadlock_ends_with_who_waits_for_what) {
+TEST(modelled_machine_death, a_deadlock_ends_with_a_list_of_waits) {
     GTEST_FLAG_SET(death_test_style, "threadsafe");
     EXPECT_EXIT(
         {

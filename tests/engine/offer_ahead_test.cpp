@@ -109,7 +109,7 @@ TEST(offers_ahead, are_few_while_no_worker_takes_them) {
     test::modelled m(make_policy("steal"), test::cores{.cores_per_domain = 2}.build(), 1, usual_patience);
     m.run([] {
         join([] { cost(10'000'000); },
-             [] { // the other worker, which has got this by a steal and meets nobody who searches
+             [] { // the other worker, which has got this by a steal while no worker searches
                  const auto tree = [](const auto& self, int depth) -> void {
                      cost(10);
                      if (depth > 0) join([&] { self(self, depth - 1); }, [&] { self(self, depth - 1); });

@@ -42,7 +42,8 @@ protected:
     runtime rt_{GetParam().options()};
 };
 
-INSTANTIATE_TEST_SUITE_P(all, loops, testing::ValuesIn(test::setups_in_turn(test::all_policies, test::crews)),
+INSTANTIATE_TEST_SUITE_P(all, loops,
+                         testing::ValuesIn(test::setups_in_turn(test::all_policies, test::worker_counts)),
                          test::setup_name{});
 
 TEST_P(loops, each_index_once) {

@@ -164,13 +164,13 @@ private:
     std::deque<task*> queue_; ///< under the recorder's lock
 };
 
-TEST(recording_and_replay, accepts_who_depends_on_what_it_is_told) {
+TEST(recording_and_replay, accepts_a_policy_that_depends_on_what_it_is_told) {
     const auto list = record_in_model(std::make_unique<odd_queue>(depends_on::nothing_else), four_cores, 1);
     odd_queue again(depends_on::nothing_else);
     EXPECT_EQ(replay(list, again, four_cores), std::nullopt);
 }
 
-TEST(recording_and_replay, catches_who_depends_on_anything_else) {
+TEST(recording_and_replay, catches_a_policy_that_depends_on_anything_else) {
     for (const auto what : {depends_on::other_objects, depends_on::real_time, depends_on::addresses}) {
         const auto list = record_in_model(std::make_unique<odd_queue>(what), four_cores, 1);
         odd_queue again(what);

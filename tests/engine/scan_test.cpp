@@ -38,7 +38,7 @@ const std::vector<std::string> policies =
     test::sanitized ? std::vector<std::string>{"steal", "steal-parent-first", "share", "cab", "laws", "adws"}
                     : test::all_policies;
 
-INSTANTIATE_TEST_SUITE_P(all, scans, testing::ValuesIn(test::setups_in_turn(policies, test::crews)),
+INSTANTIATE_TEST_SUITE_P(all, scans, testing::ValuesIn(test::setups_in_turn(policies, test::worker_counts)),
                          test::setup_name{});
 
 constexpr std::size_t lengths[] = {

@@ -606,7 +606,7 @@ struct course {
 /// Below `limit`.
 unsigned number(unsigned limit, std::mt19937& random) { return static_cast<unsigned>(random()) % limit; }
 
-enum class thief { never_takes, at_once, slow, late, nobody_asks };
+enum class thief { never_takes, at_once, slow, late, never_asks };
 constexpr const char* names_of_thieves[] = {"never takes", "takes at once", "is slow", "takes late",
                                             "did not ask"};
 
@@ -616,7 +616,7 @@ shot aimed(unsigned at, int who, thief how, std::mt19937& random) {
     case thief::at_once: return {at, who, at, false};
     case thief::slow: return {at, who, at, true};
     case thief::late: return {at, who, at + 1 + number(32, random), number(2, random) == 0};
-    case thief::nobody_asks: break;
+    case thief::never_asks: break;
     }
     return {at, 0, never, false};
 }
@@ -669,10 +669,10 @@ TEST_P(single_step, exposure_after_every_instruction) {
     const course c(on, p, 12'000, random);
     ASSERT_GT(c.points.size(), 20u);
     for (const thief how :
-         {thief::never_takes, thief::at_once, thief::slow, thief::late, thief::nobody_asks}) {
+         {thief::never_takes, thief::at_once, thief::slow, thief::late, thief::never_asks}) {
         SCOPED_TRACE(names_of_thieves[static_cast<int>(how)]);
         // The first two are those that a wrong order shows at few instructions.
-        const std::size_t stride = thorough || how <= thief::at_once ? 1 : how == thief::nobody_asks ? 6 : 3;
+        const std::size_t stride = thorough || how <= thief::at_once ? 1 : how == thief::never_asks ? 6 : 3;
         for (std::size_t i = number(static_cast<unsigned>(stride)); i < c.points.size(); i += stride) {
             now.start = c.points[i].stretch;
             now.shots = {aimed(c.points[i].step, 1, how, random), {}};

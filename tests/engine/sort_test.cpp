@@ -43,7 +43,7 @@ const std::vector<std::string> policies =
     test::sanitized ? std::vector<std::string>{"steal", "steal-parent-first", "share", "cab", "laws", "adws"}
                     : test::all_policies;
 
-INSTANTIATE_TEST_SUITE_P(all, sorts, testing::ValuesIn(test::setups_in_turn(policies, test::crews)),
+INSTANTIATE_TEST_SUITE_P(all, sorts, testing::ValuesIn(test::setups_in_turn(policies, test::worker_counts)),
                          test::setup_name{});
 
 /// Values below `bound` in the orders that sorts are known to meet.

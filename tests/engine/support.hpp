@@ -145,7 +145,7 @@ inline const std::vector<std::string> parallel_policies = {
 // clang-format on
 
 /// The numbers of workers in tests that go through every policy.
-inline const std::vector<int> crews = sanitized ? std::vector{2} : std::vector{1, 2, 4};
+inline const std::vector<int> worker_counts = sanitized ? std::vector{2} : std::vector{1, 2, 4};
 
 inline std::vector<setup> setups(const std::vector<std::string>& policies, const std::vector<int>& workers) {
     std::vector<setup> all;

@@ -43,7 +43,7 @@ protected:
 };
 
 INSTANTIATE_TEST_SUITE_P(all, group_everywhere,
-                         testing::ValuesIn(test::setups_in_turn(test::all_policies, test::crews)),
+                         testing::ValuesIn(test::setups_in_turn(test::all_policies, test::worker_counts)),
                          test::setup_name{});
 
 // ---- run and wait

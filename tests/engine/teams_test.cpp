@@ -44,7 +44,7 @@ std::vector<std::string> every_policy() {
 // ---- teams
 
 // T4 and T6; R9 of gate/README.md.
-TEST(teams, members_run_only_what_the_task_has_started_and_nobody_else_does) {
+TEST(teams, members_run_only_what_the_task_has_started_and_no_other_worker_does) {
     for_each([](const std::string& policy, const std::string& engine) {
         runtime rt(with(policy, 6, engine));
         watched_workers all(6);
@@ -590,7 +590,7 @@ TEST(teams, need_what_others_need) {
 
 // A plain task has reserved the file. When it could have it, all workers have been called to a team whose
 // tasks need the file as well: they get it until a worker is free to run the plain task.
-TEST(teams, do_not_wait_for_who_waits_for_their_end) {
+TEST(teams, do_not_wait_for_a_task_that_waits_for_their_end) {
     if (test::thread_sanitized) GTEST_SKIP() << "virtual time";
     for (const auto& policy : policies) {
         SCOPED_TRACE(policy);

@@ -181,7 +181,7 @@ TEST_P(traced, waits_that_had_nothing_to_wait_for_are_told) {
     }
 }
 
-TEST_P(traced, graphs_say_who_waits_for_whom) {
+TEST_P(traced, graphs_say_which_task_waits_for_which) {
     for (const bool modelled : engines) {
         const std::string file = trace_path("graph");
         constexpr int n = 30;
@@ -268,13 +268,13 @@ TEST(trace, hints_and_declarations_are_in_it) {
     std::filesystem::remove(file);
 }
 
-TEST(trace, nobody_listens_any_more_when_it_is_over) {
+TEST(trace, has_no_listeners_when_it_is_over) {
     const std::string file = trace_path("over");
     {
         runtime rt(in_threads("steal", file));
-        EXPECT_TRUE(impl::somebody_listens());
+        EXPECT_TRUE(impl::has_listeners());
     }
-    EXPECT_FALSE(impl::somebody_listens());
+    EXPECT_FALSE(impl::has_listeners());
     std::filesystem::remove(file);
 }
 

@@ -60,7 +60,7 @@ inline int run_model(int argc, char** argv, std::span<const scenario> scenarios,
         if (history && std::strcmp(argv[2], what) != 0) return;
         for (const scenario& each : scenarios) {
             if (changed != nullptr && each.interleavings == 0) continue;
-            // Nobody expects to see those that are beyond the checker: a short look keeps the claim honest.
+            // Those that are beyond the checker are not expected to be seen: a short look keeps the claim honest.
             const bool hopeless = changed != nullptr && changed->beyond != nullptr;
             const outcome found = each.search(each.interleavings / (hopeless ? 10 : 1), history);
             if (found.result == rl::test_result_success) {

@@ -109,20 +109,20 @@ struct waiting : rl::test_suite<Derived, Threads> {
         all.reset();
     }
 
-    void make_ready(std::uintptr_t who) {
-        auto& t = *reinterpret_cast<task*>(who);
+    void make_ready(std::uintptr_t word) {
+        auto& t = *reinterpret_cast<task*>(word);
         RL_ASSERT(t.saved.get() == 1);
         t.saved.set(2);
         t.resumed.store(1, order::release);
     }
     void tell(waiter* list) {
-        const auto ready = [this](std::uintptr_t who, void*) { make_ready(who); };
+        const auto ready = [this](std::uintptr_t word, void*) { make_ready(word); };
         if (!made(reads_late)) return steps::notify(list, ready);
         while (list) {
             waiter& told = *list;
-            const auto who = told.told_.finish(false);
+            const auto word = told.told_.finish(false);
             list = told.next_;
-            if (who != engine::completion<>::running) ready(who, nullptr);
+            if (word != engine::completion<>::running) ready(word, nullptr);
         }
     }
     /// waiter::sleep.

@@ -158,7 +158,7 @@ def configure():
     # Without the bench, the examples and debug information: less to build.
     options = {"CMAKE_BUILD_TYPE": "RelWithDebInfo", "CMAKE_CXX_FLAGS_RELWITHDEBINFO": "-O2", "WEFT_WERROR": "OFF",
                "WEFT_INSTALL": "OFF", "WEFT_BUILD_BENCH": "OFF", "WEFT_BUILD_EXAMPLES": "OFF",
-               "WEFT_TEST_KINDS": "unit;property;stress;engine;policy;stepper;model"}
+               "WEFT_TEST_KINDS": "unit;property;stress;engine;stepper;model"}
     if not call(["cmake", "-S", TREE, "-B", BUILD, "-G", "Ninja", *(f"-D{k}={v}" for k, v in options.items())]):
         raise Fault(f"the copy cannot be configured, see {LOG}")
 

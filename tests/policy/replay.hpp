@@ -16,7 +16,7 @@ namespace weft::test {
 inline std::string to_string(hook h) {
     constexpr const char* names[] = {
         "attach",    "ready",   "next",    "victims", "spawn",    "pieces",  "group_begin", "group_wait",
-        "group_end", "started", "blocked", "goes_on", "finished", "message", "iteration",   "resized"};
+        "group_end", "started", "blocked", "resumed", "finished", "message", "iteration",   "resized"};
     return names[static_cast<std::size_t>(h)];
 }
 

@@ -166,7 +166,7 @@ def test_what_is_run_elsewhere_is() -> None:
 
 def test_programs_are_files_that_pages_include() -> None:
     for path in GUIDE:
-        assert "```cpp" not in path.read_text(encoding="utf-8"), f"{path.name}: code that nobody compiles"
+        assert "```cpp" not in path.read_text(encoding="utf-8"), f"{path.name}: code that is not compiled"
     shown = {path.parent / file for path, page in GUIDE.items() for file in page.files}
     assert shown == set((SOURCE / "docs/guide/programs").iterdir())
 

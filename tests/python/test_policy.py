@@ -102,12 +102,12 @@ def test_what_a_policy_sees(program: weft.Program) -> None:
 @pytest.mark.parametrize(
     ("hook", "replacement", "error", "says"),
     [
-        ("ready", lambda self, w, t, why: [][0], IndexError, "index"),
+        ("ready", lambda self, w, t, reason: [][0], IndexError, "index"),
         ("next", lambda self, w, last: 1 / 0, ZeroDivisionError, "zero"),
         ("next", lambda self, w, last: None, RuntimeError, "gives none to any worker"),
         ("next", lambda self, w, last: self.pool[0] if self.pool else None, ValueError, "not ready"),
         ("next", lambda self, w, last: weft.Ask(99), ValueError, "no such worker"),
-        ("ready", lambda self, w, t, why: weft.Placed(0, (3, 99)), ValueError, "no such workers"),
+        ("ready", lambda self, w, t, reason: weft.Placed(0, (3, 99)), ValueError, "no such workers"),
         ("spawn", lambda self, w, p, c: "sometimes", ValueError, "allowed: child_first, parent_first, call, lazy"),
         ("group_wait", lambda self, w, t, g: "leave", ValueError, "allowed: stay, requeue"),
         ("attach", lambda self, m, c: {}["x"], weft.LibraryError, "attach"),

@@ -45,7 +45,7 @@ def test_a_parent_that_was_taken(write: Write) -> None:
     assert trace.events["kind"][0] == "spawn" and len(trace.events) == len(trace.records) == 17
 
 
-def test_a_join_where_nobody_stole(write: Write) -> None:
+def test_a_join_without_a_steal(write: Write) -> None:
     trace = TraceFile(workers=1).stream(layout.OUTSIDE, (0, "spawn", 1, 0, 0, ROOT))
     trace.stream(
         0,
@@ -78,7 +78,7 @@ def test_a_second_closure_that_ended_elsewhere(write: Write) -> None:
     assert len(read.steals) == 1
 
 
-def test_an_offer_that_nobody_took(write: Write) -> None:
+def test_an_offer_that_no_thief_took(write: Write) -> None:
     trace = TraceFile().stream(
         0,
         (0, "spawn", 1, 0, 0, ROOT),

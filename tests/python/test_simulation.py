@@ -242,7 +242,7 @@ def test_any_made_up_program(body: Body, cores: int, policy: str, tmp_path: Path
         assert ns == pytest.approx(trace.work, abs=1.01)
 
 
-def test_a_task_waits_for_who_let_it_go_on(write: Write, greedy: Callable[[int], Path]) -> None:
+def test_a_task_waits_for_the_task_that_unblocks_it(write: Write, greedy: Callable[[int], Path]) -> None:
     """Two children; the second one waits for what the first one gives after 100 ns, and computes for 50 then."""
     unblocked, group = 5, 0x1000
     trace = TraceFile(workers=2)
@@ -287,7 +287,7 @@ def test_a_task_sleeps_as_long_as_it_was_left_alone(write: Write, greedy: Callab
     assert weft.simulate(write(trace.end()), machine=greedy(1)).seconds * 1e9 == pytest.approx(240, abs=1.01)
 
 
-def test_who_lets_it_go_on_may_be_missing(write: Write, greedy: Callable[[int], Path]) -> None:
+def test_the_task_that_unblocks_it_may_be_missing(write: Write, greedy: Callable[[int], Path]) -> None:
     """The task that gives the signal was spawned by no task in the trace."""
     unblocked = 5
     trace = TraceFile(workers=2)

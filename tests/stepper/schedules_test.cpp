@@ -167,7 +167,7 @@ TEST(schedules, placed_work_reaches_a_sleeper) {
 }
 
 // A task that is about to wait for a condition gets every notification sent after it has released the mutex.
-TEST(schedules, a_notification_reaches_who_is_about_to_wait) {
+TEST(schedules, a_notification_reaches_a_task_that_is_about_to_wait) {
     for (std::uint64_t seed = 1; seed <= 60; ++seed) {
         SCOPED_TRACE(seed);
         stepper::run(seed, [&] {

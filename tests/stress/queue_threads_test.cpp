@@ -176,7 +176,7 @@ TEST_F(queue_stress, deque_last_elements) {
 
 // The owner pushes and pops near; of the others two steal, one of which also pushes far, and one only does
 // that.
-TEST_F(queue_stress, the_deque_owner_thieves_and_who_pushes_far) {
+TEST_F(queue_stress, the_deque_owner_thieves_and_far_pushers) {
     constexpr std::size_t k_each = 150000; // of the owner, and of each of the two
     std::vector<item> items(3 * k_each);
     std::vector<std::vector<item*>> takings(k_threads);

@@ -97,7 +97,7 @@ TEST(adws, the_new_task_gets_the_upper_part) {
 }
 
 /// Three workers; the range [1.5, 3] is active, and [0, 1.5] is not.
-TEST(adws, who_may_steal_what) {
+TEST(adws, which_worker_may_steal_what) {
     driven p("adws", 3);
     task& root = p.make();
     p->ready(0, root, ready_reason::root);

@@ -244,7 +244,8 @@ TEST(numa_memory, a_block_comes_from_where_it_lies) {
     for (std::size_t i = 11; i < 20; ++i) cost(0, i * k);
     EXPECT_EQ(cost(0, 8 * k), std::pair(0.0, 40.0 + 32));
     EXPECT_EQ(cost(1, 19 * k), std::pair(0.0, 40.0 + 32)) << "the neighbour finds it in the cache they share";
-    EXPECT_EQ(cost(2, 19 * k), std::pair(0.0, 200.0 + 320)) << "it is at home with who touched it first";
+    EXPECT_EQ(cost(2, 19 * k), std::pair(0.0, 200.0 + 320))
+        << "it is at home at the worker that touched it first";
     EXPECT_EQ(data.of_node(0).remote, k);
     EXPECT_EQ(data.of_node(1).local + data.of_node(1).remote, 0U);
     EXPECT_EQ(data.of_worker(2).memory.remote, k);

@@ -385,7 +385,7 @@ TEST_F(cab, the_second_iteration_knows_what_the_first_measured) {
         top.state_ = task_state::running;
         for (int i = 0; i < 2; ++i) {
             task& half = offer(0, top);
-            EXPECT_EQ(scheduler->next(k == 0 ? 1 : 0, true).t, &half); // by anybody, or by a head
+            EXPECT_EQ(scheduler->next(k == 0 ? 1 : 0, true).t, &half); // by any worker, or by a head
             scheduler->started(0, half);
             half.state_ = task_state::running;
             const spawn_order below = scheduler->spawn(0, half, child_of(half));

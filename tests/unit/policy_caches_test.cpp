@@ -19,7 +19,7 @@ machine two_caches() { return load_synthetic("pack:1 [numa] l3:2(size=1000) core
 
 // ---- fair_turns
 
-TEST(fair_turns, every_64th_turn_is_fair_odd_and_even_by_turns) {
+TEST(fair_turns, every_64th_turn_is_fair_odd_and_even_alternately) {
     fair_turns turns;
     for (const turn expected : {turn::odd_fair, turn::even_fair, turn::odd_fair}) {
         for (unsigned i = 1; i < fair_turns::turns_to_fair; ++i) EXPECT_EQ(turns.begin(), turn::usual);

@@ -80,7 +80,7 @@ TEST_F(policy_clusters, crs_asks_everybody_far_away_with_equal_chances) {
     EXPECT_EQ(asked, (std::set<worker_id>{4, 5, 6, 7}));
 }
 
-TEST_F(policy_clusters, crs_asks_nobody_while_it_has_a_task) {
+TEST_F(policy_clusters, crs_asks_no_worker_while_it_has_a_task) {
     attach("crs");
     task& own = add(0);
     EXPECT_EQ(next(0), &own);
@@ -153,7 +153,7 @@ TEST_F(policy_clusters, crs_of_one_cluster_sends_no_message) {
 }
 
 /// Otherwise sleepers wake each other by their requests for ever.
-TEST_F(policy_clusters, who_has_looked_everywhere_asks_nobody_before_something_was_put) {
+TEST_F(policy_clusters, a_worker_that_has_looked_everywhere_asks_no_other_before_something_was_put) {
     for (const char* const spec : {"crs", "cls"}) {
         attach(spec);
         for (worker_id w = 0; w < 8; ++w) scheduler->next(w, true);
@@ -337,7 +337,7 @@ TEST_F(policy_clusters, tatl_keeps_the_threshold_within_the_capacity) {
     }
 }
 
-TEST_F(policy_clusters, tatl_goes_far_only_if_nobody_near_is_a_victim) {
+TEST_F(policy_clusters, tatl_goes_far_only_if_no_near_worker_is_a_victim) {
     attach("tatl:capacity=2,push=1,pop=0");
     for (int i = 0; i < 4; ++i) add(6);
     EXPECT_EQ(looked_at(0), 6);
@@ -348,7 +348,7 @@ TEST_F(policy_clusters, tatl_goes_far_only_if_nobody_near_is_a_victim) {
 
 // ---- all of them
 
-TEST_F(policy_clusters, a_last_look_leaves_out_nobody) {
+TEST_F(policy_clusters, a_last_look_leaves_out_no_worker) {
     for (const char* const spec : {"random-push:threshold=100", "chs", "cls", "crs", "tatl"})
         for (worker_id w = 0; w < 8; ++w)
             for (worker_id holder = 0; holder < 8; ++holder)

@@ -25,7 +25,7 @@ constexpr knob decorator[] = {
 
 constexpr knob profile[] = {{"file", "none", "text", "where it is"}};
 
-TEST(policy_knobs, standard_values) {
+TEST(policy_knobs, default_values) {
     const knob_values values("p", table, "");
     EXPECT_TRUE(values.is("order", "lifo"));
     EXPECT_EQ(values.integer("tries"), 4);
@@ -114,7 +114,7 @@ std::string message_of(const std::string& text, std::span<const knob> knobs) {
     return "taken";
 }
 
-TEST(policy_knobs, a_knob_without_standard_must_be_given) {
+TEST(policy_knobs, a_knob_without_default_must_be_given) {
     EXPECT_EQ(message_of("", decorator),
               "policy 'mine' needs its knob 'of'; given: nothing; allowed: of=policy");
     EXPECT_EQ(message_of("of=", decorator),

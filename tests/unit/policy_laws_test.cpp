@@ -222,7 +222,7 @@ TEST(policy_laws, children_and_parents_of_roots) {
     EXPECT_EQ(e.roots(), (std::set<int>{example::a1, example::a2, example::b}));
 }
 
-TEST(policy_laws, where_nobody_counts_misses_declared_bytes_are_the_size) {
+TEST(policy_laws, where_misses_are_not_counted_declared_bytes_are_the_size) {
     task_profile p;
     p.attach(64);
     p.insert(1, -1, false, 1000);
@@ -263,7 +263,7 @@ TEST(policy_laws, half_of_the_instructions_are_not_most) {
     EXPECT_TRUE(is_cpu_bound(1, 1001, 0.001));
 }
 
-TEST(policy_laws, where_nobody_counts_misses_leaves_miss_what_they_declare) {
+TEST(policy_laws, where_misses_are_not_counted_leaves_miss_what_they_declare) {
     for (const std::uint64_t bytes : {640U, 64'000U}) {
         task_profile p;
         p.attach(64);

@@ -410,7 +410,7 @@ TEST(policy_sb, a_strand_takes_its_part_of_the_caches_below_its_anchor) {
     EXPECT_TRUE(p.takes(4, *roots[3])); // under the other cache
 }
 
-TEST(policy_sb, room_that_nobody_uses_is_given_twice) {
+TEST(policy_sb, unused_room_is_given_twice) {
     driven p("sb", 2);
     task& root = p.root_on(0, 8000);
     open_group& g = p.open(0, root, 0);

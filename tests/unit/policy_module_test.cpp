@@ -101,7 +101,7 @@ TEST(policy_module, what_is_no_module_is_told) {
     expect(WEFT_TEST_MODULES "/", "is not there");
     expect(module_file("no_module"), "is no policy module; given: no symbol 'weft_policy_module'");
     expect(module_file("no_policies"), "has no policy");
-    expect(module_file("undefined_symbol"), "a_function_that_nobody_defines");
+    expect(module_file("undefined_symbol"), "a_function_that_is_not_defined");
     expect(module_file("other_version"), "was built for another version of Weft; given: version 4711 of the");
     expect(module_file("other_layout"), "was built with another standard library");
 }

@@ -109,7 +109,7 @@ TEST_F(policy_near, a_root_brings_it_back) {
     EXPECT_EQ(choice(0), 3U);
 }
 
-TEST_F(policy_near, a_distance_at_which_nobody_is_takes_no_tries) {
+TEST_F(policy_near, a_distance_without_workers_takes_no_tries) {
     attach("near:tries=2", 2);
     context->cores = {0, 12};
     EXPECT_EQ(choice(0), 1U);

@@ -140,7 +140,7 @@ TEST(policy_order, one_look_a_call_and_the_last_one_is_everywhere) {
 }
 
 /// R3 of src/policy/parts/places.hpp.
-TEST(policy_order, the_last_look_leaves_out_nobody) {
+TEST(policy_order, the_last_look_leaves_out_no_worker) {
     constexpr int workers = 4;
     for (const char* const spec : {"steal", "near", "steal-parent-first", "share"}) {
         for (worker_id w = 0; w < workers; ++w) {

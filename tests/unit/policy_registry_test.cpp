@@ -108,9 +108,9 @@ TEST(policy_registry, threads_may_register_and_look_at_once) {
     static std::deque<std::string> names;
     for (int i = 0; i < threads * each; ++i) names.push_back("own-" + std::to_string(i));
     const std::size_t before = policy_list().size();
-    std::vector<std::thread> crew;
+    std::vector<std::thread> running;
     for (int t = 0; t < threads; ++t) {
-        crew.emplace_back([t] {
+        running.emplace_back([t] {
             for (int i = 0; i < each; ++i) {
                 const std::string& name = names[static_cast<std::size_t>(t * each + i)];
                 register_policy({.name = name,
@@ -123,7 +123,7 @@ TEST(policy_registry, threads_may_register_and_look_at_once) {
             }
         });
     }
-    for (std::thread& t : crew) t.join();
+    for (std::thread& t : running) t.join();
     EXPECT_EQ(policy_list().size(), before + threads * each);
     for (const std::string& name : names) EXPECT_NE(find_policy(name), nullptr) << name;
 }

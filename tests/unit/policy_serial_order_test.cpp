@@ -17,7 +17,7 @@ using driven = test::on_sockets;
 
 /// I1 of src/policy/pdf.cpp. A tree that is spawned on several workers in turn: what each next() gives is the
 /// first in serial order of what is ready.
-TEST(policy_pdf, whoever_is_free_gets_what_a_serial_run_comes_to_first) {
+TEST(policy_pdf, a_free_worker_gets_what_a_serial_run_comes_to_first) {
     driven p("pdf", 1, 4);
     task& root = p.add(0, ready_reason::root);
     ASSERT_EQ(p->next(0, false).t, &root);

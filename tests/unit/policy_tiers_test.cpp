@@ -174,7 +174,7 @@ TEST(policy_mts, a_thief_with_something_else_to_do_gives_the_part_back) {
 }
 
 /// I2 of src/policy/mts.cpp.
-TEST(policy_mts, a_last_look_goes_everywhere_whoever_is_thief) {
+TEST(policy_mts, a_last_look_goes_everywhere_whichever_worker_is_thief) {
     driven p("mts", 4, 2);
     EXPECT_EQ(p->next(1, false).t, nullptr);
     for (const ready_reason reason : {ready_reason::spawned, ready_reason::yielded}) {
@@ -184,7 +184,7 @@ TEST(policy_mts, a_last_look_goes_everywhere_whoever_is_thief) {
     EXPECT_EQ(p->next(0, true).t, nullptr);
 }
 
-TEST(policy_mts, looks_from_the_nearest_on_by_turns) {
+TEST(policy_mts, looks_at_the_sockets_in_turn_from_the_nearest_on) {
     driven p("mts:probe=nearest", 4, 1);
     std::vector<place_id> seen;
     for (int i = 0; i < 4; ++i) seen.push_back(p->next(0, false).from);
@@ -196,7 +196,7 @@ TEST(policy_mts, looks_from_the_nearest_on_by_turns) {
 
 // ---- hws: two sockets with a leader (0, 4) and three slaves each
 
-/// The last looks of all slaves of a socket are in vain.
+/// The last looks of all slaves of a socket find no task.
 void starve(driven& p, worker_id leader, int slaves = 3) {
     for (int i = 1; i <= slaves; ++i) ASSERT_EQ(p->next(leader + i, true).t, nullptr);
 }
@@ -239,7 +239,7 @@ TEST(policy_hws, a_leader_begins_something_only_for_slaves_that_starve) {
     EXPECT_EQ(p->next(1, false).t, nullptr);
     EXPECT_EQ(p->next(0, true).t, nullptr);
     EXPECT_TRUE(p.context.woken.empty());
-    EXPECT_EQ(p->next(1, false).t, nullptr); // the second attempt in vain
+    EXPECT_EQ(p->next(1, false).t, nullptr); // the second attempt finds no task
     ASSERT_EQ(p.context.woken.size(), 1U);
     EXPECT_TRUE(p.context.woken[0].contains(0));
     EXPECT_EQ(p->next(0, false).t, &two); // its youngest
@@ -310,7 +310,7 @@ TEST(policy_hws, a_leader_without_slaves_runs_everything) {
     EXPECT_EQ(p->next(1, true).t, &block);
 }
 
-TEST(policy_hws, tasks_of_graphs_are_begun_by_whoever_is_free) {
+TEST(policy_hws, tasks_of_graphs_are_begun_by_any_free_worker) {
     driven p("hws:l=1", 2, 4);
     task& first = p.add(0, ready_reason::released);
     EXPECT_EQ(p->next(6, false).t, &first);

@@ -76,7 +76,7 @@ TEST(worker_set, a_full_set_gives_each_id_once) {
     }
 }
 
-TEST(worker_set, may_be_of_nobody) {
+TEST(worker_set, may_be_of_no_worker) {
     set workers(0);
     EXPECT_TRUE(workers.empty());
     EXPECT_EQ(workers.take_one_in(0, 0, 0), std::nullopt);

@@ -3,11 +3,12 @@
 #include <type_traits>
 #include <utility>
 
-/// What a program that is built with a sanitizer says to it. The library is not built with the sanitizer then, so
-/// ThreadSanitizer does not see the atomic operations by which a closure reaches another worker and its results come
-/// back. The templates of the public headers are compiled in the program, and announce these edges where they call a
-/// closure. src/task/README.md has the list. Everything here is empty in a program without ThreadSanitizer, and in a
-/// build of Weft itself with it (WEFT_INSTRUMENTED), whose atomic operations it sees.
+/// Functions by which an instrumented program announces happens-before edges to its sanitizer. If the library
+/// itself is not instrumented, ThreadSanitizer does not see the atomic operations by which a closure reaches
+/// another worker and its results come back. The templates of the public headers are compiled in the program,
+/// and announce these edges where they call a closure. src/task/README.md has the list. Everything here is
+/// empty in a program without ThreadSanitizer, and in a build of Weft itself with it (WEFT_INSTRUMENTED),
+/// whose atomic operations it sees.
 #if defined(__SANITIZE_THREAD__)
 #    define WEFT_PROGRAM_HAS_TSAN 1
 #endif

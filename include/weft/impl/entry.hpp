@@ -96,7 +96,7 @@ void mark_iteration(int k);
 /// Number of listeners to declarations: engines that model time, graphs that check accesses. Without any,
 /// declarations have no effect. relaxed: a program makes listeners before it declares anything for them.
 extern constinit std::atomic<int> listeners;
-inline bool somebody_listens() noexcept { return listeners.load(std::memory_order_relaxed) != 0; }
+inline bool has_listeners() noexcept { return listeners.load(std::memory_order_relaxed) != 0; }
 /// See weft/declare.hpp. For workers of such an engine; no effect in other threads.
 [[gnu::cold]] void declare_cost(std::uint64_t cycles, int kind) noexcept;
 [[gnu::cold]] void declare_transfer(std::string_view disk, std::size_t bytes);
@@ -116,7 +116,7 @@ struct this_module_has_costs {
 class inside_mark {
 public:
     explicit inside_mark(const frame& f) noexcept
-        : is_seen_(somebody_listens() && begins(f))
+        : is_seen_(has_listeners() && begins(f))
         , number_(is_seen_ ? f.number : 0)
         , exceptions_(std::uncaught_exceptions()) {}
     ~inside_mark() {

@@ -55,7 +55,7 @@ extern "C" {
 extern thread_local constinit hot_words weft_hot __attribute__((tls_model("initial-exec")));
 }
 #    if defined(WEFT_SHARED) || (defined(__PIC__) && !defined(__PIE__))
-// Not volatile: one that is at hand may be used again.
+// Not volatile: the compiler may reuse an offset that it holds in a register.
 [[gnu::always_inline]] inline std::uintptr_t hot_offset() noexcept {
     std::uintptr_t offset;
     asm("movq weft_hot@gottpoff(%%rip), %0" : "=r"(offset));

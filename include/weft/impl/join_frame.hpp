@@ -43,7 +43,7 @@ WEFT_PART_OF_FORK inline result<F> call_closure(F& f, frame* at) {
 /// The same on a rare path: calls in the closure are not inlined here, and so are inlined on the fast path,
 /// for which compilers have a budget.
 template <class F>
-[[gnu::noinline, gnu::cold]] result<F> call_rarely(F& f) {
+[[gnu::noinline, gnu::cold]] result<F> call_cold(F& f) {
     return call_closure<true>(f, hot_head());
 }
 
@@ -142,7 +142,7 @@ private:
         } const at_end{self};
         happens_after(self);
         try {
-            ::new (static_cast<void*>(std::addressof(self->value))) result<G>(call_rarely(self->g));
+            ::new (static_cast<void*>(std::addressof(self->value))) result<G>(call_cold(self->g));
             return true;
         } catch (...) {
             ::new (static_cast<void*>(std::addressof(self->error)))

@@ -81,7 +81,8 @@ private:
         return b_above == less_(*b, *c) ? b : c;
     }
 
-    /// The pivot comes from `first` to the place that is returned, and what is_left says so of before it.
+    /// Moves the pivot from `first` to the returned position; the elements for which is_left() holds come
+    /// before it.
     ///
     /// Elements (first, border) are left ones, [border, gap) right ones; the element that was first among the
     /// others is kept aside, so one place, the gap, is free. Each step moves the first right one to the gap and the

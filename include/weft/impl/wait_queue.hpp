@@ -33,15 +33,17 @@ constexpr std::chrono::nanoseconds at_most(std::chrono::duration<Rep, Period> d)
 ///     it, and no thread touches the queue after unlock(): either may be gone.
 class waiter {
 public:
-    /// `for_what`: a literal, for reports of what tasks wait for. `who`: for the object that is waited for, which may
-    /// want to know the caller.
-    explicit waiter(const char* for_what, std::uintptr_t who = 0) noexcept : who_(who), for_what_(for_what) {}
+    /// `for_what`: a literal, for reports of what tasks wait for. `caller`: identifies the waiting task or
+    /// thread to the object that it waits for.
+    explicit waiter(const char* for_what, std::uintptr_t caller = 0) noexcept
+        : caller_(caller)
+        , for_what_(for_what) {}
     waiter(const waiter&) = delete;
     waiter& operator=(const waiter&) = delete;
 
     /// Returns when it was woken.
     void sleep() noexcept;
-    std::uintptr_t who() const noexcept { return who_; }
+    std::uintptr_t caller() const noexcept { return caller_; }
     /// Sleeps for at most the duration. Returns false if it was not woken by then; it is then no longer in
     /// the queue. Throws weft::error if the system provides no timer; it has then left the queue, too.
     bool sleep_for(wait_queue& in, std::chrono::nanoseconds);
@@ -54,7 +56,7 @@ private:
     bool queued_ = false;                          // likewise
     std::uintptr_t told_ = 0;                      // storage of a completion, see engine/run/completion.hpp
     void* home_ = nullptr;                         // engine of the task, written before it can be woken
-    const std::uintptr_t who_;
+    const std::uintptr_t caller_;
     const char* const for_what_;
     const wait_queue* in_ = nullptr; // it was last pushed into
 };
@@ -79,8 +81,8 @@ public:
         acquire_lock();
         happens_after(this);
     }
-    /// The same. Returns who the caller is: the same word, not 0, for all calls of one task, or of one thread that is no
-    /// worker.
+    /// Locks, and returns a word that identifies the caller. The word is not 0, and is the same in all calls
+    /// of one task, or of one thread that is no worker.
     [[gnu::always_inline]] std::uintptr_t lock_as_caller() noexcept {
         const std::uintptr_t caller = acquire_lock_as_caller();
         happens_after(this);

@@ -18,7 +18,7 @@ BLOCK_MARK = b"WBLK"
 RECORDS, NAMES, END = 1, 2, 3
 OUTSIDE = 0xFFFF
 """The stream of threads that are not workers."""
-NOBODY = 0xFFFF_FFFF
+NO_WORKER = 0xFFFF_FFFF
 
 RECORD = np.dtype(
     [("at", "<u8"), ("a", "<u8"), ("b", "<u8"), ("n", "<u4"), ("kind", "u1"), ("what", "u1"), ("stream", "<u2")]

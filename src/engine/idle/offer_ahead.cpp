@@ -12,9 +12,9 @@ namespace weft::engine {
 
 namespace {
 
-/// False if there is no hidden entry, or no memory for its task; or if the entry is one of a graph's run or of a future.
-/// A worker that takes one of a graph goes on with tasks that were put aside, so each offer that comes back to its owner
-/// would keep a stack until the end of the run.
+/// False if there is no hidden entry, or no memory for its task; or if the entry is one of a graph's run or
+/// of a future. A worker that takes an entry of a graph's run continues with tasks that were set aside, so
+/// each offer that comes back to its owner would keep a stack until the end of the run.
 bool offer_oldest(worker& w) noexcept {
     fiber* of = nullptr;
     impl::frame* const entry = oldest_hidden(w, of);
@@ -42,7 +42,7 @@ void offer_ahead(worker& w) noexcept {
     const auto waiting = [&] { return o.waiting.load(std::memory_order_relaxed); };
     if (o.taken.load(std::memory_order_relaxed)) {
         o.taken.store(false, std::memory_order_relaxed);
-        // All were taken since the last look: more thieves look than find something.
+        // Thieves have taken every offer since the last look, so more thieves look than there are offers.
         if (waiting() == 0) o.wanted = std::min(2 * o.wanted, w.arena().active().size());
         begin_offering_ahead(w);
     }

@@ -61,7 +61,7 @@ public:
             if (!t) {
                 of_.end_worker(w);
             } else if (t->fresh()) {
-                if (!w.owes_fiber || starts_on_reserve(w, *t)) start(w, *t);
+                if (!w.has_reserve_fiber || starts_on_reserve(w, *t)) start(w, *t);
                 continue;
             } else {
                 resume(w, *t);

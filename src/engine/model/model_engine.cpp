@@ -212,8 +212,8 @@ void model_engine::report_deadlock() {
 
 void model_engine::run_watchdog(const std::stop_token& stopped, clockid_t thread_clock) {
     // During a stretch of user code virtual time stands still, and so does every other worker. A stretch that
-    // never ends, since it waits for another task in a loop of its own, is a hang that only real time can
-    // tell.
+    // never ends, since it waits for another task in a loop of its own, is a hang; only the watchdog, which
+    // uses processor time, detects it.
     const auto used = [&] {
         timespec t{};
         clock_gettime(thread_clock, &t);

@@ -29,7 +29,7 @@ struct host {
     /// Makes some worker of the task's arena offer the task to the policy; from any thread.
     virtual void submit(task&, ready_reason) = 0;
     /// Blocks a thread that is no worker until the waiter is woken. The thread may work as a worker meanwhile.
-    /// `root`: a root that nobody has submitted yet, whose end wakes the waiter; or null.
+    /// `root`: null, or a root that is not submitted yet; the end of this root wakes the waiter.
     virtual void wait_outside(thread_waiter&, task* root) = 0;
     /// Exposes hidden entries of the worker to the workers that ask for them. Called in the runtime or in the
     /// exposure handler. `by_signal`: a signal came.

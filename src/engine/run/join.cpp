@@ -25,7 +25,7 @@ zone slow_push(frame* parent, frame* f, const hints* h) noexcept {
         return w ? zone::reported : zone::outside;
     }
     if (w->slow) {
-        // The fork comes to be only after the virtual time has passed that led here.
+        // On a modelled machine the fork takes place when the virtual time of the code before it has passed.
         parent->next = nullptr;
         enter_runtime();
         parent->next = f;

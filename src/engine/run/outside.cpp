@@ -28,7 +28,7 @@ void drop(task& t) noexcept {
 /// The closure of an adder: spawns what threads outside have added to the group, and waits for it.
 void spawn_children(void* of) {
     auto& g = *static_cast<group*>(of);
-    group own; // the adder's, since the one that waits for `g` is no task
+    group own; // a group of the adder, because a thread that is no worker waits for `g`
     own.around_ = &g;
     own.hint_ = g.hint_;
     while (task* t = added::take(g.outside_))
@@ -57,8 +57,8 @@ void drop_children(void* of) noexcept {
 
 void add_from_outside(engine& e, group& g, task& child) {
     const auto make = [&]() -> task* { return &make_task(nullptr, e, 0, 1); };
-    // Made before the child is added, since making it may fail. Another adder may end meanwhile; only then this one
-    // is made too late to report that there is no memory.
+    // Made before the child is added, since making it may fail. If the other adder ends in between, this
+    // adder is made after the child was added, and a failure can no longer be reported.
     task* adder = g.outside_.load(std::memory_order_relaxed) == added::none ? make() : nullptr;
     if (!added::add(g.outside_, child)) {
         if (adder) free_task(nullptr, *adder);

@@ -54,8 +54,8 @@ fiber& take_fiber_to_wait(worker& w) noexcept {
         try {
             return take_fiber(w);
         } catch (const std::exception& e) {
-            if (fiber* const f = w.owes_fiber ? nullptr : w.engine.fibers.take_reserved()) {
-                w.owes_fiber = true;
+            if (fiber* const f = w.has_reserve_fiber ? nullptr : w.engine.fibers.take_reserved()) {
+                w.has_reserve_fiber = true;
                 w.put_back = 0;
                 return *f;
             }
@@ -146,7 +146,7 @@ void fiber_entry(arrival at) noexcept {
 bool starts_on_reserve(worker& w, task& t) noexcept {
     try {
         w.engine.fibers.give_reserved(&take_fiber(w));
-        w.owes_fiber = false;
+        w.has_reserve_fiber = false;
         return true;
     } catch (const std::exception&) {} // memory is still short
     constexpr std::chrono::microseconds pause{50};
@@ -196,7 +196,7 @@ void resume(worker& w, task& t) noexcept {
     for (fiber* x = &to; x->has_child && x->parent_continuation.thief == continuation::unexposed;
          x = w.oldest)
         w.oldest = x->parent_continuation.parent;
-    if (std::exchange(w.owes_fiber, false)) [[unlikely]]
+    if (std::exchange(w.has_reserve_fiber, false)) [[unlikely]]
         return switch_to(
             w, to,
             {[](worker& at, void* f, void*) { at.engine.fibers.give_reserved(static_cast<fiber*>(f)); },

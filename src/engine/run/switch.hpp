@@ -92,8 +92,8 @@ inline void free_fiber(worker& w, fiber& f) noexcept {
     if (!keep_fiber(w, f)) w.engine.fibers.give(&f);
 }
 
-/// Leaves the current fiber, on which no code is left, for `to`, and frees it. Nobody but this worker takes from what it
-/// keeps, so a fiber that it keeps may be free before it is left.
+/// Leaves the current fiber, on which no code is left, for `to`, and frees it. Only this worker takes the
+/// fibers that it keeps, so it may keep a fiber before it has left that fiber.
 [[gnu::always_inline]] inline void leave_for_good(worker& w, fiber& to) noexcept {
     fiber& self = *w.current;
     self.modes.update();

@@ -30,13 +30,13 @@ public:
         return is_woken_.load(std::memory_order_seq_cst);
     }
 
-    /// From now on wake() calls `notify(who)`, since the thread does not wait in wait(). False if it was woken
-    /// before.
-    bool begin_work(void (*notify)(void*) noexcept, void* who) noexcept {
+    /// From now on wake() calls `notify(argument)`, since the thread does not wait in wait(). False if it was
+    /// woken before.
+    bool begin_work(void (*notify)(void*) noexcept, void* argument) noexcept {
         const std::lock_guard lock(mutex_);
         if (is_woken()) return false;
         notify_ = notify;
-        who_ = who;
+        argument_ = argument;
         return true;
     }
     /// The end of that. When it returns, a call of `notify` is over.
@@ -52,7 +52,7 @@ public:
         const std::lock_guard lock(mutex_);
         is_woken_.store(true, std::memory_order_seq_cst); // before a parker is looked at
         if (notify_)
-            notify_(who_);
+            notify_(argument_);
         else
             woken_.notify_one();
     }
@@ -61,8 +61,8 @@ private:
     std::mutex mutex_;
     std::condition_variable woken_;
     std::atomic<bool> is_woken_{false};
-    void (*notify_)(void*) noexcept = nullptr; ///< with who_, guarded by mutex_
-    void* who_ = nullptr;
+    void (*notify_)(void*) noexcept = nullptr; ///< with argument_, guarded by mutex_
+    void* argument_ = nullptr;
 };
 
 inline thread_waiter& thread_waiter_of(std::uintptr_t word) noexcept {

@@ -81,9 +81,9 @@ struct wait_list {
             Waiter& told = *list;
             list = told.next_;
             void* const home = told.home_;
-            const std::uintptr_t who = completion_of_waiter(told.told_).finish(false);
+            const std::uintptr_t word = completion_of_waiter(told.told_).finish(false);
             // `told` may be gone from here on.
-            if (who != completion<>::running) make_ready(who, home);
+            if (word != completion<>::running) make_ready(word, home);
         }
     }
     template <class Waiter, class F>

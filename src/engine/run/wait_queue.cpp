@@ -61,11 +61,11 @@ void wake(waiter* list) noexcept {
     worker* const w = hot_self();
     if (w) engine::enter_runtime();
     wait_list::for_each(list, sanitizer::happens_before);
-    wait_list::notify(list, [w](std::uintptr_t who, void* home_of_task) {
+    wait_list::notify(list, [w](std::uintptr_t word, void* home_of_task) {
         auto* const home = static_cast<engine::engine*>(home_of_task);
-        if (who & 1) {
-            engine::thread_waiter_of(who).wake();
-        } else if (task& t = *reinterpret_cast<task*>(who); w && &w->engine == home) {
+        if (word & 1) {
+            engine::thread_waiter_of(word).wake();
+        } else if (task& t = *reinterpret_cast<task*>(word); w && &w->engine == home) {
             engine::offer(*w, t, ready_reason::unblocked);
         } else {
             home->host.submit(t, ready_reason::unblocked);
@@ -115,13 +115,13 @@ namespace {
 
 struct sleep_timer : engine::timer {
     wait_queue& in;
-    waiter& who;
+    waiter& sleeper;
     bool expired = false;
 
-    sleep_timer(wait_queue& q, waiter& w) noexcept : in(q), who(w) {
+    sleep_timer(wait_queue& q, waiter& w) noexcept : in(q), sleeper(w) {
         fire = [](engine::timer& t) noexcept {
             auto& self = static_cast<sleep_timer&>(t);
-            wait_list::expire(self.in, self.who, self.expired, [](waiter* told) { wake(told); });
+            wait_list::expire(self.in, self.sleeper, self.expired, [](waiter* told) { wake(told); });
         };
     }
 };

@@ -15,8 +15,8 @@ namespace weft::engine {
 namespace {
 
 /// Announces to the members of `in` on cores of these ranks, and to no others: a member that cannot run the
-/// task would be woken in vain. With more workers than cores, or in a team, whose members may have any cores,
-/// the members on these cores form several runs of local ranks. Each run is told, since all members of
+/// task would wake and find none. With more workers than cores, or in a team, whose members may have any
+/// cores, the members on these cores form several runs of local ranks. Each run is told, since all members of
 /// another run may be busy.
 void announce_on(arena& in, rank_range ranks) {
     for (worker_id first = 0; first < in.size();) {

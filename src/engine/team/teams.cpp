@@ -100,7 +100,7 @@ void leave(worker& w) noexcept {
     // Only a region has one, which its one worker takes. The members of a team leave at the same time.
     w.share = team.leader ? std::exchange(team.leader, nullptr) : nullptr;
     w.local = team.outer_rank[at(w.local)];
-    w.arena_now.store(&back, std::memory_order_seq_cst); // before it looks at the sleepers: see park()
+    w.arena_now.store(&back, std::memory_order_seq_cst); // before it looks at the sleepers (T4)
     queue::std_sync::fence(std::memory_order_seq_cst);
     // The team may have thrown away the standing asks of workers that parked meanwhile. (T4)
     back.parked.for_each([&](std::uint32_t r) { w.askers.insert(rank(back.members[r]->id)); });
@@ -118,7 +118,7 @@ bool join_request(worker& w, core_request*& full) noexcept {
         if (static_cast<int>((*r)->joined.size()) == (*r)->size) {
             full = *r;
             *r = full->next;
-            a.calls.fetch_sub(1, std::memory_order_relaxed); // a worker that sees it late looks in vain
+            a.calls.fetch_sub(1, std::memory_order_relaxed); // a worker that sees it late finds no request
         }
         return true;
     }

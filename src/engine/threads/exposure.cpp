@@ -24,14 +24,16 @@ namespace {
 
 constexpr int exposure_signal = SIGURG;
 
-/// The occupant of a worker, who does not leave while this object lives (P1).
+/// Access to the occupant of a worker. The occupant does not leave while this object exists (P1).
 class reached {
 public:
     explicit reached(thread_worker& w) noexcept : of_(w) {
         of_.reaching.fetch_add(1, std::memory_order_seq_cst);
         at_ = of_.occupant.load(std::memory_order_seq_cst);
     }
-    ~reached() { of_.reaching.fetch_sub(1, std::memory_order_release); } // pairs with the loop in vacate()
+    ~reached() {
+        of_.reaching.fetch_sub(1, std::memory_order_release);
+    } // pairs with the loop in ~occupation()
     reached(const reached&) = delete;
     reached& operator=(const reached&) = delete;
     const thread_worker::reach* operator->() const noexcept { return at_; }

@@ -7,7 +7,7 @@
 
 namespace weft::engine {
 
-/// Where one worker sleeps, and who runs it: its own thread, or an external thread that has taken its place.
+/// Where one worker sleeps, and which thread runs it: its own, or an external one that has taken its place.
 /// The thread that runs the worker, the *occupant*, uses the first group of functions. A wake() may precede
 /// sleep(), which then returns at once. wake() is callable in a signal handler.
 ///
@@ -48,7 +48,8 @@ public:
         do {
             if (!(now & (armed | vacant))) return false;
             // release: what the waker wrote before, for the loads of the sleepers. acquire: take_place() and
-            // the other wakers come before or after, and the last of them wakes whom the word names.
+            // the other wakers come before or after, and the last of them wakes the thread that the word
+            // names.
         } while (!word_.compare_exchange_strong(now, now & external, std::memory_order_acq_rel,
                                                 std::memory_order_relaxed));
         Calls::wake_one(word_, now & external ? for_external : for_own);

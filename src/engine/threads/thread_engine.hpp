@@ -123,7 +123,7 @@ struct thread_engine final : host, engine, team_host, observation, lifetime {
     bool is_interrupted(const thread_worker&) const noexcept;
     void found_in_last_look(thread_worker&, const decision&) noexcept;
     bool must_look_again(const thread_worker&) const noexcept;
-    /// True if memory of stacks can be given back when nobody has needed it for some time.
+    /// True if there is stack memory that the worker can release once no task has needed it for some time.
     bool has_idle_stacks(const thread_worker&) const noexcept;
     task* sleep(thread_worker&) noexcept;
     impl::frame* take_answer(thread_worker& w) noexcept { return w.slot.withdraw(); }

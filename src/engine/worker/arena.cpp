@@ -65,6 +65,6 @@ time_ns arena::now() const { return engine.host.now(); }
 std::uint32_t arena::random(worker_id w, std::uint32_t below) {
     return engine.host.draw(*members[rank(w)], below);
 }
-void arena::wake(workers who) { engine.teams.wake_in(*this, who); }
+void arena::wake(workers range) { engine.teams.wake_in(*this, range); }
 
 } // namespace weft::engine

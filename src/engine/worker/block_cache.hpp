@@ -120,8 +120,8 @@ public:
     }
 
 private:
-    /// With two, a worker that takes and gives by turns at the edge of a chain does not go to the depot each
-    /// time.
+    /// With two, a worker that alternately takes and gives a block at the end of a chain does not go to the
+    /// depot each time.
     struct two_chains {
         block_chain now, spare; ///< spare: full or empty
     };

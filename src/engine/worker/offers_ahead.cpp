@@ -14,7 +14,7 @@ std::uint32_t ahead_mark(const worker& w) noexcept { return rank(w.engine.worker
 bool has_ahead_mark(const worker& w) noexcept { return w.askers.contains(ahead_mark(w)); }
 
 void begin_offering_ahead(worker& w) noexcept {
-    constexpr int offers_a_steal = 4; // at least; bounds what a steal costs in offers that nobody takes
+    constexpr int offers_a_steal = 4; // the least number; it limits the offers per steal that no thief takes
     if (!w.engine.need.offers_ahead || !w.ahead.pays(w.host.now())) return;
     w.ahead.credit = std::max(offers_a_steal, 2 * w.ahead.wanted);
     w.askers.insert(ahead_mark(w));

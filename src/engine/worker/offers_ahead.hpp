@@ -3,8 +3,8 @@
 #include "engine/worker/worker.hpp"
 #include "task/task.hpp"
 
-/// When a worker gives hidden entries to the policy before anybody asks for them: engine/idle/README.md, "Offering
-/// ahead".
+/// When a worker gives hidden entries to the policy before a thief asks for them: engine/idle/README.md,
+/// "Offering ahead".
 namespace weft::engine {
 
 /// The member of `worker::askers` that says that the worker is to look whether to offer entries ahead.

@@ -2,7 +2,7 @@
 
 namespace weft::engine {
 
-[[gnu::noinline, gnu::cold]] void leave_runtime_slowly(worker& w) noexcept {
+[[gnu::noinline, gnu::cold]] void leave_runtime_slow_path(worker& w) noexcept {
     if (w.observed) w.meter.user_code_begins(w);
     bool asked = false;
     do {

@@ -39,7 +39,7 @@ namespace weft::engine {
 }
 
 /// leave_runtime() of a worker that other workers ask or a meter observes. It is separate to keep the fast path short.
-void leave_runtime_slowly(worker&) noexcept;
+void leave_runtime_slow_path(worker&) noexcept;
 
 /// Answers the asks that came meanwhile and goes back to user code. The caller may be on another thread than it was at
 /// enter_runtime().
@@ -48,7 +48,7 @@ void leave_runtime_slowly(worker&) noexcept;
     const bool quiet = !w.observed && w.askers.empty() && !w.signalled.load(std::memory_order_relaxed);
     if (quiet && try_to_leave(w, false)) [[likely]]
         return;
-    leave_runtime_slowly(w);
+    leave_runtime_slow_path(w);
 }
 
 } // namespace weft::engine

@@ -70,14 +70,14 @@ struct worker_counters {
     counter begun;  ///< children of any worker that were queued, and that it has taken and started
 };
 
-/// The hidden entries that a worker has given to the policy before anybody asked: engine/idle/README.md, "Offering
-/// ahead". The atomic words are relaxed: they order nothing. The others belong to the worker.
+/// The hidden entries that a worker has given to the policy before a thief asked: engine/idle/README.md,
+/// "Offering ahead". The atomic words are relaxed: they order nothing. The others belong to the worker.
 struct offers_ahead {
     /// Offers that no worker has begun. The worker adds, and each worker that begins one subtracts.
     std::atomic<std::int32_t> waiting{0};
     std::atomic<bool> taken{false}; ///< a thief has begun one since the worker's last look
     int wanted = 1;                 ///< how many of them are to wait for thieves
-    int credit = 0;                 ///< how many it may still make, or look for in vain
+    int credit = 0;                 ///< further offers, or failed looks, that the worker may make
 
     void search_begins(time_ns now) noexcept {
         worked_for += (std::min(now - works_since, longest) - worked_for) / 4;
@@ -141,8 +141,8 @@ struct worker {
     fiber* free_fibers = nullptr;
     /// What a child of the silent zone threw while its closure moved; the parent continues next and rethrows it.
     std::exception_ptr refused;
-    bool owes_fiber = false; ///< it has one of the pool's reserve
-    int put_back = 0;        ///< if so: how many tasks it did not start on it
+    bool has_reserve_fiber = false; ///< it has one of the pool's reserve
+    int put_back = 0;               ///< if so: how many tasks it did not start on it
     engine::block_cache blocks;
 
     /// Set by the exposure handler if it finds in_runtime set; leave_runtime() looks at it.

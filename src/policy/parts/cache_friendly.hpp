@@ -104,13 +104,13 @@ public:
     /// Eq. 4.6. If no miss was counted, the size of a subtree is the bytes that the program declares for it.
     void sum() noexcept {
         const int count = static_cast<int>(size());
-        somebody_missed_ = false;
+        misses_counted_ = false;
         for (int n = 0; n < count; ++n) {
             at(n).bytes = static_cast<double>(at(n).misses.load_relaxed() * line_bytes);
-            somebody_missed_ = somebody_missed_ || at(n).bytes > 0;
+            misses_counted_ = misses_counted_ || at(n).bytes > 0;
         }
         for (int n = count - 1; n >= 0; --n) {
-            if (!somebody_missed_ && at(n).declared > 0) at(n).bytes = static_cast<double>(at(n).declared);
+            if (!misses_counted_ && at(n).declared > 0) at(n).bytes = static_cast<double>(at(n).declared);
             if (const int up = parent(n); up >= 0) at(up).bytes += at(n).bytes;
         }
     }
@@ -122,7 +122,7 @@ public:
         std::uint64_t all = 0, cpu_bound = 0;
         for (std::size_t n = 0; n < size(); ++n) {
             const entry& e = entries_[n];
-            const bool declares = !somebody_missed_ && !e.has_children;
+            const bool declares = !misses_counted_ && !e.has_children;
             const std::uint64_t misses = declares ? e.declared / line_bytes : e.misses.load_relaxed();
             const std::uint64_t own = e.instructions.load_relaxed();
             all += own;
@@ -220,7 +220,7 @@ private:
         at(n).is.store_relaxed(inside ? tier::inside : at(n).chosen ? tier::root : tier::above);
     }
 
-    bool somebody_missed_ = false;
+    bool misses_counted_ = false;
     std::size_t most_ = 0, mask_ = 0;
     std::unique_ptr<entry[]> entries_;
     std::unique_ptr<queue::cell<std::uint32_t>[]> index_; // entry + 1, open addressing; 0: free

@@ -11,7 +11,7 @@ namespace weft {
 
 enum class turn : std::uint8_t {
     usual,
-    odd_fair, ///< fair turns are odd and even by turns, so that two kinds of waiting tasks can share them
+    odd_fair, ///< fair turns are alternately odd and even, so that two kinds of waiting tasks can share them
     even_fair,
 };
 

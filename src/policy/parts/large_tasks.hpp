@@ -20,7 +20,7 @@
 /// I1. `holds` counts the large tasks that hold the memory group, and changes under `lock` only. It is above
 ///     1 where a policy enters by force, or lets another task in.
 /// I2. The worker that gives back a memory group wakes the workers of the group, if a large task waits
-///     anywhere. A worker that looked in vain after a task was put has had the lock before, so the task is
+///     anywhere. A worker that found no task after one was put has had the lock before, so the task is
 ///     counted.
 namespace weft {
 

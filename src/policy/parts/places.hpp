@@ -24,8 +24,8 @@
 /// One rule, which own() follows, is about their order: first the own deque, then a root, then the own tasks
 /// behind, and only then the policy looks elsewhere. It has three exceptions:
 ///
-/// R1. Every turns_to_fair-th call begins with a root or, by turns, a task behind, even if the deque is full.
-///     So the first of either waits for at most twice that many tasks of a worker.
+/// R1. Every turns_to_fair-th call begins alternately with a root or with a task behind, even if the deque is
+///     full. So the first of either waits for at most twice that many tasks of a worker.
 /// R2. After yields_to_look yields of a worker, one call stops before the place that they go to, so that the
 ///     policy looks elsewhere: two tasks that yield to each other do not keep the worker from the task that
 ///     both wait for.

@@ -41,7 +41,7 @@ enum class kind : std::uint8_t {
     lost,      ///< a events before this one found no room
     group,     ///< the hints behind it are those of group a; n: its name
     transfer,  ///< a: bytes from or to the disk of name n
-    home,      ///< a: first byte, b: bytes, n: memory node where they lie; `all_nodes`: on all by turns
+    home,      ///< a: first byte, b: bytes, n: memory node where they lie; `all_nodes`: on all in turn
 };
 
 /// Where a task comes from.

@@ -25,7 +25,8 @@ class Part {
 
   /**
    * Edges between the tasks that were added, and a node for each join that some of them wait for. In a graph only the
-   * first tasks have an edge from who spawned them, and only the last ones one to the join: the others follow from those.
+   * first tasks have an edge from the task that spawned them, and only the last ones one to the join: the others follow
+   * from those.
    */
   connect() {
     const { trace, tasks } = this;

@@ -18,7 +18,7 @@ export class Overview {
     canvas.addEventListener("keydown", (event) => this.key(event));
   }
 
-  /** Who paints hands in what the lanes are painted with. */
+  /** The lanes are painted with these from now on. */
   use(cover, palette) {
     this.cover = cover;
     this.palette = palette;

@@ -1,4 +1,4 @@
-/** What is looked at; who shows it is told when it changes. */
+/** What is looked at. Views are notified when it changes. */
 export class State extends EventTarget {
   constructor(trace) {
     super();

@@ -6,7 +6,7 @@ import { sortedTable } from "./table.js";
 const LARGEST_TABLE = 40;
 const LARGEST_PICTURE = 1024;
 
-/** Who stole from whom: by worker, by cache domain, by package, by distance. */
+/** Which worker stole from which: by worker, by cache domain, by package, by distance. */
 export function stealsPanel(trace) {
   if (trace.steals === 0) return make("p", { class: "quiet" }, "No steals.");
   const { places } = trace.head;
