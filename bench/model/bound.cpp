@@ -33,8 +33,7 @@ double of_the_greedy_bound(const weft::runtime_options& options, const spawn_loo
             if (f["figure"] == name) return f["value"].get<double>();
         throw std::runtime_error("the report has no figure " + name);
     };
-    const double child_ns =
-        static_cast<double>(program.cycles) * 1e3 / figure("core_class.frequency_mhz");
+    const double child_ns = static_cast<double>(program.cycles) * 1e3 / figure("core_class.frequency_mhz");
     const double greedy_ns = program.children * child_ns / rt.workers() +
                              program.children * figure("charges.spawn_ns") + figure("charges.woken_ns") +
                              6 * figure("charges.wake_ns") + child_ns;

@@ -1,4 +1,5 @@
 #include "machine/describe.hpp"
+#include "machine/index.hpp"
 
 #include <algorithm>
 #include <array>
@@ -13,8 +14,6 @@
 namespace weft {
 
 namespace {
-
-std::size_t at(int i) { return static_cast<std::size_t>(i); }
 
 std::string plural(int count, std::string_view noun) {
     return fmt::format("{} {}{}", count, noun, count == 1 ? "" : "s");
@@ -96,14 +95,15 @@ private:
             const package& pack = m_.packages()[p];
             line(1, "package {} ({})", p, shown(pack.ranks));
             for (int d = pack.first_domain; d < pack.last_domain;) {
-                const cache_domain& domain = m_.domains()[at(d)];
+                const cache_domain& domain = m_.domains()[index(d)];
                 const std::string what = inside(domain);
                 int last = d + 1;
-                while (last < pack.last_domain && m_.domains()[at(last)].memory_node == domain.memory_node &&
-                       inside(m_.domains()[at(last)]) == what) {
+                while (last < pack.last_domain &&
+                       m_.domains()[index(last)].memory_node == domain.memory_node &&
+                       inside(m_.domains()[index(last)]) == what) {
                     ++last;
                 }
-                const rank_range ranks{domain.ranks.first, m_.domains()[at(last - 1)].ranks.last};
+                const rank_range ranks{domain.ranks.first, m_.domains()[index(last - 1)].ranks.last};
                 if (last == d + 1) {
                     line(2, "domain {} ({}, node {}): {}", d, shown(ranks), domain.memory_node, what);
                 } else {
@@ -118,7 +118,7 @@ private:
     void nodes() {
         const int count = static_cast<int>(m_.memory_nodes().size());
         for (int n = 0; n < count; ++n) {
-            const memory_node& node = m_.memory_nodes()[at(n)];
+            const memory_node& node = m_.memory_nodes()[index(n)];
             std::string text =
                 fmt::format("memory node {}: {} {}", n,
                             node.bytes > 0 ? bytes_to_string(node.bytes) : "unknown size", node.kind);

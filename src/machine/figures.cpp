@@ -1,4 +1,5 @@
 #include "machine/figures.hpp"
+#include "machine/index.hpp"
 
 #include <algorithm>
 #include <array>
@@ -10,8 +11,6 @@
 namespace weft {
 
 namespace {
-
-std::size_t at(int i) { return static_cast<std::size_t>(i); }
 
 bool equal(const std::optional<double>& a, const std::optional<double>& b) {
     return a.has_value() == b.has_value() && (!a || !(*a < *b || *a > *b));
@@ -194,9 +193,9 @@ private:
     void steals() {
         const auto inside = value("steal.same_domain_ns"), near = value("steal.same_package_ns"),
                    far = value("steal.other_package_ns");
-        const std::size_t side = at(parts_.cores.back().domain) + 1;
+        const std::size_t side = index(parts_.cores.back().domain) + 1;
         std::vector<int> package_of(side);
-        for (const core& c : parts_.cores) package_of[at(c.domain)] = c.package;
+        for (const core& c : parts_.cores) package_of[index(c.domain)] = c.package;
         const bool has_near = package_of.back() + 1 < static_cast<int>(side), has_far = package_of.back() > 0;
         if (!inside || (has_near && !near) || (has_far && !far)) return;
         parts_.steal_latency_ns.clear();
@@ -260,7 +259,7 @@ figure_values typical_figures(const machine& m) {
     const double clock = fastest.frequency_mhz > 0 ? fastest.frequency_mhz : mhz;
     for (const cache& c : m.caches())
         values[fmt::format("cache.L{}.latency_ns", c.level)] =
-            cache_cycles[std::min(at(c.level), cache_cycles.size()) - 1] * 1e3 / clock;
+            cache_cycles[std::min(index(c.level), cache_cycles.size()) - 1] * 1e3 / clock;
     const auto nodes_with_cores =
         std::ranges::count_if(m.memory_nodes(), [](const memory_node& n) { return n.ranks.size() > 0; });
     values["memory_node.latency_ns"] = memory_ns;

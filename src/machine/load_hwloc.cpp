@@ -1,3 +1,4 @@
+#include "machine/index.hpp"
 #include "machine/load.hpp"
 #include "machine/quota.hpp"
 #include "machine/read_file.hpp"
@@ -82,8 +83,6 @@ public:
     }
 
 private:
-    static std::size_t at(int i) { return static_cast<std::size_t>(i); }
-
     void read_nodes() {
         hwloc_obj_t node = nullptr;
         while ((node = hwloc_get_next_obj_by_type(topology_, HWLOC_OBJ_NUMANODE, node)) != nullptr) {
@@ -123,7 +122,7 @@ private:
             core_class out;
             const std::string type = info_of(count, infos, "CoreType");
             out.name = fmt::format("{}-{}", type.empty() ? "kind" : type, kind);
-            if (!strength.empty()) out.speed = strength[at(kind)] / best;
+            if (!strength.empty()) out.speed = strength[index(kind)] / best;
             out.frequency_mhz = number_of(info_of(count, infos, "FrequencyMaxMHz"));
             parts_.core_classes.push_back(out);
         }
@@ -132,7 +131,7 @@ private:
 
     int class_of(hwloc_obj_t pu) const {
         const int kind = hwloc_cpukinds_get_by_cpuset(topology_, pu->cpuset, 0);
-        return kind >= 0 && at(kind) < parts_.core_classes.size() ? kind : 0;
+        return kind >= 0 && index(kind) < parts_.core_classes.size() ? kind : 0;
     }
 
     // The node with the fewest cores is the nearest one; of several alike (DRAM and HBM), the first.
@@ -207,11 +206,11 @@ private:
     // inner one.
     void finish_nodes() {
         for (int rank = 0; rank < static_cast<int>(parts_.cores.size()); ++rank) {
-            core& c = parts_.cores[at(rank)];
-            const rank_range known = parts_.memory_nodes[at(c.memory_node)].ranks;
+            core& c = parts_.cores[index(rank)];
+            const rank_range known = parts_.memory_nodes[index(c.memory_node)].ranks;
             if (known.size() > 0 && known.last != rank)
-                c.memory_node = parts_.cores[at(rank - 1)].memory_node;
-            rank_range& ranks = parts_.memory_nodes[at(c.memory_node)].ranks;
+                c.memory_node = parts_.cores[index(rank - 1)].memory_node;
+            rank_range& ranks = parts_.memory_nodes[index(c.memory_node)].ranks;
             if (ranks.size() == 0) ranks.first = rank;
             ranks.last = rank + 1;
         }
@@ -250,10 +249,10 @@ private:
     void add_cut_to_domains(const cache& whole) {
         cache part = whole;
         for (int rank = whole.shared_by.first; rank < whole.shared_by.last; rank = part.shared_by.last) {
-            const int domain = parts_.cores[at(rank)].domain;
+            const int domain = parts_.cores[index(rank)].domain;
             part.shared_by = {rank, rank + 1};
             while (part.shared_by.last < whole.shared_by.last &&
-                   parts_.cores[at(part.shared_by.last)].domain == domain) {
+                   parts_.cores[index(part.shared_by.last)].domain == domain) {
                 ++part.shared_by.last;
             }
             parts_.caches.push_back(part);

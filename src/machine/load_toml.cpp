@@ -1,3 +1,4 @@
+#include "machine/index.hpp"
 #include "machine/load.hpp"
 #include "machine/read_file.hpp"
 #include "machine/toml_parts.hpp"
@@ -48,8 +49,6 @@ public:
     }
 
 private:
-    static std::size_t at(int i) { return static_cast<std::size_t>(i); }
-
     void read_classes() {
         for (const toml_section& s :
              root_.tables("core_class", {"name", "speed", "compute_speed", "memory_speed", "frequency_mhz",
@@ -86,7 +85,7 @@ private:
             const bool only_memory = s.boolean("only_memory", false);
             const int count = s.count("count", 1, most_nodes, 1);
             for (int i = 0; i < count; ++i) {
-                if (parts_.memory_nodes.size() == at(most_nodes))
+                if (parts_.memory_nodes.size() == index(most_nodes))
                     s.refuse("count", "too many nodes", fmt::format("{} in all", most_nodes));
                 parts_.memory_nodes.push_back(out);
                 node_origins_.push_back({s, only_memory});
@@ -107,7 +106,7 @@ private:
         for (const core_run& run : runs) {
             for (int c = 0; c < run.count; ++c, ++physical) {
                 for (int smt = 0; smt < run.threads_per_core; ++smt) {
-                    if (parts_.cores.size() == at(most_ranks)) {
+                    if (parts_.cores.size() == index(most_ranks)) {
                         s.refuse("", "too many ranks", fmt::format("more than {}", most_ranks),
                                  fmt::format("{} in all", most_ranks));
                     }
@@ -195,13 +194,13 @@ private:
             1 + std::max_element(parts_.cores.begin(), parts_.cores.end(), [](const core& a, const core& b) {
                     return a.memory_node < b.memory_node;
                 })->memory_node;
-        if (parts_.memory_nodes.empty()) parts_.memory_nodes.resize(at(used));
-        if (parts_.memory_nodes.size() < at(used)) {
+        if (parts_.memory_nodes.empty()) parts_.memory_nodes.resize(index(used));
+        if (parts_.memory_nodes.size() < index(used)) {
             root_.refuse("memory_node", "the number of memory nodes does not match the cores",
                          fmt::format("{}", parts_.memory_nodes.size()), fmt::format("at least {}", used));
         }
         for (int rank = 0; rank < static_cast<int>(parts_.cores.size()); ++rank) {
-            rank_range& ranks = parts_.memory_nodes[at(parts_.cores[at(rank)].memory_node)].ranks;
+            rank_range& ranks = parts_.memory_nodes[index(parts_.cores[index(rank)].memory_node)].ranks;
             if (ranks.size() == 0) ranks.first = rank;
             ranks.last = rank + 1;
         }

@@ -1,3 +1,4 @@
+#include "machine/index.hpp"
 #include "machine/toml_parts.hpp"
 
 #include <algorithm>
@@ -7,8 +8,6 @@
 namespace weft {
 
 namespace {
-
-std::size_t at(int i) { return static_cast<std::size_t>(i); }
 
 class cache_placer {
 public:
@@ -65,16 +64,18 @@ private:
 
         // Runs of cores of one domain that have this cache; each is cut into groups of `sharing` cores.
         const int ranks = static_cast<int>(parts_.cores.size());
-        const auto has_it = [&](int rank) { return only < 0 || parts_.cores[at(rank)].core_class == only; };
+        const auto has_it = [&](int rank) {
+            return only < 0 || parts_.cores[index(rank)].core_class == only;
+        };
         const std::size_t before = placed.size();
         for (int first = 0; first < ranks;) {
-            const int domain = parts_.cores[at(first)].domain;
+            const int domain = parts_.cores[index(first)].domain;
             const bool its = has_it(first);
             int last = first + 1;
-            while (last < ranks && parts_.cores[at(last)].domain == domain && has_it(last) == its) ++last;
+            while (last < ranks && parts_.cores[index(last)].domain == domain && has_it(last) == its) ++last;
             if (its && whole_domain) {
-                const bool starts = first == 0 || parts_.cores[at(first - 1)].domain != domain;
-                const bool ends = last == ranks || parts_.cores[at(last)].domain != domain;
+                const bool starts = first == 0 || parts_.cores[index(first - 1)].domain != domain;
+                const bool ends = last == ranks || parts_.cores[index(last)].domain != domain;
                 if (!starts || !ends) {
                     s.refuse("class", fmt::format("domain {} has cores of other classes too", domain),
                              "a number in shared_by, or a class that has whole domains");
@@ -91,16 +92,17 @@ private:
 
     void cut_run(const toml_section& s, cache out, rank_range run, int sharing,
                  std::vector<placed_cache>& placed) const {
-        const int cores =
-            parts_.cores[at(run.last - 1)].physical_core - parts_.cores[at(run.first)].physical_core + 1;
+        const int cores = parts_.cores[index(run.last - 1)].physical_core -
+                          parts_.cores[index(run.first)].physical_core + 1;
         if (cores % sharing != 0) {
             s.refuse("shared_by", fmt::format("{} adjacent cores of a domain cannot be divided by it", cores),
                      fmt::format("\"core\", \"domain\", or a divisor of {}", cores));
         }
         for (int first = run.first; first < run.last; first = out.shared_by.last) {
-            const int end = parts_.cores[at(first)].physical_core + sharing;
+            const int end = parts_.cores[index(first)].physical_core + sharing;
             out.shared_by = {first, first};
-            while (out.shared_by.last < run.last && parts_.cores[at(out.shared_by.last)].physical_core < end)
+            while (out.shared_by.last < run.last &&
+                   parts_.cores[index(out.shared_by.last)].physical_core < end)
                 ++out.shared_by.last;
             placed.push_back({out, &s});
         }

@@ -1,5 +1,6 @@
 #include "machine/workers.hpp"
 
+#include "machine/index.hpp"
 #include "machine/quota.hpp"
 
 #include <weft/error.hpp>
@@ -17,8 +18,6 @@ namespace weft {
 
 namespace {
 
-std::size_t at(int i) { return static_cast<std::size_t>(i); }
-
 // Ranks sorted by this are dealt out like cards: over the packages first, then over the domains of each, then
 // over the cores of each domain, and only then over second hyperthreads.
 struct scatter_key {
@@ -32,10 +31,10 @@ struct scatter_key {
 
 scatter_key scatter_key_of(const machine& m, int rank) {
     const core& c = m.core_at(rank);
-    const cache_domain& domain = m.domains()[at(c.domain)];
+    const cache_domain& domain = m.domains()[index(c.domain)];
     const core& first_of_domain = m.core_at(domain.ranks.first);
     return {c.smt, c.physical_core - first_of_domain.physical_core,
-            c.domain - m.packages()[at(c.package)].first_domain, c.package};
+            c.domain - m.packages()[index(c.package)].first_domain, c.package};
 }
 
 } // namespace
@@ -61,8 +60,8 @@ std::vector<int> ranks_for(const machine& m, int workers, pin_order how) {
         throw error(fmt::format("machine '{}': number of workers to place", m.name()),
                     fmt::format("{}", workers), fmt::format("1 to {}", m.size()));
     }
-    std::vector<int> ranks(at(m.size()));
-    for (int rank = 0; rank < m.size(); ++rank) ranks[at(rank)] = rank;
+    std::vector<int> ranks(index(m.size()));
+    for (int rank = 0; rank < m.size(); ++rank) ranks[index(rank)] = rank;
     if (how == pin_order::scatter) {
         std::stable_sort(ranks.begin(), ranks.end(),
                          [&](int a, int b) { return scatter_key_of(m, a) < scatter_key_of(m, b); });
@@ -70,7 +69,7 @@ std::vector<int> ranks_for(const machine& m, int workers, pin_order how) {
         std::stable_sort(ranks.begin(), ranks.end(),
                          [&](int a, int b) { return m.core_at(a).smt < m.core_at(b).smt; });
     }
-    ranks.resize(at(workers));
+    ranks.resize(index(workers));
     std::sort(ranks.begin(), ranks.end());
     return ranks;
 }
@@ -117,7 +116,7 @@ machine restrict_to(const machine& m, const std::vector<int>& ranks) {
         for (const int from : kept_domains) {
             for (const int to : kept_domains) {
                 parts.steal_latency_ns.push_back(
-                    m.parts().steal_latency_ns[at(from) * m.domains().size() + at(to)]);
+                    m.parts().steal_latency_ns[index(from) * m.domains().size() + index(to)]);
             }
         }
     }

@@ -105,7 +105,8 @@ std::vector<comparison> comparisons() {
     for (const std::string& policy : policies_of_general_use)
         for (const program& p : programs)
             for (const std::uint64_t cycles : {100, 1000, 10'000, 100'000})
-                if (cycles >= p.shortest && (!test::sanitized || cycles == 1000)) all.push_back({policy, p, cycles});
+                if (cycles >= p.shortest && (!test::sanitized || cycles == 1000))
+                    all.push_back({policy, p, cycles});
     return all;
 }
 

@@ -58,7 +58,8 @@ struct uts_groups : uts {
     using uts::uts;
 
     template <groups Strand>
-    static examples::uts_totals below(Strand, const examples::uts_tree& tree, const examples::uts_node& node) {
+    static examples::uts_totals below(Strand, const examples::uts_tree& tree,
+                                      const examples::uts_node& node) {
         examples::uts_totals found{1, 0, node.depth()};
         const std::uint32_t count = node.children(tree);
         if (count == 0) return {1, 1, node.depth()};

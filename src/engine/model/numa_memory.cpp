@@ -44,9 +44,9 @@ numa_memory::numa_memory(const machine& m, std::uint64_t seed)
     , sector_bytes_(std::max<std::int64_t>(line_bytes_of(m), (m.model().block_bytes + 63) / 64))
     , names_(m.model().block_bytes)
     , set_words_(0)
-    , above_(at(m.size()))
-    , workers_(at(m.size()))
-    , nodes_(at(node_count())) {
+    , above_(index(m.size()))
+    , workers_(index(m.size()))
+    , nodes_(index(node_count())) {
     const auto resource = [&](std::optional<double> gbps) {
         capacities_.push_back(gbps.value_or(unlimited));
         return static_cast<int>(capacities_.size()) - 1;
@@ -71,17 +71,17 @@ numa_memory::numa_memory(const machine& m, std::uint64_t seed)
              .resource = shared ? resource(c.shared_bandwidth_gbps) : unknown});
     }
     set_words_ = std::max<std::size_t>(1, (caches_.size() + 63) / 64);
-    own_.resize(at(m.size()) * set_words_);
+    own_.resize(index(m.size()) * set_words_);
     for (int rank = 0; rank < m.size(); ++rank) {
-        for (const int c : m.caches_of(rank)) own_[at(rank) * set_words_ + at(c / 64)] |= bit_of(c);
-        above_[at(rank)].assign(m.caches_of(rank).begin(), m.caches_of(rank).end());
-        if (!above_[at(rank)].empty())
-            workers_[at(rank)].levels.resize(at(caches_[at(above_[at(rank)].back())].level));
-        for (std::size_t k = 0; k < above_[at(rank)].size(); ++k)
+        for (const int c : m.caches_of(rank)) own_[index(rank) * set_words_ + index(c / 64)] |= bit_of(c);
+        above_[index(rank)].assign(m.caches_of(rank).begin(), m.caches_of(rank).end());
+        if (!above_[index(rank)].empty())
+            workers_[index(rank)].levels.resize(index(caches_[index(above_[index(rank)].back())].level));
+        for (std::size_t k = 0; k < above_[index(rank)].size(); ++k)
             for (std::size_t lower = 0; lower < k; ++lower) {
-                auto& below = caches_[at(above_[at(rank)][k])].below;
-                if (std::find(below.begin(), below.end(), above_[at(rank)][lower]) == below.end())
-                    below.push_back(above_[at(rank)][lower]);
+                auto& below = caches_[index(above_[index(rank)][k])].below;
+                if (std::find(below.begin(), below.end(), above_[index(rank)][lower]) == below.end())
+                    below.push_back(above_[index(rank)][lower]);
             }
     }
 }
@@ -121,20 +121,20 @@ void numa_memory::touch(int rank, const void* data, std::size_t bytes, bool writ
 }
 
 void numa_memory::access(int rank, block_id b, sectors touched, bool writes, transfer& cost) {
-    const auto& above = above_[at(rank)];
+    const auto& above = above_[index(rank)];
     std::array<sectors, most_levels> missed{};
     sectors wanted = touched;
     std::size_t k = 0;
     bool is_private = true;
     const auto leaves_the_core = [&] {
         if (std::exchange(is_private, false))
-            workers_[at(rank)].beyond_private += static_cast<std::uint64_t>(count(wanted));
+            workers_[index(rank)].beyond_private += static_cast<std::uint64_t>(count(wanted));
     };
     for (; k < above.size() && wanted; ++k) {
-        one_cache& c = caches_[at(above[k])];
+        one_cache& c = caches_[index(above[k])];
         if (c.shared) leaves_the_core();
         const sectors here = c.held.use(b) & wanted;
-        level_count& seen = workers_[at(rank)].levels[at(c.level) - 1];
+        level_count& seen = workers_[index(rank)].levels[index(c.level) - 1];
         seen.accesses += static_cast<std::uint64_t>(count(wanted));
         if (here) hit(c, static_cast<double>(bytes_of(here)), cost);
         wanted &= ~here;
@@ -159,7 +159,7 @@ void numa_memory::move(int rank, block_id b, sectors s, int over, flow direction
     cost.bytes += bytes;
     cost.use(home, bytes);
     if (here != over) cost.use(direction == flow::to_core ? link(here, over) : link(over, here), bytes);
-    for (traffic* t : {&workers_[at(rank)].memory, &nodes_[at(home)]})
+    for (traffic* t : {&workers_[index(rank)].memory, &nodes_[index(home)]})
         (here == home ? t->local : t->remote) += static_cast<std::uint64_t>(bytes);
 }
 
@@ -181,16 +181,16 @@ sectors numa_memory::forward(int rank, block_id b, sectors s, transfer& cost) {
     for (;;) {
         const int nearest = nearest_holder(rank, b, s & ~got);
         if (nearest == unknown) return got;
-        const one_cache& from = caches_[at(nearest)];
+        const one_cache& from = caches_[index(nearest)];
         const sectors part = from.held.find(b) & s & ~got;
         if (const int shared = shared_above(rank, nearest); shared != unknown) {
-            hit(caches_[at(shared)], static_cast<double>(bytes_of(part)), cost);
+            hit(caches_[index(shared)], static_cast<double>(bytes_of(part)), cost);
         } else {
             const bool is_far = on_.node_distance(here, from.node) > on_.node_distance(here, home);
             wait_for_memory(rank, is_far ? from.node : home, part, cost);
             move(rank, b, part, from.node, flow::to_core, cost);
         }
-        for (traffic* t : {&workers_[at(rank)].memory, &nodes_[at(from.node)]})
+        for (traffic* t : {&workers_[index(rank)].memory, &nodes_[index(from.node)]})
             t->forwarded += static_cast<std::uint64_t>(bytes_of(part));
         got |= part;
     }
@@ -205,9 +205,9 @@ int numa_memory::nearest_holder(int rank, block_id b, sectors s) const noexcept 
     for (std::size_t k = 0; k < set_words_; ++k)
         for (auto others = holders_[b * set_words_ + k]; others; others &= others - 1) {
             const int c = static_cast<int>(64 * k) + std::countr_zero(others);
-            if (!(caches_[at(c)].held.find(b) & s)) continue;
+            if (!(caches_[index(c)].held.find(b) & s)) continue;
             const double its =
-                shared_above(rank, c) != unknown ? 0 : on_.node_distance(here, caches_[at(c)].node);
+                shared_above(rank, c) != unknown ? 0 : on_.node_distance(here, caches_[index(c)].node);
             if (nearest == unknown || its < distance) nearest = c, distance = its;
         }
     return nearest;
@@ -215,9 +215,9 @@ int numa_memory::nearest_holder(int rank, block_id b, sectors s) const noexcept 
 
 /// The lowest shared cache above the core that is above `cache` too.
 int numa_memory::shared_above(int rank, int cache) const noexcept {
-    for (const int c : above_[at(rank)]) {
-        const auto& below = caches_[at(c)].below;
-        if (caches_[at(c)].shared && std::find(below.begin(), below.end(), cache) != below.end()) return c;
+    for (const int c : above_[index(rank)]) {
+        const auto& below = caches_[index(c)].below;
+        if (caches_[index(c)].shared && std::find(below.begin(), below.end(), cache) != below.end()) return c;
     }
     return unknown;
 }
@@ -236,21 +236,21 @@ void numa_memory::wait_for_memory(int rank, int node, sectors s, transfer& cost)
     const auto latency = on_.node_latency_ns(on_.memory_node_of(rank), node);
     cost.wait(true, latency.value_or(0),
               bytes * ns_a_byte(on_, std::nullopt, latency, static_cast<int>(line_bytes_of(on_))));
-    for (const int c : above_[at(rank)])
-        if (caches_[at(c)].shared) cost.use(caches_[at(c)].resource, bytes);
+    for (const int c : above_[index(rank)])
+        if (caches_[index(c)].shared) cost.use(caches_[index(c)].resource, bytes);
 }
 
 void numa_memory::fill(int c, block_id b, sectors s, int rank, transfer& cost) {
-    if (caches_[at(c)].held.insert(b, s, [&](block_id gone) { evicted(c, gone, rank, cost); }))
+    if (caches_[index(c)].held.insert(b, s, [&](block_id gone) { evicted(c, gone, rank, cost); }))
         add_holder(b, c);
 }
 
 void numa_memory::evicted(int c, block_id b, int rank, transfer& cost) {
     remove_holder(b, c);
-    const one_cache& from = caches_[at(c)];
+    const one_cache& from = caches_[index(c)];
     if (from.inclusive)
         for (const int below : from.below)
-            if (caches_[at(below)].held.erase(b, ~sectors{0})) remove_holder(b, below);
+            if (caches_[index(below)].held.erase(b, ~sectors{0})) remove_holder(b, below);
     if (blocks_[b].dirty && !is_cached(b)) write_back(b, rank, cost);
 }
 
@@ -266,10 +266,10 @@ void numa_memory::write_back(block_id b, int rank, transfer& cost) {
 
 void numa_memory::invalidate_others(int rank, block_id b, sectors s) {
     for (std::size_t k = 0; k < set_words_; ++k)
-        for (auto others = holders_[b * set_words_ + k] & ~own_[at(rank) * set_words_ + k]; others;
+        for (auto others = holders_[b * set_words_ + k] & ~own_[index(rank) * set_words_ + k]; others;
              others &= others - 1) {
             const int c = static_cast<int>(64 * k) + std::countr_zero(others);
-            modelled_cache& held = caches_[at(c)].held;
+            modelled_cache& held = caches_[index(c)].held;
             if (held.find(b) & s) ++invalidations_;
             if (held.erase(b, s)) remove_holder(b, c);
         }

@@ -3,6 +3,7 @@
 #include "engine/model/data_names.hpp"
 #include "engine/model/modelled_cache.hpp"
 #include "engine/model/shared_bandwidth.hpp"
+#include "machine/index.hpp"
 #include "machine/machine.hpp"
 
 #include <algorithm>
@@ -85,8 +86,8 @@ public:
     }
 
     int node_count() const noexcept { return static_cast<int>(on_.memory_nodes().size()); }
-    const worker_count& of_worker(int rank) const { return workers_[at(rank)]; }
-    const traffic& of_node(int node) const { return nodes_[at(node)]; }
+    const worker_count& of_worker(int rank) const { return workers_[index(rank)]; }
+    const traffic& of_node(int node) const { return nodes_[index(node)]; }
     std::uint64_t invalidations() const noexcept { return invalidations_; } ///< copies removed by writes
 
     /// In GB/s, of the resources of shared_bandwidth: the memory nodes come first, by number.
@@ -111,7 +112,6 @@ private:
         std::vector<int> below{}; ///< lower caches of the same cores
     };
 
-    static std::size_t at(int i) { return static_cast<std::size_t>(i); }
     void name(const void* data, std::size_t bytes, int first_home, int step);
     void access(int rank, block_id, sectors, bool writes, transfer&);
     enum class flow : bool { to_core, to_memory };
@@ -130,11 +130,11 @@ private:
     void add_holder(block_id b, int cache) noexcept { word_of(b, cache) |= bit_of(cache); }
     void remove_holder(block_id b, int cache) noexcept { word_of(b, cache) &= ~bit_of(cache); }
     std::uint64_t& word_of(block_id b, int cache) noexcept {
-        return holders_[b * set_words_ + at(cache / 64)];
+        return holders_[b * set_words_ + index(cache / 64)];
     }
     static std::uint64_t bit_of(int cache) noexcept { return std::uint64_t{1} << (cache % 64); }
     void invalidate_others(int rank, block_id, sectors);
-    int link(int to, int from) const noexcept { return links_[at(to * node_count() + from)]; }
+    int link(int to, int from) const noexcept { return links_[index(to * node_count() + from)]; }
     sectors sectors_of(std::size_t first, std::size_t last) const noexcept;
     std::int64_t bytes_of(sectors s) const noexcept { return count(s) * sector_bytes_; }
     block& block_at(block_id, bool fresh);
