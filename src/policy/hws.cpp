@@ -1,3 +1,5 @@
+#include "policy/parts/fair_turns.hpp"
+#include "policy/parts/headed_groups.hpp"
 #include "policy/parts/places.hpp"
 #include "policy/parts/worker_groups.hpp"
 #include "policy/seam/registry.hpp"
@@ -8,7 +10,6 @@
 
 #include <cstdint>
 #include <memory>
-#include <vector>
 
 /// Hierarchical work stealing. Each group of workers has a leader and slaves. The leader runs the large tasks
 /// and exchanges them with other leaders. The slaves steal the small tasks from each other.
@@ -35,9 +36,9 @@
 /// I2. A slave takes no global task. With `leader=feeds`, a leader that has slaves takes no local task.
 /// I3. A leader keeps back only tasks that have not begun, and not for ever. If no worker can run a task
 ///     because tasks that are kept back must run first, then slaves starve or workers yield. A worker that
-///     has yielded `yields_to_look` times counts as starving until it gets another task. This does not hold
-///     for workers that are away in a team, since the policy is not told of them. So a team must not wait for
-///     global tasks from outside.
+///     has yielded `yields_to_look` times (fair_turns.hpp) counts as starving until it gets another task. This
+///     does not hold for workers that are away in a team, since the policy is not told of them. So a team must
+///     not wait for global tasks from outside.
 /// I4. A slave that begins to starve wakes its leader, and a new global task wakes every leader. So each
 ///     worker that may take the task looks again.
 /// I5. Shares of a moldable task may spin until the other shares have started, on all workers but one, and
@@ -69,16 +70,9 @@ public:
     requirements attach(const machine& m, policy_context& context) override {
         context_ = &context;
         places_.attach(context);
-        const std::vector<workers> found =
-            groups_in_domains(context, domains(m, domain_kind::last_level_cache));
-        groups_count_ = static_cast<int>(found.size());
-        groups_ = std::make_unique<group_part[]>(found.size());
+        on_.attach(groups_in_domains(context, domains(m, domain_kind::last_level_cache)), context);
+        groups_ = std::make_unique<group_part[]>(static_cast<std::size_t>(on_.count()));
         mine_ = std::make_unique<worker_part[]>(static_cast<std::size_t>(context.all().size()));
-        for (int group = 0; group < groups_count_; ++group) {
-            at(group).members = found[static_cast<std::size_t>(group)];
-            for (worker_id w = at(group).members.first; w < at(group).members.last; ++w)
-                mine(w).group = group;
-        }
         return {.task_bytes = sizeof(task_part), .demotable = true};
     }
 
@@ -87,12 +81,12 @@ public:
         const int block = t.data<task_part>().block;
         if (block == open) return keep_open(w, t, reason, yields);
         if (block > 0) return keep_local(w, t, reason, block - 1, yields); // I1
-        const int group = mine(w).group;
+        const int group = on_.of(w);
         group_part& g = at(group);
         if (reason == ready_reason::root) {
             roots_.push_back(&t);
         } else if (yields) {
-            g.yields_of_leader.add(1);
+            g.yields.add(1);
             g.behind.push_back(&t);
         } else if (reason == ready_reason::released || reason == ready_reason::granted) {
             return keep_open(w, t, reason, false);
@@ -101,39 +95,35 @@ public:
         } else {
             g.resumed.push_front(&t);
         }
-        for (int other = 0; other < groups_count_; ++other)
-            if (other != group) context_->wake(leader_of(other)); // I4
+        on_.wake_other_heads(group); // I4
         return {reason == ready_reason::root ? root_place() : place_of(group, global_place),
-                leader_of(group)};
+                on_.head_range(group)};
     }
 
     decision next(worker_id w, bool last_look) override {
         worker_part& me = mine(w);
-        const int group = me.group;
-        const bool leads = is_leader(w, group);
+        const int group = on_.of(w);
+        const bool leads = on_.is_head(w);
         decision got;
         if (leads) got = next_of_leader(w, group, last_look);
-        if (got.t == nullptr && runs_local(w, group)) got = next_local(w, group, last_look); // I2
+        if (got.t == nullptr && runs_local(w)) got = next_local(w, group, last_look); // I2
         if (got.t != nullptr) {
-            if (got.t->fresh()) me.yields = 0;
-            if (me.yields < yields_to_look) feed(me, group);
+            if (got.t->fresh()) me.turns.looked_elsewhere(); // a new task is as good
+            if (!me.turns.sees_only_yields()) feed(me, group);
         } else if (!leads && (++me.failures >= attempts_ || last_look)) {
             starve(me, group);
         }
         return got;
     }
 
-    workers victims(worker_id w) override {
-        const int group = mine(w).group;
-        return runs_local(w, group) ? who_run_local(group) : workers{};
-    }
+    workers victims(worker_id w) override { return runs_local(w) ? who_run_local(on_.of(w)) : workers{}; }
 
     spawn_order spawn(worker_id w, task& parent, task& child) override {
         if (parent.data<task_part>().block != 0) {
             child.data<task_part>() = parent.data<task_part>();
             return spawn_order::lazy;
         }
-        if (child.level() >= limit_) child.data<task_part>().block = mine(w).group + 1;
+        if (child.level() >= limit_) child.data<task_part>().block = on_.of(w) + 1;
         return spawn_order::parent_first;
     }
 
@@ -143,11 +133,10 @@ public:
         if (block != 0) return;
         const bool is_share = t.width() > 1;
         if (is_share) shares_.add(1);
-        const int group = mine(w).group;
         if (is_share || shares_.load_relaxed() > 0)
             block = open;
-        else if (!is_leader(w, group))
-            block = group + 1;
+        else if (!on_.is_head(w))
+            block = on_.of(w) + 1;
     }
 
     void finished(worker_id, task& t, const usage& used) override {
@@ -155,7 +144,6 @@ public:
     }
 
 private:
-    static constexpr unsigned turns_to_fair = places::turns_to_fair, yields_to_look = places::yields_to_look;
     enum place_kind : std::uint8_t { global_place, local_place };
 
     static constexpr std::int32_t open = -1;
@@ -168,35 +156,36 @@ private:
         queue::locked_list<task> behind;  // global tasks that yielded
         queue::locked_list<task> local;   // oldest in front
         queue::cell<int> starving;        // number of slaves that starve
-        queue::cell<unsigned> yields_of_leader;
-        workers members; // fixed
+        // Of tasks that are global or have not begun, since the leader began a global task or looked at other
+        // leaders because of them. Not a fair_turns, which belongs to one worker: a slave that has no stack to
+        // begin a task puts it back as yielded.
+        queue::cell<unsigned> yields;
     };
     struct alignas(queue::k_cache_line_bytes) worker_part { // used by the worker alone
-        int group = -1;                                     // fixed
-        unsigned turns = 0, yields = 0;
+        fair_turns turns; // its yields: of tasks that are not global, since it began a task
         int failures = 0;
         bool starves = false;
     };
 
     worker_part& mine(worker_id w) noexcept { return mine_[static_cast<std::size_t>(w)]; }
     group_part& at(int group) noexcept { return groups_[static_cast<std::size_t>(group)]; }
-    bool is_leader(worker_id w, int group) noexcept { return w == at(group).members.first; }
-    workers leader_of(int group) noexcept { return {at(group).members.first, at(group).members.first + 1}; }
-    bool runs_local(worker_id w, int group) noexcept {
-        return !is_leader(w, group) || leaders_help_ || at(group).members.size() == 1;
+    bool runs_local(worker_id w) const noexcept {
+        return !on_.is_head(w) || leaders_help_ || runs_alone(on_.of(w));
     }
-    workers who_run_local(int group) noexcept {
-        const workers all = at(group).members;
-        return {runs_local(all.first, group) ? all.first : all.first + 1, all.last};
+    workers who_run_local(int group) const noexcept {
+        const workers all = on_.members(group);
+        return {runs_local(all.first) ? all.first : all.first + 1, all.last};
     }
+    /// The group has no slaves, so its leader need not wait for one to starve.
+    bool runs_alone(int group) const noexcept { return on_.members(group).size() == 1; }
     place_id root_place() const noexcept { return context_->all().size(); }
     place_id place_of(int group, place_kind kind) const noexcept {
         return root_place() + 1 + 2 * group + kind;
     }
 
     placement keep_local(worker_id w, task& t, ready_reason reason, int group, bool yields) {
-        if (yields) ++mine(w).yields;
-        if (mine(w).group == group && runs_local(w, group) && reason != ready_reason::spawned &&
+        if (yields) mine(w).turns.yielded();
+        if (on_.of(w) == group && runs_local(w) && reason != ready_reason::spawned &&
             reason != ready_reason::released) {
             static_cast<void>(places_.put(w, t, reason));
             return {w, who_run_local(group)};
@@ -206,7 +195,7 @@ private:
     }
 
     placement keep_open(worker_id w, task& t, ready_reason reason, bool yields) {
-        if (yields) ++mine(w).yields;
+        if (yields) mine(w).turns.yielded();
         if (yields || reason == ready_reason::released || reason == ready_reason::granted)
             open_.push_back(&t);
         else
@@ -224,11 +213,10 @@ private:
 
     decision next_of_leader(worker_id w, int group, bool last_look) {
         group_part& g = at(group);
-        worker_part& me = mine(w);
         const auto from = place_of(group, global_place);
-        const bool looks_on = g.yields_of_leader.load_relaxed() >= yields_to_look;
-        if (++me.turns % turns_to_fair == 0) {
-            const bool roots_first = me.turns / turns_to_fair % 2 == 1;
+        const bool looks_on = g.yields.load_relaxed() >= fair_turns::yields_to_look;
+        if (const turn now = mine(w).turns.begin(); now != turn::usual) {
+            const bool roots_first = now == turn::odd_fair;
             if (task* const t = roots_first ? roots_.try_pop_front() : g.behind.try_pop_front())
                 return {t, roots_first ? root_place() : from};
             if (task* const t = roots_first ? g.behind.try_pop_front() : roots_.try_pop_front())
@@ -243,13 +231,13 @@ private:
             if (task* const t = open_.try_pop_front()) return {t, root_place()};
             if (task* const t = g.behind.try_pop_front()) return {t, from};
         }
-        if (looks_on) g.yields_of_leader.store_relaxed(0);
+        if (looks_on) g.yields.store_relaxed(0);
         return look_at_leaders(w, group, last_look, looks_on);
     }
 
     /// Takes from another leader: a task that has begun, or, if this group needs work, one that has not.
     decision look_at_leaders(worker_id w, int group, bool last_look, bool looks_on) {
-        if (groups_count_ < 2) return {};
+        if (on_.count() < 2) return {};
         const auto look = [&](int other) -> task* {
             group_part& o = at(other);
             if (task* const t = o.resumed.try_pop_front()) return t;
@@ -257,23 +245,18 @@ private:
                 if (task* const t = o.global.try_pop_front()) return t;
             return o.behind.try_pop_front();
         };
-        const int drawn =
-            static_cast<int>(context_->random(w, static_cast<std::uint32_t>(groups_count_ - 1)));
-        const int first = drawn < group ? drawn : drawn + 1;
+        const int first = on_.random_other(w);
         if (!last_look) return {look(first), place_of(first, global_place)};
-        for (int i = 0; i < groups_count_; ++i) {
-            const int other = (first + i) % groups_count_;
+        for (int i = 0; i < on_.count(); ++i) {
+            const int other = (first + i) % on_.count();
             if (other == group) continue;
             if (task* const t = look(other)) return {t, place_of(other, global_place)};
         }
         return {};
     }
 
-    /// The group has no slaves, so its leader need not wait for one to starve.
-    bool runs_alone(int group) noexcept { return at(group).members.size() == 1; }
-
     static decision taken(group_part& g, task* t, place_id from) noexcept {
-        g.yields_of_leader.store_relaxed(0);
+        g.yields.store_relaxed(0);
         return {t, from};
     }
 
@@ -284,21 +267,18 @@ private:
         group_part& g = at(group);
         const auto local = [&]() -> decision {
             if (task* const t = g.local.try_pop_front()) return {t, place_of(group, local_place)};
-            task* const t = is_leader(w, group) ? nullptr : open_.try_pop_front();
+            task* const t = on_.is_head(w) ? nullptr : open_.try_pop_front();
             return {t, root_place()};
         };
-        const bool only_yields = me.yields >= yields_to_look;
+        const bool only_yields = me.turns.sees_only_yields();
         if (only_yields) starve(me, group); // I3
-        if (only_yields || ++me.turns % turns_to_fair == 0)
+        if (only_yields || me.turns.begin() != turn::usual)
             if (const decision got = local(); got.t != nullptr) return got;
         if (const decision own = places_.own(w, last_look); own.t != nullptr) return own;
         if (const decision got = local(); got.t != nullptr) return got;
         const workers others = who_run_local(group);
         if (others.size() < 2) return {};
-        const auto drawn =
-            others.first +
-            static_cast<worker_id>(context_->random(w, static_cast<std::uint32_t>(others.size() - 1)));
-        const worker_id victim = drawn < w ? drawn : drawn + 1;
+        const worker_id victim = random_other_in(*context_, others, w);
         if (!last_look) {
             const places::look_result found = places_.look(victim);
             return {found.t, victim, found.t == nullptr && !found.lost};
@@ -313,7 +293,7 @@ private:
         if (me.starves) return;
         me.starves = true;
         at(group).starving.add(1);
-        context_->wake(leader_of(group)); // I4
+        on_.wake_head(group); // I4
     }
     void feed(worker_part& me, int group) noexcept {
         me.failures = 0;
@@ -325,10 +305,10 @@ private:
     const int limit_, attempts_;
     const bool leaders_help_;
     policy_context* context_ = nullptr;
-    places places_; // of local tasks; no roots come here
+    headed_groups on_; // the head of a group is its leader
+    places places_;    // of local tasks; no roots come here
     std::unique_ptr<worker_part[]> mine_;
     std::unique_ptr<group_part[]> groups_;
-    int groups_count_ = 0;
     queue::locked_list<task> roots_;
     queue::locked_list<task> open_; // also graph tasks that have not begun, and tasks given back by the gate
     queue::cell<int> shares_;       // number of shares that have begun and not ended (I5)

@@ -1,6 +1,7 @@
 #pragma once
 
 #include "policy/parts/bi_tier_task.hpp"
+#include "policy/parts/fair_turns.hpp"
 #include "policy/parts/headed_groups.hpp"
 #include "policy/parts/kept_subtrees.hpp"
 #include "policy/parts/places.hpp"
@@ -89,7 +90,7 @@ public:
 
     placement put_in_pool(worker_id w, task& t, ready_reason reason) {
         const bool yields = reason == ready_reason::yielded;
-        if (yields) ++of(w).inter_yields;
+        if (yields) of(w).turns.yielded();
         const int home = home_of(w, t.data<task_part>());
         const bool fresh = t.fresh();
         if (fresh || yields)
@@ -102,7 +103,8 @@ public:
 
     placement put_in_socket(worker_id w, task& t, ready_reason reason) {
         const int home = t.data<task_part>().socket - 1;
-        if (reason == ready_reason::yielded && ++of(w).yields % yields_to_share == 0) share_socket(home);
+        if (reason == ready_reason::yielded && ++of(w).yields_in_subtree % fair_turns::yields_to_look == 0)
+            share_socket(home);
         if (on_.of(w) != home) {
             at(home).arrivals.push_back(&t);
             return {arrivals_place(home), on_.members(home), on_.head(home)};
@@ -125,18 +127,15 @@ public:
     }
 
 private:
-    static constexpr unsigned yields_to_share = 16;
-
     struct alignas(queue::k_cache_line_bytes) socket {
         subtree_guard guard;
         queue::locked_list<task> pool;     // inter-socket tasks; any worker puts, C1
         queue::locked_list<task> arrivals; // tasks of its subtrees, made ready elsewhere; its workers take
     };
     struct alignas(queue::k_cache_line_bytes) worker_part { // only its worker touches it
-        unsigned turns = 0;
-        unsigned failed_looks = 0; // in a row
-        unsigned yields = 0;       // of tasks in a subtree
-        unsigned inter_yields = 0; // since the last call that left the pool alone
+        fair_turns turns;               // its yields: of inter-socket tasks, since a call left the pool alone
+        unsigned failed_looks = 0;      // in a row
+        unsigned yields_in_subtree = 0; // after each yields_to_look, the socket may begin another subtree
     };
 
     socket& at(int s) noexcept { return sockets_[static_cast<std::size_t>(s)]; }
@@ -159,8 +158,7 @@ private:
     }
 
     decision next_of(worker_id w, worker_part& me, bool last_look) {
-        const bool fair = ++me.turns % places::turns_to_fair == 0;
-        if (fair)
+        if (me.turns.begin() != turn::usual)
             if (const decision p = from_shared(w, me, last_look); p.t != nullptr) return p;
         if (const decision p = intra_.own(w, last_look); p.t != nullptr) return p;
         if (const decision p = from_shared(w, me, last_look); p.t != nullptr) return p;
@@ -171,8 +169,8 @@ private:
     decision from_shared(worker_id w, worker_part& me, bool last_look) {
         const int here = on_.of(w);
         if (task* const t = at(here).arrivals.try_pop_front()) return {t, arrivals_place(here)};
-        if (me.inter_yields >= places::yields_to_look && !last_look)
-            me.inter_yields = 0; // the head's tasks only yield to each other
+        if (me.turns.sees_only_yields() && !last_look)
+            me.turns.looked_elsewhere(); // the head's tasks only yield to each other
         else if (task* const t = on_.is_head(w) ? from_own_pool(at(here)) : nullptr) // C1
             return {t, pool_place(here)};
         return free_.own(w, last_look);
@@ -198,13 +196,13 @@ private:
     decision look_once(worker_id w, const worker_part& me) {
         const int here = on_.of(w);
         const bool has_subtree = at(here).guard.has_subtree(), plain = plain_.load_relaxed() > 0;
+        const unsigned turns = me.turns.begun();
         // Beside a plain program, a socket without a subtree looks for one only rarely.
-        const bool by_chance = plain && !has_subtree
-                                   ? me.turns % 8 != 1
-                                   : (plain || has_free_.load_relaxed()) && me.turns % 2 == 0;
+        const bool by_chance =
+            plain && !has_subtree ? turns % 8 != 1 : (plain || has_free_.load_relaxed()) && turns % 2 == 0;
         if (by_chance) return look_at(free_, free_.random_victim(w), plain);
         const bool is_alone = on_.members(here).size() == 1;
-        if (on_.is_head(w) && (me.turns / 2 % 2 == 0 || is_alone)) {
+        if (on_.is_head(w) && (turns / 2 % 2 == 0 || is_alone)) {
             const int other = on_.random_other(w);
             const bool takes_kept = me.failed_looks >= places::failed_looks_before_remote_steal;
             return {from_other_pool(here, other, takes_kept), pool_place(other)};

@@ -38,26 +38,26 @@ public:
     /// Allocates: for policy::attach. If no worker is to take from another node, throws weft::error if there
     /// are more workers than cores, since such workers cannot be kept to nodes.
     void attach(const machine& m, policy_context& context, bool takes_from_others) {
-        machine_ = &m;
+        cores_ = m.size();
         context_ = &context;
         takes_from_others_ = takes_from_others;
         if (!takes_from_others && context.all().size() > m.size())
             throw error("a policy that keeps tasks on their nodes has more workers than there are cores",
                         std::to_string(context.all().size()) + " workers",
                         "at most " + std::to_string(m.size()) + ", or steal=on");
-        const domains nodes(m, domain_kind::memory_node);
-        of_node_.assign(static_cast<std::size_t>(nodes.count()), -1);
+        nodes_ = domains(m, domain_kind::memory_node);
+        of_node_.assign(static_cast<std::size_t>(nodes_.count()), -1);
         int count = 0;
-        for (int node = 0; node < nodes.count(); ++node)
-            if (nodes.ranks(node).size() > 0) of_node_[static_cast<std::size_t>(node)] = count++;
+        for (int node = 0; node < nodes_.count(); ++node)
+            if (nodes_.ranks(node).size() > 0) of_node_[static_cast<std::size_t>(node)] = count++;
         queues_ = std::make_unique<one_queue[]>(static_cast<std::size_t>(count));
         count_ = count;
         turns_ = std::make_unique<worker_part[]>(static_cast<std::size_t>(context.all().size()));
-        for (int node = 0; node < nodes.count(); ++node) {
+        for (int node = 0; node < nodes_.count(); ++node) {
             if (of_node(node) < 0) continue;
             one_queue& q = at(of_node(node));
-            q.ranks = nodes.ranks(node);
-            for (const int other : nodes.others(node)) q.others.push_back(of_node(other));
+            q.ranks = nodes_.ranks(node);
+            for (const int other : nodes_.others(node)) q.others.push_back(of_node(other));
         }
     }
 
@@ -68,9 +68,7 @@ public:
                    ? -1
                    : of_node_[static_cast<std::size_t>(node)];
     }
-    int of_worker(worker_id w) const noexcept {
-        return of_node(machine_->memory_node_of(context_->core_of(w)));
-    }
+    int of_worker(worker_id w) const noexcept { return of_node(nodes_.of(context_->core_of(w))); }
 
     /// `t` goes to a queue, in front of its equals or behind them.
     placement put(int queue, task& t, ready_reason reason, int priority, bool in_front, worker_id w) {
@@ -88,7 +86,7 @@ public:
             q.lock.unlock();
         }
         if (!takes_from_others_) return {queue_place(queue), {q.ranks.first, q.ranks.last}};
-        const bool has_own_workers = context_->all().size() <= machine_->size();
+        const bool has_own_workers = context_->all().size() <= cores_;
         return {queue_place(queue), context_->active(), has_own_workers ? q.ranks.first : -1};
     }
 
@@ -148,12 +146,12 @@ private:
         return t;
     }
 
-    const machine* machine_ = nullptr;
     policy_context* context_ = nullptr;
+    domains nodes_;
     std::vector<int> of_node_; // queue of each memory node
     std::unique_ptr<one_queue[]> queues_;
     std::unique_ptr<worker_part[]> turns_;
-    int count_ = 0;
+    int count_ = 0, cores_ = 0;
     bool takes_from_others_ = true;
 };
 

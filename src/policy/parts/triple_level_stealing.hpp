@@ -1,6 +1,7 @@
 #pragma once
 
 #include "policy/parts/data_task.hpp"
+#include "policy/parts/fair_turns.hpp"
 #include "policy/parts/headed_groups.hpp"
 #include "policy/parts/iterated_program.hpp"
 #include "policy/parts/places.hpp"
@@ -112,9 +113,9 @@ public:
         else
             s.activity.enter();
         if (reason == ready_reason::yielded) {
-            ++of(w).yields;
+            of(w).turns.yielded();
             s.behind.push_back(&t);
-            if (s.activity.yielded(places::yields_to_look)) wake_head(s);
+            if (s.activity.yielded(fair_turns::yields_to_look)) wake_head(s);
         } else {
             s.tasks.push_front(&t);
         }
@@ -139,11 +140,10 @@ private:
     };
     struct alignas(queue::k_cache_line_bytes) member { // only its worker touches it
         socket* at = nullptr;
-        socket* holds = nullptr; // the socket in which its task is counted as active
-        bool idle = false;       // it counts in `idle`
-        unsigned turns = 0;
+        socket* holds = nullptr;   // the socket in which its task is counted as active
+        bool idle = false;         // it counts in `idle`
+        fair_turns turns;          // its yields: of the socket's tasks
         unsigned failed_looks = 0; // in a row
-        unsigned yields = 0;       // of the socket's tasks, since it last looked elsewhere
     };
 
     member& of(worker_id w) noexcept { return members_[static_cast<std::size_t>(w)]; }
@@ -196,26 +196,26 @@ private:
     }
 
     /// Ensures that neither roots nor yielded tasks wait for ever behind tasks of the socket.
-    decision in_turn(worker_id w, member& m) noexcept {
-        if (++m.turns % places::turns_to_fair != 0) return {};
-        if (m.turns / places::turns_to_fair % 2 == 0) return places_.own(w, true);
+    decision in_turn(worker_id w, member& m, turn now) noexcept {
+        if (now == turn::usual) return {};
+        if (now == turn::even_fair) return places_.own(w, true);
         task* const t = m.at->behind.try_pop_front();
         return t != nullptr ? keep(m, *t, m.at->place) : decision{};
     }
 
     decision next_of(worker_id w, member& m, socket& s, bool last_look) {
         const bool head = is_head_of(s, w);
-        if (const decision fair = in_turn(w, m); fair.t != nullptr) return fair;
+        const turn now = m.turns.begin();
+        if (const decision fair = in_turn(w, m, now); fair.t != nullptr) return fair;
         if (task* const t = s.tasks.try_pop_front()) return keep(m, *t, s.place);
         if (const decision own = places_.own(w, last_look); own.t != nullptr) return own;
-        const bool takes_roots = head && s.activity.may_begin(places::yields_to_look);
+        const bool takes_roots = head && s.activity.may_begin(fair_turns::yields_to_look);
         if (takes_roots)
-            if (task* const t =
-                    m.turns % places::turns_to_fair == 0 ? s.roots.take_oldest() : s.roots.take_next())
+            if (task* const t = now == turn::usual ? s.roots.take_next() : s.roots.take_oldest())
                 return begin(m, *t, s);
-        const bool waits = m.yields >= places::yields_to_look && !last_look;
+        const bool waits = m.turns.sees_only_yields() && !last_look;
         if (waits) {
-            m.yields = 0;
+            m.turns.looked_elsewhere();
         } else if (task* const t = s.behind.try_pop_front()) {
             return keep(m, *t, s.place);
         }
@@ -225,11 +225,12 @@ private:
     decision look_once(worker_id w, member& m, bool takes_roots) noexcept {
         const bool allocating = program_->allocates();
         const int members = context_->all().size();
-        if (on_.count() > 1 && m.turns % 2 == 0 && (allocating || context_->active().size() < members)) {
+        if (on_.count() > 1 && m.turns.begun() % 2 == 0 &&
+            (allocating || context_->active().size() < members)) {
             return take_from(m, socket_at(on_.random_other(w)), takes_roots, false);
         }
         const workers near = m.at->workers_of;
-        const bool anywhere = !allocating || m.turns % 4 == 1 || near.size() == 1;
+        const bool anywhere = !allocating || m.turns.begun() % 4 == 1 || near.size() == 1;
         const worker_id victim = anywhere ? places_.random_victim(w) : on_.random_neighbour(w);
         if (victim < 0) return {};
         const places::look_result found = places_.look(victim);

@@ -1,0 +1,222 @@
+// Loops that are cut into pieces at once, without an engine.
+#include "policy/fake_context.hpp"
+#include "policy/parts/fair_turns.hpp"
+#include "policy/parts/loop_pieces.hpp"
+
+#include "machine/load.hpp"
+
+#include <weft/impl/group.hpp>
+
+#include <gtest/gtest.h>
+
+#include <cstddef>
+#include <cstring>
+#include <deque>
+#include <vector>
+
+namespace weft {
+namespace {
+
+using dealt = loop_pieces::dealt;
+
+struct group_with_bytes {
+    group g;
+    alignas(std::max_align_t) std::byte bytes[max_group_bytes]{};
+};
+
+/// Two pieces a worker, for three workers.
+class loop_in_pieces : public testing::Test {
+protected:
+    explicit loop_in_pieces(dealt how) : pieces(how, 2) {
+        need = pieces.attach(load_synthetic("pack:1 [numa] l3:1 core:3 pu:1"), context);
+    }
+
+    group& open(task& owner) {
+        group_with_bytes& made = groups.emplace_back();
+        made.g.owner_ = &owner;
+        made.g.data_ = made.bytes;
+        pieces.group_begin(0, owner, made.g);
+        return made.g;
+    }
+    task& child_of(task& parent, group& in, int index = 0) {
+        task& t = tasks.emplace_back();
+        t.parent_ = &parent;
+        t.group_ = &in;
+        t.index_ = index;
+        return t;
+    }
+    /// All pieces of a loop, put by worker 0.
+    std::vector<task*> loop() {
+        task& root = tasks.emplace_back();
+        const int count = pieces.pieces(0, root);
+        group& g = open(root);
+        std::vector<task*> all;
+        for (int i = 0; i < count; ++i) {
+            task& piece = child_of(root, g, i);
+            EXPECT_EQ(pieces.spawn(0, root, piece), spawn_order::parent_first);
+            placed.push_back(pieces.ready(0, piece, ready_reason::spawned));
+            all.push_back(&piece);
+        }
+        return all;
+    }
+    /// A task that is no piece, in the deque of `w`.
+    task& other(worker_id w) {
+        task& t = tasks.emplace_back();
+        pieces.ready(w, t, ready_reason::continuation);
+        return t;
+    }
+    task* next(worker_id w) { return pieces.next(w, false).t; }
+    task* last_look(worker_id w) { return pieces.next(w, true).t; }
+
+    test::fake_context context{3};
+    loop_pieces pieces;
+    requirements need;
+    std::deque<test::task_with_bytes> tasks;
+    std::deque<group_with_bytes> groups;
+    std::vector<placement> placed;
+};
+
+struct pieces_in_turn : loop_in_pieces {
+    pieces_in_turn() : loop_in_pieces(dealt::in_turn) {}
+};
+struct pieces_on_demand : loop_in_pieces {
+    pieces_on_demand() : loop_in_pieces(dealt::on_demand) {}
+};
+
+TEST_F(pieces_in_turn, are_the_children_of_the_next_group_alone) {
+    task& root = tasks.emplace_back();
+    group& before = open(root);
+    EXPECT_EQ(pieces.pieces(0, root), 6);
+    group& g = open(root);
+    group& after = open(root);
+    EXPECT_EQ(pieces.spawn(0, root, child_of(root, before)), spawn_order::child_first);
+    EXPECT_EQ(pieces.spawn(0, root, child_of(root, g)), spawn_order::parent_first);
+    EXPECT_EQ(pieces.spawn(0, root, child_of(root, after)), spawn_order::child_first);
+    EXPECT_EQ(pieces.spawn(0, root, tasks.emplace_back()), spawn_order::child_first) << "of no group";
+}
+
+TEST_F(pieces_in_turn, are_silent_and_not_cut_again) {
+    task& piece = *loop().front();
+    EXPECT_EQ(pieces.pieces(0, piece), 0);
+    EXPECT_EQ(pieces.spawn(0, piece, child_of(piece, open(piece))), spawn_order::lazy);
+}
+
+TEST_F(pieces_in_turn, go_round_the_workers_and_to_no_other) {
+    EXPECT_FALSE(need.resizable);
+    const std::vector<task*> all = loop();
+    for (std::size_t i = 0; i < 6; ++i) {
+        EXPECT_EQ(placed[i].at, static_cast<place_id>(i % 3));
+        EXPECT_EQ(placed[i].who.first, static_cast<worker_id>(i % 3));
+        EXPECT_EQ(placed[i].who.size(), 1);
+    }
+    EXPECT_EQ(last_look(2), all[2]);
+    EXPECT_EQ(last_look(2), all[5]);
+    EXPECT_EQ(last_look(2), nullptr);
+    EXPECT_EQ(last_look(0), all[0]);
+}
+
+TEST_F(pieces_in_turn, come_home_in_front_after_a_wait) {
+    const std::vector<task*> all = loop();
+    ASSERT_EQ(next(1), all[1]);
+    all[1]->state_ = task_state::suspended;
+    const placement at = pieces.ready(2, *all[1], ready_reason::joined); // its last child ended there
+    EXPECT_EQ(at.at, 1);
+    EXPECT_EQ(last_look(0), all[0]);
+    EXPECT_EQ(next(1), all[1]);
+    EXPECT_EQ(next(1), all[4]);
+}
+
+TEST_F(pieces_in_turn, come_before_other_tasks_but_not_at_a_fair_turn) {
+    const std::vector<task*> all = loop();
+    task& task_of_1 = other(1);
+    for (unsigned i = 1; i < fair_turns::turns_to_fair; ++i) {
+        ASSERT_EQ(next(1), all[1]) << i;
+        all[1]->state_ = task_state::suspended;
+        pieces.ready(1, *all[1], ready_reason::joined);
+    }
+    EXPECT_EQ(next(1), &task_of_1);
+    EXPECT_EQ(next(1), all[1]);
+}
+
+TEST_F(pieces_in_turn, that_yield_let_one_other_task_go_first) {
+    const std::vector<task*> all = loop();
+    task &one = other(1), &two = other(1);
+    ASSERT_EQ(next(1), all[1]);
+    all[1]->state_ = task_state::suspended;
+    pieces.ready(1, *all[1], ready_reason::yielded);
+    EXPECT_EQ(next(1), &two);
+    EXPECT_EQ(next(1), all[4]) << "behind it";
+    EXPECT_EQ(next(1), all[1]);
+    EXPECT_EQ(next(1), &one);
+}
+
+TEST_F(pieces_in_turn, that_only_yield_make_one_look_elsewhere_but_no_last_look) {
+    const std::vector<task*> all = loop();
+    ASSERT_EQ(next(1), all[1]);
+    ASSERT_EQ(next(1), all[4]);
+    all[1]->state_ = task_state::suspended;
+    const auto yield_often = [&] {
+        for (unsigned i = 1; i < fair_turns::yields_to_look; ++i) {
+            pieces.ready(1, *all[1], ready_reason::yielded);
+            ASSERT_EQ(next(1), all[1]) << i;
+        }
+        pieces.ready(1, *all[1], ready_reason::yielded);
+    };
+    yield_often();
+    task& elsewhere = other(2);
+    context.draws = {1}; // worker 2
+    EXPECT_EQ(next(1), &elsewhere);
+    EXPECT_EQ(next(1), all[1]);
+    yield_often();
+    EXPECT_EQ(last_look(1), all[1]);
+}
+
+/// What a piece runs silently may be offered, too, with a copy of the piece's bytes.
+TEST_F(pieces_in_turn, leave_to_any_worker_what_lies_below_them) {
+    task& piece = *loop().at(1);
+    ASSERT_EQ(next(1), &piece);
+    test::task_with_bytes& rest = tasks.emplace_back();
+    std::memcpy(rest.bytes, static_cast<const void*>(&piece + 1), sizeof rest.bytes);
+    rest.state_ = task_state::suspended;
+    const placement at = pieces.ready(2, rest, ready_reason::continuation);
+    EXPECT_EQ(at.at, 2);
+    EXPECT_EQ(at.who.size(), 3);
+}
+
+TEST_F(pieces_on_demand, go_in_order_to_the_workers_that_ask) {
+    EXPECT_TRUE(need.resizable);
+    const std::vector<task*> all = loop();
+    for (const placement& at : placed) {
+        EXPECT_EQ(at.at, 4) << "a place that all share";
+        EXPECT_EQ(at.who.size(), 3);
+    }
+    const worker_id asks[] = {2, 0, 0, 1, 2, 2};
+    for (std::size_t i = 0; i < 6; ++i) {
+        const decision got = pieces.next(asks[i], false);
+        EXPECT_EQ(got.t, all[i]);
+        EXPECT_EQ(got.from, 4);
+    }
+    EXPECT_EQ(last_look(1), nullptr);
+}
+
+TEST_F(pieces_on_demand, come_after_the_tasks_of_a_worker_which_include_begun_pieces) {
+    const std::vector<task*> all = loop();
+    ASSERT_EQ(next(1), all[0]);
+    all[0]->state_ = task_state::suspended;
+    EXPECT_EQ(pieces.ready(1, *all[0], ready_reason::joined).at, 1);
+    EXPECT_EQ(next(1), all[0]);
+    EXPECT_EQ(next(1), all[1]);
+}
+
+/// A frame has the bytes of the task that it comes from.
+TEST_F(pieces_on_demand, have_frames_that_are_no_pieces) {
+    task& piece = *loop().front();
+    ASSERT_EQ(next(0), &piece);
+    test::task_with_bytes& frame = tasks.emplace_back();
+    std::memcpy(frame.bytes, static_cast<const void*>(&piece + 1), sizeof frame.bytes);
+    EXPECT_EQ(pieces.ready(2, frame, ready_reason::exposed).at, 2);
+    EXPECT_EQ(pieces.pieces(2, frame), 6);
+}
+
+} // namespace
+} // namespace weft
