@@ -307,10 +307,14 @@ void chain_of_leaves(int left, std::atomic<int>& ran) {
         [&, left] { chain_of_leaves(left - 1, ran); });
 }
 
-TEST(exposure_of_a_chain, of_short_leaves_does_not_starve) {
+/// The policy: with offers ahead of an ask, and without, so that each entry is asked for.
+class exposure_of_a_chain : public testing::TestWithParam<const char*> {};
+INSTANTIATE_TEST_SUITE_P(policies, exposure_of_a_chain, testing::Values("steal", "steal:wide=steal"));
+
+TEST_P(exposure_of_a_chain, of_short_leaves_does_not_starve) {
     WEFT_SEEDED;
     constexpr int length = 20'000 / sizes_down;
-    engine_under_test under_test(2, std::size_t{32} << 20);
+    engine_under_test under_test(2, std::size_t{32} << 20, GetParam());
     // A request that is only looked at where a leaf ends finds nothing there, each time: 3 in 20,000. On a
     // busy machine the thief may sleep through most of a run, but not through all of them.
     std::uint64_t most = 0;
