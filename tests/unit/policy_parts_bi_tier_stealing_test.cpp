@@ -228,7 +228,7 @@ TEST_F(two_tiers, a_fair_turn_begins_with_what_all_workers_of_the_socket_share) 
 
 // ---- looks elsewhere
 
-TEST_F(two_tiers, a_head_looks_at_pools_and_at_its_socket_by_turns_of_two_and_the_others_at_their_socket) {
+TEST_F(two_tiers, a_head_alternates_between_pools_and_its_socket_and_the_others_look_at_their_socket) {
     EXPECT_EQ(choices(0, 8), (std::vector<std::uint32_t>{1, 2, 2, 1, 1, 2, 2, 1}));
     EXPECT_EQ(choices(1, 3), (std::vector<std::uint32_t>{2, 2, 2}));
 }

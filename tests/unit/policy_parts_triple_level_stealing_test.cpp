@@ -126,7 +126,7 @@ TEST_F(three_levels, while_data_are_allocated_frames_stay_on_their_socket) {
     EXPECT_EQ(of(stealing.victims(4)), range(0, 6));
 }
 
-TEST_F(three_levels, fair_turns_begin_with_what_yielded_and_with_roots_by_turns) {
+TEST_F(three_levels, fair_turns_begin_alternately_with_what_yielded_and_with_roots) {
     task& yielded = in_socket(kind::spread, 0, ready_reason::yielded);
     task& root = tasks.emplace_back();
     stealing.put_anywhere(5, root, ready_reason::root);
@@ -255,7 +255,7 @@ TEST_F(three_levels, other_tasks_are_stolen_at_random_and_victims_are_asked) {
     EXPECT_TRUE(got.ask);
 }
 
-TEST_F(three_levels, looks_go_to_the_other_socket_its_own_and_anywhere_by_turns) {
+TEST_F(three_levels, looks_alternate_between_the_other_socket_its_own_and_anywhere) {
     context.bounds.clear();
     std::vector<bool> asks;
     for (int i = 0; i < 8; ++i) {

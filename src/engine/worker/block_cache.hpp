@@ -1,6 +1,7 @@
 #pragma once
 
 #include "queue/spin_lock.hpp"
+#include "task/sanitizers.hpp"
 
 #include <array>
 #include <cstddef>
@@ -44,7 +45,8 @@ struct block_sizes {
     static constexpr std::size_t unit = 64, classes = 16; ///< blocks up to unit * classes bytes are kept
 };
 
-/// Full chains. Any thread.
+/// Full chains. Any thread. A program with ThreadSanitizer has its closures in these blocks, and does not see the lock, so
+/// what was done in a block is announced to come before its next use.
 class block_depot : public block_sizes {
 public:
     static constexpr std::size_t keep = 64; ///< chains of a size
@@ -61,12 +63,14 @@ public:
     block_chain take(std::size_t c) noexcept {
         shelf& s = shelves_[c - 1];
         const std::lock_guard guard(s.lock);
+        sanitizer::happens_after(&s);
         return s.count > 0 ? s.chains[--s.count] : block_chain{};
     }
     void give(std::size_t c, block_chain chain) noexcept {
         shelf& s = shelves_[c - 1];
         {
             const std::lock_guard guard(s.lock);
+            sanitizer::happens_before(&s);
             if (s.count < keep) {
                 s.chains[s.count++] = chain;
                 return;
