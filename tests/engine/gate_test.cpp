@@ -401,11 +401,17 @@ TEST(gate, what_only_inactive_workers_may_run_is_run_by_them) {
 }
 
 /// With more workers than cores only some of those asleep may run what is bound to a place.
-TEST(gate, what_a_place_is_to_run_wakes_its_own_workers) {
+/// In the model a sleeper stays asleep until it is woken; a thread looks now and then while there are spare stacks.
+class gate_of_a_package : public testing::TestWithParam<std::pair<const char*, int>> {};
+INSTANTIATE_TEST_SUITE_P(engines, gate_of_a_package,
+                         testing::Values(std::pair{"threads", 20}, std::pair{"model", 16}));
+
+TEST_P(gate_of_a_package, what_a_place_is_to_run_wakes_its_own_workers) {
+    const auto [engine, workers] = GetParam(); // on 16 cores
     for (const auto& policy : policies) {
         runtime_options o = with_resources(
-            policy, 20,
-            "[[resource]]\nname = \"disk\"\nper = \"package\"\nonly = [1]\namount = 1\n"); // 16 cores
+            policy, workers,
+            "[[resource]]\nname = \"disk\"\nper = \"package\"\nonly = [1]\namount = 1\n", engine);
         o.spin = std::chrono::microseconds{0}; // they sleep at once
         runtime rt(o);
         std::atomic<int> done{0}, wrong{0};

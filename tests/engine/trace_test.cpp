@@ -306,11 +306,11 @@ void keep_forking(int depth) {
     if (depth > 0) join([=] { keep_forking(depth - 1); }, [=] { keep_forking(depth - 1); });
 }
 
-// Its entry was handed out by the handler of a signal, in the middle of its code.
+// Its entry was handed out by the handler of a signal, in the middle of its code: without offers ahead of an ask.
 TEST(trace, a_worker_that_was_interrupted_goes_on_noting_its_forks) {
     const std::string file = trace_path("interrupted");
     {
-        runtime_options o = in_threads("steal", file);
+        runtime_options o = in_threads("steal:wide=steal", file);
         o.workers = 2;
         runtime rt(o);
         rt.run([] {
