@@ -410,8 +410,8 @@ TEST_P(gate_of_a_package, what_a_place_is_to_run_wakes_its_own_workers) {
     const auto [engine, workers] = GetParam(); // on 16 cores
     for (const auto& policy : policies) {
         runtime_options o = with_resources(
-            policy, workers,
-            "[[resource]]\nname = \"disk\"\nper = \"package\"\nonly = [1]\namount = 1\n", engine);
+            policy, workers, "[[resource]]\nname = \"disk\"\nper = \"package\"\nonly = [1]\namount = 1\n",
+            engine);
         o.spin = std::chrono::microseconds{0}; // they sleep at once
         runtime rt(o);
         std::atomic<int> done{0}, wrong{0};

@@ -147,5 +147,59 @@ TEST(park, a_task_that_a_look_has_moved_wakes_a_sleeper) {
     EXPECT_TRUE(p.is_asleep.load());
 }
 
+/// Worker 1 is held in its last look before it parks, until `released`.
+struct held_before_it_parks final : policy {
+    requirements attach(const machine& m, policy_context& c) override {
+        requirements need = base->attach(m, c);
+        need.resizable = true;
+        return need;
+    }
+    placement ready(worker_id w, task& t, ready_reason reason) override { return base->ready(w, t, reason); }
+    decision next(worker_id w, bool last_look) override {
+        if (w != 1 || !armed.load()) return base->next(w, last_look);
+        if (last_look) {
+            ++last_looks;
+        } else if (++looks == 2) { // the first one belongs to the end of its task
+            held = true;
+            wait_for([&] { return released.load(); }, std::chrono::seconds(10));
+        }
+        return {};
+    }
+    workers victims(worker_id w) override { return base->victims(w); }
+
+    std::unique_ptr<policy> base = make_policy("steal:wide=steal");
+    std::atomic<bool> armed{false}, held{false}, released{false};
+    std::atomic<int> looks{0}, last_looks{0};
+};
+
+TEST(park, a_worker_that_became_inactive_on_its_way_does_not_park) {
+    auto made = std::make_unique<held_before_it_parks>();
+    held_before_it_parks& p = *made;
+    auto options = test::options_of(2);
+    options.spin_time = std::chrono::nanoseconds(0); // one look, then it parks
+    engine::thread_engine e(std::move(made), load_machine(""), options);
+    bool done = false;
+    auto root = [&] {
+        if (impl::hot_self()->id != 0) return;
+        std::atomic<bool> taken{false};
+        join([&] { EXPECT_TRUE(wait_for([&] { return taken.load(); }, std::chrono::seconds(10))); },
+             [&] {
+                 if (impl::hot_self()->id == 1) p.armed = true;
+                 taken = true;
+             });
+        if (!p.armed) return; // this worker has reclaimed the frame
+        EXPECT_TRUE(wait_for([&] { return p.held.load(); }, std::chrono::seconds(10)));
+        e.set_active(1);
+        p.released = true;
+        EXPECT_TRUE(
+            wait_for([&] { return e.all_workers[1]->count.asleep.is_open(); }, std::chrono::seconds(10)));
+        EXPECT_FALSE(e.parked.contains(1)) << "wake-ups would be wasted on it";
+        EXPECT_EQ(p.last_looks, 0) << "it would run what it found";
+        done = true;
+    };
+    for (int round = 0; round < 1000 && !done; ++round) run_root(e, root);
+    EXPECT_TRUE(done) << "worker 0 ran no root, or worker 1 got no frame";
+}
+
 } // namespace
 } // namespace weft
