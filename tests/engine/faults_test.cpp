@@ -285,8 +285,14 @@ int spawn_in_little_room() {
 
 /// 0 if joins that wait for each other in a breadth-first order get by with little room. Without a limit of addresses
 /// more than 40,000 of them would wait at once.
-int join_in_little_room(const std::string& policy) {
-    runtime rt(test::setup{policy, 2}.options());
+int join_in_little_room(const std::string& policy, const std::string& engine) {
+    runtime_options o = test::setup{policy, 2}.options();
+    if (engine == "model") {
+        o.engine = engine;
+        o.machine = "pack:4 core:4 pu:1";
+        o.workers = 16; // one thread, which has one stack in reserve
+    }
+    runtime rt(o);
     long pages = 0;
     std::ifstream("/proc/self/statm") >> pages;
     const auto bytes = static_cast<rlim_t>(pages * sysconf(_SC_PAGESIZE)) + (rlim_t{1000} << 20);
@@ -298,8 +304,10 @@ int join_in_little_room(const std::string& policy) {
 TEST(faults, joins_get_by_with_little_room) {
     if (test::sanitized) GTEST_SKIP() << "the sanitizers need terabytes of addresses";
     GTEST_FLAG_SET(death_test_style, "threadsafe");
-    for (const std::string policy : {"share", "steal-parent-first", "steal:zone=reported", "steal", "adws"})
-        EXPECT_EXIT(_exit(join_in_little_room(policy)), testing::ExitedWithCode(0), "") << policy;
+    for (const std::string engine : {"threads", "model"})
+        for (const std::string policy : {"share", "steal-parent-first", "steal:zone=reported", "steal", "adws"})
+            EXPECT_EXIT(_exit(join_in_little_room(policy, engine)), testing::ExitedWithCode(0), "")
+                << policy << ", " << engine;
 }
 
 TEST(faults, a_limit_of_addresses_is_an_exception_of_the_spawn) {
