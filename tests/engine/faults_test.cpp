@@ -305,7 +305,8 @@ TEST(faults, joins_get_by_with_little_room) {
     if (test::sanitized) GTEST_SKIP() << "the sanitizers need terabytes of addresses";
     GTEST_FLAG_SET(death_test_style, "threadsafe");
     for (const std::string engine : {"threads", "model"})
-        for (const std::string policy : {"share", "steal-parent-first", "steal:zone=reported", "steal", "adws"})
+        for (const std::string policy :
+             {"share", "steal-parent-first", "steal:zone=reported", "steal", "adws"})
             EXPECT_EXIT(_exit(join_in_little_room(policy, engine)), testing::ExitedWithCode(0), "")
                 << policy << ", " << engine;
 }
