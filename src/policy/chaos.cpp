@@ -1,5 +1,6 @@
 #include "policy/seam/registry.hpp"
 
+#include "queue/cache_line.hpp"
 #include "queue/locked_list.hpp"
 
 #include <cstdint>

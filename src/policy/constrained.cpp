@@ -3,8 +3,8 @@
 #include "policy/parts/places.hpp"
 #include "policy/seam/registry.hpp"
 
+#include "queue/cache_line.hpp"
 #include "queue/locked_list.hpp"
-#include "queue/sync.hpp"
 
 #include <cstdint>
 #include <memory>

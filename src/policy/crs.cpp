@@ -1,5 +1,6 @@
 #include "policy/parts/cluster_policy.hpp"
 #include "policy/seam/registry.hpp"
+#include "queue/cache_line.hpp"
 
 #include <cstddef>
 #include <memory>

@@ -4,9 +4,9 @@
 #include "policy/parts/worker_groups.hpp"
 #include "policy/seam/registry.hpp"
 
+#include "queue/cache_line.hpp"
 #include "queue/cell.hpp"
 #include "queue/locked_list.hpp"
-#include "queue/sync.hpp"
 
 #include <cstdint>
 #include <memory>

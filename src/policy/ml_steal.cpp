@@ -4,9 +4,9 @@
 #include "policy/parts/places.hpp"
 #include "policy/seam/registry.hpp"
 
+#include "queue/cache_line.hpp"
 #include "queue/cell.hpp"
 #include "queue/locked_list.hpp"
-#include "queue/sync.hpp"
 
 #include <weft/impl/group.hpp>
 

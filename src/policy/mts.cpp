@@ -2,10 +2,10 @@
 #include "policy/parts/worker_domains.hpp"
 #include "policy/seam/registry.hpp"
 
+#include "queue/cache_line.hpp"
 #include "queue/cell.hpp"
 #include "queue/chain.hpp"
 #include "queue/locked_list.hpp"
-#include "queue/sync.hpp"
 
 #include <algorithm>
 #include <cstdint>

@@ -1,7 +1,7 @@
 #include "policy/parts/places.hpp"
 #include "policy/seam/registry.hpp"
 
-#include "queue/sync.hpp"
+#include "queue/cache_line.hpp"
 
 #include <algorithm>
 #include <cstdint>

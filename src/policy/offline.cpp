@@ -3,6 +3,7 @@
 #include "policy/parts/sharing_profile.hpp"
 #include "policy/seam/registry.hpp"
 
+#include "queue/cache_line.hpp"
 #include "queue/cell.hpp"
 #include "queue/pairing_heap.hpp"
 #include "queue/spin_lock.hpp"

@@ -2,10 +2,10 @@
 #include "policy/parts/serial_order.hpp"
 #include "policy/seam/registry.hpp"
 
+#include "queue/cache_line.hpp"
 #include "queue/locked_list.hpp"
 #include "queue/pairing_heap.hpp"
 #include "queue/spin_lock.hpp"
-#include "queue/sync.hpp"
 
 #include <memory>
 

@@ -2,8 +2,8 @@
 #include "policy/parts/worker_domains.hpp"
 #include "policy/seam/registry.hpp"
 
+#include "queue/cache_line.hpp"
 #include "queue/cell.hpp"
-#include "queue/sync.hpp"
 
 #include <cstdint>
 #include <memory>

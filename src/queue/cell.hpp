@@ -4,7 +4,7 @@
 // without naming atomics. Any thread may call any function at any time; no access blocks or allocates.
 //
 //   word    | writer                                   | reader        | order
-//   value_  | store_relaxed, add, set_bits, clear_bits | load_relaxed  | relaxed: the value guards nothing
+//   value_  | store_relaxed, add                       | load_relaxed  | relaxed: the value guards nothing
 //           | store_release                            | load_acquire  | the reader sees all written before
 //           | exchange, compare_exchange               | load_acquire  | the same in both directions: acq_rel
 //
@@ -56,20 +56,6 @@ public:
         requires std::is_integral_v<T>
     {
         return value_.fetch_add(amount, std::memory_order::relaxed);
-    }
-
-    // The value before. relaxed: a set of flags guards nothing.
-    T set_bits(T bits) noexcept
-        requires std::is_unsigned_v<T>
-    {
-        return value_.fetch_or(bits, std::memory_order::relaxed);
-    }
-
-    // The value before. relaxed: a set of flags guards nothing.
-    T clear_bits(T bits) noexcept
-        requires std::is_unsigned_v<T>
-    {
-        return value_.fetch_and(static_cast<T>(~bits), std::memory_order::relaxed);
     }
 
 private:

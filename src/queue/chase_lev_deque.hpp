@@ -50,6 +50,7 @@
 #include <new>
 #include <type_traits>
 
+#include "queue/cache_line.hpp"
 #include "queue/page_memory.hpp"
 #include "queue/sync.hpp"
 

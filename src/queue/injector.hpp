@@ -25,6 +25,7 @@
 // Reclamation: none. Elements belong to the caller; only the thread that took an element follows its link.
 #pragma once
 
+#include "queue/cache_line.hpp"
 #include "queue/chain.hpp"
 #include "queue/list_hook.hpp"
 #include "queue/sync.hpp"

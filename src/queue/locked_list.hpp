@@ -25,6 +25,7 @@
 #include <mutex>
 #include <utility>
 
+#include "queue/cache_line.hpp"
 #include "queue/chain.hpp"
 #include "queue/list_hook.hpp"
 #include "queue/spin_lock.hpp"

@@ -24,6 +24,7 @@
 
 #include <cstdint>
 
+#include "queue/cache_line.hpp"
 #include "queue/chain.hpp"
 #include "queue/injector.hpp"
 #include "queue/sync.hpp"

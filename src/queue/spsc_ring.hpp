@@ -14,6 +14,7 @@
 //     the reader has read it.
 #pragma once
 
+#include "queue/cache_line.hpp"
 #include "queue/sync.hpp"
 
 #include <cstddef>

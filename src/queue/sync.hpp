@@ -12,7 +12,6 @@
 //                        out.
 //   var<T>               plain shared data, never raced on: get(), set(value)
 //   fence(order)         thread fence; use it for store-load (seq_cst) pairs only, publish by release stores
-//   signal_fence(order)  orders a thread against a signal handler on the same thread
 //   pause()              tells the core that this is a spinning loop
 //   yield()              gives the core to another thread of the system
 #pragma once
@@ -20,12 +19,8 @@
 #include <sched.h>
 
 #include <atomic>
-#include <cstddef>
 
 namespace weft::queue {
-
-// Words written by different threads are kept this far apart.
-inline constexpr std::size_t k_cache_line_bytes = 64;
 
 // Plain shared data of the real machine: exactly a T.
 template <class T>
@@ -59,8 +54,6 @@ struct std_sync {
 #    pragma GCC diagnostic pop
 #endif
     }
-
-    static void signal_fence(std::memory_order order) noexcept { std::atomic_signal_fence(order); }
 
     static void pause() noexcept {
 #if defined(__x86_64__) || defined(__i386__)

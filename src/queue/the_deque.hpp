@@ -60,6 +60,7 @@
 #include <type_traits>
 #include <utility>
 
+#include "queue/cache_line.hpp"
 #include "queue/page_memory.hpp"
 #include "queue/spin_lock.hpp"
 #include "queue/sync.hpp"

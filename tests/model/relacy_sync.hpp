@@ -218,7 +218,6 @@ struct relacy_sync {
     }
 
     // The checker has no signal handlers.
-    static void signal_fence(std::memory_order) {}
 
     static void pause(std::source_location where = std::source_location::current()) {
         rl::yield(1, place(where));

@@ -6,7 +6,7 @@
 #include "policy/parts/places.hpp"
 #include "policy/seam/registry.hpp"
 
-#include "queue/sync.hpp"
+#include "queue/cache_line.hpp"
 
 /// Goes back to the victim that had work the last time; draws a new one after a look that failed.
 ///

@@ -6,6 +6,7 @@
 #include <new>
 #include <vector>
 
+#include "queue/cache_line.hpp"
 #include "queue/chase_lev_deque.hpp"
 
 namespace weft::queue {

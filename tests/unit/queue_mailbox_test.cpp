@@ -1,6 +1,7 @@
 // The mailbox, one thread at a time.
 #include <gtest/gtest.h>
 
+#include "queue/cache_line.hpp"
 #include "queue/mailbox.hpp"
 
 namespace weft::queue {

@@ -5,6 +5,7 @@
 #include <new>
 #include <vector>
 
+#include "queue/cache_line.hpp"
 #include "queue/the_deque.hpp"
 
 namespace weft::queue {

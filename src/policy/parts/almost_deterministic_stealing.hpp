@@ -9,6 +9,7 @@
 #include "policy/parts/remaining_work.hpp"
 #include "policy/parts/served_levels.hpp"
 
+#include "queue/cache_line.hpp"
 #include "queue/cell.hpp"
 #include "queue/locked_list.hpp"
 

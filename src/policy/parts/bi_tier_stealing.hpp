@@ -8,9 +8,9 @@
 #include "policy/parts/subtree_guard.hpp"
 #include "policy/seam/policy.hpp"
 
+#include "queue/cache_line.hpp"
 #include "queue/cell.hpp"
 #include "queue/locked_list.hpp"
-#include "queue/sync.hpp"
 
 #include <cstddef>
 #include <cstdint>

@@ -2,8 +2,8 @@
 
 #include "policy/parts/memory_groups.hpp"
 
+#include "queue/cache_line.hpp"
 #include "queue/spin_lock.hpp"
-#include "queue/sync.hpp"
 
 #include <algorithm>
 #include <cstddef>

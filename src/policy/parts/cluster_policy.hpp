@@ -5,7 +5,7 @@
 #include "policy/parts/put_count.hpp"
 #include "policy/seam/policy.hpp"
 
-#include "queue/sync.hpp"
+#include "queue/cache_line.hpp"
 
 #include <cstddef>
 #include <memory>

@@ -2,10 +2,10 @@
 
 #include "policy/parts/work_range.hpp"
 
+#include "queue/cache_line.hpp"
 #include "queue/cell.hpp"
 #include "queue/list_hook.hpp"
 #include "queue/locked_list.hpp"
-#include "queue/sync.hpp"
 
 #include <cstddef>
 #include <cstdint>

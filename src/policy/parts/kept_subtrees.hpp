@@ -3,8 +3,8 @@
 #include "policy/parts/id_table.hpp"
 #include "policy/parts/tree_part.hpp"
 
+#include "queue/cache_line.hpp"
 #include "queue/cell.hpp"
-#include "queue/sync.hpp"
 
 #include <cstddef>
 #include <cstdint>

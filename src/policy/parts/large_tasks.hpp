@@ -2,9 +2,9 @@
 
 #include "policy/parts/memory_worker_groups.hpp"
 
+#include "queue/cache_line.hpp"
 #include "queue/cell.hpp"
 #include "queue/spin_lock.hpp"
-#include "queue/sync.hpp"
 
 #include <cstddef>
 #include <memory>

@@ -3,8 +3,8 @@
 #include "policy/parts/fair_turns.hpp"
 #include "policy/parts/places.hpp"
 
+#include "queue/cache_line.hpp"
 #include "queue/locked_list.hpp"
-#include "queue/sync.hpp"
 
 #include <weft/impl/group.hpp>
 

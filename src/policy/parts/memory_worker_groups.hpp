@@ -3,9 +3,9 @@
 #include "policy/parts/fair_turns.hpp"
 #include "policy/parts/memory_groups.hpp"
 
+#include "queue/cache_line.hpp"
 #include "queue/cell.hpp"
 #include "queue/locked_list.hpp"
-#include "queue/sync.hpp"
 
 #include <cstddef>
 #include <memory>

@@ -2,9 +2,9 @@
 
 #include "policy/parts/work_range.hpp"
 
+#include "queue/cache_line.hpp"
 #include "queue/cell.hpp"
 #include "queue/locked_list.hpp"
-#include "queue/sync.hpp"
 #include "task/task.hpp"
 
 /// The tasks of one member: a mailbox for search roots and two queues for all others.

@@ -6,10 +6,10 @@
 #include "machine/domains.hpp"
 #include "machine/machine.hpp"
 
+#include "queue/cache_line.hpp"
 #include "queue/locked_list.hpp"
 #include "queue/pairing_heap.hpp"
 #include "queue/spin_lock.hpp"
-#include "queue/sync.hpp"
 
 #include <weft/error.hpp>
 

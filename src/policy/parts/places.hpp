@@ -3,9 +3,9 @@
 #include "policy/parts/fair_turns.hpp"
 #include "policy/seam/policy.hpp"
 
+#include "queue/cache_line.hpp"
 #include "queue/chase_lev_deque.hpp"
 #include "queue/locked_list.hpp"
-#include "queue/sync.hpp"
 
 #include <algorithm>
 #include <memory>

@@ -1,7 +1,7 @@
 #pragma once
 
+#include "queue/cache_line.hpp"
 #include "queue/cell.hpp"
-#include "queue/sync.hpp"
 
 #include <cstddef>
 #include <cstdint>

@@ -9,6 +9,7 @@
 #include "policy/parts/subtree_activity.hpp"
 #include "policy/seam/policy.hpp"
 
+#include "queue/cache_line.hpp"
 #include "queue/cell.hpp"
 #include "queue/locked_list.hpp"
 #include "queue/sync.hpp"
