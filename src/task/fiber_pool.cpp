@@ -74,9 +74,11 @@ fiber* fiber_pool::take() {
         take_stock();
         return f;
     } catch (...) {
-        std::lock_guard guard(lock_);
-        --mapped_;
-        few_fit_.store(true, std::memory_order_relaxed);
+        {
+            std::lock_guard guard(lock_);
+            --mapped_;
+        }
+        take_stock(); // no lasting shortage if the limits say that there is room: the kernel may have been short of memory
         throw;
     }
 }
