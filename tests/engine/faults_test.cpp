@@ -5,6 +5,8 @@
 // C library and make the calls fail.
 #include <weft/weft.hpp>
 
+#include "task/fiber_pool.hpp"
+
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -281,6 +283,14 @@ int spawn_in_little_room() {
         }
         return fib(15) == 610 ? 0 : 2;
     });
+}
+
+TEST(faults, one_failed_mapping_is_no_lasting_shortage) {
+    fiber_pool pool(std::size_t{1} << 20, 0, [](arrival) {});
+    no_stack.arm(1);
+    EXPECT_THROW(pool.take(), error);
+    no_stack.disarm();
+    EXPECT_FALSE(pool.is_short()) << "workers would expose nothing from now on";
 }
 
 /// 0 if joins that wait for each other in a breadth-first order get by with little room. Without a limit of addresses
