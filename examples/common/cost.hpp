@@ -21,6 +21,17 @@ inline void spend(std::size_t count, double cycles_each) {
     weft::cost(static_cast<std::uint64_t>(static_cast<double>(count) * cycles_each));
 }
 
+// False with --costs-only: kernels declare what they touch and cost, and compute nothing. For programs whose
+// tasks do not depend on the values that they compute.
+inline bool kernels_compute = true;
+
+// `kernel` computes `count` elements, which cost so many cycles each.
+template <class Kernel>
+void spend(std::size_t count, double cycles_each, const Kernel& kernel) {
+    spend(count, cycles_each);
+    if (kernels_compute) kernel();
+}
+
 // A block of a matrix: `lines` lines of `n` adjacent elements, one every `stride` elements.
 template <class Value>
 void touch_block(const Value* corner, std::size_t lines, std::size_t n, std::size_t stride,

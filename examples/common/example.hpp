@@ -5,6 +5,8 @@
 //   2  usage: an unknown option, a value that is not allowed, a missing file
 #pragma once
 
+#include "cost.hpp"
+
 #include <weft/weft.hpp>
 
 #include <CLI/CLI.hpp>
@@ -71,6 +73,13 @@ public:
         add("steals", stats.steals);
     }
 
+    // The end of a run that computed no answer: --costs-only.
+    bool print_costs(const weft::run_stats& stats, bool json) {
+        add_stats(stats);
+        print(json);
+        return true;
+    }
+
     void print(bool json) const {
         std::string out;
         for (const auto& e : entries_) {
@@ -114,6 +123,13 @@ public:
     }
     weft::graph_options graph_options() const { return {.check_accesses = check_accesses_}; }
 
+    // For programs whose tasks do not depend on the values that they compute (kernels_compute).
+    void add_costs_only() {
+        app_.add_flag("--costs-only", costs_only_,
+                      "in virtual time: declare what tasks touch and cost, compute nothing, check no answer");
+    }
+    bool costs_only() const { return costs_only_; }
+
     // For tasks that need resources: this file says what there is, unless the caller names another.
     void add_resources(const std::string& file) {
         if (!std::getenv("WEFT_RESOURCES")) resources_ = file;
@@ -133,6 +149,7 @@ public:
         if (!policy_.empty()) chosen.policy = policy_;
         if (seed_) chosen.seed = static_cast<decltype(chosen.seed)>(*seed_);
         chosen.resources = resources_;
+        if (costs_only_) chosen.engine = "model"; // on real threads it would measure nothing
         return chosen;
     }
 
@@ -141,6 +158,7 @@ public:
         try {
             app_.parse(argc, argv);
         } catch (const CLI::ParseError& e) { return app_.exit(e) == 0 ? 0 : 2; }
+        kernels_compute = !costs_only_;
         try {
             bool right = body();
             if (!right) fmt::print(stderr, "the answer is wrong\n");
@@ -167,7 +185,7 @@ private:
     std::optional<unsigned> workers_;
     std::string policy_, resources_;
     std::optional<std::uint64_t> seed_;
-    bool json_ = false, check_accesses_ = false;
+    bool json_ = false, check_accesses_ = false, costs_only_ = false;
 };
 
 inline void add_tile_options(program& p, std::size_t& n, std::size_t& tile) {

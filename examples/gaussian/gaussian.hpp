@@ -64,7 +64,10 @@ struct gaussian_start_rows {
         const std::size_t n = system.size();
         weft::touch(system.row(first), (last - first) * system.stride() * sizeof(double),
                     weft::access::write);
-        spend((last - first) * n, gaussian_start_cycles_per_entry);
+        spend((last - first) * n, gaussian_start_cycles_per_entry, [&] { fill(first, last); });
+    }
+    void fill(std::size_t first, std::size_t last) const {
+        const std::size_t n = system.size();
         for (std::size_t i = first; i < last; ++i) {
             double* row = system.row(i);
             double right = 0;
@@ -109,8 +112,8 @@ struct gaussian_rows {
         weft::touch(system.row(pivot) + pivot, numbers * sizeof(double), weft::access::read);
         touch_block(system.row(first) + pivot, last - first, numbers, system.stride(),
                     weft::access::readwrite);
-        spend((last - first) * numbers, gaussian_cycles_per_product);
-        eliminate(system, pivot, first, last);
+        spend((last - first) * numbers, gaussian_cycles_per_product,
+              [&] { eliminate(system, pivot, first, last); });
     }
     weft::hints hint(std::size_t first, std::size_t last) const {
         const std::size_t begin = std::max(first, pivot + 1);

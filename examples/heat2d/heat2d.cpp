@@ -18,12 +18,17 @@ struct settings {
     }
 };
 
-bool report(const examples::program& program, const settings& s, const weft::run_stats& stats, bool same,
-            double error, double error_allowed) {
+examples::report begun_report(const settings& s) {
     examples::report report;
     report.add("rows", s.rows);
     report.add("cols", s.cols);
     report.add("sweeps", s.sweeps);
+    return report;
+}
+
+bool report(const examples::program& program, const settings& s, const weft::run_stats& stats, bool same,
+            double error, double error_allowed) {
+    examples::report report = begun_report(s);
     report.add("same as serial", same);
     report.add("largest error", error);
     report.add_stats(stats);
@@ -49,6 +54,7 @@ bool by_rows(const examples::program& program, const settings& s) {
     });
     rt.run([&] { examples::heat(a, b, s.sweeps, s.leaf_rows, tree); });
     const auto stats = rt.stats();
+    if (program.costs_only()) return begun_report(s).print_costs(stats, program.json());
 
     examples::grid c(s.rows, s.cols), d(s.rows, s.cols);
     examples::heat_start(c, d, mode, s.rows);
@@ -68,6 +74,7 @@ bool by_squares(const examples::program& program, const settings& s) {
     });
     rt.run([&] { examples::squares(a, b, s.sweeps, s.division); });
     const auto stats = rt.stats();
+    if (program.costs_only()) return begun_report(s).print_costs(stats, program.json());
 
     examples::plate c(s.rows, s.cols), d(s.rows, s.cols);
     examples::heat_start_square{c, d, mode}.leaf(examples::whole(c));
@@ -113,6 +120,8 @@ int main(int argc, char** argv) {
     random->check(error)->needs(squares)->excludes(wrong);
     options.add_flag("--loops", s.division.loops, "the squares' plate by a parallel loop over its rows")
         ->needs(squares);
+
+    program.add_costs_only();
 
     return program.main(argc, argv, [&] {
         s.division.errors.random = random->count() > 0;

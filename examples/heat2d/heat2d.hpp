@@ -63,8 +63,8 @@ struct heat_rows {
         const std::size_t row_bytes = now.stride() * sizeof(double);
         weft::touch(now.row(first - 1), (last - first + 2) * row_bytes, weft::access::read);
         weft::touch(next.row(first), (last - first) * row_bytes, weft::access::write);
-        spend((last - first) * now.cols(), heat_cycles_per_point);
-        heat_strip(now, next, first, last);
+        spend((last - first) * now.cols(), heat_cycles_per_point,
+              [&] { heat_strip(now, next, first, last); });
     }
     weft::hints hint(std::size_t first, std::size_t last) const { return next.hint(first, last, 2); }
 };
@@ -87,7 +87,9 @@ struct heat_start_rows {
         for (grid* g : {&now, &next}) {
             weft::touch(g->row(begin), (end - begin) * g->stride() * sizeof(double), weft::access::write);
         }
-        spend((end - begin) * now.stride(), heat_start_cycles_per_point);
+        spend((end - begin) * now.stride(), heat_start_cycles_per_point, [&] { fill(begin, end); });
+    }
+    void fill(std::size_t begin, std::size_t end) const {
         for (std::size_t i = begin; i < end; ++i) {
             for (std::size_t j = 0; j < now.stride(); ++j) {
                 const bool border = i == 0 || i == now.rows() + 1 || j == 0 || j == now.cols() + 1;

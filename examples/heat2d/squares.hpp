@@ -133,8 +133,7 @@ struct heat_square_of {
     void leaf(const square& s) const {
         touch_block(now.row(s.row - 1) + s.col - 1, s.rows + 2, s.cols + 2, now.stride(), weft::access::read);
         touch_block(next.row(s.row) + s.col, s.rows, s.cols, next.stride(), weft::access::write);
-        spend(s.rows * s.cols, square_cycles_per_point);
-        heat_square(now, next, s);
+        spend(s.rows * s.cols, square_cycles_per_point, [&] { heat_square(now, next, s); });
     }
     static std::size_t plates() { return 2; }
 };
@@ -153,7 +152,10 @@ struct heat_start_square {
         for (plate* p : {&now, &next}) {
             touch_block(p->row(first) + begin, last - first, end - begin, p->stride(), weft::access::write);
         }
-        spend((last - first) * (end - begin), heat_start_cycles_per_point);
+        spend((last - first) * (end - begin), heat_start_cycles_per_point,
+              [&] { fill(first, last, begin, end); });
+    }
+    void fill(std::size_t first, std::size_t last, std::size_t begin, std::size_t end) const {
         for (std::size_t i = first; i < last; ++i) {
             for (std::size_t j = begin; j < end; ++j) {
                 const bool border = i == 0 || i == now.rows() + 1 || j == 0 || j == now.cols() + 1;

@@ -62,8 +62,8 @@ struct sor_rows {
         weft::touch(plate.row(first - 1), row_bytes, weft::access::read);
         weft::touch(plate.row(first), (last - first) * row_bytes, weft::access::readwrite);
         weft::touch(plate.row(last), row_bytes, weft::access::read);
-        spend((last - first) * plate.cols() / 2, sor_cycles_per_point);
-        sor_strip(plate, first, last, colour, factor);
+        spend((last - first) * plate.cols() / 2, sor_cycles_per_point,
+              [&] { sor_strip(plate, first, last, colour, factor); });
     }
     weft::hints hint(std::size_t first, std::size_t last) const { return plate.hint(first, last, 1); }
 };
@@ -87,7 +87,9 @@ struct sor_start_rows {
         const std::size_t begin = first == 1 ? 0 : first;
         const std::size_t end = last == plate.rows() + 1 ? last + 1 : last;
         weft::touch(plate.row(begin), (end - begin) * plate.stride() * sizeof(double), weft::access::write);
-        spend((end - begin) * plate.stride(), sor_start_cycles_per_point);
+        spend((end - begin) * plate.stride(), sor_start_cycles_per_point, [&] { fill(begin, end); });
+    }
+    void fill(std::size_t begin, std::size_t end) const {
         for (std::size_t i = begin; i < end; ++i) {
             for (std::size_t j = 0; j < plate.stride(); ++j) {
                 const bool border = i == 0 || i == plate.rows() + 1 || j == 0 || j == plate.cols() + 1;

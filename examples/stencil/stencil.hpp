@@ -131,8 +131,8 @@ struct stencil_rows {
         const std::size_t plane_bytes = now.plane_size() * sizeof(double), reach = Stencil::reach;
         weft::touch(now.plane(first - reach), (last - first + 2 * reach) * plane_bytes, weft::access::read);
         weft::touch(next.plane(first), (last - first) * plane_bytes, weft::access::write);
-        spend((last - first) * now.inner().y * now.inner().z, Stencil::cycles_per_point);
-        stencil_planes(now, next, first, last);
+        spend((last - first) * now.inner().y * now.inner().z, Stencil::cycles_per_point,
+              [&] { stencil_planes(now, next, first, last); });
     }
     weft::hints hint(std::size_t first, std::size_t last) const { return next.hint(first, last); }
 };
@@ -164,11 +164,12 @@ struct stencil_start_rows {
         for (auto* block : {&a, &b}) {
             weft::touch(block->plane(begin), numbers * sizeof(double), weft::access::write);
         }
-        spend(numbers, stencil_start_cycles_per_point);
-        for (std::size_t i = 0; i < numbers; ++i) {
-            a.plane(begin)[i] = random_from_minus_1_to_1(seed, begin * a.plane_size() + i);
-            b.plane(begin)[i] = a.plane(begin)[i];
-        }
+        spend(numbers, stencil_start_cycles_per_point, [&] {
+            for (std::size_t i = 0; i < numbers; ++i) {
+                a.plane(begin)[i] = random_from_minus_1_to_1(seed, begin * a.plane_size() + i);
+                b.plane(begin)[i] = a.plane(begin)[i];
+            }
+        });
     }
     weft::hints hint(std::size_t first, std::size_t last) const { return a.hint(first, last); }
 };
