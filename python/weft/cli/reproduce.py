@@ -16,9 +16,10 @@ from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, Ti
 from ..errors import compose
 from ..reproduce import Paper, Result, read_paper
 from ..reproduce import reproduce as reproduce_paper
-from ..reproduce.claims import FILE
-from ..reproduce.markdown import write
-from ..reproduce.reproduce import Step, summary
+from ..reproduce.claims_file import FILE
+from ..reproduce.markdown import PICTURE, write
+from ..reproduce.picture import draw
+from ..reproduce.reproduce import Count, Step
 from .status import StatusLine
 from .table import console as make_console
 from .table import text_table
@@ -28,11 +29,17 @@ _USUAL_EXAMPLES = (Path("build/release/examples"), Path("build/dev/examples"))
 
 def reproduce(
     papers: Annotated[
-        list[str], typer.Argument(metavar="PAPER...", help="Folders with a claims.toml, or their names in papers/.")
-    ],
+        list[str] | None,
+        typer.Argument(
+            metavar="[PAPER...]", help="Folders with a claims.toml, or their names in papers/; default: all of papers/."
+        ),
+    ] = None,
     only: Annotated[
         str | None, typer.Option("--only", metavar="ID,...", help="Only these claims; * stands for anything.")
     ] = None,
+    quick: Annotated[
+        bool, typer.Option("--quick", help="Only the few claims of each paper that are marked so.")
+    ] = False,
     seeds: Annotated[
         int | None, typer.Option("--seeds", min=1, metavar="N", help="Runs of each; default: as the claim says.")
     ] = None,
@@ -44,7 +51,10 @@ def reproduce(
     timeout: Annotated[
         float | None, typer.Option("--timeout", min=0.001, metavar="SECONDS", help="Time limit of one run.")
     ] = None,
-    markdown: Annotated[bool, typer.Option("--markdown", help="Write the table into the paper's README.md.")] = False,
+    markdown: Annotated[
+        bool,
+        typer.Option("--markdown", help="Write the tables into the README.md of the papers, and draw their pictures."),
+    ] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
 ) -> int:
     """Run the experiments of papers on modelled machines, and compare the results with their claims.
@@ -55,10 +65,14 @@ def reproduce(
     """
     folder = _examples(examples)
     found: list[tuple[Paper, list[Result]]] = []
-    read = [read_paper(_folder(name)) for name in papers]
-    if only and markdown:
-        raise typer.BadParameter(compose("a table of all claims", "--only", "--markdown without it") + ".")
-    chosen = [_chosen(paper, only) for paper in read]
+    read = [read_paper(_folder(name)) for name in papers or _all_papers()]
+    if markdown and (only or quick):
+        given = "--only" if only else "--quick"
+        raise typer.BadParameter(compose("tables of all claims", given, "--markdown without it") + ".")
+    chosen = [_chosen(paper, only, quick) for paper in read]
+    if quick and not only and not any(chosen):
+        named = ", ".join(paper.name for paper in read)
+        raise typer.BadParameter(compose("no claims for --quick", named, "papers with claims marked quick") + ".")
     if only and not any(chosen):
         raise typer.BadParameter(compose("no such claim", only, ", ".join(c.id for p in read for c in p.claims)) + ".")
     for paper, ids in zip(read, chosen, strict=True):
@@ -69,11 +83,19 @@ def reproduce(
         found.append((paper, results))
         if markdown:
             write(paper.folder / "README.md", results)
+            draw(results, f"papers/{paper.name}", paper.folder / PICTURE)
         if not as_json:
             _print(paper, results, first=len(found) == 1)
     if as_json:
         print(json.dumps({paper.name: [r.to_json() for r in results] for paper, results in found}, indent=2))
     return 0 if all(r.is_well for _, results in found for r in results) else 1
+
+
+def _all_papers() -> list[str]:
+    found = sorted(str(path.parent) for path in Path("papers").glob(f"*/{FILE}"))
+    if not found:
+        raise typer.BadParameter(compose("no papers", "papers/", f"a folder with a {FILE}") + ".")
+    return found
 
 
 def _folder(name: str) -> Path:
@@ -91,11 +113,16 @@ def _examples(given: Path | None) -> Path:
     raise typer.BadParameter(compose("no folder of programs", named, "--examples DIR") + ".")
 
 
-def _chosen(paper: Paper, only: str | None) -> set[str] | None:
-    if not only:
+def _chosen(paper: Paper, only: str | None, quick: bool) -> set[str] | None:
+    """None: all."""
+    if not only and not quick:
         return None
-    patterns = [word.strip() for word in only.split(",") if word.strip()]
-    return {c.id for c in paper.claims if any(fnmatch.fnmatchcase(c.id, p) for p in patterns)}
+    patterns = [word.strip() for word in (only or "*").split(",") if word.strip()]
+    return {
+        c.id
+        for c in paper.claims
+        if (c.quick or not quick) and any(fnmatch.fnmatchcase(c.id, pattern) for pattern in patterns)
+    }
 
 
 @contextlib.contextmanager
@@ -115,16 +142,17 @@ def _print(paper: Paper, results: list[Result], first: bool) -> None:
     if not first:
         console.print()
     console.print(paper.title, soft_wrap=True)
-    shown = text_table("claim", "what", "paper", "ours", "sign", "band")
+    shown = text_table("claim", "what", "paper", "ours", "sign", "verdict", "")
     for r in results:
         figure, ours, verdict = r.shown
         sign = "-" if r.verdict is None else "same" if r.verdict.same_sign else "OTHER"
-        shown.add_row(r.claim.id, r.claim.what, figure, ours, sign, verdict)
+        apart = f"not counted: {r.not_counted}" if r.not_counted else ""
+        shown.add_row(r.claim.id, r.claim.what, figure, ours, sign, verdict, apart)
     console.print(shown)
     for r in results:
         if r.refused:
             console.print(f"{r.claim.id}: did not run: {r.refused}", soft_wrap=True)
     for r in results:
-        if r.verdict and not r.verdict.within and r.claim.explanation:
+        if r.verdict and not r.verdict.within and not r.not_counted and r.claim.explanation:
             console.print(f"{r.claim.id}: {r.claim.explanation}", soft_wrap=True)
-    console.print(summary(results), soft_wrap=True)
+    console.print(f"{Count.of(results)}.", soft_wrap=True)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from .claims import Claim, Paper, Setup, read_paper
+from .claims import Claim, Paper, Setup
+from .claims_file import read_paper
 from .reproduce import Result, reproduce
 from .verdict import Verdict
 

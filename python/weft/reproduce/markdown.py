@@ -1,4 +1,4 @@
-"""The table of a paper's README."""
+"""The tables of a paper's README."""
 
 from __future__ import annotations
 
@@ -6,24 +6,37 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from ..errors import Error, compose
-from .reproduce import Result, summary
+from .reproduce import Count, Result
 
 BEGIN, END = "<!-- claims: begin -->", "<!-- claims: end -->"
+PICTURE = "claims.svg"
 
 
-def table(results: Sequence[Result]) -> str:
-    """The table as Markdown. A note of several claims stands once, below the table."""
-    rows = ["| claim | where | paper | ours | |", "|---|---|---|---|---|"]
+def tables(results: Sequence[Result]) -> str:
+    """The tables as Markdown, the misses first. A note of several claims stands once, below the tables."""
+    parts = (
+        ("Not as in the paper", [r for r in results if not r.not_counted and not r.is_reproduced]),
+        ("As in the paper", [r for r in results if not r.not_counted and r.is_reproduced]),
+        ("Not counted", [r for r in results if r.not_counted]),
+    )
+    lines = [f"{Count.of(results)}."]
     numbers: dict[str, int] = {}
-    for r in results:
-        paper, ours, verdict = r.shown
-        if not (r.verdict and r.verdict.within):
-            verdict = f"**{verdict}**"
-        for note in _notes(r):
-            verdict += f" [{numbers.setdefault(note, len(numbers) + 1)}]"
-        rows.append(f"| {' | '.join(_cell(text) for text in (r.claim.what, r.claim.source, paper, ours, verdict))} |")
-    notes = [f"{number}. {note}" for note, number in numbers.items()]
-    return "\n".join([f"{summary(results)}.", "", *rows, *([""] if notes else []), *notes])
+    for title, rows in parts:
+        if rows:
+            lines += ["", f"### {title}", "", "| claim | where | paper | ours | |", "|---|---|---|---|---|"]
+            lines += [_row(r, numbers) for r in rows]
+    if numbers:
+        lines += ["", *(f"{number}. {note}" for note, number in numbers.items())]
+    return "\n".join(lines)
+
+
+def _row(r: Result, numbers: dict[str, int]) -> str:
+    paper, ours, verdict = r.shown
+    if r.not_counted:
+        verdict += f"; {r.not_counted}"
+    for note in _notes(r):
+        verdict += f" [{numbers.setdefault(note, len(numbers) + 1)}]"
+    return f"| {' | '.join(_cell(text) for text in (r.claim.what, r.claim.source, paper, ours, verdict))} |"
 
 
 def _notes(r: Result) -> list[str]:
@@ -41,10 +54,10 @@ def _cell(text: str) -> str:
 
 
 def write(readme: Path, results: Sequence[Result]) -> None:
-    """Puts the table between the two marks. Raises `Error` if they are missing."""
+    """Puts the tables between the two marks. Raises `Error` if they are missing."""
     text = readme.read_text(encoding="utf-8")
     before, begin, rest = text.partition(BEGIN)
     _, end, after = rest.partition(END)
     if not begin or not end:
-        raise Error(compose("no place for the table", readme, f"a file with {BEGIN} and, below, {END}"))
-    readme.write_text(f"{before}{BEGIN}\n{table(results)}\n{END}{after}", encoding="utf-8")
+        raise Error(compose("no place for the tables", readme, f"a file with {BEGIN} and, below, {END}"))
+    readme.write_text(f"{before}{BEGIN}\n{tables(results)}\n{END}{after}", encoding="utf-8")

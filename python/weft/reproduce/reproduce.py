@@ -6,20 +6,28 @@ import math
 import os
 import subprocess
 import tempfile
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from ..errors import Error, compose
 from ..launcher import LaunchError, last_line, launch
-from .claims import Claim, Paper, Setup
+from .claims import Claim, Kind, Paper, Setup
 from .metrics import METRICS
 from .verdict import Verdict, combine, judge, shown, shown_figure, value_of
 
 Step = Callable[[str, float], None]
 """Called after each run with what has run and the part of all runs that is done, 0 to 1."""
+
+_APART: Mapping[Kind, str] = {
+    "constructed": "true by construction",
+    "incomparable": "measured in another way",
+    "ours": "in no source",
+}
+"""Why claims of these kinds are not counted."""
 
 Job = tuple[Setup, int]
 """A setting and a seed."""
@@ -38,11 +46,28 @@ class Result:
     baseline: float | None
     refused: str
     """The reason why it could not be run; empty if it was run."""
+    each: tuple[float, ...] = ()
+    """The figures of the single seeds."""
+    fails_below: tuple[str, ...] = ()
+    """Those of the claims that it rests on which are not as in the paper."""
+
+    @property
+    def is_reproduced(self) -> bool:
+        return self.verdict is not None and self.verdict.within
+
+    @property
+    def not_counted(self) -> str:
+        """The reason why the claim is not counted; empty if it is."""
+        if self.claim.kind in _APART:
+            return _APART[self.claim.kind]
+        return f"rests on {', '.join(self.fails_below)}" if self.fails_below else ""
 
     @property
     def is_well(self) -> bool:
-        """Whether it is as in the paper, or a reason is given why not."""
-        return self.verdict is not None and (self.verdict.within or bool(self.claim.explanation))
+        """Whether it is as in the paper, or a reason is given why not, or it is not counted."""
+        return self.is_reproduced or (
+            self.verdict is not None and (bool(self.claim.explanation) or bool(self.not_counted))
+        )
 
     def to_json(self) -> dict[str, Any]:
         c = self.claim
@@ -52,8 +77,13 @@ class Result:
             "what": c.what,
             "metric": c.metric,
             "measure": c.measure,
+            "kind": c.kind,
             "paper": shown_figure(c.measure, c.figure),
+            "printed": c.figure.printed,
             "ours": self.ours,
+            "each": self.each,
+            "counted": not self.not_counted,
+            "not_counted": self.not_counted,
             "same_sign": self.verdict.same_sign if self.verdict else None,
             "within_band": self.verdict.within if self.verdict else None,
             "verdict": self.verdict.text if self.verdict else "did not run",
@@ -73,15 +103,50 @@ class Result:
         return shown_figure(c.measure, c.figure), ours, verdict
 
 
-def summary(results: Sequence[Result]) -> str:
-    """A sentence about how many claims are as in the paper."""
-    well = sum(r.verdict is not None and r.verdict.within for r in results)
-    signs = sum(r.verdict is not None and r.verdict.same_sign for r in results)
-    explained = sum(r.is_well for r in results) - well
-    return (
-        f"{well} of {len(results)} as in the paper, {signs} with its sign; of the others {explained} explained, "
-        f"{len(results) - well - explained} not"
-    )
+@dataclass(frozen=True)
+class Count:
+    """How many claims are as in the paper."""
+
+    counted: int
+    reproduced: int
+    signs: int
+    """Of those counted: with the paper's sign. The reproduced ones are among them."""
+    explained: int
+    """Of those counted and not reproduced: with an explanation."""
+    resting: int
+    """Not counted, since their baseline is not as in the paper."""
+    apart: Mapping[Kind, int]
+    """Not counted because of their kind."""
+
+    @classmethod
+    def of(cls, results: Sequence[Result]) -> Count:
+        counted = [r for r in results if not r.not_counted]
+        kinds = Counter(r.claim.kind for r in results)
+        return cls(
+            counted=len(counted),
+            reproduced=sum(r.is_reproduced for r in counted),
+            signs=sum(r.verdict is not None and r.verdict.same_sign for r in counted),
+            explained=sum(r.is_well and not r.is_reproduced for r in counted),
+            resting=kinds["source"] - len(counted),
+            apart={kind: kinds[kind] for kind in _APART},
+        )
+
+    def __str__(self) -> str:
+        def part(number: int) -> str:
+            return f"{number} ({100 * number / self.counted:.0f} %)" if self.counted else "0"
+
+        missed = self.counted - self.reproduced
+        text = f"Of {self.counted} claims {part(self.reproduced)} as in the paper, {part(self.signs)} with its sign"
+        text += f"; of the {missed} others {self.explained} explained" if missed else ""
+        apart = [
+            f"{number} {what}"
+            for number, what in (
+                (self.resting, "that rest on a baseline that is not as in the paper"),
+                *((number, _APART[kind]) for kind, number in self.apart.items()),
+            )
+            if number
+        ]
+        return f"{text}. Not counted: {', '.join(apart)}" if apart else text
 
 
 def reproduce(
@@ -111,7 +176,9 @@ def reproduce(
     done = _run_all(list(work), examples, jobs or os.cpu_count() or 1, timeout, step)
     results: dict[str, Result] = {}
     for c in claims:
-        results[c.id] = _combined(c, results) if c.of else _result(c, done, _seeds(c, seeds))
+        result = _combined(c, results) if c.of else _result(c, done, _seeds(c, seeds))
+        fails = tuple(name for name in c.rests_on if not results[name].is_reproduced)
+        results[c.id] = replace(result, fails_below=fails)
     return list(results.values())
 
 
@@ -121,21 +188,22 @@ def _seeds(claim: Claim, asked: int | None) -> range:
 
 def _result(c: Claim, done: Mapping[Job, Mapping[str, Any] | str], seeds: range) -> Result:
     assert c.candidate and c.baseline
-    sides: list[float] = []
-    for setup in (c.candidate, c.baseline):
+    sides: list[list[float]] = []
+    for setup, work in ((c.candidate, c.work), (c.baseline, 1)):
         figures: list[float] = []
         for seed in seeds:
             run = done[setup, seed]
             if isinstance(run, str):
                 return Result(c, None, None, None, None, f"{setup.program} under {setup.policy}: {run}")
-            figures.append(METRICS[c.metric](run))
-        sides.append(math.fsum(figures) / len(figures))
-    candidate, baseline = sides
+            figures.append(METRICS[c.metric](run) / work)
+        sides.append(figures)
+    candidate, baseline = (math.fsum(figures) / len(figures) for figures in sides)
     try:
         ours = value_of(c.measure, candidate, baseline)
+        each = tuple(value_of(c.measure, *pair) for pair in zip(*sides, strict=True))
     except ZeroDivisionError:
         return Result(c, None, None, candidate, baseline, f"{c.metric} is 0 on one side")
-    return Result(c, ours, judge(c, ours), candidate, baseline, "")
+    return Result(c, ours, judge(c, ours, each), candidate, baseline, "", each)
 
 
 def _combined(c: Claim, results: Mapping[str, Result]) -> Result:
@@ -143,7 +211,7 @@ def _combined(c: Claim, results: Mapping[str, Result]) -> Result:
     if missing := [part.claim.id for part in parts if part.ours is None]:
         return Result(c, None, None, None, None, f"{', '.join(missing)} did not run")
     ours = combine(c.combine, c.measure, [part.ours for part in parts if part.ours is not None])
-    return Result(c, ours, judge(c, ours), None, None, "")
+    return Result(c, ours, judge(c, ours, ()), None, None, "")
 
 
 def _run_all(

@@ -1,11 +1,18 @@
-"""Whether a figure agrees with the paper's."""
+"""Whether a figure agrees with the paper's.
+
+Effects are compared as logarithms of what remains: -68 % and -98 % leave 32 and 2 % of a figure, a factor of 16.
+"""
 
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 
-from .claims import Claim, Figure, Measure
+from .claims import Claim, Figure, Measure, Sign
+
+LEAST_PERCENT = 1.0
+"""A smaller difference is none."""
 
 
 @dataclass(frozen=True)
@@ -26,44 +33,64 @@ def value_of(measure: Measure, candidate: float, baseline: float) -> float:
     return candidate / baseline if measure == "ratio" else baseline / candidate
 
 
-def judge(claim: Claim, ours: float) -> Verdict:
-    figure, band = claim.figure, claim.band
-    change = _change(claim.measure, ours)
+def judge(claim: Claim, ours: float, each: Sequence[float]) -> Verdict:
+    """`ours`: our figure. `each`: the figures of the single seeds; empty for a figure that combines others."""
+    figure = claim.figure
+    effect = _effect(claim.measure, ours)
     if figure.sign:
-        holds = {"less": change < 0, "more": change > 0, "same": abs(change) <= claim.same}[figure.sign]
-        return Verdict(holds, holds, "agrees" if holds else "does not agree")
-    if figure.is_bound:
+        return _judge_sign(figure.sign, claim, effect, [_effect(claim.measure, value) for value in each])
+    if figure.bound in ("at most", "at least"):
         holds = figure.low <= ours <= figure.high
         return Verdict(holds, holds, "holds" if holds else "does not hold")
-    low, high = (_change(claim.measure, end) for end in (figure.low, figure.high))
-    same_sign = _sign(low, claim) == _sign(high, claim) == _sign(change, claim) or low <= change <= high
-    if low <= change <= high:
-        return Verdict(True, True, "within" if low < high else f"within {band:g}x")
-    if same_sign and _near(change, low, high, band):
-        return Verdict(True, True, f"within {band:g}x")
+    low, high = _effect(claim.measure, figure.low), _effect(claim.measure, figure.high)
+    near = f"within {claim.band:g}x"
+    if low <= effect <= high:
+        return Verdict(True, True, "within" if low < high else near)
+    # An end at no change means that the source has seen no effect there; what is too small to be one agrees.
+    if (low == 0 or high == 0) and abs(effect) <= _percent(claim.same if low == high else LEAST_PERCENT):
+        return Verdict(True, True, "within")
+    same_sign = low * high >= 0 and effect * (low + high) > 0
+    if same_sign and any(_near(effect, end, claim.band) for end in (low, high)):
+        return Verdict(True, True, near)
     return Verdict(same_sign, False, "same sign" if same_sign else "other sign")
 
 
-def _near(change: float, low: float, high: float, band: float) -> bool:
-    """Compares the sizes of two figures."""
-    sizes = sorted((abs(low), abs(high)))
-    return sizes[0] / band <= abs(change) <= sizes[1] * band
+def _judge_sign(sign: Sign, claim: Claim, effect: float, each: Sequence[float]) -> Verdict:
+    if sign == "same":
+        holds = abs(effect) <= _percent(claim.same)
+        return Verdict(holds, holds, "agrees" if holds else "does not agree")
+    towards = -effect if sign == "less" else effect
+    if towards < _percent(LEAST_PERCENT):
+        return Verdict(False, False, "does not agree")
+    if len(each) == 1:
+        return Verdict(True, False, "one seed shows nothing")
+    if each and towards <= max(each) - min(each):
+        return Verdict(False, False, "no more than the spread of the seeds")
+    return Verdict(True, True, "agrees")
 
 
-def _change(measure: Measure, value: float) -> float:
-    """The change in percent. For a ratio or a speed-up it is the difference of that from 1."""
-    return value if measure == "change" else (value - 1) * 100
+def _near(effect: float, end: float, band: float) -> bool:
+    """Whether both the effect and what remains after it differ by at most the factor `band`."""
+    if effect * end <= 0:
+        return False
+    return 1 / band <= effect / end <= band and abs(effect - end) <= math.log(band)
 
 
-def _sign(change: float, claim: Claim) -> int:
-    return 0 if change == 0 else 1 if change > 0 else -1
+def _effect(measure: Measure, value: float) -> float:
+    """The logarithm of what remains. -inf if nothing does."""
+    remains = 1 + value / 100 if measure == "change" else value
+    return math.log(remains) if remains > 0 else -math.inf
+
+
+def _percent(change: float) -> float:
+    return math.log1p(change / 100)
 
 
 def combine(how: str, measure: Measure, values: list[float]) -> float:
     """Combines the figures of several claims: their mean, or the figure farthest from no change."""
     if how == "mean":
         return math.fsum(values) / len(values)
-    return max(values, key=lambda value: abs(_change(measure, value)))
+    return max(values, key=lambda value: abs(_effect(measure, value)))
 
 
 def shown(measure: Measure, value: float) -> str:
@@ -73,10 +100,14 @@ def shown(measure: Measure, value: float) -> str:
 def shown_figure(measure: Measure, figure: Figure) -> str:
     if figure.sign:
         return figure.text
+    none = 0.0 if measure == "change" else 1.0
+    match figure.bound:
+        case "at most":
+            return f"at most {shown(measure, figure.high)}, either way"
+        case "at least":
+            return f"at least {shown(measure, figure.low)}"
+        case "up to":
+            return f"up to {shown(measure, figure.high if figure.low == none else figure.low)}"
     if figure.low == figure.high:
         return shown(measure, figure.low)
-    if math.isinf(figure.low):
-        return f"at most {shown(measure, figure.high)}"
-    if math.isinf(figure.high):
-        return f"at least {shown(measure, figure.low)}"
     return f"{shown(measure, figure.low)} to {shown(measure, figure.high)}"
