@@ -35,29 +35,41 @@ def value_of(measure: Measure, candidate: float, baseline: float) -> float:
 
 def judge(claim: Claim, ours: float, each: Sequence[float]) -> Verdict:
     """`ours`: our figure. `each`: the figures of the single seeds; empty for a figure that combines others."""
-    figure = claim.figure
-    effect = _effect(claim.measure, ours)
+    return compare(claim.figure, ours, each, measure=claim.measure, band=claim.band, same=claim.same)
+
+
+def compare(
+    figure: Figure,
+    ours: float,
+    each: Sequence[float] = (),
+    *,
+    measure: Measure = "change",
+    band: float = 1.5,
+    same: float = 3,
+) -> Verdict:
+    """As `judge`, without a claim."""
+    effect = _effect(measure, ours)
     if figure.sign:
-        return _judge_sign(figure.sign, claim, effect, [_effect(claim.measure, value) for value in each])
+        return _compare_sign(figure.sign, same, effect, [_effect(measure, value) for value in each])
     if figure.bound in ("at most", "at least"):
         holds = figure.low <= ours <= figure.high
         return Verdict(holds, holds, "holds" if holds else "does not hold")
-    low, high = _effect(claim.measure, figure.low), _effect(claim.measure, figure.high)
-    near = f"within {claim.band:g}x"
+    low, high = _effect(measure, figure.low), _effect(measure, figure.high)
+    near = f"within {band:g}x"
     if low <= effect <= high:
         return Verdict(True, True, "within" if low < high else near)
     # An end at no change means that the source has seen no effect there; what is too small to be one agrees.
-    if (low == 0 or high == 0) and abs(effect) <= _percent(claim.same if low == high else LEAST_PERCENT):
+    if (low == 0 or high == 0) and abs(effect) <= _percent(same if low == high else LEAST_PERCENT):
         return Verdict(True, True, "within")
     same_sign = low * high >= 0 and effect * (low + high) > 0
-    if same_sign and any(_near(effect, end, claim.band) for end in (low, high)):
+    if same_sign and any(_near(effect, end, band) for end in (low, high)):
         return Verdict(True, True, near)
     return Verdict(same_sign, False, "same sign" if same_sign else "other sign")
 
 
-def _judge_sign(sign: Sign, claim: Claim, effect: float, each: Sequence[float]) -> Verdict:
+def _compare_sign(sign: Sign, same: float, effect: float, each: Sequence[float]) -> Verdict:
     if sign == "same":
-        holds = abs(effect) <= _percent(claim.same)
+        holds = abs(effect) <= _percent(same)
         return Verdict(holds, holds, "agrees" if holds else "does not agree")
     towards = -effect if sign == "less" else effect
     if towards < _percent(LEAST_PERCENT):
