@@ -42,7 +42,8 @@ protected:
     test::bare_engine bare_{GetParam().policy, options()};
 };
 
-INSTANTIATE_TEST_SUITE_P(all, external, testing::ValuesIn(test::setups_in_turn(test::all_policies, {1, 3})),
+INSTANTIATE_TEST_SUITE_P(all, external,
+                         testing::ValuesIn(test::setups_in_turn(test::caller_policies, {1, 3})),
                          test::setup_name{});
 
 TEST_P(external, the_caller_runs_its_root) {

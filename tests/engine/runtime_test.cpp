@@ -34,7 +34,7 @@ protected:
 };
 
 INSTANTIATE_TEST_SUITE_P(all, runtimes,
-                         testing::ValuesIn(test::setups_in_turn(test::all_policies, test::worker_counts)),
+                         testing::ValuesIn(test::setups_in_turn(test::caller_policies, test::worker_counts)),
                          test::setup_name{});
 
 TEST_P(runtimes, returns_what_the_function_returns) {

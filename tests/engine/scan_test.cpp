@@ -33,12 +33,8 @@ protected:
     std::mt19937_64 random_{test::seed};
 };
 
-// What a scan does under which policy matters less than that each does it: sanitizers see some of them.
-const std::vector<std::string> policies =
-    test::sanitized ? std::vector<std::string>{"steal", "steal-parent-first", "share", "cab", "laws", "adws"}
-                    : test::all_policies;
-
-INSTANTIATE_TEST_SUITE_P(all, scans, testing::ValuesIn(test::setups_in_turn(policies, test::worker_counts)),
+INSTANTIATE_TEST_SUITE_P(all, scans,
+                         testing::ValuesIn(test::setups_in_turn(test::caller_policies, test::worker_counts)),
                          test::setup_name{});
 
 constexpr std::size_t lengths[] = {

@@ -38,12 +38,8 @@ protected:
     std::mt19937_64 random_{test::seed};
 };
 
-// What a sort does under which policy matters less than that each does it: sanitizers see some of them.
-const std::vector<std::string> policies =
-    test::sanitized ? std::vector<std::string>{"steal", "steal-parent-first", "share", "cab", "laws", "adws"}
-                    : test::all_policies;
-
-INSTANTIATE_TEST_SUITE_P(all, sorts, testing::ValuesIn(test::setups_in_turn(policies, test::worker_counts)),
+INSTANTIATE_TEST_SUITE_P(all, sorts,
+                         testing::ValuesIn(test::setups_in_turn(test::caller_policies, test::worker_counts)),
                          test::setup_name{});
 
 /// Values below `bound` in the orders that sorts are known to meet.

@@ -119,6 +119,14 @@ inline const std::vector<std::string> all_policies = {
     "numalb",
 };
 
+/// For the tests of what a program calls: of loops, sorts and other code that forks and waits, and does nothing
+/// else. A sanitizer sees the same accesses there under all policies of a kind, so under one they take one policy
+/// of each kind (in the stress tests all); the tests of joins, groups, teams, locks and random programs take all policies there, too.
+inline const std::vector<std::string> caller_policies =
+    sanitized && more_rounds == 1 ? std::vector<std::string>{"steal", "steal:zone=reported", "steal-parent-first", "share", "cab",
+                                         "static", "laws", "adws"}
+              : all_policies;
+
 /// The policies under which an idle worker gets the second half of a join while the first still runs.
 inline const std::vector<std::string> parallel_policies = {
     "steal",
