@@ -17,6 +17,7 @@ int main(int argc, char** argv) {
         .add_option("--repetitions", repetitions, "of the whole")
         ->check(CLI::Range(1, 15))
         ->capture_default_str();
+    program.add_costs_only();
 
     return program.main(argc, argv, [&] {
         const auto start = [&](std::size_t i) {
@@ -27,6 +28,7 @@ int main(int argc, char** argv) {
         auto rt = program.make_runtime();
         rt.run([&] {
             weft::interleave(numbers.get(), bytes);
+            if (program.costs_only()) return;
             for (std::size_t i = 0; i < n; ++i) numbers[i] = start(i);
         });
         rt.run([&] {
@@ -36,13 +38,15 @@ int main(int argc, char** argv) {
             }
         });
 
+        examples::report report;
+        report.add("n", n);
+        report.add("bytes", bytes);
+        if (program.costs_only()) return report.print_costs(rt.stats(), program.json());
+
         bool right = true;
         for (std::size_t i = 0; i < n; ++i) {
             right = right && numbers[i] == examples::repeated_map_result(start(i), i, n, repetitions);
         }
-        examples::report report;
-        report.add("n", n);
-        report.add("bytes", bytes);
         report.add("as computed", right);
         report.add_stats(rt.stats());
         report.print(program.json());

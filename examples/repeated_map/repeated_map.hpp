@@ -37,8 +37,7 @@ struct mapped_rows {
 
     void leaf(std::size_t first, std::size_t last) const {
         weft::touch(numbers + first, (last - first) * sizeof(double), weft::access::readwrite);
-        spend(last - first, map_cycles_per_number);
-        map_numbers(numbers + first, last - first);
+        spend(last - first, map_cycles_per_number, [&] { map_numbers(numbers + first, last - first); });
     }
     weft::hints hint(std::size_t first, std::size_t last) const {
         return {.work = static_cast<double>(last - first),

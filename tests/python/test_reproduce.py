@@ -490,6 +490,7 @@ def test_a_real_program(tmp_path: Path) -> None:
         "sor --rows 300 --cols 64 --sweeps 5 --leaf-rows 8",
         "stencil --points 6 --x 100 --y 16 --z 16 --sweeps 5",
         "gaussian --n 128 --leaf-rows 8",
+        "repeated_map --n 100000 --repetitions 2",
     ],
 )
 def test_costs_alone_give_the_same_figures(command: str, monkeypatch: pytest.MonkeyPatch) -> None:
