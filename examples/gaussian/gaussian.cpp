@@ -25,7 +25,10 @@ int main(int argc, char** argv) {
         const auto tree = irregular ? examples::task_tree::irregular : examples::task_tree::regular;
         examples::equations system(n), reference(n);
         auto rt = program.make_runtime();
-        rt.run([&] { examples::gaussian_start(system, program.seed(), leaf_rows, tree); });
+        rt.run([&] {
+            weft::initialisation();
+            examples::gaussian_start(system, program.seed(), leaf_rows, tree);
+        });
         rt.run([&] { examples::gaussian(system, eliminated, leaf_rows, tree); });
         const auto stats = rt.stats();
 

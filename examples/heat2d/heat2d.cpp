@@ -50,6 +50,7 @@ bool by_rows(const examples::program& program, const settings& s) {
     auto rt = program.make_runtime();
     rt.run([&] {
         place(s, a, b);
+        weft::initialisation();
         examples::heat_start(a, b, mode, s.leaf_rows, tree);
     });
     rt.run([&] { examples::heat(a, b, s.sweeps, s.leaf_rows, tree); });
@@ -70,6 +71,7 @@ bool by_squares(const examples::program& program, const settings& s) {
     auto rt = program.make_runtime();
     rt.run([&] {
         place(s, a, b);
+        weft::initialisation();
         examples::squares_start(a, b, mode, s.division);
     });
     rt.run([&] { examples::squares(a, b, s.sweeps, s.division); });

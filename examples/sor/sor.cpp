@@ -26,7 +26,10 @@ int main(int argc, char** argv) {
         examples::grid plate(rows, cols), reference(rows, cols);
         const auto tree = irregular ? examples::task_tree::irregular : examples::task_tree::regular;
         auto rt = program.make_runtime();
-        rt.run([&] { examples::sor_start(plate, leaf_rows, tree); });
+        rt.run([&] {
+            weft::initialisation();
+            examples::sor_start(plate, leaf_rows, tree);
+        });
         rt.run([&] { examples::sor(plate, sweeps, leaf_rows, tree); });
         auto stats = rt.stats();
 

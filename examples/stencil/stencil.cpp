@@ -14,7 +14,10 @@ template <class Stencil>
 bool sweep_and_check(const examples::program& program, const settings& s) {
     examples::block_of_points<Stencil> a(s.points), b(s.points);
     auto rt = program.make_runtime();
-    rt.run([&] { examples::stencil_start(a, b, program.seed(), s.leaf_planes, s.tree); });
+    rt.run([&] {
+        weft::initialisation();
+        examples::stencil_start(a, b, program.seed(), s.leaf_planes, s.tree);
+    });
     rt.run([&] { examples::stencil(a, b, s.sweeps, s.leaf_planes, s.tree); });
 
     examples::report report;

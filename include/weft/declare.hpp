@@ -63,4 +63,9 @@ inline void interleave(const void* data, std::size_t bytes) {
 /// closure.)
 inline void iteration(int k) { impl::mark_iteration(k); }
 
+/// Declares that the calling root now writes the data of an iterated program for the first time, with tasks that
+/// divide the data as the iterations do: until it marks an iteration, or ends. Policies that place data are told;
+/// for them it is iteration -1. Where it may be called: see iteration().
+inline void initialisation() { impl::mark_iteration(-1); }
+
 } // namespace weft

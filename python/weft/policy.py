@@ -97,4 +97,4 @@ class Policy:
         """`task` has ended. `usage`: self_ns, wall_ns (both 0 without "usage" in `needs`), cancelled."""
 
     def iteration(self, worker: int, task: Task, number: int) -> None:
-        """`task`, a root, begins an outer iteration (weft::iteration)."""
+        """`task`, a root, begins an outer iteration (weft::iteration); -1: it writes the program's data first."""

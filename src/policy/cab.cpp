@@ -19,8 +19,9 @@
 ///
 /// The tree of tasks is cut into subtrees that fit a last-level cache (bi_tier_partition.hpp). Tasks above
 /// and at the cut are spawned parent-first into the pool of their socket. Only the heads take from these
-/// pools, first in first out; the head of a socket is its lowest worker. Tasks below the cut run child-first,
-/// on the workers of one socket only.
+/// pools; the head of a socket is its lowest worker. A pool is double-ended (3.3.2): its own head takes the
+/// youngest task, other heads take the oldest. Tasks below the cut run child-first, on the workers of one
+/// socket only.
 ///
 /// C1  Only heads take from the inter-socket pools, their own or another one.
 /// C2  A socket works on one intra-socket subtree at a time: its head takes no leaf inter-socket task while
@@ -30,8 +31,10 @@
 ///
 /// - Only leaf inter-socket tasks make a socket busy. Those above them take the head's time only while they
 ///   run. The head takes them also while its socket is busy, since other sockets wait for what they spawn.
-/// - A task that waited above the boundary is resumed from the pool of the socket where it began, ahead of
-///   the tasks there. C1 holds for tasks that have not begun. One that has begun may hold a lock, so other
+/// - The book says that pools are double-ended, as those of TBB, and not which head takes from which end. The
+///   ends are those of TBB: the owner's end is the youngest.
+/// - A task that waited above the boundary is resumed from the pool of the socket where it began, before the
+///   other tasks there. C1 holds for tasks that have not begun. One that has begun may hold a lock, so other
 ///   workers of that socket take it before they park.
 /// - A subtree shares its socket from the moment at which one of its tasks waits for something else than its
 ///   children (a lock, a future, a timer), or its tasks have yielded yields_to_share times on one worker:
@@ -40,18 +43,18 @@
 /// - A child in the group of a task that is not its parent, the tasks of graphs and their descendants belong
 ///   to no subtree: all workers steal them at random, child-first ("free" below). The same holds for tasks
 ///   that are measured in the first iteration, parent-first.
-/// - The source leaves open which of the subtrees in a pool a head takes, and where subtrees lie in the next
-///   iteration. The gains of iterated programs are those of data that are still in the socket's cache, so a
-///   subtree goes to the pool of the socket that last had the one at the same place in the tree
-///   (kept_subtrees.hpp). Other heads leave it there, unless their socket, with this subtree, still keeps no
-///   larger part of the tree than the other. Waiting for the subtree costs less than fetching its data, which
-///   would then stay on the other socket. A head takes it nevertheless after
-///   failed_looks_before_remote_steal failed looks, and before it parks.
+/// - The head that is to steal looks at the pool of a random other socket. The source does not say which.
 /// - The rule for general trees may give fewer subtrees than sockets. Unless subtrees=0, a subtree is at most
 ///   that part of the tree, by how its tasks branch: measured sizes differ a little from one sweep to the
 ///   next, and would cut it elsewhere each time.
 /// - A program that the first iteration shows to be CPU-bound (miss_intensity.hpp) is stolen at random from
 ///   then on (3.8.2.3). The source does not say how that is decided.
+///
+/// Ours, in no source, and off by default: `keep`. A subtree goes to the pool of the socket that last had the
+/// one at the same place in the tree (kept_subtrees.hpp). Other heads leave it there, unless their socket,
+/// with this subtree, still keeps no larger part of the tree than the other. Waiting for the subtree costs
+/// less than fetching its data, which would then stay on the other socket. A head takes it nevertheless after
+/// failed_looks_before_remote_steal failed looks, and before it parks.
 namespace weft::policies {
 namespace {
 
@@ -72,8 +75,11 @@ constexpr knob cab_knobs[] = {
     {"socket", "0", "0..100000", "workers of a socket; 0: those under one last-level cache"},
     {"alloc", "steal", "steal, even",
      "even: in the first iteration subtrees go to sockets by their position"},
-    {"keep", "on", "on, off",
-     "on: a subtree goes to the socket that last had the one at its place in the tree"},
+    {"order", "youngest", "youngest, oldest", "which task of its socket's pool a head takes"},
+    {"probe", "random", "random, turn",
+     "which pool the head of another socket looks at: any, or each in turn from the next socket on"},
+    {"keep", "off", "on, off",
+     "ours: a subtree goes to the socket that last had the one at its place in the tree"},
     zone_knob("reported: spawns below the boundary are shown, too (for traces and tests)"),
 };
 
@@ -84,7 +90,7 @@ struct settings {
     bi_tier_partition partition;
     double misses_per_instruction;
     int workers_of_socket;
-    bool even, keep, lazy;
+    bool even, oldest, in_turn, keep, lazy;
 };
 
 class cab final : public policy {
@@ -105,7 +111,11 @@ public:
         const bool measures = partition_.by == mode::profile;
         if (measures) sizes_.attach(set_.misses_per_instruction);
         tiers_.attach(sockets, context,
-                      {.even = set_.even, .keep = set_.keep && !random_, .lazy = set_.lazy});
+                      {.even = set_.even,
+                       .oldest = set_.oldest,
+                       .in_turn = set_.in_turn,
+                       .keep = set_.keep && !random_,
+                       .lazy = set_.lazy});
         return {.task_bytes = sizeof(task_part),
                 .group_bytes = measures ? std::uint16_t{sizeof(group_part)} : std::uint16_t{0},
                 .lazy = random_ && set_.lazy,
@@ -139,9 +149,9 @@ public:
         return c.is == kind::free ? spawn_order::child_first : spawn_order::parent_first;
     }
 
-    void iteration(worker_id, task& root, int) override {
+    void iteration(worker_id, task& root, int number) override {
         auto& own = root.data<task_part>();
-        if (own.is == kind::plain) return;
+        if (number < 0 || own.is == kind::plain) return;
         if (own.iterations == 1 && own.children.computes()) {
             own.is = kind::plain;
             own.self = &root;
@@ -293,6 +303,8 @@ extern constinit const policy_entry cab_entry{
                      .misses_per_instruction = static_cast<double>(values.integer("cmpi")) / 1e6,
                      .workers_of_socket = number("socket"),
                      .even = values.is("alloc", "even"),
+                     .oldest = values.is("order", "oldest"),
+                     .in_turn = values.is("probe", "turn"),
                      .keep = values.is("keep", "on"),
                      .lazy = values.is("zone", "lazy")});
     },

@@ -104,7 +104,8 @@ public:
 
     void started(worker_id w, task& t) override { t.data<part>().ran = w + 1; }
 
-    void iteration(worker_id w, task& root, int) override {
+    void iteration(worker_id w, task& root, int number) override {
+        if (number < 0) return; // the data are written first, by other tasks
         part& own = root.data<part>();
         if (own.home == 0) own.home = w + 1;
         own.stops = 0;

@@ -33,23 +33,30 @@
 /// laws-nc does without the partitioner, and its workers steal single tasks from other sockets.
 ///
 /// A socket is a last-level-cache domain with the workers on it. An iterated program is a root that called
-/// weft::iteration; there is one at a time. If the first child of another root says where its data lie, that
-/// root is taken for one that touches the data first: it is allocated likewise, but a socket that has
-/// finished its part helps others. If the program's size is given (`bytes`), a root that is not iterated is
+/// weft::iteration; there is one at a time. A root that called weft::initialisation writes the data first, and
+/// is allocated as a first iteration is (4.7). If the program's size is given (`bytes`), a root that is not iterated is
 /// packed instead, by the sizes of Eq. 3.5 (4.6 refers to 3.4.2.1), without profile and tuning. All other
 /// tasks are stolen at random, as under `steal`. So is a program that the first iteration has shown to be
 /// CPU-bound (miss_intensity.hpp), from its second iteration on.
 ///
-/// L1. In the first iteration a task of the program is run by a worker of its socket and no other.
+/// L1. In the first iteration, and where the data are written before it, a task of the program is run by a
+///     worker of its socket and no other.
 /// L2. A CF subtree stays on the socket that began it, and is silent below its root.
 /// L3. While a task of the socket's subtree is ready or runs, its head takes no CF root. Blocked tasks do not
 ///     count, so a subtree that waits for another cannot stop it. After as many yields as make a worker look
 ///     elsewhere the head takes one, too (subtree_activity.hpp).
 /// L4. The worker that ends the last such task wakes the head, so a head may sleep while a subtree runs.
-/// L5. Until a socket has begun a task of its own in an iteration, it takes no task whose data lie on another
-///     socket. Sockets get their parts one after another; without this rule they would take each other's
-///     parts.
+/// L5. A socket that has completed its own tasks takes those of others (4.4). So until it has begun one of its
+///     own in an iteration, it takes no task whose data lie on another socket. Sockets get their parts one
+///     after another; without this rule they would take each other's parts.
 /// L6. Any worker may take the tasks that lie at a socket without an active worker. (no test)
+///
+/// The book says of the pool of CF roots only that the own head takes from it before it takes from others, and
+/// that the scheduler is built as that of CAB (4.9). So the pool is double-ended, as CAB's is: its own head
+/// takes the youngest, other heads take the oldest.
+///
+/// Ours, in no source, and off by default; `keep` is L7, `order=near` is L8:
+///
 /// L7. Let r be how many times as long a subtree takes away from its data. While fewer than r CF roots wait
 ///     at their own socket, other heads leave them there: that socket gets to them sooner. After
 ///     failed_looks_before_remote_steal failed looks, and before it parks, a head takes one nevertheless.
@@ -60,7 +67,7 @@
 ///     come first. Other sockets take the one whose turn would come last (root_pool.hpp).
 ///
 /// Where the book is silent: in the first iteration, whose tasks are far more, a socket takes its youngest,
-/// or it would keep the widest level pending. The order of CF roots is L8. Tuning begins with the second
+/// or it would keep the widest level pending. Workers of laws-nc take other sockets' oldest. Tuning begins with the second
 /// packed iteration, since the first one finds the caches as the profile left them. A task above the CF roots
 /// that has waited is resumed wherever its last child ended. Spawns beyond the room of the profile are
 /// silent, and their misses are their parent's. Tasks that were not there in the first iteration are CF roots
@@ -78,29 +85,39 @@ constexpr knob laws_knobs[] = {
     {"bytes", "0", "0..1000000000000000",
      "all data of a program without iterations, which is then packed, too; 0: it is not"},
     {"tasks", "16384", "64..1048576", "of an iteration that are profiled"},
+    {"order", "youngest", "youngest, oldest, near",
+     "which subtree of its own a socket takes next; near, ours: the one nearest to the last one's data"},
+    {"keep", "off", "on, off", "ours: the last subtrees of a socket are left to it"},
     zone_knob(),
 };
 constexpr knob laws_nc_knobs[] = {
+    {"pieces", "0", "0..1000000",
+     "ours: a task with less than a worker's part of the data divided by this runs silently; 0: none does"},
     zone_knob(),
 };
 
 using kind = data_task::kind;
 using phase = iterated_program::phase;
+using order = root_pool::order;
 
 class locality_aware final : public policy {
 public:
-    locality_aware(const iterated_program::settings& s, bool lazy) : settings_(s), lazy_(lazy) {}
+    locality_aware(const iterated_program::settings& s, const triple_level_stealing::settings& stealing,
+                   int pieces_a_worker)
+        : settings_(s)
+        , set_(stealing)
+        , pieces_a_worker_(pieces_a_worker) {}
 
     requirements attach(const machine& m, policy_context& context) override {
         context_ = &context;
         const std::vector<workers> sockets =
             groups_for_domains(context, domains(m, domain_kind::last_level_cache));
         sockets_ = static_cast<int>(sockets.size());
-        piece_ = 1.0 / (pieces_a_worker * context.all().size());
+        if (pieces_a_worker_ > 0) piece_ = 1.0 / (pieces_a_worker_ * context.all().size());
         if (!(settings_.cache_bytes > 0)) settings_.cache_bytes = smallest_cache_of_heads(m, sockets);
         program_.attach(settings_);
         allocator_.attach(sockets);
-        stealing_.attach(m, context, sockets, program_, lazy_);
+        stealing_.attach(m, context, sockets, program_, set_);
         return {.task_bytes = sizeof(data_task),
                 .group_bytes = sizeof(data_allocator::group_part),
                 .own_misses = settings_.packs,
@@ -113,9 +130,9 @@ public:
     spawn_order spawn(worker_id, task& parent, task& child) override {
         auto& p = parent.data<data_task>();
         auto& c = child.data<data_task>();
-        if (p.is == kind::packed || (p.is == kind::unknown && !begins(parent, child))) return below(p, c);
+        if (p.is == kind::packed || (p.is == kind::unknown && !begins(parent))) return below(p, c);
         const phase now = program_.phase_of(p.starts);
-        if (now == phase::plain) return lazy_ ? spawn_order::lazy : spawn_order::child_first;
+        if (now == phase::plain) return set_.lazy ? spawn_order::lazy : spawn_order::child_first;
         if (now == phase::spread && p.is == kind::spread && p.data.size() <= piece_) return below(p, c);
         c.starts = p.starts;
         c.data = allocator_.part_of(parent, p.data, child,
@@ -168,8 +185,12 @@ public:
 
     // ---- the iterations: 4.6
 
-    void iteration(worker_id, task& t, int) override {
+    void iteration(worker_id, task& t, int number) override {
         auto& mine = t.data<data_task>();
+        if (number < 0) {
+            if (sockets_ > 1) start(t);
+            return;
+        }
         if (!mine.iterated && !claim(t)) return;
         if (!program_.end_iteration(context_->now())) {
             mine.counted = false; // from here on every worker may steal from every other
@@ -192,11 +213,10 @@ public:
 
 private:
     static constexpr double unknown_cache_bytes = 8 << 20;
-    static constexpr int pieces_a_worker = 8; // without packing: below such a part tasks are silent
 
     /// The order of a spawn that the policy does not place: silent, or reported as a part of its parent.
     spawn_order below(const data_task& p, data_task& c) const noexcept {
-        if (lazy_) return spawn_order::lazy;
+        if (set_.lazy) return spawn_order::lazy;
         c.data = p.data;
         c.socket = p.socket;
         c.starts = p.starts;
@@ -222,13 +242,16 @@ private:
                    : 0;
     }
 
-    /// A root that is not iterated so far, and tells where its data lie: perhaps it touches them first. Or
-    /// the setting `bytes` says how large they are.
-    bool begins(task& parent, const task& child) noexcept {
+    /// A root that is not iterated, and the setting `bytes` says how large its data are.
+    bool begins(task& parent) noexcept {
         const bool is_root = parent.parent() == nullptr && parent.graph() == 0 && parent.id() != 0;
-        const bool spreads = sockets_ > 1 && child.hint().data_begin != nullptr;
-        if (!is_root || !(spreads || program_.packs_by_size()) || program_.is_owned()) return false;
-        auto& mine = parent.data<data_task>();
+        return is_root && program_.packs_by_size() && start(parent);
+    }
+
+    /// The root is allocated, without being iterated. False if another program is iterated meanwhile.
+    bool start(task& root) noexcept {
+        auto& mine = root.data<data_task>();
+        if (mine.is != kind::unknown || program_.is_owned()) return false;
         mine.data = {0, 1};
         mine.is = kind::above;
         mine.starts = mine.counted = true;
@@ -255,7 +278,8 @@ private:
     }
 
     iterated_program::settings settings_; // complete after attach()
-    const bool lazy_;
+    const triple_level_stealing::settings set_;
+    const int pieces_a_worker_; // of laws-nc: below such a part tasks are silent; 0: none is
     policy_context* context_ = nullptr;
     int sockets_ = 0;
     double piece_ = 0;
@@ -282,7 +306,12 @@ extern constinit const policy_entry laws_entry{
                                            static_cast<double>(values.integer("cmpi")) / 1e6,
                                        .input_bytes = static_cast<double>(values.integer("bytes")),
                                        .profiled = static_cast<std::size_t>(values.integer("tasks"))},
-            values.is("zone", "lazy"));
+            triple_level_stealing::settings{.order = values.is("order", "youngest") ? order::youngest
+                                                     : values.is("order", "oldest") ? order::oldest
+                                                                                    : order::nearest,
+                                            .keeps = values.is("keep", "on"),
+                                            .lazy = values.is("zone", "lazy")},
+            0);
     },
 };
 
@@ -294,8 +323,10 @@ extern constinit const policy_entry laws_nc_entry{
     .helps = "as laws, where iterations differ or the data of a task are small",
     .knobs = laws_nc_knobs,
     .make = [](const knob_values& values) -> std::unique_ptr<policy> {
-        return std::make_unique<locality_aware>(iterated_program::settings{.packs = false},
-                                                values.is("zone", "lazy"));
+        return std::make_unique<locality_aware>(
+            iterated_program::settings{.packs = false},
+            triple_level_stealing::settings{.lazy = values.is("zone", "lazy")},
+            static_cast<int>(values.integer("pieces")));
     },
 };
 

@@ -246,7 +246,7 @@ TEST(cab, a_cpu_bound_program_is_stolen_at_random_from_the_second_iteration) {
     constexpr int later = 4 * leaves;
     const auto [moved_at_random, at_random] = run("steal", 100'000);
     EXPECT_GT(moved_at_random, later / 2);
-    for (const std::string spec : {"cab:mode=profile", "cab:mode=profile,zone=reported"}) {
+    for (const std::string spec : {"cab:mode=profile,keep=on", "cab:mode=profile,keep=on,zone=reported"}) {
         const auto [moved, took] = run(spec, 100'000); // a miss in 1500
         EXPECT_GT(moved, later / 2) << spec;
         EXPECT_LT(took, at_random + at_random / 4) << spec;
@@ -281,12 +281,12 @@ std::vector<std::array<int, 4>> homes_of_sweeps(const std::string& spec, std::ui
     return homes;
 }
 
-TEST(cab, a_subtree_comes_to_where_the_one_at_its_place_was) {
+TEST(cab, a_subtree_comes_to_where_the_one_at_its_place_was_with_keep) {
     bool moves_without = false;
     for (std::uint64_t seed = 1; seed <= 5; ++seed) {
-        const auto kept = homes_of_sweeps("cab:boundary=3", seed);
+        const auto kept = homes_of_sweeps("cab:boundary=3,keep=on", seed);
         for (const auto& homes : kept) EXPECT_EQ(homes, kept[0]) << seed;
-        const auto free = homes_of_sweeps("cab:boundary=3,keep=off", seed);
+        const auto free = homes_of_sweeps("cab:boundary=3", seed);
         for (const auto& homes : free) moves_without = moves_without || homes != free[0];
     }
     EXPECT_TRUE(moves_without);

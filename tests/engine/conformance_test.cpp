@@ -68,7 +68,7 @@ std::vector<std::string> every_policy() {
              "laws:zone=reported,cmpi=0",
              "laws-nc:zone=reported",
              "near:zone=reported",
-             "cab:keep=off",
+             "cab:keep=on",
              "chaos:hold=50,blind=50,of=sb",
              "random-push:threshold=0,in_flight=1",
              "cls:threshold=4,interval=1",

@@ -304,7 +304,10 @@ outcome heat_under(const std::string& policy, std::size_t rows, std::size_t cols
     o.seed = 1;
     runtime rt(o);
     examples::grid a(rows, cols), b(rows, cols);
-    rt.run([&] { examples::heat_start(a, b, examples::heat_mode{}, leaf_rows, shape); });
+    rt.run([&] {
+        initialisation();
+        examples::heat_start(a, b, examples::heat_mode{}, leaf_rows, shape);
+    });
     rt.run([&] { examples::heat(a, b, sweeps, leaf_rows, shape); });
     const auto report = nlohmann::json::parse(rt.report(report_format::json));
     outcome o2;

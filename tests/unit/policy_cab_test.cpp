@@ -188,18 +188,18 @@ TEST_F(cab, a_socket_works_on_one_subtree_at_a_time) {
     task& a = offer(0, main);
     task& b = offer(0, main);
     task& c = offer(0, main);
-    start(0, a); // the oldest
+    start(0, c); // the youngest
     EXPECT_EQ(scheduler->next(0, true).t, nullptr);
-    start(2, b);
+    start(2, a); // the oldest
     EXPECT_EQ(scheduler->next(2, true).t, nullptr);
-    finish(1, a); // its last task ran there
+    finish(1, c); // its last task ran there
     ASSERT_FALSE(context->woken.empty());
     EXPECT_EQ(context->woken.back().first, 0);
-    start(0, c);
+    start(0, b);
 }
 
 TEST_F(cab, a_subtree_is_left_to_its_socket_unless_that_has_more_than_its_part) {
-    attach("cab:boundary=1,main=4");
+    attach("cab:boundary=1,main=4,keep=on");
     task& main = root();
     const auto offer_at = [&](int place) -> task& {
         task& t = child_of(main);
@@ -252,15 +252,15 @@ TEST_F(cab, a_subtree_that_was_cancelled_before_it_began_ends_none) {
     task& a = offer(0, main);
     task& b = offer(0, main);
     task& c = offer(0, main);
-    start(0, a);
+    start(0, c);
     usage cancelled;
     cancelled.cancelled = true;
-    EXPECT_EQ(scheduler->next(2, true).t, &b);
+    EXPECT_EQ(scheduler->next(2, true).t, &a);
     context->woken.clear();
-    scheduler->finished(2, b, cancelled);
+    scheduler->finished(2, a, cancelled);
     EXPECT_TRUE(context->woken.empty());
-    EXPECT_EQ(scheduler->next(0, true).t, nullptr); // `a` has not ended
-    start(2, c);
+    EXPECT_EQ(scheduler->next(0, true).t, nullptr); // `c` has not ended
+    start(2, b);
 }
 
 TEST_F(cab, a_task_above_the_boundary_is_taken_by_a_busy_socket) {
@@ -268,18 +268,18 @@ TEST_F(cab, a_task_above_the_boundary_is_taken_by_a_busy_socket) {
     task& main = root();
     task& left = offer(0, main);
     task& right = offer(0, main);
-    start(0, left);
-    task& leaf = offer(0, left);
-    EXPECT_EQ(scheduler->next(0, false).t, &right); // first in, first out
-    scheduler->started(0, right);
-    right.state_ = task_state::running;
-    task& later = offer(0, right);
+    start(0, right);
+    task& earlier = offer(0, right);
+    task& leaf = offer(0, right);
     start(0, leaf);
-    EXPECT_EQ(scheduler->next(0, true).t, nullptr); // `later` is kept back
-    left.state_ = task_state::suspended;
-    scheduler->ready(1, left, ready_reason::joined); // it goes on where it began
-    EXPECT_EQ(scheduler->next(0, false).t, &left);
-    start(2, later);
+    EXPECT_EQ(scheduler->next(0, false).t, &left); // `earlier` is kept back
+    scheduler->started(0, left);
+    left.state_ = task_state::running;
+    EXPECT_EQ(scheduler->next(0, true).t, nullptr);
+    right.state_ = task_state::suspended;
+    scheduler->ready(1, right, ready_reason::joined); // it goes on where it began
+    EXPECT_EQ(scheduler->next(0, false).t, &right);
+    start(2, earlier);
 }
 
 TEST_F(cab, what_waits_for_a_lock_shares_its_socket) {
@@ -287,17 +287,17 @@ TEST_F(cab, what_waits_for_a_lock_shares_its_socket) {
     task& main = root();
     task& a = offer(0, main);
     task& b = offer(0, main);
-    start(0, a);
-    scheduler->blocked(0, a, ready_reason::joined);
+    start(0, b);
+    scheduler->blocked(0, b, ready_reason::joined);
     EXPECT_EQ(scheduler->next(0, true).t, nullptr);
     context->woken.clear();
-    scheduler->blocked(0, a, ready_reason::unblocked);
+    scheduler->blocked(0, b, ready_reason::unblocked);
     ASSERT_EQ(context->woken.size(), 1U);
-    start(0, b);
-    a.state_ = task_state::suspended;
-    scheduler->ready(2, a, ready_reason::unblocked); // on another socket
+    start(0, a);
+    b.state_ = task_state::suspended;
+    scheduler->ready(2, b, ready_reason::unblocked); // on another socket
     EXPECT_EQ(scheduler->next(2, true).t, nullptr);
-    EXPECT_EQ(scheduler->next(1, false).t, &a);
+    EXPECT_EQ(scheduler->next(1, false).t, &b);
 }
 
 TEST_F(cab, a_subtree_stays_on_its_socket) {

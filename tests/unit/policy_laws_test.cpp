@@ -463,31 +463,31 @@ TEST_F(policy_laws_stealing, heads_take_subtrees_one_after_the_other) {
     EXPECT_EQ(next(1), nullptr);
     EXPECT_EQ(next(0), half[0]);
     const auto first = fork(0, *half[0]);
-    EXPECT_EQ(next(1), nullptr); // no head
-    EXPECT_EQ(next(0), first[0]);
-    EXPECT_TRUE(fork(0, *first[0]).empty()); // silent below
+    EXPECT_EQ(next(1), nullptr);             // no head
+    EXPECT_EQ(next(0), first[1]);            // the youngest
+    EXPECT_TRUE(fork(0, *first[1]).empty()); // silent below
     EXPECT_EQ(next(1), nullptr);
     // A frame of the subtree comes to the other worker of the socket, and only to it.
     records.push_back(records[0]);
     record& frame = records.back();
     frame = {};
-    std::copy(std::begin(reinterpret_cast<record*>(first[0])->bytes),
-              std::end(reinterpret_cast<record*>(first[0])->bytes), std::begin(frame.bytes));
+    std::copy(std::begin(reinterpret_cast<record*>(first[1])->bytes),
+              std::end(reinterpret_cast<record*>(first[1])->bytes), std::begin(frame.bytes));
     EXPECT_EQ(scheduler->ready(1, frame.t, ready_reason::exposed).who.last, 2);
     EXPECT_EQ(next(2), half[1]);
     const auto second = fork(2, *half[1]);
     EXPECT_EQ(next(3), nullptr);
     EXPECT_EQ(next(1), &frame.t);
-    run(0, *first[0], 0);
+    run(0, *first[1], 0);
     EXPECT_EQ(next(0), nullptr); // worker 1 is still in the subtree
-    EXPECT_EQ(next(2), second[0]);
+    EXPECT_EQ(next(2), second[1]);
     context.woken.clear();
     EXPECT_EQ(next(1), nullptr);
     ASSERT_EQ(context.woken.size(), 1U); // it was the last: the head looks again
     EXPECT_EQ(context.woken[0].first, 0);
     EXPECT_EQ(context.woken[0].size(), 1);
-    EXPECT_EQ(next(0), first[1]);
-    EXPECT_EQ(next(0), second[1]); // of the other socket, which has begun with its own
+    EXPECT_EQ(next(0), first[0]);
+    EXPECT_EQ(next(0), second[0]); // of the other socket
     EXPECT_EQ(next(2), nullptr);
 }
 
@@ -503,11 +503,11 @@ TEST_F(policy_laws_stealing, without_iterations_a_given_size_is_packed) {
     const auto quarter = fork(0, *half[0]);
     ASSERT_EQ(quarter.size(), 2U);
     EXPECT_EQ(next(1), nullptr); // no head
-    EXPECT_EQ(next(0), quarter[0]);
-    EXPECT_TRUE(fork(0, *quarter[0]).empty()); // silent below
-    EXPECT_EQ(next(2), half[1]);
-    run(0, *quarter[0], 0);
     EXPECT_EQ(next(0), quarter[1]);
+    EXPECT_TRUE(fork(0, *quarter[1]).empty()); // silent below
+    EXPECT_EQ(next(2), half[1]);
+    run(0, *quarter[1], 0);
+    EXPECT_EQ(next(0), quarter[0]);
     run(0, r, 0);
     EXPECT_EQ(scheduler->victims(0).size(), 4);
     attach("laws:cache=64,bytes=262145");
@@ -535,7 +535,7 @@ TEST_F(policy_laws_stealing, iterations_are_packed_by_what_they_miss_whatever_si
 
 // L5 of policy/laws.cpp.
 TEST_F(policy_laws_stealing, a_socket_that_has_not_begun_takes_no_subtree) {
-    attach("laws:cache=64,tune=off");
+    attach("laws:cache=64,tune=off,order=oldest");
     task& r = profiled(400);
     scheduler->iteration(0, r, 1);
     const auto half = fork(0, r);
@@ -552,7 +552,7 @@ TEST_F(policy_laws_stealing, a_socket_that_has_not_begun_takes_no_subtree) {
 
 // L7 of policy/laws.cpp.
 TEST_F(policy_laws_stealing, the_next_subtree_of_a_socket_is_left_to_it) {
-    attach("laws:cache=64,tune=off");
+    attach("laws:cache=64,tune=off,keep=on,order=near");
     task& r = profiled(400);
     for (const bool alone : {false, true}) {
         scheduler->iteration(0, r, 1);
@@ -580,7 +580,7 @@ TEST_F(policy_laws_stealing, the_next_subtree_of_a_socket_is_left_to_it) {
 
 // L8 of policy/laws.cpp.
 TEST_F(policy_laws_stealing, sweeps_over_the_data_alternate) {
-    attach("laws:cache=32,tune=off"); // a leaf fits, a quarter does not
+    attach("laws:cache=32,tune=off,order=near"); // a leaf fits, a quarter does not
     task& r = profiled(400);
     for (int sweep = 1; sweep < 5; ++sweep) {
         scheduler->iteration(0, r, sweep);
@@ -597,7 +597,7 @@ TEST_F(policy_laws_stealing, sweeps_over_the_data_alternate) {
 }
 
 TEST_F(policy_laws_stealing, others_take_the_subtree_whose_turn_comes_last) {
-    attach("laws:cache=32,tune=off");
+    attach("laws:cache=32,tune=off,order=near");
     task& r = profiled(400);
     for (int sweep = 1; sweep < 3; ++sweep) {
         scheduler->iteration(0, r, sweep);
@@ -623,7 +623,7 @@ TEST_F(policy_laws_stealing, others_take_the_subtree_whose_turn_comes_last) {
 }
 
 TEST_F(policy_laws_stealing, a_subtree_that_is_much_of_what_waits_comes_first) {
-    attach("laws:cache=48,tune=off"); // the first quarter does not fit, the second one does
+    attach("laws:cache=48,tune=off,order=near"); // the first quarter does not fit, the second one does
     task& r = profiled([](const task& leaf) { return leaf.parent_->last_ ? 100 : 400; });
     scheduler->iteration(0, r, 1);
     const auto half = fork(0, r);
@@ -639,7 +639,7 @@ TEST_F(policy_laws_stealing, a_subtree_that_is_much_of_what_waits_comes_first) {
 }
 
 TEST_F(policy_laws_stealing, among_many_subtrees_the_nearest_comes_first_though_others_are_larger) {
-    attach("laws:cache=32,tune=off");
+    attach("laws:cache=32,tune=off,order=near");
     // Of each half the last eighth fits, of the others their halves only.
     task& r = profiled([](const task& leaf) { return leaf.parent_->id_ % 4 == 3 ? 100 : 400; }, 0, 4);
     scheduler->iteration(0, r, 1);
@@ -683,16 +683,16 @@ TEST_F(policy_laws_stealing, a_blocked_subtree_does_not_stop_its_socket) {
     const auto half = fork(0, r);
     EXPECT_EQ(next(0), half[0]);
     const auto quarter = fork(0, *half[0]);
-    EXPECT_EQ(next(0), quarter[0]);
-    quarter[0]->state_ = task_state::suspended; // waits for a lock, say
     EXPECT_EQ(next(0), quarter[1]);
+    quarter[1]->state_ = task_state::suspended; // waits for a lock, say
+    EXPECT_EQ(next(0), quarter[0]);
     const placement back =
-        scheduler->ready(3, *quarter[0], ready_reason::unblocked); // let go by the other socket
+        scheduler->ready(3, *quarter[1], ready_reason::unblocked); // let go by the other socket
     EXPECT_EQ(back.who.first, 0);
     EXPECT_EQ(back.who.last, 2);
     EXPECT_EQ(next(2), half[1]);
     EXPECT_EQ(next(3), nullptr);
-    EXPECT_EQ(next(1), quarter[0]);
+    EXPECT_EQ(next(1), quarter[1]);
 }
 
 TEST_F(policy_laws_stealing, yields_let_the_head_take_the_next_subtree) {
@@ -702,9 +702,9 @@ TEST_F(policy_laws_stealing, yields_let_the_head_take_the_next_subtree) {
     const auto half = fork(0, r);
     EXPECT_EQ(next(0), half[0]);
     const auto quarter = fork(0, *half[0]);
-    EXPECT_EQ(next(0), quarter[0]);
+    EXPECT_EQ(next(0), quarter[1]);
     int turns = 0;
-    for (task* t = quarter[0]; t == quarter[0]; t = next(0), ++turns) {
+    for (task* t = quarter[1]; t == quarter[1]; t = next(0), ++turns) {
         ASSERT_LT(turns, 100);
         t->state_ = task_state::suspended;
         scheduler->ready(0, *t, ready_reason::yielded);
@@ -771,6 +771,63 @@ TEST_F(policy_laws_stealing, without_packing_single_tasks_cross) {
     EXPECT_EQ(next(2), half[1]);
     EXPECT_EQ(next(3), half[0]); // the oldest of the other socket
     EXPECT_EQ(next(0), quarter[1]);
+}
+
+TEST_F(policy_laws_stealing, without_packing_small_tasks_are_silent_on_request_only) {
+    for (const int pieces : {0, 1}) {
+        attach("laws-nc:pieces=" + std::to_string(pieces)); // 1: what is at most a worker's part
+        task& r = root();
+        scheduler->iteration(0, r, 0);
+        const auto half = fork(0, r);
+        const auto quarter = fork(0, *half[0]);
+        ASSERT_EQ(quarter.size(), 2U);
+        EXPECT_EQ(fork(0, *quarter[0]).empty(), pieces == 1);
+    }
+}
+
+// 4.7: the independent initialisation phase.
+TEST_F(policy_laws_stealing, a_declared_initialisation_stays_on_its_sockets) {
+    for (const char* spec : {"laws", "laws-nc"}) {
+        attach(spec);
+        task& r = root();
+        scheduler->iteration(0, r, -1);
+        EXPECT_EQ(scheduler->victims(3).size(), 2);
+        const auto half = fork(0, r);
+        ASSERT_EQ(half.size(), 2U);
+        const auto quarter = fork(0, *half[0]);
+        ASSERT_EQ(fork(0, *quarter[0]).size(), 2U);
+        EXPECT_EQ(next(3), half[1]);
+        EXPECT_EQ(next(2), nullptr) << "no steal from the other socket";
+        while (next(1) != nullptr) {}
+        run(0, r, 0);
+        EXPECT_EQ(scheduler->victims(3).size(), 4);
+    }
+}
+
+TEST_F(policy_laws_stealing, a_root_that_declares_nothing_is_stolen_at_random_wherever_its_data_lie) {
+    attach("laws");
+    task& r = root();
+    task& child = records.emplace_back().t;
+    group_record& in = groups.emplace_back();
+    in.g.data_ = in.bytes;
+    in.g.hint_ = &in.pair;
+    child.parent_ = &r;
+    child.group_ = &in.g;
+    child.hint_.data_begin = in.bytes;
+    child.hint_.data_end = in.bytes + sizeof in.bytes;
+    EXPECT_EQ(scheduler->spawn(0, r, child), spawn_order::lazy);
+    EXPECT_EQ(scheduler->victims(3).size(), 4);
+}
+
+TEST_F(policy_laws_stealing, a_program_may_be_iterated_after_its_initialisation_in_one_root) {
+    attach("laws");
+    task& r = root();
+    scheduler->iteration(0, r, -1);
+    while (next(0) != nullptr) {}
+    scheduler->iteration(0, r, 0);
+    EXPECT_EQ(fork(0, r).size(), 2U);
+    run(0, r, 0);
+    EXPECT_EQ(scheduler->victims(3).size(), 4);
 }
 
 TEST_F(policy_laws_stealing, a_program_that_ends_makes_room_for_another) {

@@ -83,14 +83,53 @@ TEST_F(two_tiers, a_new_task_above_the_subtrees_is_for_heads) {
     EXPECT_EQ(got.from, placed.at);
 }
 
-TEST_F(two_tiers, a_pool_has_what_has_waited_in_front_and_what_yielded_behind) {
+// 3.3.2: a pool is a double-ended queue.
+TEST_F(two_tiers, a_pool_gives_its_own_head_the_youngest_and_other_heads_the_oldest) {
+    task &first = in_pool(kind::leaf), &second = in_pool(kind::inter), &third = in_pool(kind::leaf);
+    task& fourth = in_pool(kind::inter);
+    EXPECT_EQ(last_look(3), &first);
+    EXPECT_EQ(next(0), &fourth);
+    EXPECT_EQ(next(0), &third);
+    EXPECT_EQ(last_look(3), &second);
+}
+
+TEST_F(two_tiers, a_pool_may_be_first_in_first_out_for_its_own_head_too) {
+    attach({.oldest = true});
+    task &first = in_pool(kind::inter), &second = in_pool(kind::inter), &third = in_pool(kind::inter);
+    task& waited = make(kind::inter);
+    waited.state_ = task_state::suspended;
+    tiers.put_in_pool(0, waited, ready_reason::joined);
+    EXPECT_EQ(next(0), &waited);
+    EXPECT_EQ(next(0), &first);
+    EXPECT_EQ(last_look(3), &second);
+    EXPECT_EQ(next(0), &third);
+}
+
+TEST_F(two_tiers, what_has_waited_is_the_own_heads_next_and_what_yielded_lies_behind_the_pool) {
     task &first = in_pool(kind::inter), &second = in_pool(kind::inter);
     task &waited = make(kind::inter), &yielded = make(kind::inter);
     waited.state_ = yielded.state_ = task_state::suspended;
-    tiers.put_in_pool(0, yielded, ready_reason::yielded);
     const placement at = tiers.put_in_pool(0, waited, ready_reason::joined);
     EXPECT_EQ(of(at.who), range(0, 3)) << "it has begun: others resume it where no head does";
-    for (task* const expected : {&waited, &first, &second, &yielded}) EXPECT_EQ(next(0), expected);
+    EXPECT_EQ(tiers.put_in_pool(0, yielded, ready_reason::yielded).at, at.at);
+    EXPECT_EQ(last_look(3), &first);
+    for (task* const expected : {&waited, &second, &yielded}) EXPECT_EQ(next(0), expected);
+    tiers.put_in_pool(0, yielded, ready_reason::yielded);
+    EXPECT_EQ(last_look(2), &yielded);
+    tiers.put_in_pool(0, yielded, ready_reason::yielded);
+    EXPECT_EQ(last_look(3), &yielded);
+}
+
+TEST_F(two_tiers, a_fair_turn_of_a_head_begins_with_what_yielded) {
+    task& yielded = make(kind::inter);
+    yielded.state_ = task_state::suspended;
+    tiers.put_in_pool(0, yielded, ready_reason::yielded);
+    for (unsigned i = 1; i < fair_turns::turns_to_fair; ++i) {
+        task& spawned = in_pool(kind::inter);
+        ASSERT_EQ(next(0), &spawned) << i;
+    }
+    in_pool(kind::inter);
+    EXPECT_EQ(next(0), &yielded);
 }
 
 TEST_F(two_tiers, a_last_look_of_others_takes_from_their_own_pool_what_has_begun) {
@@ -231,6 +270,16 @@ TEST_F(two_tiers, a_fair_turn_begins_with_what_all_workers_of_the_socket_share) 
 TEST_F(two_tiers, a_head_alternates_between_pools_and_its_socket_and_the_others_look_at_their_socket) {
     EXPECT_EQ(choices(0, 8), (std::vector<std::uint32_t>{1, 2, 2, 1, 1, 2, 2, 1}));
     EXPECT_EQ(choices(1, 3), (std::vector<std::uint32_t>{2, 2, 2}));
+}
+
+TEST_F(two_tiers, heads_may_look_at_the_pools_of_other_sockets_in_turn) {
+    test::fake_context six(6);
+    bi_tier::stealing three;
+    three.attach({{0, 2}, {2, 4}, {4, 6}}, six, {.in_turn = true});
+    std::vector<int> pools;
+    for (int i = 0; i < 12; ++i)
+        if (const place_id from = three.next(2, false).from; from >= 6) pools.push_back(from - 7);
+    EXPECT_EQ(pools, (std::vector{2, 0, 2, 0, 2, 0}));
 }
 
 TEST_F(two_tiers, every_other_look_is_for_tasks_of_no_subtree_once_there_were_any) {

@@ -29,10 +29,13 @@ class three_levels : public testing::Test {
 protected:
     three_levels() {
         program.attach({.packs = false});
-        stealing.attach(on, context, {{0, 3}, {3, 6}}, program, true);
         program.claim();
         program.count(1);
         program.begin(0);
+        attach({.lazy = true});
+    }
+    void attach(triple_level_stealing::settings s) {
+        stealing.attach(on, context, {{0, 3}, {3, 6}}, program, s);
         stealing.begin_iteration(false);
     }
     /// From the second iteration on, tasks may cross.
@@ -173,9 +176,32 @@ TEST_F(three_levels, a_subtree_is_begun_by_a_head_and_belongs_to_its_socket) {
     EXPECT_EQ(t.data<data_task>().socket, 1);
 }
 
+// Without L7, as in 4.7: an empty pool of its own is all that a head waits for.
+TEST_F(three_levels, a_head_without_a_subtree_takes_the_last_one_of_another_socket) {
+    begin_subtree(1);
+    task& t = root_of_subtree(0);
+    int looks = 1;
+    while (next(3) == nullptr && looks < 10) ++looks;
+    EXPECT_LT(looks, 10);
+    EXPECT_EQ(t.data<data_task>().socket, 1);
+}
+
+// 4.9: as CAB's pools. `oldest` is the other way round.
+TEST_F(three_levels, a_pool_gives_its_own_head_the_youngest_and_other_heads_the_oldest) {
+    for (const auto order : {root_pool::order::youngest, root_pool::order::oldest}) {
+        attach({.order = order});
+        begin_subtree(1);
+        task &first = root_of_subtree(0), &second = root_of_subtree(0), &third = root_of_subtree(0);
+        const bool youngest = order == root_pool::order::youngest;
+        EXPECT_EQ(next(0), youngest ? &third : &first);
+        EXPECT_EQ(last_look(3), youngest ? &first : &third);
+        EXPECT_EQ(next(0), &second);
+    }
+}
+
 TEST_F(three_levels, a_head_begins_the_next_subtree_when_no_task_of_the_last_is_ready_or_runs) {
-    task& first = root_of_subtree(0);
     task& second = root_of_subtree(0);
+    task& first = root_of_subtree(0);
     EXPECT_EQ(next(0), &first);
     task& below = in_socket(kind::packed, 0);
     EXPECT_EQ(next(1), &below);
@@ -197,11 +223,11 @@ TEST_F(three_levels, many_yields_in_a_subtree_let_the_head_begin_another) {
     EXPECT_EQ(next(0), &second);
 }
 
-TEST_F(three_levels, the_nearest_subtree_goes_first_and_at_a_fair_turn_the_oldest) {
+TEST_F(three_levels, in_the_order_nearest_that_subtree_goes_first_and_at_a_fair_turn_the_oldest) {
     for (const bool fair : {false, true}) {
         const unsigned before = fair ? fair_turns::turns_to_fair - 1 : fair_turns::turns_to_fair - 2;
         triple_level_stealing of_turns;
-        of_turns.attach(on, context, {{0, 3}, {3, 6}}, program, true);
+        of_turns.attach(on, context, {{0, 3}, {3, 6}}, program, {.order = root_pool::order::nearest});
         for (unsigned i = 0; i < before; ++i) ASSERT_EQ(of_turns.next(0, false).t, nullptr);
         task* all[4];
         for (int i = 3; i >= 0; --i) {
@@ -212,7 +238,8 @@ TEST_F(three_levels, the_nearest_subtree_goes_first_and_at_a_fair_turn_the_oldes
     }
 }
 
-TEST_F(three_levels, the_last_subtree_of_a_socket_is_left_to_it_unless_it_does_not_come) {
+TEST_F(three_levels, with_keep_the_last_subtree_of_a_socket_is_left_to_it_unless_it_does_not_come) {
+    attach({.keeps = true});
     begin_subtree(1);
     task& kept = root_of_subtree(0);
     constexpr int patience = places::failed_looks_before_remote_steal;

@@ -24,6 +24,11 @@
 ///   Q. Chen, M. Guo: Task Scheduling for Multi-core and Parallel Architectures. Springer 2017, 3.3.2 and
 ///   Table 3.3. C1 and C2: cab.cpp.
 ///
+/// A pool is double-ended, as a worker's deque is: its own head takes the task that was put last, and the
+/// heads of other sockets take the task that was put first, as the own head does with the setting `oldest`. A
+/// task that has waited is put where the own head takes it next. A task that yielded lies behind its pool: both kinds of heads take it
+/// after the pool. At a fair turn the own head takes it before the pool.
+///
 /// Not here: which tier a task belongs to. The partition decides that before the task is put, and writes it
 /// to `is` of the task's bytes. Any worker may put a task; each worker takes only for itself.
 namespace weft::bi_tier {
@@ -31,9 +36,11 @@ namespace weft::bi_tier {
 class stealing {
 public:
     struct settings {
-        bool even = false; ///< in the first iteration subtrees go to sockets by their position
-        bool keep = false; ///< a subtree goes to the socket that last had the one at its place
-        bool lazy = false; ///< victims may hide entries, which a thief asks for
+        bool even = false;    ///< in the first iteration subtrees go to sockets by their position
+        bool oldest = false;  ///< a pool's own head takes the oldest task, too
+        bool in_turn = false; ///< heads look at the pools of other sockets in turn, not at random
+        bool keep = false;    ///< a subtree goes to the socket that last had the one at its place
+        bool lazy = false;    ///< victims may hide entries, which a thief asks for
     };
 
     /// Allocates: for policy::attach. `sockets` are all workers.
@@ -93,10 +100,10 @@ public:
         if (yields) of(w).turns.yielded();
         const int home = home_of(w, t.data<task_part>());
         const bool fresh = t.fresh();
-        if (fresh || yields)
-            at(home).pool.push_back(&t);
-        else
+        if (!fresh && !yields && set_.oldest)
             at(home).pool.push_front(&t);
+        else
+            (yields ? at(home).behind : at(home).pool).push_back(&t);
         on_.wake_other_heads(home);
         return {pool_place(home), fresh ? on_.head_range(home) : on_.members(home), on_.head(home)};
     }
@@ -129,12 +136,14 @@ public:
 private:
     struct alignas(queue::k_cache_line_bytes) socket {
         subtree_guard guard;
-        queue::locked_list<task> pool;     // inter-socket tasks; any worker puts, C1
+        queue::locked_list<task> pool;     // inter-socket tasks, the oldest in front; any worker puts, C1
+        queue::locked_list<task> behind;   // likewise, those that yielded
         queue::locked_list<task> arrivals; // tasks of its subtrees, made ready elsewhere; its workers take
     };
     struct alignas(queue::k_cache_line_bytes) worker_part { // only its worker touches it
         fair_turns turns;               // its yields: of inter-socket tasks, since a call left the pool alone
         unsigned failed_looks = 0;      // in a row
+        unsigned pools_seen = 0;        // of other sockets
         unsigned yields_in_subtree = 0; // after each yields_to_look, the socket may begin another subtree
     };
 
@@ -158,8 +167,11 @@ private:
     }
 
     decision next_of(worker_id w, worker_part& me, bool last_look) {
-        if (me.turns.begin() != turn::usual)
+        if (me.turns.begin() != turn::usual) {
+            if (task* const t = on_.is_head(w) ? at(on_.of(w)).behind.try_pop_front() : nullptr)
+                return {t, pool_place(on_.of(w))};
             if (const decision p = from_shared(w, me, last_look); p.t != nullptr) return p;
+        }
         if (const decision p = intra_.own(w, last_look); p.t != nullptr) return p;
         if (const decision p = from_shared(w, me, last_look); p.t != nullptr) return p;
         return last_look ? look_everywhere(w) : look_once(w, me);
@@ -176,24 +188,40 @@ private:
         return free_.own(w, last_look);
     }
 
-    static task* from_own_pool(socket& s) {
+    task* from_own_pool(socket& s) const {
         const bool may_begin = s.guard.may_begin(); // C2
-        return s.pool.pop_first_if(
-            [&](const task& t) { return may_begin || t.data<task_part>().is != kind::leaf; });
+        const auto may_take = [&](const task& x) {
+            return may_begin || x.data<task_part>().is != kind::leaf;
+        };
+        task* const t = set_.oldest ? s.pool.pop_first_if(may_take) : s.pool.pop_last_if(may_take);
+        return t != nullptr ? t : s.behind.try_pop_front();
+    }
+
+    static task* begun_in_pool(socket& s) {
+        task* const t = s.pool.pop_last_if([](const task& x) { return !x.fresh(); });
+        return t != nullptr ? t : s.behind.try_pop_front();
     }
 
     /// `takes_kept`: also takes a subtree that should stay with the other socket.
     task* from_other_pool(int here, int other, bool takes_kept) {
         const bool may_begin = at(here).guard.may_begin(); // C2
         const std::int64_t surplus = kept_.surplus(other, here);
-        return at(other).pool.pop_first_if([&](const task& t) {
-            const task_part& p = t.data<task_part>();
+        task* const t = at(other).pool.pop_first_if([&](const task& x) {
+            const task_part& p = x.data<task_part>();
             if (p.is != kind::leaf) return true;
             return may_begin && (takes_kept || kept_.home_of(p.at) < 0 || 2 * p.at.size() <= surplus);
         });
+        return t != nullptr ? t : at(other).behind.try_pop_front();
     }
 
-    decision look_once(worker_id w, const worker_part& me) {
+    /// Which pool the head looks at: each of the others in turn, or any.
+    int other_pool(worker_id w, worker_part& me) {
+        if (!set_.in_turn) return on_.random_other(w);
+        const auto step = static_cast<int>(me.pools_seen++ % static_cast<unsigned>(on_.count() - 1));
+        return (on_.of(w) + 1 + step) % on_.count();
+    }
+
+    decision look_once(worker_id w, worker_part& me) {
         const int here = on_.of(w);
         const bool has_subtree = at(here).guard.has_subtree(), plain = plain_.load_relaxed() > 0;
         const unsigned turns = me.turns.begun();
@@ -203,7 +231,7 @@ private:
         if (by_chance) return look_at(free_, free_.random_victim(w), plain);
         const bool is_alone = on_.members(here).size() == 1;
         if (on_.is_head(w) && (turns / 2 % 2 == 0 || is_alone)) {
-            const int other = on_.random_other(w);
+            const int other = other_pool(w, me);
             const bool takes_kept = me.failed_looks >= places::failed_looks_before_remote_steal;
             return {from_other_pool(here, other, takes_kept), pool_place(other)};
         }
@@ -221,7 +249,7 @@ private:
                 const int other = (here + i) % on_.count();
                 if (task* const t = from_other_pool(here, other, true)) return {t, pool_place(other)};
             }
-        } else if (task* const t = at(here).pool.pop_first_if([](const task& x) { return !x.fresh(); })) {
+        } else if (task* const t = begun_in_pool(at(here))) {
             return {t, pool_place(here)};
         }
         return free_.look_everywhere(w, w);

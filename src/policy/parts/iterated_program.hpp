@@ -50,11 +50,9 @@ public:
         if (!starts) return phase_.load_relaxed();
         return packs_by_size() ? phase::sized : phase::spread;
     }
-    /// Whether a socket may take spread tasks of another socket, one by one: only after the sockets have
-    /// begun with their own parts.
-    bool may_cross() const noexcept {
-        return owned_.load_relaxed() ? crosses_.load_relaxed() : !packs_by_size();
-    }
+    /// Whether a socket may take spread tasks of another socket, one by one: not while data are written
+    /// first, which is the first iteration, or before the program is iterated (4.7).
+    bool may_cross() const noexcept { return owned_.load_relaxed() && crosses_.load_relaxed(); }
     /// Some root is iterated, or starts a program that will be.
     bool allocates() const noexcept { return allocating_.load_relaxed() > 0; }
     /// Changes the number of roots that allocate, and returns the new number.

@@ -10,12 +10,14 @@
 #include <array>
 #include <cmath>
 #include <cstddef>
+#include <cstdint>
 
-/// The CF roots, and the tasks above them, that wait for the head of a socket, and which of them is next (L8
-/// of laws.cpp).
+/// The CF roots, and the tasks above them, that wait for the head of a socket, and which of them is next.
 ///
-/// The nearest to the data of the last root goes first, or the largest while one of those that wait is more
-/// than a quarter of them. A head of another socket gets the one whose turn would come last.
+/// The pool is double-ended: the socket's head takes from one end, heads of other sockets take from the other
+/// end. With the order `nearest` (L8 of laws.cpp), the nearest to the data of the last root goes first, or the
+/// largest while one of those that wait is more than a quarter of them, and other heads get the one whose turn
+/// would come last.
 ///
 /// Any worker puts; heads take. The list has its own lock. Not here: whether a head may take at all
 /// (L3 and L7 of laws.cpp).
@@ -23,6 +25,11 @@ namespace weft {
 
 class root_pool {
 public:
+    enum class order : std::uint8_t { youngest, oldest, nearest }; ///< what the socket's own head takes
+
+    /// For policy::attach.
+    void attach(order own) noexcept { order_ = own; }
+
     void put(task& t) noexcept { waiting_.push_back(&t); }
     bool empty() const noexcept { return waiting_.empty(); }
     std::size_t size() const noexcept { return waiting_.size(); }
@@ -44,6 +51,8 @@ private:
     static constexpr std::size_t most_compared = 1024; // which takes about 10 us
 
     task* take(bool next) noexcept {
+        if (order_ != order::nearest)
+            return next == (order_ == order::oldest) ? waiting_.try_pop_front() : waiting_.try_pop_back();
         if (waiting_.size() > most_compared) return next ? waiting_.pop_front() : waiting_.pop_back();
         double all = 0, largest = 0;
         waiting_.visit([&](const task& t) {
@@ -69,8 +78,9 @@ private:
         return {away, packed, 0};
     }
 
-    queue::locked_list<task> waiting_;
-    queue::cell<double> last_; // the middle of the data of the CF root that was begun last
+    order order_ = order::youngest;    // fixed
+    queue::locked_list<task> waiting_; // the oldest in front
+    queue::cell<double> last_;         // the middle of the data of the CF root that was begun last
 };
 
 } // namespace weft

@@ -38,24 +38,31 @@ class triple_level_stealing {
     using kind = data_task::kind;
 
 public:
+    struct settings {
+        root_pool::order order = root_pool::order::youngest;
+        bool keeps = false; ///< L7 of laws.cpp
+        bool lazy = false;  ///< victims may hide entries, which a thief asks for
+    };
+
     /// Allocates: for policy::attach. `sockets` are all workers; `program` must outlive this.
     void attach(const machine& m, policy_context& context, const std::vector<workers>& sockets,
-                const iterated_program& program, bool lazy) {
+                const iterated_program& program, settings s) {
         machine_ = &m;
         context_ = &context;
         program_ = &program;
-        lazy_ = lazy;
+        set_ = s;
         places_.attach(context);
         on_.attach(sockets, context);
         sockets_ = std::make_unique<socket[]>(sockets.size());
         members_ = std::make_unique<member[]>(static_cast<std::size_t>(context.all().size()));
         const domains nodes(m, domain_kind::memory_node);
         for (int i = 0; i < on_.count(); ++i) {
-            socket& s = socket_at(i);
-            s.workers_of = on_.members(i);
-            s.place = places_.root_place() + 1 + i;
-            s.node = nodes.of(context.core_of(on_.head(i)));
-            for (worker_id w = s.workers_of.first; w < s.workers_of.last; ++w) of(w).at = &s;
+            socket& at = socket_at(i);
+            at.roots.attach(set_.order);
+            at.workers_of = on_.members(i);
+            at.place = places_.root_place() + 1 + i;
+            at.node = nodes.of(context.core_of(on_.head(i)));
+            for (worker_id w = at.workers_of.first; w < at.workers_of.last; ++w) of(w).at = &at;
         }
     }
 
@@ -235,12 +242,14 @@ private:
         const worker_id victim = anywhere ? places_.random_victim(w) : on_.random_neighbour(w);
         if (victim < 0) return {};
         const places::look_result found = places_.look(victim);
-        const bool may_ask = lazy_ && (!allocating || near.contains(victim)); // otherwise no frame is hidden
+        const bool may_ask =
+            set_.lazy && (!allocating || near.contains(victim)); // otherwise no frame is hidden
         return {found.t, victim, may_ask && found.t == nullptr && !found.lost};
     }
 
     /// Whether a head may take a CF root that is kept for another socket (L7 of laws.cpp).
     bool may_take_kept(const member& m, const socket& from) const noexcept {
+        if (!set_.keeps) return true;
         if (m.failed_looks >= places::failed_looks_before_remote_steal) return true;
         const int here = m.at->node, there = from.node;
         const auto near_gbps = machine_->memory_nodes()[static_cast<std::size_t>(there)].bandwidth_gbps;
@@ -281,7 +290,7 @@ private:
     const machine* machine_ = nullptr;
     policy_context* context_ = nullptr;
     const iterated_program* program_ = nullptr;
-    bool lazy_ = false;
+    settings set_;
     places places_;
     headed_groups on_;
     std::unique_ptr<member[]> members_;

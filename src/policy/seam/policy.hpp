@@ -175,7 +175,7 @@ struct policy {
     virtual placement message(worker_id, worker_id from, int kind, task*) {
         return static_cast<void>(from), static_cast<void>(kind), placement{};
     }
-    virtual void iteration(worker_id, task&, int) {}
+    virtual void iteration(worker_id, task&, int) {} ///< -1: the program's data are written first
     /// With requirements::levels; before ready() of any new task.
     virtual void graph_grew(worker_id, const graph_view&) {}
     virtual void resized(workers active) { static_cast<void>(active); }
