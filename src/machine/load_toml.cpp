@@ -190,10 +190,17 @@ private:
     }
 
     void check_memory_nodes() {
+        // Before anything is kept for each pair.
+        if (parts_.cores.back().domain >= most_domains)
+            root_.refuse("", "too many domains", fmt::format("{}", parts_.cores.back().domain + 1),
+                         fmt::format("{} in all", most_domains));
         const int used =
             1 + std::max_element(parts_.cores.begin(), parts_.cores.end(), [](const core& a, const core& b) {
                     return a.memory_node < b.memory_node;
                 })->memory_node;
+        if (used > most_nodes)
+            root_.refuse("", "too many memory nodes", fmt::format("{}", used),
+                         fmt::format("{} in all", most_nodes));
         if (parts_.memory_nodes.empty()) parts_.memory_nodes.resize(index(used));
         if (parts_.memory_nodes.size() < index(used)) {
             root_.refuse("memory_node", "the number of memory nodes does not match the cores",

@@ -8,9 +8,6 @@ namespace weft {
 
 namespace {
 
-constexpr number_range any_charge{0, 1e12, false};
-constexpr number_range any_loads{0, 1e6, true};
-
 void is_default(machine_parts& parts, std::string_view table, std::string_view key) {
     parts.defaults.push_back({fmt::format("{}.{}", table, key), figure_source::typical});
 }
@@ -24,7 +21,7 @@ void read_toml_charges(const toml_section& root, machine_parts& parts) {
     for (const charge_key& c : charge_keys) {
         double& value = parts.charges.*c.charge;
         if (s && s->has(c.key))
-            value = s->number(c.key, any_charge);
+            value = s->number(c.key, any_charge_ns);
         else
             is_default(parts, "charges", c.key);
     }
@@ -37,7 +34,7 @@ void read_toml_model(const toml_section& root, machine_parts& parts) {
         if (!s || !s->has(key)) is_default(parts, "model", key);
     if (!s) return;
     if (s->has("block_bytes")) m.block_bytes = s->bytes("block_bytes");
-    if (m.block_bytes > (std::int64_t{1} << 30)) s->refuse("block_bytes", "out of range", "at most 1 GiB");
+    if (m.block_bytes > most_block_bytes) s->refuse("block_bytes", "out of range", "at most 1 GiB");
     m.loads_in_flight = s->number("loads_in_flight", any_loads, m.loads_in_flight);
     m.host_speed = s->number("host_speed", any_speed, m.host_speed);
     m.work_per_cycle = s->number("work_per_cycle", any_speed, m.work_per_cycle);

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "machine/bounds.hpp"
 #include "machine/parts.hpp"
 #include "machine/toml_section.hpp"
 
@@ -8,15 +9,6 @@
 // The chapters of a machine file that follow its cores and memory nodes: each function reads one from the
 // root table and adds it to parts that already have all cores, core classes and memory nodes.
 namespace weft {
-
-inline constexpr int most_ranks = 65536;
-inline constexpr int most_nodes = 1024;
-inline constexpr number_range any_speed{0, 1e6, true};
-inline constexpr number_range any_mhz{0, 1e6, true};
-inline constexpr number_range any_latency_ns{0, 1e12, false};
-inline constexpr number_range any_load_ns{0, 1e9, true};
-inline constexpr number_range any_gbps{0, 1e9, true};
-inline constexpr number_range any_distance{10, 1e4, false};
 
 void read_toml_caches(const toml_section& root, machine_parts& parts);
 void read_toml_distances(const toml_section& root, machine_parts& parts);

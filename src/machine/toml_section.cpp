@@ -166,10 +166,8 @@ int toml_section::count(std::string_view key, int least, int most, int otherwise
 double toml_section::number_in(const toml::node& node, const std::string& key, number_range range) const {
     const std::optional<double> value = node.is_number() ? node.value<double>() : std::nullopt;
     if (!value) refuse_at(node.source().begin, key, "wrong type", shown(node), shown(range));
-    const bool low = range.above_zero ? !(*value > 0) : !(*value >= range.least);
-    if (!std::isfinite(*value) || low || *value > range.most) {
+    if (!range.contains(*value))
         refuse_at(node.source().begin, key, "out of range", shown(node), shown(range));
-    }
     return *value;
 }
 

@@ -1,5 +1,7 @@
 #pragma once
 
+#include "machine/bounds.hpp"
+
 #include <cstdint>
 #include <initializer_list>
 #include <optional>
@@ -9,13 +11,6 @@
 #include <vector>
 
 namespace weft {
-
-// Bounds of a number, both included except that `above_zero` excludes 0.
-struct number_range {
-    double least = 0;
-    double most = 0;
-    bool above_zero = false;
-};
 
 // One table of a TOML file, read strictly: a key that is not in the list, a value of another type, out of its
 // range or not finite, and a required key that is missing are all errors, with file, line, key, what was

@@ -1,3 +1,4 @@
+#include "machine/bounds.hpp"
 #include "machine/machine.hpp"
 
 #include <weft/error.hpp>
@@ -22,6 +23,8 @@ public:
         if (parts_.cores.empty()) fail("it has no cores", "0", "at least 1");
         if (parts_.core_classes.empty()) fail("it has no core classes", "0", "at least 1");
         if (parts_.memory_nodes.empty()) fail("it has no memory nodes", "0", "at least 1");
+        at_most(most_ranks, "too many ranks", parts_.cores.size());
+        at_most(most_nodes, "too many memory nodes", parts_.memory_nodes.size());
         classes();
         cores();
         nodes();
@@ -31,7 +34,8 @@ public:
         disks();
         cluster();
         model();
-        if (parts_.cpu_quota) positive("the cpu quota", *parts_.cpu_quota);
+        if (parts_.cpu_quota && !(std::isfinite(*parts_.cpu_quota) && *parts_.cpu_quota > 0))
+            fail("the cpu quota", fmt::format("{}", *parts_.cpu_quota), "a finite number above 0");
     }
 
 private:
@@ -40,22 +44,19 @@ private:
         throw error(fmt::format("machine '{}': {}", parts_.name, what), given, allowed);
     }
 
-    void positive(const std::string& what, double value) const {
-        if (!(std::isfinite(value) && value > 0))
-            fail(what, fmt::format("{}", value), "a finite number above 0");
+    void within(const number_range& range, const std::string& what, double value) const {
+        if (!range.contains(value))
+            fail(what, fmt::format("{}", value), fmt::format("{} to {}", range.least, range.most));
     }
 
-    void positive(const std::string& what, const std::optional<double>& value) const {
-        if (value) positive(what, *value);
+    void within(const number_range& range, const std::string& what,
+                const std::optional<double>& value) const {
+        if (value) within(range, what, *value);
     }
 
-    void not_negative(const std::string& what, double value) const {
-        if (!(std::isfinite(value) && value >= 0))
-            fail(what, fmt::format("{}", value), "a finite number, 0 or above");
-    }
-
-    void not_negative(const std::string& what, const std::optional<double>& value) const {
-        if (value) not_negative(what, *value);
+    void at_most(int most, const std::string& what, std::size_t count) const {
+        if (count > static_cast<std::size_t>(most))
+            fail(what, fmt::format("{}", count), fmt::format("at most {}", most));
     }
 
     void in_range(const std::string& what, int value, std::size_t count) const {
@@ -71,13 +72,14 @@ private:
             if (c.name.empty()) fail("a core class has no name", "''", "a name");
             if (!names.insert(c.name).second)
                 fail("two core classes have one name", c.name, "a name for each");
-            positive(subject + "speed", c.speed);
-            positive(subject + "compute_speed", c.compute_speed);
-            positive(subject + "memory_speed", c.memory_speed);
-            not_negative(subject + "frequency_mhz", c.frequency_mhz);
+            within(any_speed, subject + "speed", c.speed);
+            within(any_speed, subject + "compute_speed", c.compute_speed);
+            within(any_speed, subject + "memory_speed", c.memory_speed);
+            if (c.frequency_mhz < 0 || c.frequency_mhz > 0) // 0: unknown
+                within(any_mhz, subject + "frequency_mhz", c.frequency_mhz);
             double above = INFINITY;
             for (const double mhz : c.frequencies_mhz) {
-                positive(subject + "frequencies_mhz", mhz);
+                within(any_mhz, subject + "frequencies_mhz", mhz);
                 if (mhz >= above)
                     fail(subject + "frequencies_mhz", fmt::format("{}", mhz), "fastest first, no two alike");
                 above = mhz;
@@ -138,8 +140,8 @@ private:
             const std::string subject = fmt::format("memory node {}: ", n);
             if (node.bytes < 0)
                 fail(subject + "bytes", fmt::format("{}", node.bytes), "0 (unknown) or above");
-            positive(subject + "bandwidth_gbps", node.bandwidth_gbps);
-            positive(subject + "latency_ns", node.latency_ns);
+            within(any_gbps, subject + "bandwidth_gbps", node.bandwidth_gbps);
+            within(any_load_ns, subject + "latency_ns", node.latency_ns);
             if (node.ranks.size() < 0 ||
                 !rank_range{0, static_cast<int>(parts_.cores.size())}.contains(node.ranks)) {
                 fail(subject + "its ranks", fmt::format("[{}, {})", node.ranks.first, node.ranks.last),
@@ -164,12 +166,13 @@ private:
         const runtime_charges& c = parts_.charges;
         for (const double ns : {c.fork, c.spawn, c.start, c.suspend, c.wait, c.look, c.look_away, c.lock,
                                 c.wake, c.woken, c.exposure, c.signal})
-            not_negative("a charge", ns);
-        if (parts_.model.block_bytes < 1)
-            fail("block_bytes", fmt::format("{}", parts_.model.block_bytes), "above 0");
-        positive("loads_in_flight", parts_.model.loads_in_flight);
-        positive("host_speed", parts_.model.host_speed);
-        positive("work_per_cycle", parts_.model.work_per_cycle);
+            within(any_charge_ns, "a charge", ns);
+        if (parts_.model.block_bytes < 1 || parts_.model.block_bytes > most_block_bytes)
+            fail("block_bytes", fmt::format("{}", parts_.model.block_bytes),
+                 fmt::format("1 to {}", most_block_bytes));
+        within(any_loads, "loads_in_flight", parts_.model.loads_in_flight);
+        within(any_speed, "host_speed", parts_.model.host_speed);
+        within(any_speed, "work_per_cycle", parts_.model.work_per_cycle);
     }
 
     void caches() const {
@@ -183,9 +186,9 @@ private:
             if (c.bytes <= 0) fail(subject + "bytes", fmt::format("{}", c.bytes), "above 0");
             if (c.line_bytes <= 0) fail(subject + "line_bytes", fmt::format("{}", c.line_bytes), "above 0");
             if (c.ways < 0) fail(subject + "ways", fmt::format("{}", c.ways), "0 (unknown) or above");
-            not_negative(subject + "latency_ns", c.latency_ns);
-            positive(subject + "bandwidth_gbps", c.bandwidth_gbps);
-            positive(subject + "shared_bandwidth_gbps", c.shared_bandwidth_gbps);
+            within(any_latency_ns, subject + "latency_ns", c.latency_ns);
+            within(any_gbps, subject + "bandwidth_gbps", c.bandwidth_gbps);
+            within(any_gbps, subject + "shared_bandwidth_gbps", c.shared_bandwidth_gbps);
             if (c.shared_by.size() < 1 || !rank_range{0, ranks}.contains(c.shared_by)) {
                 fail(subject + "ranks", fmt::format("[{}, {})", c.shared_by.first, c.shared_by.last),
                      fmt::format("within [0, {})", ranks));
@@ -277,22 +280,22 @@ private:
                [&](const std::string& what, auto i, auto j, double value) {
                    if (i == j && (value < 10 || value > 10))
                        fail(what, fmt::format("{}", value), "10 on the diagonal");
-                   if (!(std::isfinite(value) && value >= 10))
-                       fail(what, fmt::format("{}", value), "a finite number, 10 or above");
+                   within(any_distance, what, value);
                    symmetric(what, parts_.node_distances, nodes, i, j);
                });
-        const auto above_zero = [&](const std::string& what, auto, auto, double value) {
-            positive(what, value);
+        const auto any = [&](const number_range& range) {
+            return [&](const std::string& what, auto, auto, double value) { within(range, what, value); };
         };
-        matrix("node_latency_ns", parts_.node_latency_ns, nodes, above_zero);
-        matrix("node_bandwidth_gbps", parts_.node_bandwidth_gbps, nodes, above_zero);
+        matrix("node_latency_ns", parts_.node_latency_ns, nodes, any(any_load_ns));
+        matrix("node_bandwidth_gbps", parts_.node_bandwidth_gbps, nodes, any(any_gbps));
         const std::size_t domains = static_cast<std::size_t>(parts_.cores.back().domain) + 1;
+        at_most(most_domains, "too many domains", domains);
         matrix("steal_latency_ns", parts_.steal_latency_ns, domains,
                [&](const std::string& what, auto i, auto j, double value) {
-                   not_negative(what, value);
+                   within(any_latency_ns, what, value);
                    symmetric(what, parts_.steal_latency_ns, domains, i, j);
                });
-        positive("link_gbps", parts_.link_gbps);
+        within(any_gbps, "link_gbps", parts_.link_gbps);
         if (parts_.message_bytes < 0)
             fail("message_bytes", fmt::format("{}", parts_.message_bytes), "0 or more");
     }
@@ -308,11 +311,11 @@ private:
                 fail(subject + "memory_bytes", fmt::format("{}", d.memory_bytes), "0 (unknown) or above");
             if (d.compute_units < 0)
                 fail(subject + "compute_units", fmt::format("{}", d.compute_units), "0 (unknown) or above");
-            positive(subject + "speed", d.speed);
-            positive(subject + "bandwidth_gbps", d.bandwidth_gbps);
-            positive(subject + "link_bandwidth_gbps", d.link_bandwidth_gbps);
-            not_negative(subject + "link_latency_ns", d.link_latency_ns);
-            not_negative(subject + "launch_latency_ns", d.launch_latency_ns);
+            within(any_speed, subject + "speed", d.speed);
+            within(any_gbps, subject + "bandwidth_gbps", d.bandwidth_gbps);
+            within(any_gbps, subject + "link_bandwidth_gbps", d.link_bandwidth_gbps);
+            within(any_latency_ns, subject + "link_latency_ns", d.link_latency_ns);
+            within(any_latency_ns, subject + "launch_latency_ns", d.launch_latency_ns);
             if (d.memory_node != -1)
                 in_range(subject + "memory_node", d.memory_node, parts_.memory_nodes.size());
         }
@@ -324,8 +327,8 @@ private:
             const std::string subject = fmt::format("disk '{}': ", d.name);
             if (d.name.empty()) fail("a disk has no name", "''", "a name");
             if (!names.insert(d.name).second) fail("two disks have one name", d.name, "a name for each");
-            positive(subject + "bandwidth_gbps", d.bandwidth_gbps);
-            not_negative(subject + "latency_ns", d.latency_ns);
+            within(any_gbps, subject + "bandwidth_gbps", d.bandwidth_gbps);
+            within(any_latency_ns, subject + "latency_ns", d.latency_ns);
         }
     }
 
@@ -335,9 +338,9 @@ private:
         if (c.nodes < 1) fail("cluster: nodes", fmt::format("{}", c.nodes), "at least 1");
         if (c.racks < 1 || c.racks > c.nodes)
             fail("cluster: racks", fmt::format("{}", c.racks), fmt::format("1 to {}", c.nodes));
-        not_negative("cluster: network_latency_ns", c.network_latency_ns);
-        positive("cluster: network_bandwidth_gbps", c.network_bandwidth_gbps);
-        positive("cluster: rack_bandwidth_gbps", c.rack_bandwidth_gbps);
+        within(any_latency_ns, "cluster: network_latency_ns", c.network_latency_ns);
+        within(any_gbps, "cluster: network_bandwidth_gbps", c.network_bandwidth_gbps);
+        within(any_gbps, "cluster: rack_bandwidth_gbps", c.rack_bandwidth_gbps);
         long long total = 0;
         std::set<std::string> names;
         for (const cluster_node_class& k : c.classes) {
@@ -346,7 +349,7 @@ private:
                 fail("two cluster node classes have one name", k.name, "a name for each");
             if (k.count < 1) fail(subject + "count", fmt::format("{}", k.count), "at least 1");
             if (k.slots < 1) fail(subject + "slots", fmt::format("{}", k.slots), "at least 1");
-            positive(subject + "speed", k.speed);
+            within(any_speed, subject + "speed", k.speed);
             total += k.count;
         }
         if (!c.classes.empty() && total != c.nodes) {

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <chrono>
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <string>
@@ -127,6 +128,21 @@ TEST_F(deadlock_report, names_a_task_that_waits_for_the_workers_of_a_place) {
                     },
                     [](graph&) {}),
                 testing::ExitedWithCode(1), "a task 'second' waits at the gate for a worker of cores 4 to 7");
+}
+
+TEST_F(deadlock_report, the_virtual_clock_ends) {
+    const auto run = [](const std::function<void()>& f) { runtime(with("steal", 2, "model")).run(f); };
+    const char* const says = "the virtual clock ends after 146 years";
+    // 2^64 cycles at 2700 MHz or so are more than 200 years.
+    EXPECT_EXIT(run([] { cost(~std::uint64_t{0}); }), testing::ExitedWithCode(1), says);
+    EXPECT_EXIT(run([] {
+                    for (int i = 0; i < 100; ++i) cost(~std::uint64_t{0} >> 2);
+                }),
+                testing::ExitedWithCode(1), says);
+    EXPECT_EXIT(run([] {
+                    for (int i = 0; i < 2; ++i) this_task::sleep_for(std::chrono::hours(24 * 365 * 80));
+                }),
+                testing::ExitedWithCode(1), says);
 }
 
 } // namespace

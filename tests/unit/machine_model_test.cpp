@@ -44,7 +44,7 @@ const breakage breakages[] = {
     {"node_distances: number of entries", [](machine_parts& p) { p.node_distances = {10}; }},
     {"not symmetric", [](machine_parts& p) { p.node_distances = {10, 20, 21, 10}; }},
     {"10 on the diagonal", [](machine_parts& p) { p.node_distances = {11, 20, 20, 10}; }},
-    {"10 or above", [](machine_parts& p) { p.node_distances = {10, 9, 9, 10}; }},
+    {"10 to 10000", [](machine_parts& p) { p.node_distances = {10, 9, 9, 10}; }},
     {"steal_latency_ns[0][1]", [](machine_parts& p) { p.steal_latency_ns = {1, -1, -1, 1}; }},
     {"two devices have one name", [](machine_parts& p) { p.devices = {{.name = "g"}, {.name = "g"}}; }},
     {"two disks have one name",

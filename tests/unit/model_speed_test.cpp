@@ -81,7 +81,7 @@ frequency_mhz = 750
     const core_speed speed(m, events);
     constexpr double ms = 1e6;
     const auto duration = [&](int rank, double work, double at) {
-        return speed.duration(rank, work * ms, work_kind::general, at * ms) / ms;
+        return speed.duration(rank, work * ms, work_kind::general, static_cast<time_ns>(at * ms)) / ms;
     };
     EXPECT_DOUBLE_EQ(duration(0, 1, 0), 1);
     EXPECT_DOUBLE_EQ(duration(0, 1.5, 0), 2);     // half as fast from 1 on
@@ -90,8 +90,8 @@ frequency_mhz = 750
     EXPECT_DOUBLE_EQ(duration(1, 2, 1), 2.5);     // 1 to 2, half to 3, whole to 3.5
     EXPECT_DOUBLE_EQ(duration(1, 1, 4.25), 1.75); // stands still to 5
     EXPECT_DOUBLE_EQ(duration(2, 1, 6), 4);
-    EXPECT_DOUBLE_EQ(speed.share(1, 2.5 * ms), 0.5);
-    EXPECT_DOUBLE_EQ(speed.share(1, 4.5 * ms), 1) << "what comes after";
+    EXPECT_DOUBLE_EQ(speed.share(1, 2'500'000), 0.5);
+    EXPECT_DOUBLE_EQ(speed.share(1, 4'500'000), 1) << "what comes after";
 }
 
 TEST(scenario, takes_bandwidth) {
@@ -133,6 +133,17 @@ TEST(scenario, what_makes_no_sense_is_refused_with_its_line) {
         {"[[change]]\nat_ms = 1\nmemory_node = 1\ntaken_gbps = 1\n", "out of range"},
         {"[[change]]\nat_ms = 1\nmemory_node = 0\ntaken_gbps = 10\n", "no bandwidth would ever be left"},
         {"[[changes]]\nat_ms = 1\n", "unknown key"},
+        // What several changes leave together, and what is left only nearly.
+        {"[[change]]\nat_ms = 1\ncores = [0]\nspeed = 1e-320\n", "core 0 would hardly run from 1 ms on"},
+        {"[[change]]\nat_ms = 1\ncores = [0]\nspeed = 1e-4\n[[change]]\nat_ms = 2\ncores = [0]\nspeed = "
+         "1e-4\n",
+         "core 0 would hardly run from 2 ms on; given: 1e-08 of its speed"},
+        {"[[change]]\nat_ms = 1\ncores = [0]\nload = 0.9999999999\n", "core 0 would hardly run"},
+        {"[[change]]\nat_ms = 1\nmemory_node = 0\ntaken_gbps = 6\n"
+         "[[change]]\nat_ms = 3\nmemory_node = 0\ntaken_gbps = 6\n",
+         "no bandwidth of memory node 0 would ever be left from 3 ms on; given: 12 GB/s taken"},
+        {"[[change]]\nat_ms = 1\nuntil_ms = 2\nmemory_node = 0\ntaken_gbps = 9.9999999999\n",
+         "memory node 0 would have hardly any bandwidth from 1 ms on"},
     };
     for (const auto& c : cases) {
         try {

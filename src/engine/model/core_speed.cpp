@@ -1,5 +1,7 @@
 #include "engine/model/core_speed.hpp"
 
+#include "engine/model/virtual_clock.hpp"
+
 #include <algorithm>
 #include <cassert>
 #include <cstddef>
@@ -18,17 +20,19 @@ core_speed::core_speed(const machine& m, const scenario& events)
     assert(fastest.frequency_mhz > 0); // machine/figures.hpp sees to it
     cycle_work_ = 1e3 / fastest.frequency_mhz * fastest.speed / m.model().work_per_cycle;
 
+    std::vector<std::vector<scenario::core_change>> changes(pieces_.size());
+    for (const auto& c : events.cores) changes[static_cast<std::size_t>(c.rank)].push_back(c);
     for (int rank = 0; rank < m.size(); ++rank) {
+        const auto& own = changes[static_cast<std::size_t>(rank)];
         std::set<time_ns> times;
-        for (const auto& c : events.cores) {
-            if (c.rank != rank) continue;
+        for (const auto& c : own) {
             times.insert(c.from);
             if (c.until != scenario::for_ever) times.insert(c.until);
         }
         for (const time_ns at : times) {
-            piece p{static_cast<double>(at), 1, 1};
-            for (const auto& c : events.cores) {
-                if (c.rank != rank || c.from > at || at >= c.until) continue;
+            piece p{at, 1, 1};
+            for (const auto& c : own) {
+                if (c.from > at || at >= c.until) continue;
                 p.speed *= c.speed;
                 p.share *= c.share;
             }
@@ -37,28 +41,33 @@ core_speed::core_speed(const machine& m, const scenario& events)
     }
 }
 
-double core_speed::share(int rank, double at) const {
+double core_speed::share(int rank, time_ns at) const {
     const auto& pieces = pieces_[static_cast<std::size_t>(rank)];
     auto next = std::upper_bound(pieces.begin(), pieces.end(), at,
-                                 [](double t, const piece& p) { return t < p.from; });
+                                 [](time_ns t, const piece& p) { return t < p.from; });
     if (next == pieces.begin()) return 1;
     for (--next; next != pieces.end(); ++next)
         if (next->share > 0) return next->share;
     return 1;
 }
 
-double core_speed::duration(int rank, double work, work_kind kind, double start) const {
+double core_speed::duration(int rank, double work, work_kind kind, time_ns start, double fraction) const {
     const double speed = on_.speed_of(rank, kind);
     const auto& pieces = pieces_[static_cast<std::size_t>(rank)];
     if (pieces.empty()) return work / speed;
-    auto next = std::upper_bound(pieces.begin(), pieces.end(), start,
-                                 [](double t, const piece& p) { return t < p.from; });
-    double at = start;
+    // Times relative to the epoch of `start`.
+    const time_ns base = epoch_of(start);
+    const auto begin_of = [base](const piece& p) { return static_cast<double>(p.from - base); };
+    const double began = static_cast<double>(start - base) + fraction;
+    auto next = std::upper_bound(pieces.begin(), pieces.end(), began,
+                                 [&](double t, const piece& p) { return t < begin_of(p); });
+    double at = began;
     for (;; ++next) {
         const double now =
             next == pieces.begin() ? speed : speed * std::prev(next)->speed * std::prev(next)->share;
-        const double until = next == pieces.end() ? std::numeric_limits<double>::infinity() : next->from;
-        if (now > 0 && work <= (until - at) * now) return at + work / now - start;
+        const double until = next == pieces.end() ? std::numeric_limits<double>::infinity() : begin_of(*next);
+        assert(next != pieces.end() || now > 0); // or the loop would not end
+        if (now > 0 && work <= (until - at) * now) return at + work / now - began;
         work -= (until - at) * now;
         at = until;
     }

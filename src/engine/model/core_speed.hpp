@@ -2,6 +2,7 @@
 
 #include "engine/model/scenario.hpp"
 #include "machine/machine.hpp"
+#include "task/task.hpp"
 
 #include <vector>
 
@@ -13,12 +14,12 @@ class core_speed {
 public:
     core_speed(const machine&, const scenario&);
 
-    /// The nanoseconds that `work` takes on the core of that rank if it begins at `start` (ns).
-    double duration(int rank, double work, work_kind, double start) const;
+    /// The nanoseconds that `work` takes on the core of that rank if it begins `fraction` ns after `start`.
+    double duration(int rank, double work, work_kind, time_ns start, double fraction = 0) const;
 
-    /// The part of the core's time that the program has at `at` (ns), in (0, 1]. While the program has none,
-    /// the part that it will have next.
-    double share(int rank, double at) const;
+    /// The part of the core's time that the program has at `at`, in (0, 1]. While the program has none, the part
+    /// that it will have next.
+    double share(int rank, time_ns at) const;
 
     /// The work of so many cycles on the machine where the costs were measured: cycles of the fastest core
     /// class, unless the machine says that it does more or less work in a cycle.
@@ -26,15 +27,16 @@ public:
 
 private:
     struct piece {
-        double from;
+        time_ns from;
         double speed; ///< factor of the core's own speed
         double share;
     };
 
     const machine& on_;
     double cycle_work_;
-    std::vector<std::vector<piece>>
-        pieces_; ///< by rank, ascending in time; empty: always the core's own speed
+    /// By rank, ascending in time; empty: always the core's own speed. In the last piece of a rank the core runs,
+    /// which parse_scenario() checks.
+    std::vector<std::vector<piece>> pieces_;
 };
 
 } // namespace weft::engine

@@ -64,7 +64,7 @@ model_engine::model_engine(std::unique_ptr<policy> p, weft::machine m, model_eng
     , first_disk(data.capacities().size())
     , bandwidth(with_disks(data.capacities(), machine))
     , disk_bytes(machine.disks().size())
-    , link_free_at(machine.packages().size() * machine.packages().size(), 0.0) {
+    , links(machine.packages().size() * machine.packages().size()) {
     const auto count = static_cast<std::size_t>(options.workers);
     for (std::size_t i = 0; i < count; ++i) {
         all_workers.push_back(
@@ -208,6 +208,18 @@ void model_engine::report_deadlock() {
                  (waiting.to_string() + gate.to_string() + teams_to_string(*this)).c_str());
     files.finish();
     std::_Exit(EXIT_FAILURE); // their stacks cannot be unwound
+}
+
+void model_engine::report_end_of_time() noexcept {
+    std::fflush(stdout);
+    std::fprintf(
+        stderr,
+        "weft: the virtual clock ends after 146 years, and nothing is left to happen before that. The\n"
+        "costs and data that the program declares, or the time for which it sleeps, are more than a\n"
+        "model can count. Virtual time is %.6f s.\n",
+        static_cast<double>(now()) * 1e-9);
+    files.finish();
+    std::_Exit(EXIT_FAILURE); // no stack can go on
 }
 
 void model_engine::run_watchdog(const std::stop_token& stopped, clockid_t thread_clock) {

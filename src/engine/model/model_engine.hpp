@@ -125,6 +125,7 @@ struct model_engine final : host, engine, meter, team_host, timers, observation,
     /// The running worker stops until resume_worker() was called for it, and the time given there has passed.
     void suspend_worker(model_worker&) noexcept;
     void resume_worker(model_worker&, time_ns after) noexcept;
+    void set_clock(time_ns to) noexcept;
     /// Leaves `from` for the worker of the next event, or for the thread's own stack if no event is left.
     void run_next_event(fiber& from) noexcept;
     void switch_worker(fiber& from, model_worker* to) noexcept;
@@ -195,6 +196,7 @@ struct model_engine final : host, engine, meter, team_host, timers, observation,
     void run_watchdog(const std::stop_token&, clockid_t thread_clock);
     model_report snapshot();
     [[noreturn]] void report_deadlock();
+    [[noreturn]] void report_end_of_time() noexcept;
 
     struct alarm {
         model_engine* engine;
@@ -219,9 +221,14 @@ struct model_engine final : host, engine, meter, team_host, timers, observation,
     exception_globals* exceptions = nullptr; ///< the ABI's, of the thread
     std::map<timer*, alarm> alarms;          ///< never iterated: the order of addresses differs between runs
     std::optional<event_queue::number> next_transfer_end;
-    double capacities_valid_until = 0; ///< ns: then the scenario changes the bandwidth of a node
-    std::vector<double>
-        link_free_at;             ///< ns, [from package][to package]: a link carries one message at a time
+    time_ns capacities_valid_until = 0; ///< then the scenario changes the bandwidth of a node
+    /// [from package][to package], by which a link carries one message at a time: it is free `after` ns after
+    /// `since`.
+    struct busy_link {
+        time_ns since = 0;
+        double after = 0;
+    };
+    std::vector<busy_link> links;
     std::uint64_t event_hash = 0; ///< of all events so far
     std::uint64_t steps = 0;      ///< of virtual time
     /// Stretches of user code that have begun. Written by the model's thread, read by the watchdog: relaxed.

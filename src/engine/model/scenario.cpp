@@ -1,5 +1,6 @@
 #include "engine/model/scenario.hpp"
 
+#include "machine/bounds.hpp"
 #include "machine/read_file.hpp"
 #include "machine/toml_section.hpp"
 
@@ -7,8 +8,11 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
+#include <cstddef>
 #include <filesystem>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -17,11 +21,13 @@ namespace weft::engine {
 
 namespace {
 
-constexpr number_range any_ms{0, 1e9, false};
-constexpr number_range any_part{0, 1, false};
-constexpr number_range any_factor{0, 1e3, false};
-constexpr number_range any_mhz{0, 1e6, false};
-constexpr number_range any_gbps{0, 1e9, false};
+constexpr number_range any_ms{0, 1e9};
+constexpr number_range any_part{0, 1};
+constexpr number_range any_factor{0, 1e3};
+constexpr number_range new_mhz{0, 1e6};
+constexpr number_range any_taken{0, 1e9};
+/// What changes may leave of a core, unless it is nothing for a time: of its speed, and of its time.
+constexpr double least_part = 1e-6;
 
 time_ns ns_of(double ms) { return static_cast<time_ns>(std::llround(ms * 1e6)); }
 
@@ -56,7 +62,7 @@ double speed_of(const toml_section& s, const machine& m, int rank) {
             s.refuse("frequency_mhz",
                      fmt::format("core class '{}' has no frequency_mhz", m.class_of(rank).name),
                      "'speed' instead");
-        return s.number("frequency_mhz", any_mhz) / usual;
+        return s.number("frequency_mhz", new_mhz) / usual;
     }
     return s.number("speed", any_factor, 1);
 }
@@ -74,7 +80,7 @@ void read_change(const toml_section& s, const machine& m, scenario& out) {
         const int node = s.count("memory_node", 0, static_cast<int>(m.memory_nodes().size()) - 1);
         const auto bandwidth = m.memory_nodes()[static_cast<std::size_t>(node)].bandwidth_gbps;
         if (!bandwidth) s.refuse("memory_node", "its bandwidth is unknown", "a node with bandwidth_gbps");
-        const double gbps = s.number("taken_gbps", any_gbps);
+        const double gbps = s.number("taken_gbps", any_taken);
         if (gbps >= *bandwidth && until == scenario::for_ever)
             s.refuse("taken_gbps", "no bandwidth would ever be left",
                      fmt::format("less than {}, or an until_ms", *bandwidth));
@@ -92,6 +98,79 @@ void read_change(const toml_section& s, const machine& m, scenario& out) {
     }
 }
 
+/// The times at which some of the changes begin or end, without `for_ever`.
+template <class Change>
+std::set<time_ns> times_of(const std::vector<Change>& changes) {
+    std::set<time_ns> times;
+    for (const Change& c : changes) {
+        times.insert(c.from);
+        if (c.until != scenario::for_ever) times.insert(c.until);
+    }
+    return times;
+}
+
+/// Whether one of the changes that hold at `at` has an end.
+template <class Change>
+bool is_for_ever(const std::vector<Change>& changes, time_ns at) {
+    return std::ranges::none_of(
+        changes, [at](const Change& c) { return at < c.until && c.until != scenario::for_ever; });
+}
+
+[[noreturn]] void refuse(std::string_view file, const std::string& what, time_ns at, const std::string& given,
+                         const std::string& allowed) {
+    throw error(fmt::format("{}: change: {} from {} ms on", file, what, static_cast<double>(at) * 1e-6),
+                given, allowed);
+}
+
+/// The changes of one core, all together.
+void check_core(std::string_view file, int rank, const std::vector<scenario::core_change>& changes) {
+    for (const time_ns at : times_of(changes)) {
+        double speed = 1, share = 1;
+        for (const auto& c : changes)
+            if (c.from <= at && at < c.until) speed *= c.speed, share *= c.share;
+        if (speed >= least_part && share >= least_part) continue;
+        const bool stands_still = std::ranges::any_of(changes, [at](const auto& c) {
+            return c.from <= at && at < c.until && !(c.speed > 0 && c.share > 0);
+        });
+        if (!stands_still)
+            refuse(file, fmt::format("core {} would hardly run", rank), at,
+                   fmt::format("{:.3g} of its speed, {:.3g} of its time", speed, share),
+                   fmt::format("{} or more of both, or nothing for a time", least_part));
+        if (is_for_ever(changes, at))
+            refuse(file, fmt::format("core {} would never run again", rank), at, "nothing of it is left",
+                   "an until_ms");
+    }
+}
+
+/// The same for the bandwidth of a memory node.
+void check_node(std::string_view file, int node, double gbps,
+                const std::vector<scenario::bandwidth_taken>& changes) {
+    for (const time_ns at : times_of(changes)) {
+        double taken = 0;
+        for (const auto& c : changes)
+            if (c.from <= at && at < c.until) taken += c.gbps;
+        if (gbps - taken >= any_gbps.least) continue;
+        if (taken < gbps)
+            refuse(file, fmt::format("memory node {} would have hardly any bandwidth", node), at,
+                   fmt::format("{:.3g} GB/s are left", gbps - taken),
+                   fmt::format("{} or more, or nothing for a time", any_gbps.least));
+        if (is_for_ever(changes, at))
+            refuse(file, fmt::format("no bandwidth of memory node {} would ever be left", node), at,
+                   fmt::format("{} GB/s taken", taken), fmt::format("less than {}, or an until_ms", gbps));
+    }
+}
+
+void check_together(const scenario& all, const machine& m, std::string_view file) {
+    std::vector<std::vector<scenario::core_change>> of_core(static_cast<std::size_t>(m.size()));
+    for (const auto& c : all.cores) of_core[static_cast<std::size_t>(c.rank)].push_back(c);
+    for (int rank = 0; rank < m.size(); ++rank)
+        check_core(file, rank, of_core[static_cast<std::size_t>(rank)]);
+    std::vector<std::vector<scenario::bandwidth_taken>> of_node(m.memory_nodes().size());
+    for (const auto& c : all.nodes) of_node[static_cast<std::size_t>(c.memory_node)].push_back(c);
+    for (std::size_t n = 0; n < of_node.size(); ++n)
+        check_node(file, static_cast<int>(n), m.memory_nodes()[n].bandwidth_gbps.value_or(0), of_node[n]);
+}
+
 } // namespace
 
 scenario parse_scenario(std::string_view text, std::string_view name, const machine& m) {
@@ -102,6 +181,7 @@ scenario parse_scenario(std::string_view text, std::string_view name, const mach
          root.tables("change", {"at_ms", "until_ms", "cores", "speed", "frequency_mhz", "load", "memory_node",
                                 "taken_gbps"}))
         read_change(s, m, out);
+    check_together(out, m, name);
     return out;
 }
 

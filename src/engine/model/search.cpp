@@ -2,6 +2,7 @@
 #include "engine/idle/offer_ahead.hpp"
 #include "engine/idle/worker_search.hpp"
 #include "engine/model/model_engine.hpp"
+#include "engine/model/virtual_clock.hpp"
 #include "engine/worker/message.hpp"
 #include "engine/worker/notes.hpp"
 #include "engine/worker/offers_ahead.hpp"
@@ -100,17 +101,18 @@ double model_engine::transfer_time(const worker& from, const worker& to, const t
 
 void model_engine::deliver(worker& sender, message& m) {
     const int from = machine.package_of(sender.core), to = machine.package_of(m.receiver->core);
-    auto leaves = static_cast<double>(now());
+    const time_ns base = epoch_of(now());
+    auto leaves = static_cast<double>(now() - base);
     if (const auto gbps = machine.link_gbps(sender.core, m.receiver->core)) {
-        double& free_at = link_free_at[static_cast<std::size_t>(from) * machine.packages().size() +
-                                       static_cast<std::size_t>(to)];
-        leaves = std::max(leaves, free_at);
+        busy_link& link =
+            links[static_cast<std::size_t>(from) * machine.packages().size() + static_cast<std::size_t>(to)];
+        leaves = std::max(leaves, static_cast<double>(link.since - base) + link.after);
         leaves += (static_cast<double>(machine.message_bytes()) + m.data_bytes()) / *gbps;
-        free_at = leaves;
+        link = {base, leaves};
     }
     const double arrives = leaves + latency(sender, *m.receiver) / 2;
     events.push(
-        static_cast<time_ns>(std::ceil(arrives)),
+        at_or_after(base, arrives),
         [](void* what) {
             auto& come = *static_cast<message*>(what);
             auto& receiver = static_cast<model_worker&>(*come.receiver);
@@ -152,7 +154,7 @@ void model_engine::count_answer(model_worker& w, const task& t) {
 }
 
 void model_engine::wait_for_answer(model_worker& w, model_worker& victim) {
-    const auto until = static_cast<time_ns>(machine.charges().exposure + machine.charges().signal);
+    const time_ns until = whole_ns(machine.charges().exposure + machine.charges().signal);
     if (w.notified) return;
     if (until > 0) {
         victim.askers.insert(rank(w.id));

@@ -1,5 +1,8 @@
 #pragma once
 
+#include "engine/model/virtual_clock.hpp"
+#include "task/task.hpp"
+
 #include <cstddef>
 #include <span>
 #include <vector>
@@ -11,6 +14,10 @@ namespace weft::engine {
 /// change only when a transfer begins or ends, or a capacity changes. Progressive filling as in Bertsekas and
 /// Gallager, Data Networks, section 6.5.2. Times in nanoseconds, capacities in GB/s, which is bytes a
 /// nanosecond.
+///
+/// Time is whole, and what a transfer has left is relative to the transfer, so neither depends on how late it is.
+/// A transfer with less than `over_ns` left is over; at_or_after() of any more is later than now. So a caller that
+/// advances to next_end() again and again either ends a transfer or lets a nanosecond pass each time.
 class shared_bandwidth {
 public:
     struct use {
@@ -25,11 +32,11 @@ public:
     /// `owner` is a number that the caller chooses; an owner has at most one transfer at a time. `of` says
     /// how many bytes pass each resource. A byte may pass several resources, or none with a limit; each
     /// resource appears at most once.
-    void begin(int owner, double now, double least_ns, double bytes, std::span<const use> of);
+    void begin(int owner, time_ns now, double least_ns, double bytes, std::span<const use> of);
     /// Lets time pass until `now`. Calls `ended(owner)` for each transfer that is over, in the order of their
     /// beginning.
     template <class Ended>
-    void advance(double now, Ended&& ended) {
+    void advance(time_ns now, Ended&& ended) {
         advance_to(now);
         bool some = false;
         for (std::size_t i = 0; i < running_.size();) {
@@ -44,10 +51,11 @@ public:
         }
         if (some) allocate();
     }
-    void set_capacity(int resource, double gbps, double now);
+    void set_capacity(int resource, double gbps, time_ns now);
 
-    /// The time at which the next transfer is over if nothing else happens; infinite if none is running.
-    double next_end() const noexcept;
+    /// The first whole nanosecond at which a transfer is over if nothing else happens; `end_of_time` if there is
+    /// none before that.
+    time_ns next_end() const noexcept;
     bool empty() const noexcept { return running_.empty(); }
     bool has_limit(int resource) const noexcept;
     /// The part of its full speed that the owner's transfer has now, in (0, 1]; 0 if the owner has none
@@ -55,6 +63,8 @@ public:
     double speed_of(int owner) const noexcept;
 
 private:
+    static constexpr double over_ns = 1e-3; ///< at_or_after() needs as much to get beyond now
+
     struct transfer {
         int owner;
         double left = 1;     ///< the part that is still to come
@@ -65,17 +75,15 @@ private:
 
         double rate(double part_of_speed) const noexcept { return bytes / least_ns * part_of_speed; }
         double ns_left() const noexcept { return left * least_ns / speed; }
-        bool is_over() const noexcept {
-            return ns_left() < 1e-3;
-        } ///< a thousandth of the unit of virtual time
+        bool is_over() const noexcept { return ns_left() < over_ns; }
     };
 
-    void advance_to(double now) noexcept;
+    void advance_to(time_ns now) noexcept;
     void allocate();
 
     std::vector<double> capacities_;
     std::vector<transfer> running_;
-    double now_ = 0;
+    time_ns now_ = 0;
 };
 
 } // namespace weft::engine

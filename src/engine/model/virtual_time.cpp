@@ -1,4 +1,5 @@
 #include "engine/model/model_engine.hpp"
+#include "engine/model/virtual_clock.hpp"
 #include "engine/run/switch.hpp"
 #include "engine/run/thread_waiter.hpp"
 #include "engine/worker/notes.hpp"
@@ -54,12 +55,17 @@ work_kind kind_of(work w) noexcept {
 
 // ---- events and workers
 
+void model_engine::set_clock(time_ns to) noexcept {
+    if (to >= end_of_time) report_end_of_time();
+    clock.store(to, std::memory_order_relaxed);
+}
+
 void model_engine::advance(model_worker& w, time_ns d) noexcept {
     const time_ns until = now() + d;
     if (events.empty() || events.next_time() > until) {
         ++steps;
         hash_event(static_cast<std::uint64_t>(until));
-        clock.store(until, std::memory_order_relaxed);
+        set_clock(until);
         return;
     }
     resume_worker(w, d);
@@ -76,7 +82,7 @@ void model_engine::run_next_event(fiber& from) noexcept {
     while (!events.empty()) {
         const auto e = events.pop();
         ++steps;
-        clock.store(e.at, std::memory_order_relaxed);
+        set_clock(e.at);
         hash_event(static_cast<std::uint64_t>(e.at));
         if (e.happen) {
             impl::weft_hot.self = nullptr; // the event belongs to no worker
@@ -122,12 +128,12 @@ void model_engine::spend_time(model_worker& w, double ns, activity what) noexcep
     w.time_fraction = due - whole;
     if (whole < 1) return;
     set_activity(w, what);
-    advance(w, static_cast<time_ns>(whole));
+    advance(w, whole_ns(whole));
     set_activity(w, what);
 }
 
 void model_engine::do_work(model_worker& w, double ns, work_kind kind, activity what) noexcept {
-    spend_time(w, speed.duration(w.core, ns, kind, static_cast<double>(now()) + w.time_fraction), what);
+    spend_time(w, speed.duration(w.core, ns, kind, now(), w.time_fraction), what);
 }
 
 void model_engine::flush_charges(model_worker& w, activity what) noexcept {
@@ -199,7 +205,7 @@ void model_engine::declare_home(const void* first, std::size_t bytes, std::optio
 void model_engine::await_data(model_worker& w) noexcept {
     transfer& t = w.touched;
     if (t.empty()) return;
-    const double share = speed.share(w.core, static_cast<double>(now()));
+    const double share = speed.share(w.core, now());
     const double private_ns = t.private_ns() / share, shared_ns = t.shared_ns() / share;
     const bool limited = std::any_of(t.uses.begin(), t.uses.end(),
                                      [&](const auto& u) { return bandwidth.has_limit(u.resource); });
@@ -211,7 +217,7 @@ void model_engine::await_data(model_worker& w) noexcept {
         constexpr double least = 1e-3; // ns: for a machine that has bandwidths and no latencies
         await_transfer(w, std::max(private_ns + shared_ns, least), t.bytes, t.uses);
         w.times.reassign(activity::shared_stall, activity::private_stall,
-                         std::min(now() - began, static_cast<time_ns>(private_ns)));
+                         std::min(now() - began, whole_ns(private_ns)));
     }
     t.clear();
 }
@@ -234,7 +240,7 @@ void model_engine::await_transfer(model_worker& w, double least_ns, double bytes
                                   std::span<const shared_bandwidth::use> of) {
     set_activity(w, activity::shared_stall);
     update_capacities();
-    bandwidth.begin(w.id, static_cast<double>(now()), least_ns, bytes, of);
+    bandwidth.begin(w.id, now(), least_ns, bytes, of);
     schedule_transfer_end();
     suspend_worker(w); // until end_transfers()
     set_activity(w, activity::shared_stall);
@@ -244,24 +250,22 @@ void model_engine::schedule_transfer_end() {
     if (next_transfer_end) events.cancel(*next_transfer_end);
     next_transfer_end.reset();
     if (bandwidth.empty()) return;
-    const double at = std::min(bandwidth.next_end(), capacities_valid_until);
+    const time_ns at = std::min(bandwidth.next_end(), capacities_valid_until);
     next_transfer_end = events.push(
-        std::max(now(), static_cast<time_ns>(std::ceil(at))),
-        [](void* e) { static_cast<model_engine*>(e)->end_transfers(); }, this);
+        std::max(now(), at), [](void* e) { static_cast<model_engine*>(e)->end_transfers(); }, this);
 }
 
 void model_engine::end_transfers() {
     next_transfer_end.reset();
-    bandwidth.advance(static_cast<double>(now()),
+    bandwidth.advance(now(),
                       [&](int owner) { resume_worker(*all_workers[static_cast<std::size_t>(owner)], 0); });
     update_capacities();
     schedule_transfer_end();
 }
 
 void model_engine::update_capacities() {
-    const auto at = static_cast<double>(now());
-    if (at < capacities_valid_until) return;
-    double next = std::numeric_limits<double>::infinity();
+    if (now() < capacities_valid_until) return;
+    time_ns next = scenario::for_ever;
     const std::vector<double> whole = data.capacities();
     for (int node = 0; node < data.node_count(); ++node) {
         double taken = 0;
@@ -269,10 +273,9 @@ void model_engine::update_capacities() {
             if (c.memory_node != node) continue;
             if (c.from <= now() && now() < c.until) taken += c.gbps;
             for (const time_ns change : {c.from, c.until})
-                if (change > now() && change != scenario::for_ever)
-                    next = std::min(next, static_cast<double>(change));
+                if (change > now()) next = std::min(next, change);
         }
-        bandwidth.set_capacity(node, std::max(0.0, whole[static_cast<std::size_t>(node)] - taken), at);
+        bandwidth.set_capacity(node, std::max(0.0, whole[static_cast<std::size_t>(node)] - taken), now());
     }
     capacities_valid_until = next;
 }
