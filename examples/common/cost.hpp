@@ -3,7 +3,8 @@
 // The constants `..._cycles_per_...` of the examples say what an element costs when its data are in the
 // first-level cache. They were measured on one core of an AMD EPYC (Zen 4, gcc 12), compiled as the preset
 // `release` does: nanoseconds an element, times the clock, 3.69 GHz, which a chain of dependent additions
-// told. Where branches depend on the input it was drawn anew for each run, so that none is learnt by heart.
+// told. Where branches depend on the input it was drawn anew for each run, so that none is learnt by heart. Loops
+// for which the compiler used vector instructions say work::vector, since not every machine's compiler does.
 #pragma once
 
 #include <weft/weft.hpp>
@@ -17,8 +18,8 @@ namespace examples {
 inline constexpr double mix_cycles = 13;
 
 // `count` elements cost so many cycles each.
-inline void spend(std::size_t count, double cycles_each) {
-    weft::cost(static_cast<std::uint64_t>(static_cast<double>(count) * cycles_each));
+inline void spend(std::size_t count, double cycles_each, weft::work kind = weft::work::general) {
+    weft::cost(static_cast<std::uint64_t>(static_cast<double>(count) * cycles_each), kind);
 }
 
 // False with --costs-only: kernels declare what they touch and cost, and compute nothing. For programs whose
@@ -27,9 +28,13 @@ inline bool kernels_compute = true;
 
 // `kernel` computes `count` elements, which cost so many cycles each.
 template <class Kernel>
-void spend(std::size_t count, double cycles_each, const Kernel& kernel) {
-    spend(count, cycles_each);
+void spend(std::size_t count, double cycles_each, weft::work kind, const Kernel& kernel) {
+    spend(count, cycles_each, kind);
     if (kernels_compute) kernel();
+}
+template <class Kernel>
+void spend(std::size_t count, double cycles_each, const Kernel& kernel) {
+    spend(count, cycles_each, weft::work::general, kernel);
 }
 
 // A block of a matrix: `lines` lines of `n` adjacent elements, one every `stride` elements.

@@ -198,7 +198,7 @@ private:
     }
 
     void scatter(const block& b, bool atomic) {
-        touch_points(b, force_, weft::access::readwrite);
+        touch_points(b, force_, atomic ? weft::access::atomic : weft::access::readwrite);
         touch_all(b.points, weft::access::read);
         touch_all(b.values, weft::access::read);
         spend(b.points.size(), atomic ? atomic_scatter_cycles_per_point : scatter_cycles_per_point);

@@ -112,7 +112,7 @@ struct gaussian_rows {
         weft::touch(system.row(pivot) + pivot, numbers * sizeof(double), weft::access::read);
         touch_block(system.row(first) + pivot, last - first, numbers, system.stride(),
                     weft::access::readwrite);
-        spend((last - first) * numbers, gaussian_cycles_per_product,
+        spend((last - first) * numbers, gaussian_cycles_per_product, weft::work::vector,
               [&] { eliminate(system, pivot, first, last); });
     }
     weft::hints hint(std::size_t first, std::size_t last) const {

@@ -63,7 +63,7 @@ struct heat_rows {
         const std::size_t row_bytes = now.stride() * sizeof(double);
         weft::touch(now.row(first - 1), (last - first + 2) * row_bytes, weft::access::read);
         weft::touch(next.row(first), (last - first) * row_bytes, weft::access::write);
-        spend((last - first) * now.cols(), heat_cycles_per_point,
+        spend((last - first) * now.cols(), heat_cycles_per_point, weft::work::vector,
               [&] { heat_strip(now, next, first, last); });
     }
     weft::hints hint(std::size_t first, std::size_t last) const { return next.hint(first, last, 2); }

@@ -133,7 +133,8 @@ struct heat_square_of {
     void leaf(const square& s) const {
         touch_block(now.row(s.row - 1) + s.col - 1, s.rows + 2, s.cols + 2, now.stride(), weft::access::read);
         touch_block(next.row(s.row) + s.col, s.rows, s.cols, next.stride(), weft::access::write);
-        spend(s.rows * s.cols, square_cycles_per_point, [&] { heat_square(now, next, s); });
+        spend(s.rows * s.cols, square_cycles_per_point, weft::work::vector,
+              [&] { heat_square(now, next, s); });
     }
     static std::size_t plates() { return 2; }
 };

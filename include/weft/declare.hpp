@@ -10,11 +10,15 @@
 /// effect.
 namespace weft {
 
-/// How a task touches data.
-enum class access : std::uint8_t { read, write, readwrite };
+/// How a task touches data. `chase`: it reads cache lines one after another, as in a list, where the address of
+/// a load is what the load before it has read. `atomic`: it changes cache lines by atomic operations, one after
+/// another; a line that another core has is brought over first. In the other cases loads and stores are on
+/// their way at the same time.
+enum class access : std::uint8_t { read, write, readwrite, chase, atomic };
 
-/// Kinds of work in which the cores of a machine may differ: machines/README.md, core_class.
-enum class work : std::uint8_t { general, compute, memory };
+/// Kinds of work in which machines may differ: machines/README.md, core_class and model. `vector`: a loop that the
+/// compiler made vector instructions of where its cost was measured, which other compilers may not do.
+enum class work : std::uint8_t { general, compute, memory, vector };
 
 /// Declares that the calling task touches `bytes` bytes at `data` now. The wait for the data is modelled, and
 /// is not part of weft::cost. If time is modelled, throws weft::error for a size above PTRDIFF_MAX, such as a

@@ -24,6 +24,8 @@ struct watched final : claim {
 
 bool may_write(impl::data_mode m) noexcept { return m != impl::data_mode::read; }
 
+bool only_reads(access how) noexcept { return how == access::read || how == access::chase; }
+
 } // namespace
 
 void graph::state::watch_touches(impl::graph_node& n, std::uint32_t t) {
@@ -50,13 +52,12 @@ void graph::state::check_touch(std::uint32_t t, const void* what, std::size_t by
             if (!d.address) return;
             const auto begin = reinterpret_cast<std::uintptr_t>(d.address);
             if (begin >= last || begin + std::max<std::size_t>(d.bytes, 1) <= first) continue;
-            if (how == access::read || may_write(data_register::mode_of(edges[e].to))) return;
+            if (only_reads(how) || may_write(data_register::mode_of(edges[e].to))) return;
             is_read = true;
         }
     }
-    std::string text =
-        fmt::format("{} {} {} bytes at {}{}", named(t), how == access::read ? "reads" : "writes", bytes, what,
-                    is_read ? ", which it declares to read" : "");
+    std::string text = fmt::format("{} {} {} bytes at {}{}", named(t), only_reads(how) ? "reads" : "writes",
+                                   bytes, what, is_read ? ", which it declares to read" : "");
     const std::lock_guard guard(reporting);
     ++undeclared[std::move(text)];
 }

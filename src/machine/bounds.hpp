@@ -26,6 +26,7 @@ inline constexpr number_range any_load_ns{1e-3, 1e9};
 inline constexpr number_range any_gbps{1e-6, 1e9};
 inline constexpr number_range any_distance{10, 1e4};
 inline constexpr number_range any_charge_ns{0, 1e9};
+inline constexpr number_range any_line_overhead{0, 1e6}; // bytes
 inline constexpr number_range any_loads{1e-3, 1e6};
 inline constexpr long long most_block_bytes = 1LL << 30;
 

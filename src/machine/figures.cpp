@@ -37,6 +37,7 @@ public:
         add("model.loads_in_flight", p.model.loads_in_flight);
         add("model.host_speed", p.model.host_speed);
         add("model.work_per_cycle", p.model.work_per_cycle);
+        if (p.model.vector_work_per_cycle) add("model.vector_work_per_cycle", p.model.vector_work_per_cycle);
         return std::move(figures_);
     }
 
@@ -77,6 +78,7 @@ private:
         remote("remote", p.node_distances, m_.node_distance(0, 1));
         remote("remote_latency_ns", p.node_latency_ns, m_.node_latency_ns(0, 1));
         remote("remote_bandwidth_gbps", p.node_bandwidth_gbps, m_.node_bandwidth_gbps(0, 1));
+        if (p.line_overhead_bytes > 0) add("distance.line_overhead_bytes", p.line_overhead_bytes);
     }
 
     void caches() {

@@ -85,6 +85,10 @@ struct machine {
     // Where the machine gives no matrix: the bandwidth of `to`, divided by the relative distance.
     std::optional<double> node_bandwidth_gbps(int from, int to) const;
 
+    // The nodes that data pass from the memory of `to` to the cores of `from`, both included; null where one
+    // link joins the two, or they are the same.
+    const std::vector<int>* node_route(int from, int to) const;
+
     // How far two ranks are from each other; symmetric, and always ordered by level. With d =
     // node_distance/10:
     //     0            the same core (hyperthreads too)
@@ -184,6 +188,12 @@ inline std::optional<double> machine::node_bandwidth_gbps(int from, int to) cons
     const std::optional<double> local = parts_.memory_nodes[index(to)].bandwidth_gbps;
     if (!local) return std::nullopt;
     return *local * 10 / node_distance(from, to);
+}
+
+inline const std::vector<int>* machine::node_route(int from, int to) const {
+    for (const std::vector<int>& route : parts_.node_routes)
+        if (route.front() == to && route.back() == from) return &route;
+    return nullptr;
 }
 
 inline double machine::distance(int a, int b) const {

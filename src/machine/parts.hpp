@@ -157,6 +157,7 @@ struct model_settings {
     double loads_in_flight = 10; // cache lines that a core waits for at a time, where no bandwidth is given
     double host_speed = 1;       // of the core that runs the model, in the same unit as core_class::speed
     double work_per_cycle = 1;   // of the fastest core class, where 1 is the core that costs were measured on
+    std::optional<double> vector_work_per_cycle{}; // of work::vector; `work_per_cycle` where absent
 };
 
 // Where a figure comes from.
@@ -184,7 +185,13 @@ struct machine_parts {
     std::vector<memory_node> memory_nodes{};
     std::vector<double> node_distances{};      // as in ACPI's SLIT: 10 on the diagonal, 10 or more elsewhere
     std::vector<double> node_latency_ns{};     // [from the cores of][to the memory of]
-    std::vector<double> node_bandwidth_gbps{}; // the same
+    std::vector<double> node_bandwidth_gbps{}; // the same; of a link of their own, where no route joins them
+    // The ways of data between nodes that no link joins: from the node of the memory over others to the node
+    // of the core.
+    std::vector<std::vector<int>> node_routes{};
+    // What a cache line adds to each direction of each link on its way, besides the line itself: the request,
+    // the probes of other caches, the answers, headers.
+    double line_overhead_bytes = 0;
     std::vector<double>
         steal_latency_ns{};            // between domains; the diagonal is between two cores of one domain
     std::optional<double> link_gbps{}; // of each link between two packages, where these are far apart

@@ -43,8 +43,9 @@ void fill(const toml_section& s, const char* whole, const char* key, number_rang
 } // namespace
 
 void read_toml_distances(const toml_section& root, machine_parts& parts) {
-    const auto s = root.table("distance", {"nodes", "remote", "latency_ns", "remote_latency_ns",
-                                           "bandwidth_gbps", "remote_bandwidth_gbps"});
+    const auto s =
+        root.table("distance", {"nodes", "remote", "latency_ns", "remote_latency_ns", "bandwidth_gbps",
+                                "remote_bandwidth_gbps", "routes", "line_overhead_bytes"});
     if (!s) return;
     const std::size_t side = parts.memory_nodes.size();
     if (s->has("nodes")) {
@@ -64,6 +65,9 @@ void read_toml_distances(const toml_section& root, machine_parts& parts) {
     if (s->has("bandwidth_gbps")) parts.node_bandwidth_gbps = s->matrix("bandwidth_gbps", side, any_gbps);
     fill(*s, "bandwidth_gbps", "remote_bandwidth_gbps", any_gbps, parts, parts.node_bandwidth_gbps,
          [](const memory_node& n) { return n.bandwidth_gbps; });
+    if (s->has("routes")) parts.node_routes = s->lists("routes", 0, static_cast<int>(side) - 1);
+    parts.line_overhead_bytes =
+        s->number("line_overhead_bytes", any_line_overhead, parts.line_overhead_bytes);
 }
 
 void read_toml_steal(const toml_section& root, machine_parts& parts) {

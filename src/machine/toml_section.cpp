@@ -195,6 +195,29 @@ std::vector<double> toml_section::numbers(std::string_view key, number_range ran
     return values;
 }
 
+std::vector<std::vector<int>> toml_section::lists(std::string_view key, int least, int most) const {
+    const std::string allowed = fmt::format("an array of arrays of whole numbers, {} to {}", least, most);
+    std::vector<std::vector<int>> values;
+    const toml::array* array = required(key, allowed).as_array();
+    if (array == nullptr) refuse(key, "wrong type", allowed);
+    for (std::size_t i = 0; i < array->size(); ++i) {
+        const toml::node& list_node = *array->get(i);
+        const toml::array* list = list_node.as_array();
+        const auto refuse_list = [&] {
+            refuse_at(list_node.source().begin, fmt::format("{}[{}]", key, i), "not such an array",
+                      shown(list_node), allowed);
+        };
+        if (list == nullptr) refuse_list();
+        values.emplace_back();
+        for (const toml::node& node : *list) {
+            const auto* const one = node.as_integer();
+            if (one == nullptr || one->get() < least || one->get() > most) refuse_list();
+            values.back().push_back(static_cast<int>(one->get()));
+        }
+    }
+    return values;
+}
+
 std::vector<std::string> toml_section::texts(std::string_view key) const {
     std::vector<std::string> values;
     const toml::array* array = required(key, "an array of texts").as_array();

@@ -37,7 +37,8 @@ public:
     std::optional<double> maybe_number(std::string_view key, number_range range) const;
     std::vector<double> numbers(std::string_view key, number_range range) const;
 
-    std::vector<std::string> texts(std::string_view key) const; // an array of texts
+    std::vector<std::vector<int>> lists(std::string_view key, int least, int most) const; // of whole numbers
+    std::vector<std::string> texts(std::string_view key) const;                           // an array of texts
 
     // A whole number of bytes, or a string such as "38.5 MiB" (B, KiB, MiB, GiB, TiB, and kB, MB, GB, TB for
     // powers of 1000).

@@ -5,6 +5,7 @@
 
 #include <cmath>
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <optional>
 #include <set>
 #include <string>
@@ -30,6 +31,7 @@ public:
         nodes();
         caches();
         matrices();
+        routes();
         devices();
         disks();
         cluster();
@@ -173,6 +175,7 @@ private:
         within(any_loads, "loads_in_flight", parts_.model.loads_in_flight);
         within(any_speed, "host_speed", parts_.model.host_speed);
         within(any_speed, "work_per_cycle", parts_.model.work_per_cycle);
+        within(any_speed, "vector_work_per_cycle", parts_.model.vector_work_per_cycle);
     }
 
     void caches() const {
@@ -298,6 +301,28 @@ private:
         within(any_gbps, "link_gbps", parts_.link_gbps);
         if (parts_.message_bytes < 0)
             fail("message_bytes", fmt::format("{}", parts_.message_bytes), "0 or more");
+    }
+
+    // Every step of a route is a link: a pair of nodes without a route.
+    void routes() const {
+        std::set<std::pair<int, int>> routed;
+        for (const std::vector<int>& route : parts_.node_routes) {
+            const std::string subject = fmt::format("node_routes: [{}]: ", fmt::join(route, ", "));
+            if (route.size() < 3)
+                fail(subject + "number of nodes", fmt::format("{}", route.size()), "3 or more");
+            for (const int node : route) in_range(subject + "a node", node, parts_.memory_nodes.size());
+            if (std::set<int>(route.begin(), route.end()).size() < route.size())
+                fail(subject + "a node comes twice", fmt::format("{}", fmt::join(route, ", ")), "each once");
+            if (!routed.emplace(route.front(), route.back()).second)
+                fail(subject + "two routes join the same nodes",
+                     fmt::format("{} and {}", route.front(), route.back()), "one");
+        }
+        for (const std::vector<int>& route : parts_.node_routes)
+            for (std::size_t i = 1; i < route.size(); ++i)
+                if (routed.contains({route[i - 1], route[i]}))
+                    fail("node_routes: a step of one is another one",
+                         fmt::format("{} to {}", route[i - 1], route[i]), "links");
+        within(any_line_overhead, "line_overhead_bytes", parts_.line_overhead_bytes);
     }
 
     void devices() const {

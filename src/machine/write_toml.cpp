@@ -145,12 +145,16 @@ private:
     }
 
     void distances() {
-        if (p_.node_distances.empty() && p_.node_latency_ns.empty() && p_.node_bandwidth_gbps.empty()) return;
+        if (p_.node_distances.empty() && p_.node_latency_ns.empty() && p_.node_bandwidth_gbps.empty() &&
+            p_.node_routes.empty() && p_.line_overhead_bytes <= 0)
+            return;
         begin("[distance]");
         const std::size_t side = p_.memory_nodes.size();
         matrix("nodes", p_.node_distances, side);
         matrix("latency_ns", p_.node_latency_ns, side);
         matrix("bandwidth_gbps", p_.node_bandwidth_gbps, side);
+        if (!p_.node_routes.empty()) put("routes = {}", p_.node_routes);
+        if (p_.line_overhead_bytes > 0) put("line_overhead_bytes = {}", p_.line_overhead_bytes);
     }
 
     void steals() {
@@ -254,6 +258,7 @@ private:
         put("loads_in_flight = {}{}", p_.model.loads_in_flight, comment("model.loads_in_flight"));
         put("host_speed = {}{}", p_.model.host_speed, comment("model.host_speed"));
         put("work_per_cycle = {}{}", p_.model.work_per_cycle, comment("model.work_per_cycle"));
+        known("vector_work_per_cycle", p_.model.vector_work_per_cycle);
     }
 
     void cluster() {

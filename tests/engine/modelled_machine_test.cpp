@@ -163,6 +163,38 @@ TEST(modelled_machine, workers_that_use_a_node_together_share_its_bandwidth) {
     EXPECT_GT(report["memory_nodes"][0]["used_gbps"], 7);
 }
 
+TEST(modelled_machine, a_counter_that_all_cores_update_makes_four_slower_than_one) {
+    struct alignas(64) line {
+        std::uint64_t value = 0;
+    };
+    std::vector<line> counters(4);
+    constexpr int updates = 100, other_work = 10;
+    const auto all = [&](bool shared) {
+        return [&counters, shared] {
+            const auto count = [&counters, shared](std::size_t task) {
+                for (int i = 0; i < updates; ++i) {
+                    touch(&counters[shared ? 0 : task], sizeof(std::uint64_t), access::atomic);
+                    cost(other_work);
+                }
+            };
+            task_group g;
+            for (std::size_t task = 0; task < 4; ++task) g.run([&count, task] { count(task); });
+            g.wait();
+        };
+    };
+    runtime one(modelled(two_by_two, 1));
+    const auto alone = ns(one, all(true));
+    EXPECT_EQ(alone, 100 + 4 * updates * other_work) << "from memory once, then it stays";
+    runtime each(modelled(two_by_two, 4));
+    EXPECT_LT(ns(each, all(false)), alone / 2) << "a counter for each";
+    runtime four(modelled(two_by_two, 4));
+    const auto together = ns(four, all(true));
+    EXPECT_GT(together, 2 * alone) << "the line is passed on for nearly every update";
+    EXPECT_LT(together, 4 * updates * (200 + other_work) + 1000) << "each time it takes 200 ns at most";
+    runtime again(modelled(two_by_two, 4));
+    EXPECT_EQ(ns(again, all(true)), together);
+}
+
 TEST(modelled_machine, a_fork_is_there_when_its_time_has_come_and_stays_until_it_is_returned_from) {
     // The other worker is busy until 1000. Data are waited for at the end of a stretch of user code: 100 KiB
     // take 16,100 ns.

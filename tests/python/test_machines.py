@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 import weft
 from conftest import EXAMPLES, SOURCE, command
+from weft.machine_checks import check_file, read_checks, run_checks
 
 FIB = [str(EXAMPLES / "fib"), "--n", "16"]
 SYNTHETIC = "numa:4 core:8 pu:1"
@@ -115,3 +116,96 @@ def test_this_machine_is_measured_once_and_can_be_taken_along(tmp_path: Path) ->
 def test_mistakes(arguments: list[str], says: str) -> None:
     done = command("machines", *arguments)
     assert done.returncode == 2 and says in done.stderr and done.stderr.count("\n") == 1
+
+
+# ---- absolute figures against published ones
+
+
+def test_every_list_of_checks_is_of_a_machine_with_a_page() -> None:
+    readme = (SOURCE / "machines/README.md").read_text(encoding="utf-8")
+    for path in (SOURCE / "machines/checks").glob("*.toml"):
+        assert read_checks(path)
+        assert (SOURCE / "machines" / path.name).is_file()
+        assert (SOURCE / f"machines/{path.stem}.md").is_file()
+        assert f"({path.stem}.md)" in readme
+
+
+def test_loads_of_the_opteron_take_what_is_published() -> None:
+    machine_file = SOURCE / "machines/opteron-8380-4x4.toml"
+    loads = [c for c in read_checks(check_file(machine_file)) if c.id.startswith("load-")]
+    results = run_checks(machine_file, loads, EXAMPLES)
+    assert [r.check.id for r in results] == ["load-near", "load-neighbour", "load-across"]
+    assert all(r.agrees for r in results), results
+    near, neighbour, across = (r.ours for r in results)
+    assert near and neighbour and across and near < neighbour < across
+
+
+CHECK = """
+[[check]]
+id = "load"
+what = "a load: ns"
+figure = {figure}
+source = "T. Ester"
+metric = "ns_a_miss"
+program = "stream"
+arguments = "--kernel chase --kbytes 16384 --sweeps 2"
+workers = 1
+"""
+
+
+@pytest.fixture
+def checked(tmp_path: Path) -> Path:
+    (tmp_path / "checks").mkdir()
+    machine = tmp_path / "mine.toml"
+    machine.write_text(
+        "name = 'mine'\n[[core_class]]\nname = 'c'\nfrequency_mhz = 1000\n[regular]\ncores_per_domain = 2\n"
+        "[[memory_node]]\nlatency_ns = 100\n[[cache]]\nlevel = 1\nbytes = '32 KiB'\n",
+        encoding="utf-8",
+    )
+    return machine
+
+
+def test_a_check_agrees_or_is_explained_or_fails(checked: Path) -> None:
+    def check(content: str) -> tuple[int, Any]:
+        (checked.parent / "checks/mine.toml").write_text(content, encoding="utf-8")
+        done = command("machines", str(checked), "--check", "--examples", str(EXAMPLES), "--json")
+        return done.returncode, json.loads(done.stdout) if done.stdout else done.stderr
+
+    status, (result,) = check(CHECK.format(figure=100))
+    assert status == 0 and result["agrees"] and result["ours"] == pytest.approx(100, rel=0.02)
+    for figure in (60, 170):  # too slow, and too fast
+        status, (result,) = check(CHECK.format(figure=figure))
+        assert status == 1 and not result["agrees"]
+        status, (result,) = check(CHECK.format(figure=figure) + 'explanation = "an experiment"\n')
+        assert status == 0 and not result["agrees"] and result["verdict"].endswith("explained")
+    status, (result,) = check(CHECK.format(figure=100).replace("stream", "no-such-program"))
+    assert status == 1 and result["ours"] is None and result["refused"]
+    shown = command("machines", str(checked), "--check", "--examples", str(EXAMPLES))
+    assert shown.returncode == 1 and "did not run" in shown.stdout
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        (("figure = 100", "figure = 0"), "figure out of range"),
+        (("figure = 100", "figure = '100'"), "wrong type of figure"),
+        (("ns_a_miss", "beauty"), "unknown metric"),
+        (('what = "a load: ns"\n', ""), "missing keys; given: what"),
+        (("workers = 1", "colour = 1"), "unknown key; given: colour"),
+        (("[[check]]", "[check]"), "not a list of checks"),
+        (("workers = 1", "workers = 1\n" + CHECK.format(figure=1)), "two checks have one id"),
+        (("[[check]]", "[[check"), "not TOML"),
+    ],
+)
+def test_wrong_checks_are_refused(checked: Path, change: tuple[str, str], said: str) -> None:
+    path = checked.parent / "checks/mine.toml"
+    path.write_text(CHECK.format(figure=100).replace(*change), encoding="utf-8")
+    done = command("machines", str(checked), "--check", "--examples", str(EXAMPLES))
+    assert done.returncode == 1 and said in done.stderr, done.stderr
+
+
+def test_checks_that_are_not_there(tmp_path: Path) -> None:
+    done = command("machines", "hikey960", "--check", "--examples", str(EXAMPLES))
+    assert done.returncode == 1 and "no checks for this machine" in done.stderr
+    for arguments in (("--check",), ("hikey960", "--check", "--toml"), ("hikey960", "--examples", str(tmp_path))):
+        assert command("machines", *arguments).returncode == 2

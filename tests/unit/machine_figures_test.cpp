@@ -146,6 +146,9 @@ void expect_same(const machine& a, const machine& b) {
             EXPECT_EQ(a.node_distance(n, k), b.node_distance(n, k));
             EXPECT_EQ(a.node_latency_ns(n, k), b.node_latency_ns(n, k));
             EXPECT_EQ(a.node_bandwidth_gbps(n, k), b.node_bandwidth_gbps(n, k));
+            const auto* const route = a.node_route(n, k);
+            ASSERT_EQ(route == nullptr, b.node_route(n, k) == nullptr);
+            if (route) { EXPECT_EQ(*route, *b.node_route(n, k)); }
         }
 }
 

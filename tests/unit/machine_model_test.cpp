@@ -45,6 +45,27 @@ const breakage breakages[] = {
     {"not symmetric", [](machine_parts& p) { p.node_distances = {10, 20, 21, 10}; }},
     {"10 on the diagonal", [](machine_parts& p) { p.node_distances = {11, 20, 20, 10}; }},
     {"10 to 10000", [](machine_parts& p) { p.node_distances = {10, 9, 9, 10}; }},
+    {"number of nodes", [](machine_parts& p) { p.node_routes = {{0, 1}}; }},
+    {"a node comes twice", [](machine_parts& p) { p.node_routes = {{0, 1, 0}}; }},
+    {"a node", [](machine_parts& p) { p.node_routes = {{0, 1, 7}}; }},
+    {"two routes join the same nodes",
+     [](machine_parts& p) {
+         p.memory_nodes.resize(4);
+         p.node_distances.clear();
+         p.node_latency_ns.clear();
+         p.node_bandwidth_gbps.clear();
+         p.node_routes = {{0, 1, 3}, {0, 2, 3}};
+     }},
+    {"a step of one is another one",
+     [](machine_parts& p) {
+         p.memory_nodes.resize(4);
+         p.node_distances.clear();
+         p.node_latency_ns.clear();
+         p.node_bandwidth_gbps.clear();
+         p.node_routes = {{0, 1, 3}, {1, 2, 3}};
+     }},
+    {"line_overhead_bytes", [](machine_parts& p) { p.line_overhead_bytes = -1; }},
+    {"vector_work_per_cycle", [](machine_parts& p) { p.model.vector_work_per_cycle = 0; }},
     {"steal_latency_ns[0][1]", [](machine_parts& p) { p.steal_latency_ns = {1, -1, -1, 1}; }},
     {"two devices have one name", [](machine_parts& p) { p.devices = {{.name = "g"}, {.name = "g"}}; }},
     {"two disks have one name",

@@ -255,7 +255,7 @@ TEST(machine_toml, what_a_model_of_the_machine_counts_with) {
                          "shared_bandwidth_gbps = 30\nreplacement = 'random'\n"
                          "[charges]\nspawn_ns = 0\nsignal_ns = 1234.5\n"
                          "[model]\nblock_bytes = '1 KiB'\nloads_in_flight = 4\nhost_speed = 1.5\n"
-                         "work_per_cycle = 0.5\n",
+                         "work_per_cycle = 0.5\nvector_work_per_cycle = 0.25\n",
                          "m.toml");
     EXPECT_EQ(m.charges().spawn, 0);
     EXPECT_EQ(m.charges().signal, 1234.5);
@@ -267,6 +267,8 @@ TEST(machine_toml, what_a_model_of_the_machine_counts_with) {
     EXPECT_EQ(m.model().host_speed, 1.5);
     EXPECT_EQ(usual.model().work_per_cycle, 1);
     EXPECT_EQ(m.model().work_per_cycle, 0.5);
+    EXPECT_FALSE(usual.model().vector_work_per_cycle);
+    EXPECT_EQ(m.model().vector_work_per_cycle, 0.25);
 }
 
 TEST(machine_toml, the_smallest_file) {
@@ -317,6 +319,20 @@ shared_by = 4
     EXPECT_DOUBLE_EQ(m.distance(4, 5), 1);
     EXPECT_DOUBLE_EQ(m.distance(0, 2), 2);
     EXPECT_DOUBLE_EQ(m.distance(0, 8), 3);
+}
+
+TEST(machine_toml, ways_of_data_between_nodes) {
+    const std::string text = "name = 'm'\n[regular]\npackages = 4\ncores_per_domain = 1\n[distance]\n";
+    const weft::machine m =
+        weft::parse_toml(text + "routes = [[0, 1, 3], [3, 2, 0]]\nline_overhead_bytes = 30\n", "m.toml");
+    ASSERT_NE(m.node_route(3, 0), nullptr);
+    EXPECT_EQ(*m.node_route(3, 0), (std::vector{0, 1, 3}));
+    EXPECT_EQ(*m.node_route(0, 3), (std::vector{3, 2, 0}));
+    EXPECT_EQ(m.node_route(0, 1), nullptr);
+    EXPECT_EQ(m.parts().line_overhead_bytes, 30);
+    for (const char* wrong : {"[0, 1, 3]", "[[0, 1, 4]]", "[[0, 1.5, 3]]", "[[0, 'b', 3]]", "7"})
+        EXPECT_NE(refusal_of(text + "routes = " + wrong + "\n").find("distance.routes"), std::string::npos)
+            << wrong;
 }
 
 TEST(machine_toml, matrices_between_nodes_and_domains) {

@@ -233,7 +233,7 @@ TEST(numa_memory, a_block_comes_from_where_it_lies) {
     numa_memory data(m);
     const auto cost = [&](int rank, std::size_t address, bool writes = false) {
         transfer t;
-        data.touch(rank, at(address), k, writes, t);
+        data.touch(rank, at(address), k, writes ? access::write : access::read, t);
         return std::pair(t.private_ns(), t.shared_ns());
     };
     // 10 lines of 64 bytes in flight: 1024 bytes take 160 ns from near memory, 320 from the other node's.
@@ -256,15 +256,15 @@ TEST(numa_memory, what_is_touched_together_waits_for_one_latency) {
     const machine m = two_by_two();
     numa_memory data(m);
     transfer t;
-    data.touch(0, at(0), 64, false, t);
-    data.touch(0, at(100 * k), 3 * k, false, t);
+    data.touch(0, at(0), 64, access::read, t);
+    data.touch(0, at(100 * k), 3 * k, access::read, t);
     EXPECT_EQ(std::pair(t.private_ns(), t.shared_ns()), std::pair(0.0, 100 + 10 + 3 * 160.0));
     // With all of it in the second level, and one line that comes from memory.
-    for (std::size_t i = 200; i < 202; ++i) data.touch(0, at(i * k), k, false, t);
+    for (std::size_t i = 200; i < 202; ++i) data.touch(0, at(i * k), k, access::read, t);
     t.clear();
-    data.touch(0, at(100 * k), 2 * k, false, t);
+    data.touch(0, at(100 * k), 2 * k, access::read, t);
     EXPECT_EQ(std::pair(t.private_ns(), t.shared_ns()), std::pair(10 + 2 * 16.0, 0.0));
-    data.touch(0, at(300 * k), 64, false, t);
+    data.touch(0, at(300 * k), 64, access::read, t);
     EXPECT_EQ(std::pair(t.private_ns(), t.shared_ns()), std::pair(2 * 16.0, 100.0 + 10));
 }
 
@@ -272,17 +272,17 @@ TEST(numa_memory, a_write_takes_the_block_out_of_all_other_caches) {
     const machine m = two_by_two();
     numa_memory data(m);
     transfer t;
-    for (int rank = 0; rank < 4; ++rank) data.touch(rank, at(k), k, false, t);
-    data.touch(0, at(k), k, true, t);
+    for (int rank = 0; rank < 4; ++rank) data.touch(rank, at(k), k, access::read, t);
+    data.touch(0, at(k), k, access::write, t);
     EXPECT_EQ(data.invalidations(), 7U)
         << "two levels of ranks 1, 2 and 3 each, and the one that 2 and 3 share";
     t.clear();
-    data.touch(0, at(k), k, false, t);
+    data.touch(0, at(k), k, access::read, t);
     EXPECT_TRUE(t.empty());
-    data.touch(1, at(k), k, false, t);
+    data.touch(1, at(k), k, access::read, t);
     EXPECT_EQ(t.shared_ns(), 40.0 + 32);
     t.clear();
-    data.touch(3, at(k), k, false, t);
+    data.touch(3, at(k), k, access::read, t);
     EXPECT_EQ(t.shared_ns(), 200.0 + 320);
 }
 
@@ -291,12 +291,12 @@ TEST(numa_memory, what_was_written_comes_from_the_cache_that_has_it) {
     numa_memory data(m);
     transfer t;
     data.bind(at(k), k, 0);
-    data.touch(2, at(k), k, true, t);
+    data.touch(2, at(k), k, access::write, t);
     t.clear();
-    data.touch(3, at(k), k, false, t);
+    data.touch(3, at(k), k, access::read, t);
     EXPECT_EQ(t.shared_ns(), 40.0 + 32) << "under the common cache";
     t.clear();
-    data.touch(0, at(k), k, false, t);
+    data.touch(0, at(k), k, access::read, t);
     EXPECT_EQ(t.shared_ns(), 200.0 + 320) << "its home is near, but the cache is far";
     EXPECT_EQ(data.of_node(1).forwarded, k);
     EXPECT_EQ(data.of_worker(0).memory.forwarded, k);
@@ -305,9 +305,9 @@ TEST(numa_memory, what_was_written_comes_from_the_cache_that_has_it) {
     // What was only read comes from memory.
     t.clear();
     data.bind(at(2 * k), k, 0);
-    data.touch(2, at(2 * k), k, false, t);
+    data.touch(2, at(2 * k), k, access::read, t);
     t.clear();
-    data.touch(0, at(2 * k), k, false, t);
+    data.touch(0, at(2 * k), k, access::read, t);
     EXPECT_EQ(t.shared_ns(), 100.0 + 160);
     EXPECT_EQ(data.of_node(1).forwarded, k);
 }
@@ -316,10 +316,11 @@ TEST(numa_memory, what_a_neighbour_has_written_and_the_common_cache_has_not_cost
     const machine m = two_by_two();
     numa_memory data(m);
     transfer t;
-    data.touch(1, at(k), k, true, t);
-    for (std::size_t i = 100; i < 140; ++i) data.touch(0, at(i * k), k, false, t); // more than that cache
+    data.touch(1, at(k), k, access::write, t);
+    for (std::size_t i = 100; i < 140; ++i)
+        data.touch(0, at(i * k), k, access::read, t); // more than that cache
     t.clear();
-    data.touch(0, at(k), k, false, t);
+    data.touch(0, at(k), k, access::read, t);
     EXPECT_EQ(t.shared_ns(), 40.0 + 32);
     EXPECT_EQ(data.of_node(0).forwarded, k);
 }
@@ -330,7 +331,7 @@ TEST(numa_memory, a_link_is_used_in_the_direction_of_the_data) {
     data.bind(at(0), 100 * k, 0);
     const auto links = [&](int rank, std::size_t block, bool writes) {
         transfer t;
-        data.touch(rank, at(block * k), k, writes, t);
+        data.touch(rank, at(block * k), k, writes ? access::write : access::read, t);
         std::vector<int> used;
         for (const auto& u : t.uses)
             if (u.resource == 2 || u.resource == 3) used.push_back(u.resource); // the nodes come first
@@ -344,15 +345,156 @@ TEST(numa_memory, a_link_is_used_in_the_direction_of_the_data) {
     EXPECT_EQ(back, (std::vector{3, 2})) << "and what was written goes the other way";
 }
 
+// Four nodes of one core each in a square of links: 0 - 1, 0 - 2, 1 - 3, 2 - 3; no caches, so that all data move.
+machine square(const std::string& more = "") {
+    return parse_toml(R"(
+name = "square"
+[[core_class]]
+name = "c"
+frequency_mhz = 1000
+[regular]
+packages = 4
+cores_per_domain = 1
+[[memory_node]]
+count = 4
+latency_ns = 100
+bandwidth_gbps = 100
+[distance]
+remote_bandwidth_gbps = 4
+remote_latency_ns = 200
+routes = [[0, 1, 3], [3, 2, 0], [1, 0, 2], [2, 3, 1]]
+)" + more + "[model]\nblock_bytes = 1024\n",
+                      "test");
+}
+
+using used = std::vector<std::pair<int, double>>;
+
+// The links that a touch uses, with the bytes on each. The nodes are resources 0 to 3.
+used links_of(numa_memory& data, int rank, std::size_t block) {
+    transfer t;
+    data.touch(rank, at(block * k), k, access::read, t);
+    used links;
+    for (const auto& u : t.uses)
+        if (u.resource >= 4) links.emplace_back(u.resource, u.bytes);
+    return links;
+}
+
+TEST(numa_memory, data_across_a_square_take_two_links_that_neighbours_use_too) {
+    const machine m = square();
+    numa_memory data(m);
+    for (int node = 0; node < 4; ++node) data.bind(at(100 * k * index(node + 1)), 100 * k, node);
+    EXPECT_EQ(data.capacities().size(), 4U + 8U) << "no link joins the corners";
+    const auto link = [&](int core, int home, std::size_t block) {
+        return links_of(data, core, 100 * index(home + 1) + block);
+    };
+    const used one_to_three = link(3, 1, 0), zero_to_one = link(1, 0, 0), zero_to_three = link(3, 0, 1);
+    ASSERT_EQ(one_to_three.size(), 1U);
+    ASSERT_EQ(zero_to_one.size(), 1U);
+    EXPECT_EQ(zero_to_three, (used{zero_to_one[0], one_to_three[0]})) << "by way of node 1";
+    const used back = link(0, 3, 0);
+    EXPECT_EQ(back, (used{link(2, 3, 1)[0], link(0, 2, 0)[0]})) << "by way of node 2";
+
+    // Two transfers meet on the link from 1 to 3: each gets half of its 4 GB/s.
+    shared_bandwidth links(data.capacities());
+    const auto begin = [&](int owner, const used& of) {
+        std::vector<shared_bandwidth::use> uses;
+        for (const auto& [resource, bytes] : of) uses.push_back({resource, bytes});
+        links.begin(owner, 0, 256, k, uses); // alone: 4 bytes a nanosecond
+    };
+    begin(0, zero_to_three);
+    begin(1, one_to_three);
+    EXPECT_DOUBLE_EQ(links.speed_of(0), 0.5);
+    EXPECT_DOUBLE_EQ(links.speed_of(1), 0.5);
+    begin(2, back); // the other way round is free
+    EXPECT_DOUBLE_EQ(links.speed_of(2), 1);
+}
+
+TEST(numa_memory, requests_and_answers_take_both_directions_of_a_link) {
+    const machine m = square("line_overhead_bytes = 16\n");
+    numa_memory data(m);
+    data.bind(at(0), 100 * k, 0);
+    constexpr double lines = k / 64.0;
+    const used near = links_of(data, 1, 0);
+    ASSERT_EQ(near.size(), 2U);
+    EXPECT_EQ(near[0].second, k + 16 * lines);
+    EXPECT_EQ(near[1].second, 16 * lines);
+    const used across = links_of(data, 3, 1);
+    ASSERT_EQ(across.size(), 4U) << "there by way of node 1, and back by way of node 2";
+    EXPECT_EQ(across[0].second + across[1].second, 2 * (k + 16 * lines));
+    EXPECT_EQ(across[2].second + across[3].second, 2 * 16 * lines);
+    EXPECT_EQ(links_of(data, 0, 2), used{}) << "near memory";
+}
+
+double wait_for(numa_memory& data, int rank, std::size_t address, std::size_t bytes, access how,
+                double now = 1e6) {
+    transfer t;
+    data.touch(rank, at(address), bytes, how, t, now);
+    return t.private_ns() + t.shared_ns();
+}
+
+TEST(numa_memory, a_chase_waits_for_each_line) {
+    const machine m = two_by_two();
+    numa_memory data(m);
+    EXPECT_EQ(wait_for(data, 0, k, k, access::chase), 16 * 100.0);
+    EXPECT_EQ(wait_for(data, 0, k, k, access::chase), 0) << "in the first level";
+    for (std::size_t i = 2; i < 4; ++i) data.interleave(at(i * k), k);
+    for (std::size_t i = 2; i < 4; ++i) wait_for(data, 0, i * k, k, access::read);
+    EXPECT_EQ(wait_for(data, 0, k, k, access::chase), 16 * 10.0) << "in the second";
+    EXPECT_EQ(wait_for(data, 1, k, k, access::chase), 16 * 40.0) << "in the third, for the neighbour";
+    EXPECT_EQ(wait_for(data, 2, k, k, access::chase), 16 * 200.0) << "of the other package";
+    EXPECT_EQ(data.invalidations(), 0U) << "it only reads";
+}
+
+TEST(numa_memory, an_atomic_operation_fetches_the_line_from_the_core_that_has_it) {
+    const machine m = two_by_two();
+    numa_memory data(m);
+    constexpr double ms = 1e6; // apart, so that no core queues for a line
+    wait_for(data, 0, k, 64, access::atomic, 1 * ms);
+    EXPECT_EQ(wait_for(data, 0, k, 64, access::atomic, 2 * ms), 0) << "it has the line for itself";
+    EXPECT_EQ(wait_for(data, 1, k, 64, access::atomic, 3 * ms), 40)
+        << "from the neighbour, through the common cache";
+    EXPECT_EQ(wait_for(data, 2, k, 64, access::atomic, 4 * ms), 200) << "from the other package";
+    EXPECT_EQ(wait_for(data, 0, k, 64, access::atomic, 5 * ms), 200) << "and back";
+    EXPECT_EQ(wait_for(data, 0, k, 64, access::read), 0);
+    EXPECT_GT(data.invalidations(), 0U);
+    // One line after another, not ten at a time.
+    wait_for(data, 2, 2 * k, 256, access::atomic, 6 * ms);
+    EXPECT_EQ(wait_for(data, 0, 2 * k, 256, access::atomic, 7 * ms), 4 * 200.0);
+}
+
+TEST(numa_memory, atomic_operations_on_one_line_queue_for_it) {
+    const machine m = two_by_two();
+    numa_memory data(m);
+    EXPECT_EQ(wait_for(data, 0, k, 64, access::atomic, 0), 100) << "from memory";
+    EXPECT_EQ(wait_for(data, 2, k, 64, access::atomic, 0), 100 + 200) << "after that it comes over";
+    EXPECT_EQ(wait_for(data, 1, k, 64, access::atomic, 50), 250 + 200) << "when it is free again, at 300";
+    EXPECT_EQ(wait_for(data, 0, 2 * k, 64, access::atomic, 50), 100) << "another line does not queue";
+    EXPECT_EQ(wait_for(data, 0, k, 64, access::atomic, 1000), 40) << "free since 500";
+    EXPECT_EQ(wait_for(data, 1, k, 64, access::read, 1000), 40 + 2) << "a load does not queue";
+}
+
+TEST(numa_memory, an_atomic_operation_takes_a_line_that_others_have_read_away_from_them) {
+    const machine m = two_by_two();
+    numa_memory data(m);
+    constexpr double ms = 1e6;
+    for (const int rank : {0, 1}) wait_for(data, rank, k, 64, access::read);
+    EXPECT_EQ(wait_for(data, 0, k, 64, access::write), 0) << "a store does not wait";
+    wait_for(data, 1, k, 64, access::read);
+    EXPECT_EQ(wait_for(data, 0, k, 64, access::atomic, 1 * ms), 40) << "the neighbour has it";
+    EXPECT_EQ(wait_for(data, 0, k, 64, access::atomic, 2 * ms), 0);
+    for (const int rank : {1, 3}) wait_for(data, rank, k, 64, access::read);
+    EXPECT_EQ(wait_for(data, 0, k, 64, access::atomic, 3 * ms), 200) << "the farthest has it";
+}
+
 TEST(numa_memory, what_was_written_goes_home_when_it_leaves_the_last_cache) {
     const machine m = two_by_two();
     numa_memory data(m);
     transfer t;
-    data.touch(0, at(k), k, true, t);
-    for (std::size_t i = 100; i < 140; ++i) data.touch(0, at(i * k), k, false, t);
+    data.touch(0, at(k), k, access::write, t);
+    for (std::size_t i = 100; i < 140; ++i) data.touch(0, at(i * k), k, access::read, t);
     EXPECT_EQ(data.of_node(0).local, 42 * k) << "41 fetched, one written back";
-    data.touch(0, at(k), k, false, t);
-    for (std::size_t i = 200; i < 240; ++i) data.touch(0, at(i * k), k, false, t);
+    data.touch(0, at(k), k, access::read, t);
+    for (std::size_t i = 200; i < 240; ++i) data.touch(0, at(i * k), k, access::read, t);
     EXPECT_EQ(data.of_node(0).local, 83 * k) << "read only, the second time";
 }
 
@@ -362,22 +504,22 @@ TEST(numa_memory, only_what_is_touched_of_a_block_moves) {
     transfer t;
     data.interleave(at(0x1000), 4 * k); // names whole blocks, and moves nothing
     EXPECT_TRUE(t.empty());
-    data.touch(0, at(0x1000 + 100), 100, false, t); // three lines of it
+    data.touch(0, at(0x1000 + 100), 100, access::read, t); // three lines of it
     EXPECT_EQ(data.of_node(0).local, 3 * 64U);
     EXPECT_EQ(t.shared_ns(), 100 + 3 * 64 * 100.0 / 640);
     t.clear();
-    data.touch(0, at(0x1000), 256, false, t);
+    data.touch(0, at(0x1000), 256, access::read, t);
     EXPECT_EQ(data.of_node(0).local, 4 * 64U) << "the first line was not there";
     EXPECT_EQ(data.of_worker(0).levels[0].accesses, 7U);
     EXPECT_EQ(data.of_worker(0).levels[0].misses, 4U);
     // Another core writes a line that this one has, and one that it has not.
     t.clear();
-    data.touch(2, at(0x1000), 64, true, t);
-    data.touch(2, at(0x1000 + 512), 64, true, t);
+    data.touch(2, at(0x1000), 64, access::write, t);
+    data.touch(2, at(0x1000 + 512), 64, access::write, t);
     EXPECT_EQ(data.invalidations(), 3U)
         << "two private copies and the one of the domain, of the first line alone";
     t.clear();
-    data.touch(0, at(0x1000 + 64), 192, false, t);
+    data.touch(0, at(0x1000 + 64), 192, access::read, t);
     EXPECT_TRUE(t.empty());
 }
 
@@ -387,9 +529,9 @@ TEST(numa_memory, homes_that_the_program_asked_for) {
     transfer t;
     data.bind(at(k), 4 * k, 1);
     data.interleave(at(100 * k), 4 * k);
-    data.touch(0, at(k), 4 * k, false, t);
+    data.touch(0, at(k), 4 * k, access::read, t);
     EXPECT_EQ(data.of_node(1).remote, 4 * k);
-    data.touch(0, at(100 * k), 4 * k, false, t);
+    data.touch(0, at(100 * k), 4 * k, access::read, t);
     EXPECT_EQ(data.of_node(0).local, 2 * k);
     EXPECT_EQ(data.of_node(1).remote, 6 * k);
 }
@@ -401,11 +543,11 @@ TEST(numa_memory, an_inclusive_cache_takes_its_blocks_away_from_those_below) {
         const machine m(parts);
         numa_memory data(m);
         transfer t;
-        data.touch(0, at(k), k, false, t);
+        data.touch(0, at(k), k, access::read, t);
         for (std::size_t i = 100; i < 132; ++i)
-            data.touch(1, at(i * k), k, false, t); // fills the third level
+            data.touch(1, at(i * k), k, access::read, t); // fills the third level
         t.clear();
-        data.touch(0, at(k), k, false, t);
+        data.touch(0, at(k), k, access::read, t);
         EXPECT_EQ(t.shared_ns() > 0, inclusive);
     }
 }
@@ -414,7 +556,7 @@ TEST(numa_memory, what_the_machine_does_not_say_costs_nothing) {
     const machine m = load_machine("pack:2 [numa] l3:1 core:2 pu:1");
     numa_memory data(m);
     transfer t;
-    data.touch(3, at(k), 1000 * k, true, t);
+    data.touch(3, at(k), 1000 * k, access::write, t);
     EXPECT_EQ(t.shared_ns() + t.private_ns(), 0);
 }
 

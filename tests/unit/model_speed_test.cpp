@@ -53,6 +53,17 @@ TEST(core_speed, costs_are_cycles_of_the_core_where_they_were_measured) {
                                  "m.toml");
     const core_speed speed(m, {});
     EXPECT_DOUBLE_EQ(speed.duration(0, speed.work_of_cycles(1000), work_kind::general, 0), 2000);
+    EXPECT_DOUBLE_EQ(speed.work_of_cycles(1000, true), speed.work_of_cycles(1000)) << "unless it is said";
+}
+
+TEST(core_speed, vector_instructions_may_do_less_than_where_the_costs_were_measured) {
+    const machine m = parse_toml("name = 'm'\n[[core_class]]\nname = 'c'\nfrequency_mhz = 1000\n"
+                                 "[regular]\ncores_per_domain = 1\n"
+                                 "[model]\nwork_per_cycle = 0.5\nvector_work_per_cycle = 0.25\n",
+                                 "m.toml");
+    const core_speed speed(m, {});
+    EXPECT_DOUBLE_EQ(speed.duration(0, speed.work_of_cycles(1000), work_kind::general, 0), 2000);
+    EXPECT_DOUBLE_EQ(speed.duration(0, speed.work_of_cycles(1000, true), work_kind::general, 0), 4000);
 }
 
 TEST(core_speed, changes_take_effect_in_the_middle_of_work) {

@@ -15,7 +15,11 @@ from rich.table import Table
 
 from .. import library
 from ..errors import LibraryError, compose
+from ..machine_checks import check_file, read_checks, run_checks
 from ..topology import FORMATS, draw
+from .examples import examples_folder
+from .table import console as make_console
+from .table import text_table
 
 AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON value.")]
 
@@ -59,16 +63,28 @@ def machines(
     measure: Annotated[
         bool, typer.Option("--measure", help="Measure this machine (about a second), and keep that for its models.")
     ] = False,
+    check: Annotated[
+        bool, typer.Option("--check", help="Compare MACHINE with what is published of it, by runs of the examples.")
+    ] = False,
+    examples: Annotated[
+        Path | None,
+        typer.Option(
+            "--examples", metavar="DIR", help="Their programs; default: build/release/examples, or build/dev."
+        ),
+    ] = None,
     as_json: AsJson = False,
     as_csv: Annotated[bool, typer.Option("--csv", help="Print a table of values with commas between them.")] = False,
-) -> None:
+) -> int:
     """List the machines that have a name, or show one with the figures that a model of it charges.
 
     Names are looked for in the directories of WEFT_MACHINES (with colons between them), in the installed ones, and in
     the source tree. Each figure has its source: the machine's file; calibrated, which is measured on this machine;
-    typical, a default; none, if such a cost is not charged.
+    typical, a default; none, if such a cost is not charged. With --check, the exit status is 1 if a figure differs by
+    more than 1.25 times from the published one, without an explanation.
 
     Example: weft machines opteron-8380-4x4
+
+    Example: weft machines opteron-8380-4x4 --check
 
     Example: weft machines this --toml > my.toml
     """
@@ -78,9 +94,22 @@ def machines(
         raise typer.BadParameter(compose("no machine", "--toml or --measure alone", "MACHINE with it") + ".")
     if measure and name != "this":
         raise typer.BadParameter(compose("only this machine can be measured", name, "this") + ".")
+    if check:
+        if not name or measure or as_toml or as_csv:
+            raise typer.BadParameter(
+                compose(
+                    "--check needs MACHINE, and at most --json beside it",
+                    name or "no MACHINE",
+                    "weft machines MACHINE --check",
+                )
+                + "."
+            )
+        return _check(name, examples_folder(examples), as_json)
+    if examples:
+        raise typer.BadParameter(compose("--examples without --check", str(examples), "both") + ".")
     if not name:
         _print_machines(as_json, as_csv)
-        return
+        return 0
     machine = checked_machine(name, measure=measure)
     if as_toml:
         print(library.machine_toml(name), end="")
@@ -92,6 +121,27 @@ def machines(
         out.writerows([f["figure"], f["value"], f["source"]] for f in machine["figures"])
     else:
         _print_machine(machine)
+    return 0
+
+
+def _check(name: str, examples: Path, as_json: bool) -> int:
+    machine_file = Path(library.machine_path(name))
+    results = run_checks(machine_file, read_checks(check_file(machine_file)), examples)
+    if as_json:
+        print(json.dumps([r.to_json() for r in results], indent=2))
+    else:
+        console = make_console()
+        shown = text_table("check", "what", "published", "ours", "")
+        for r in results:
+            ours = "-" if r.ours is None else f"{r.ours:.3g}"
+            shown.add_row(r.check.id, r.check.what, f"{r.check.figure:.3g}", ours, r.verdict)
+        console.print(shown)
+        for r in results:
+            if r.refused:
+                console.print(f"{r.check.id}: did not run: {r.refused}", soft_wrap=True)
+            elif not r.agrees and r.check.explanation:
+                console.print(f"{r.check.id}: {r.check.explanation}", soft_wrap=True)
+    return 0 if all(r.is_well for r in results) else 1
 
 
 def checked_machine(spec: str, *, measure: bool = False) -> dict[str, Any]:

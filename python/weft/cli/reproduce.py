@@ -20,11 +20,10 @@ from ..reproduce.claims_file import FILE
 from ..reproduce.markdown import PICTURE, write
 from ..reproduce.picture import draw
 from ..reproduce.reproduce import Count, Step
+from .examples import examples_folder
 from .status import StatusLine
 from .table import console as make_console
 from .table import text_table
-
-_USUAL_EXAMPLES = (Path("build/release/examples"), Path("build/dev/examples"))
 
 
 def reproduce(
@@ -63,7 +62,7 @@ def reproduce(
 
     Example: weft reproduce cab laws --only "heat*"
     """
-    folder = _examples(examples)
+    folder = examples_folder(examples)
     found: list[tuple[Paper, list[Result]]] = []
     read = [read_paper(_folder(name)) for name in papers or _all_papers()]
     if markdown and (only or quick):
@@ -103,14 +102,6 @@ def _folder(name: str) -> Path:
         if (path / FILE).is_file():
             return path
     raise typer.BadParameter(compose("no paper", name, f"a folder with a {FILE}, or its name in papers/") + ".")
-
-
-def _examples(given: Path | None) -> Path:
-    for path in (given,) if given else _USUAL_EXAMPLES:
-        if path.is_dir():
-            return path
-    named = given or " or ".join(map(str, _USUAL_EXAMPLES))
-    raise typer.BadParameter(compose("no folder of programs", named, "--examples DIR") + ".")
 
 
 def _chosen(paper: Paper, only: str | None, quick: bool) -> set[str] | None:

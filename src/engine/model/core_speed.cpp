@@ -18,7 +18,10 @@ core_speed::core_speed(const machine& m, const scenario& events)
     const core_class& fastest = *std::max_element(
         classes.begin(), classes.end(), [](const auto& a, const auto& b) { return a.speed < b.speed; });
     assert(fastest.frequency_mhz > 0); // machine/figures.hpp sees to it
-    cycle_work_ = 1e3 / fastest.frequency_mhz * fastest.speed / m.model().work_per_cycle;
+    const model_settings& per_cycle = m.model();
+    const double whole = 1e3 / fastest.frequency_mhz * fastest.speed;
+    cycle_work_ = whole / per_cycle.work_per_cycle;
+    vector_cycle_work_ = whole / per_cycle.vector_work_per_cycle.value_or(per_cycle.work_per_cycle);
 
     std::vector<std::vector<scenario::core_change>> changes(pieces_.size());
     for (const auto& c : events.cores) changes[static_cast<std::size_t>(c.rank)].push_back(c);

@@ -22,8 +22,11 @@ public:
     double share(int rank, time_ns at) const;
 
     /// The work of so many cycles on the machine where the costs were measured: cycles of the fastest core
-    /// class, unless the machine says that it does more or less work in a cycle.
-    double work_of_cycles(double cycles) const noexcept { return cycles * cycle_work_; }
+    /// class, unless the machine says that it does more or less work in a cycle. `is_vector`: vector
+    /// instructions took these cycles.
+    double work_of_cycles(double cycles, bool is_vector = false) const noexcept {
+        return cycles * (is_vector ? vector_cycle_work_ : cycle_work_);
+    }
 
 private:
     struct piece {
@@ -33,7 +36,7 @@ private:
     };
 
     const machine& on_;
-    double cycle_work_;
+    double cycle_work_, vector_cycle_work_;
     /// By rank, ascending in time; empty: always the core's own speed. In the last piece of a rank the core runs,
     /// which parse_scenario() checks.
     std::vector<std::vector<piece>> pieces_;

@@ -52,9 +52,13 @@ numa_memory::numa_memory(const machine& m, std::uint64_t seed)
         return static_cast<int>(capacities_.size()) - 1;
     };
     for (const auto& node : m.memory_nodes()) resource(node.bandwidth_gbps);
+    std::vector<int> links;
     for (int from = 0; from < node_count(); ++from)
-        for (int to = 0; to < node_count(); ++to)
-            links_.push_back(from == to ? unknown : resource(m.node_bandwidth_gbps(from, to)));
+        for (int to = 0; to < node_count(); ++to) {
+            const bool is_link = from != to && !m.node_route(from, to);
+            links.push_back(is_link ? resource(m.node_bandwidth_gbps(from, to)) : unknown);
+        }
+    lay_ways(links);
     for (const cache& c : m.caches()) {
         const bool first_level = c.level == 1; // what a hit there takes is part of the code's own cycles
         const bool shared =
@@ -86,6 +90,19 @@ numa_memory::numa_memory(const machine& m, std::uint64_t seed)
     }
 }
 
+void numa_memory::lay_ways(const std::vector<int>& links) {
+    const auto link = [&](int to, int from) { return links[index(to * node_count() + from)]; };
+    for (int to = 0; to < node_count(); ++to)
+        for (int from = 0; from < node_count(); ++from) {
+            std::vector<int>& of_pair = ways_.emplace_back();
+            if (const std::vector<int>* const route = on_.node_route(to, from))
+                for (std::size_t i = 1; i < route->size(); ++i)
+                    of_pair.push_back(link((*route)[i], (*route)[i - 1]));
+            else if (to != from)
+                of_pair.push_back(link(to, from));
+        }
+}
+
 numa_memory::block& numa_memory::block_at(block_id b, bool fresh) {
     if (fresh) { // blocks are numbered in order
         blocks_.emplace_back();
@@ -112,15 +129,22 @@ void numa_memory::name(const void* data, std::size_t bytes, int first_home, int 
 void numa_memory::bind(const void* data, std::size_t bytes, int node) { name(data, bytes, node, 0); }
 void numa_memory::interleave(const void* data, std::size_t bytes) { name(data, bytes, 0, 1); }
 
-void numa_memory::touch(int rank, const void* data, std::size_t bytes, bool writes, transfer& cost) {
+void numa_memory::touch(int rank, const void* data, std::size_t bytes, access how, transfer& cost,
+                        double now) {
+    one_by_one_ = how == access::chase || how == access::atomic;
     names_.for_each_block(data, bytes, [&](block_id b, bool fresh, std::size_t first, std::size_t last) {
         block& x = block_at(b, fresh);
         if (x.home == unknown) x.home = static_cast<std::int16_t>(on_.memory_node_of(rank));
-        access(rank, b, sectors_of(first, last), writes, cost);
+        const sectors touched = sectors_of(first, last);
+        const double before = cost.private_ns() + cost.shared_ns();
+        look_up(rank, b, touched, how, cost);
+        if (how == access::atomic)
+            queue_for(b, touched, now + before, cost.private_ns() + cost.shared_ns() - before, cost);
     });
 }
 
-void numa_memory::access(int rank, block_id b, sectors touched, bool writes, transfer& cost) {
+void numa_memory::look_up(int rank, block_id b, sectors touched, access how, transfer& cost) {
+    if (how == access::atomic) take_from_others(rank, b, touched, cost);
     const auto& above = above_[index(rank)];
     std::array<sectors, most_levels> missed{};
     sectors wanted = touched;
@@ -136,7 +160,7 @@ void numa_memory::access(int rank, block_id b, sectors touched, bool writes, tra
         const sectors here = c.held.use(b) & wanted;
         level_count& seen = workers_[index(rank)].levels[index(c.level) - 1];
         seen.accesses += static_cast<std::uint64_t>(count(wanted));
-        if (here) hit(c, static_cast<double>(bytes_of(here)), cost);
+        if (here) hit(c, here, cost);
         wanted &= ~here;
         missed[k] = wanted;
         seen.misses += static_cast<std::uint64_t>(count(wanted));
@@ -145,7 +169,7 @@ void numa_memory::access(int rank, block_id b, sectors touched, bool writes, tra
     if (wanted) fetch(rank, b, wanted, cost);
     while (k-- > 0) // the largest first
         if (missed[k]) fill(above[k], b, missed[k], rank, cost);
-    if (!writes) return;
+    if (how == access::read || how == access::chase) return;
     invalidate_others(rank, b, touched);
     blocks_[b].dirty |= touched;
     if (!is_cached(b)) write_back(b, rank, cost); // no cache can hold it
@@ -158,9 +182,62 @@ void numa_memory::move(int rank, block_id b, sectors s, int over, flow direction
     const auto bytes = static_cast<double>(bytes_of(s));
     cost.bytes += bytes;
     cost.use(home, bytes);
-    if (here != over) cost.use(direction == flow::to_core ? link(here, over) : link(over, here), bytes);
+    if (direction == flow::to_core)
+        pass_links(here, over, bytes, cost);
+    else
+        pass_links(over, here, bytes, cost);
     for (traffic* t : {&workers_[index(rank)].memory, &nodes_[index(home)]})
         (here == home ? t->local : t->remote) += static_cast<std::uint64_t>(bytes);
+}
+
+/// Requests, probes and answers go along, and also the other way.
+void numa_memory::pass_links(int to, int from, double bytes, transfer& cost) {
+    if (to == from) return;
+    const double overhead = on_.parts().line_overhead_bytes * bytes / static_cast<double>(line_bytes_of(on_));
+    for (const int link : way(to, from)) cost.use(link, bytes + overhead);
+    if (overhead > 0)
+        for (const int link : way(from, to)) cost.use(link, overhead);
+}
+
+/// An atomic operation on a line that the core's private caches hold, and other caches too: it waits until the
+/// farthest of these has given it up. What the core does not hold it fetches, and that takes no less.
+void numa_memory::take_from_others(int rank, block_id b, sectors touched, transfer& cost) {
+    sectors own = 0;
+    for (const int c : above_[index(rank)])
+        if (!caches_[index(c)].shared) own |= caches_[index(c)].held.find(b);
+    const int here = on_.memory_node_of(rank);
+    own &= touched;
+    for (std::size_t k = 0; own && k < set_words_; ++k) {
+        double longest = 0;
+        sectors elsewhere = 0;
+        for (auto others = holders_[b * set_words_ + k] & ~own_[index(rank) * set_words_ + k]; others;
+             others &= others - 1) {
+            const int c = static_cast<int>(64 * k) + std::countr_zero(others);
+            const sectors its = caches_[index(c)].held.find(b) & own;
+            if (!its) continue;
+            elsewhere |= its;
+            const int shared = shared_above(rank, c);
+            longest = std::max(longest, shared != unknown
+                                            ? caches_[index(shared)].latency_ns
+                                            : on_.node_latency_ns(here, caches_[index(c)].node).value_or(0));
+        }
+        cost.wait(true, 0, longest * count(elsewhere));
+        own &= ~elsewhere;
+    }
+}
+
+/// Atomic operations of several cores on one line take place one after another: a line that is still on its way to
+/// another core is waited for. What was added to `cost` for these sectors begins at `begins` and takes `took`.
+void numa_memory::queue_for(block_id b, sectors s, double begins, double took, transfer& cost) {
+    const double each = took / count(s);
+    double at = begins;
+    for (; s; s &= s - 1) {
+        double& free_from = free_from_[std::uint64_t{b} * 64 + static_cast<unsigned>(std::countr_zero(s))];
+        const double wait = std::max(0.0, free_from - at);
+        cost.wait(true, 0, wait);
+        at += wait + each;
+        free_from = at;
+    }
 }
 
 void numa_memory::fetch(int rank, block_id b, sectors s, transfer& cost) {
@@ -184,7 +261,7 @@ sectors numa_memory::forward(int rank, block_id b, sectors s, transfer& cost) {
         const one_cache& from = caches_[index(nearest)];
         const sectors part = from.held.find(b) & s & ~got;
         if (const int shared = shared_above(rank, nearest); shared != unknown) {
-            hit(caches_[index(shared)], static_cast<double>(bytes_of(part)), cost);
+            hit(caches_[index(shared)], part, cost);
         } else {
             const bool is_far = on_.node_distance(here, from.node) > on_.node_distance(here, home);
             wait_for_memory(rank, is_far ? from.node : home, part, cost);
@@ -222,8 +299,12 @@ int numa_memory::shared_above(int rank, int cache) const noexcept {
     return unknown;
 }
 
-void numa_memory::hit(const one_cache& c, double bytes, transfer& cost) {
-    cost.wait(c.shared, c.latency_ns, bytes * c.ns_a_byte);
+void numa_memory::hit(const one_cache& c, sectors s, transfer& cost) const {
+    const auto bytes = static_cast<double>(bytes_of(s));
+    if (one_by_one_)
+        cost.wait(c.shared, 0, count(s) * c.latency_ns);
+    else
+        cost.wait(c.shared, c.latency_ns, bytes * c.ns_a_byte);
     if (!c.shared) return;
     cost.bytes += bytes;
     cost.use(c.resource, bytes);
@@ -234,8 +315,11 @@ void numa_memory::hit(const one_cache& c, double bytes, transfer& cost) {
 void numa_memory::wait_for_memory(int rank, int node, sectors s, transfer& cost) {
     const auto bytes = static_cast<double>(bytes_of(s));
     const auto latency = on_.node_latency_ns(on_.memory_node_of(rank), node);
-    cost.wait(true, latency.value_or(0),
-              bytes * ns_a_byte(on_, std::nullopt, latency, static_cast<int>(line_bytes_of(on_))));
+    if (one_by_one_)
+        cost.wait(true, 0, count(s) * latency.value_or(0));
+    else
+        cost.wait(true, latency.value_or(0),
+                  bytes * ns_a_byte(on_, std::nullopt, latency, static_cast<int>(line_bytes_of(on_))));
     for (const int c : above_[index(rank)])
         if (caches_[index(c)].shared) cost.use(caches_[index(c)].resource, bytes);
 }

@@ -6,9 +6,12 @@
 #include "machine/index.hpp"
 #include "machine/machine.hpp"
 
+#include <weft/declare.hpp>
+
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <unordered_map>
 #include <vector>
 
 namespace weft::engine {
@@ -54,7 +57,8 @@ private:
 /// the lowest level (each fully associative and filled), and then to the memory node that is the block's
 /// home. Only the touched sectors of a block move. Writing sectors removes them from all caches that are not
 /// above the writer's core. Written sectors go home when their block leaves the last cache; until then other
-/// cores get them from the nearest cache that has them.
+/// cores get them from the nearest cache that has them. Data between two nodes take the link that joins them, or
+/// the links of the machine's route.
 class numa_memory {
 public:
     explicit numa_memory(const machine&, std::uint64_t seed = 1);
@@ -73,8 +77,9 @@ public:
         traffic memory;
     };
 
-    /// The core of that rank reads or writes the data; what that costs is added to `cost`.
-    void touch(int rank, const void* data, std::size_t bytes, bool writes, transfer& cost);
+    /// The core of that rank touches the data at the virtual time `now` (ns); what that costs is added to `cost`.
+    /// Times of calls do not decrease.
+    void touch(int rank, const void* data, std::size_t bytes, access how, transfer& cost, double now = 0);
     /// Sets the home of data that were never touched: one node, or all nodes in turn, block by block.
     void bind(const void* data, std::size_t bytes, int node);
     void interleave(const void* data, std::size_t bytes);
@@ -113,14 +118,17 @@ private:
     };
 
     void name(const void* data, std::size_t bytes, int first_home, int step);
-    void access(int rank, block_id, sectors, bool writes, transfer&);
+    void look_up(int rank, block_id, sectors, access, transfer&);
     enum class flow : bool { to_core, to_memory };
     void move(int rank, block_id, sectors, int over, flow, transfer&);
+    void pass_links(int to, int from, double bytes, transfer&);
+    void take_from_others(int rank, block_id, sectors, transfer&);
+    void queue_for(block_id, sectors, double begins, double took, transfer&);
     void fetch(int rank, block_id, sectors, transfer&);
     sectors forward(int rank, block_id, sectors, transfer&);
     int nearest_holder(int rank, block_id, sectors) const noexcept;
     int shared_above(int rank, int cache) const noexcept;
-    static void hit(const one_cache&, double bytes, transfer&);
+    void hit(const one_cache&, sectors, transfer&) const;
     void wait_for_memory(int rank, int node, sectors, transfer&);
     void fill(int cache, block_id, sectors, int rank, transfer&);
     void evicted(int cache, block_id, int rank, transfer&);
@@ -134,7 +142,11 @@ private:
     }
     static std::uint64_t bit_of(int cache) noexcept { return std::uint64_t{1} << (cache % 64); }
     void invalidate_others(int rank, block_id, sectors);
-    int link(int to, int from) const noexcept { return links_[index(to * node_count() + from)]; }
+    /// The resources that data pass on their way.
+    const std::vector<int>& way(int to, int from) const noexcept {
+        return ways_[index(to * node_count() + from)];
+    }
+    void lay_ways(const std::vector<int>& links);
     sectors sectors_of(std::size_t first, std::size_t last) const noexcept;
     std::int64_t bytes_of(sectors s) const noexcept { return count(s) * sector_bytes_; }
     block& block_at(block_id, bool fresh);
@@ -149,9 +161,12 @@ private:
     std::vector<std::uint64_t> own_;      ///< by rank: the set of caches between the core and memory
     std::vector<std::vector<int>> above_; ///< by rank: the same caches, from the lowest level
     std::vector<double> capacities_;
-    /// Resources, by [node of the cores][node of the data]. The opposite direction of a pair is another
-    /// resource.
-    std::vector<int> links_;
+    /// By [node of the cores][node of the data]: the links between them, each a resource; one, or those of a
+    /// route. The opposite direction of a link is another resource.
+    std::vector<std::vector<int>> ways_;
+    bool one_by_one_ = false; ///< the present touch waits for each line before it asks for the next one
+    /// By sector that was changed by atomic operations: the time (ns) from which the next core can have it.
+    std::unordered_map<std::uint64_t, double> free_from_;
     std::vector<worker_count> workers_;
     std::vector<traffic> nodes_;
     std::uint64_t invalidations_ = 0;

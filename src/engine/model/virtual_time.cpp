@@ -179,7 +179,8 @@ void model_engine::declare_cost(worker& of, std::uint64_t cycles, work kind) noe
     auto& w = static_cast<model_worker&>(of);
     const time_ns began = now();
     if (w.counts_misses) w.current->running->counts_.instructions += cycles;
-    do_work(w, speed.work_of_cycles(static_cast<double>(cycles)), kind_of(kind), activity::compute);
+    do_work(w, speed.work_of_cycles(static_cast<double>(cycles), kind == work::vector), kind_of(kind),
+            activity::compute);
     if (w.times_tasks) w.current->running->self_ns_ += now() - began;
     w.has_declared = true;
 }
@@ -190,7 +191,7 @@ void model_engine::declare_data(worker& of, const void* first, std::size_t bytes
     auto& w = static_cast<model_worker&>(of);
     const int core = w.core;
     const std::uint64_t before = data.of_worker(core).beyond_private;
-    data.touch(core, first, bytes, how != access::read, w.touched);
+    data.touch(core, first, bytes, how, w.touched, static_cast<double>(now()));
     if (w.counts_misses) w.current->running->counts_.misses += data.of_worker(core).beyond_private - before;
 }
 
