@@ -1,3 +1,4 @@
+#include "hook_scope.hpp"
 #include "machine_dict.hpp"
 #include "record_bytes.hpp"
 #include "simulate.hpp"
@@ -73,6 +74,7 @@ void check_policy(const std::string& spec) { resolve_policy(spec); }
 
 /// As described, with the figures of its model. `anew`: those of this machine are measured.
 nb::dict machine_of(const std::string& spec, bool anew) {
+    if (anew) hook_scope::refuse("measuring a machine");
     const machine modelled = model_machine(spec, anew ? calibrates::anew : calibrates::never);
     nb::dict d = as_dict(load_machine(spec));
     d["figures"] = as_list(figures_of(modelled));
@@ -82,7 +84,10 @@ nb::dict machine_of(const std::string& spec, bool anew) {
 }
 
 /// This machine is measured if it never was.
-std::string machine_toml(const std::string& spec) { return to_toml(model_machine(spec)); }
+std::string machine_toml(const std::string& spec) {
+    hook_scope::refuse("measuring a machine");
+    return to_toml(model_machine(spec));
+}
 
 nb::list machine_files_found() {
     nb::list all;

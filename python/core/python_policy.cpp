@@ -1,5 +1,7 @@
 #include "python_policy.hpp"
 
+#include "answers.hpp"
+#include "hook_scope.hpp"
 #include "machine_dict.hpp"
 #include "views.hpp"
 
@@ -11,8 +13,11 @@
 
 #include <nanobind/stl/string.h>
 
+#include <fmt/format.h>
+
 #include <exception>
 #include <optional>
+#include <stdexcept>
 #include <string>
 #include <unordered_map>
 #include <utility>
@@ -50,28 +55,6 @@ private:
     PyGILState_STATE lock_{};
     PyThreadState* state_ = nullptr;
 };
-
-std::optional<workers> as_workers(const nb::object& answer) {
-    if (answer.is_none()) return {};
-    return workers{nb::cast<int>(answer[0]), nb::cast<int>(answer[1])};
-}
-
-hosted::placed as_placed(const nb::object& answer) {
-    if (answer.is_none()) return {};
-    if (nb::isinstance<nb::int_>(answer)) return {.at = nb::cast<int>(answer)};
-    return {.at = nb::cast<int>(answer.attr("place")),
-            .who = as_workers(answer.attr("who")),
-            .near = nb::cast<int>(answer.attr("near"))};
-}
-
-hosted::found as_found(const nb::object& answer) {
-    using kind = hosted::found::kind;
-    if (answer.is_none()) return {};
-    if (nb::isinstance<task_view>(answer)) return {.is = kind::a_task, .t = nb::cast<task_view&>(answer).of};
-    if (nb::hasattr(answer, "place"))
-        return {.is = kind::at_place, .number = nb::cast<int>(answer.attr("place"))};
-    return {.is = kind::ask, .number = nb::cast<int>(answer.attr("worker"))};
-}
 
 nb::dict as_dict(const usage& u) {
     nb::dict used;
@@ -115,6 +98,7 @@ class python_hooks final : public hosted::hooks {
 public:
     explicit python_hooks(const nb::object& make) {
         const nb::gil_scoped_acquire lock;
+        const hook_scope in_hook;
         nb::object made = make();
         for (const char* needed : {"ready", "next"})
             if (!nb::hasattr(made, needed))
@@ -133,23 +117,17 @@ public:
 
     requirements attach(const machine& m, policy_context& c) override {
         const nb::gil_scoped_acquire lock;
+        const hook_scope in_hook;
         context_ = nb::cast(context_view{&c});
-        requirements r;
         try {
             self_.attr("attach")(weft::as_dict(m), context_);
-            const auto needs = [&](const char* what) {
-                return nb::cast<bool>(self_.attr("needs").attr("__contains__")(what));
-            };
-            r.lazy = needs("lazy");
-            r.own_usage = needs("usage");
-            r.uses = needs("uses");
-            r.levels = needs("levels");
-            r.demotable = needs("demotable");
-        } catch (nb::python_error& e) {
+            return as_requirements(self_.attr("needs"));
+        } catch (const nb::python_error& e) {
             throw error("a policy in Python has failed in attach()", e.what(),
                         "a policy that returns from it");
+        } catch (const nb::builtin_exception& e) {
+            throw error("a policy in Python cannot be attached", e.what(), "a policy as weft.Policy says");
         }
-        return r;
     }
 
     hosted::placed ready(worker_id w, task& t, const char* reason, bool is_new) override {
@@ -162,11 +140,12 @@ public:
     }
     std::optional<workers> victims(worker_id w) override {
         const visit v;
-        return as_workers(self_.attr("victims")(w));
+        return as_workers(self_.attr("victims")(w), "what victims() returned");
     }
     std::string spawn(worker_id w, task& parent, task& child) override {
         const visit v;
-        return nb::cast<std::string>(self_.attr("spawn")(w, tasks_.of(parent), tasks_.of_new(child)));
+        return as_word(self_.attr("spawn")(w, tasks_.of(parent), tasks_.of_new(child)),
+                       "what spawn() returned", "child_first, parent_first, call, lazy");
     }
     void group_begin(worker_id w, task& t, group& g) override {
         const visit v;
@@ -174,7 +153,8 @@ public:
     }
     std::string group_wait(worker_id w, task& t, group& g) override {
         const visit v;
-        return nb::cast<std::string>(self_.attr("group_wait")(w, tasks_.of(t), groups_.of(g)));
+        return as_word(self_.attr("group_wait")(w, tasks_.of(t), groups_.of(g)), "what group_wait() returned",
+                       "stay, requeue");
     }
     void group_end(worker_id w, task& t, group& g) override {
         const visit v;
@@ -208,6 +188,7 @@ private:
         };
         [[no_unique_address]] const this_thread_is_known known_{};
         const nb::gil_scoped_acquire lock_{};
+        const hook_scope in_hook_{};
     };
 
     nb::object self_;
@@ -224,6 +205,14 @@ std::unique_ptr<policy> make_python_policy(const knob_values&) {
 }
 
 } // namespace
+
+void hook_scope::refuse(const char* function) {
+    if (is_open())
+        throw std::runtime_error(
+            fmt::format("{} runs a machine of its own and was called inside a hook of a policy; given: the "
+                        "thread of a simulation; allowed: before or after the simulation",
+                        function));
+}
 
 python_policies::python_policies(nb::object make) : state_(std::make_unique<state>(std::move(make))) {
     if (present) throw nb::value_error("policies in Python can be used by one simulation at a time");

@@ -1,5 +1,6 @@
 #include "simulate.hpp"
 
+#include "hook_scope.hpp"
 #include "python_policy.hpp"
 #include "record_bytes.hpp"
 
@@ -56,6 +57,7 @@ nb::dict result_of(const replay::played& p) {
 nb::dict simulate(const program& p, const std::string& machine, const nb::object& policy,
                   std::optional<int> workers, std::optional<std::uint64_t> seed, const std::string& resources,
                   const std::string& scenario, const std::string& trace, std::size_t stack_bytes) {
+    hook_scope::refuse("weft.simulate()");
     runtime_options o;
     o.machine = machine;
     std::optional<python_policies> in_python;

@@ -1,13 +1,47 @@
 #include "views.hpp"
 
+#include "hook_scope.hpp"
+
+#include <fmt/format.h>
 #include <nanobind/stl/string.h>
 
 #include <cstdint>
+#include <stdexcept>
 #include <string>
 
 namespace nb = nanobind;
 
 namespace weft {
+
+namespace {
+
+/// The policy's context, for a hook that asks.
+policy_context& asked(const context_view& v) {
+    if (v.of && !hook_scope::is_open())
+        throw std::runtime_error("a context answers while a hook runs; given: a call from another thread; "
+                                 "allowed: calls inside the hooks of the policy");
+    return v.get();
+}
+
+worker_id checked(policy_context& c, int w) {
+    if (!c.all().contains(w))
+        throw nb::value_error(fmt::format("there is no such worker; given: {}; allowed: {} to {}", w,
+                                          c.all().first, c.all().last - 1)
+                                  .c_str());
+    return w;
+}
+
+workers checked(policy_context& c, int first, int last) {
+    if (first < c.all().first || last > c.all().last || first > last)
+        throw nb::value_error(
+            fmt::format(
+                "there are no such workers; given: ({}, {}); allowed: a half-open range within ({}, {})",
+                first, last, c.all().first, c.all().last)
+                .c_str());
+    return {first, last};
+}
+
+} // namespace
 
 void bind_views(nb::module_& m) {
     nb::class_<task_view>(
@@ -64,22 +98,23 @@ void bind_views(nb::module_& m) {
         .def_prop_ro("work", [](const group_view& v) { return v.get().hint().work; })
         .def_prop_ro("bytes", [](const group_view& v) { return v.get().hint().bytes; });
     nb::class_<context_view>(m, "Context", "What a policy may ask, during the run.")
-        .def_prop_ro("workers", [](const context_view& v) { return v.get().all().size(); })
+        .def_prop_ro("workers", [](const context_view& v) { return asked(v).all().size(); })
         .def(
-            "core_of", [](const context_view& v, int w) { return v.get().core_of(w); }, nb::arg("worker"),
-            "Rank of the machine's core that it runs on.")
+            "core_of", [](const context_view& v, int w) { return asked(v).core_of(checked(asked(v), w)); },
+            nb::arg("worker"), "Rank of the machine's core that it runs on.")
         .def(
-            "now", [](const context_view& v) { return v.get().now(); }, "Virtual nanoseconds.")
+            "now", [](const context_view& v) { return asked(v).now(); }, "Virtual nanoseconds.")
         .def(
             "random",
             [](const context_view& v, int w, std::uint32_t below) {
                 if (below == 0)
                     throw nb::value_error("random() below 0 is nothing; given: 0; allowed: 1 or more");
-                return v.get().random(w, below);
+                return asked(v).random(checked(asked(v), w), below);
             },
             nb::arg("worker"), nb::arg("below"), "Uniform in [0, below), by the seed.")
         .def(
-            "wake", [](const context_view& v, int first, int last) { v.get().wake({first, last}); },
+            "wake",
+            [](const context_view& v, int first, int last) { asked(v).wake(checked(asked(v), first, last)); },
             nb::arg("first"), nb::arg("last"), "Sleepers of the half-open range look again.");
 }
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import collections
+import threading
 from typing import Any
 
 import pytest
@@ -64,6 +65,25 @@ def program(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFac
     return weft.Program(path)
 
 
+def simulate_again(policy: Any) -> None:
+    weft.simulate(policy.trace, machine=MACHINE, policy="share")
+
+
+def in_another_thread(f: Any) -> None:
+    raised: list[BaseException] = []
+
+    def call() -> None:
+        try:
+            f()
+        except RuntimeError as e:
+            raised.append(e)
+
+    thread = threading.Thread(target=call)
+    thread.start()
+    thread.join()
+    raise raised[0]
+
+
 def test_work_sharing_is_that_of_the_library(program: weft.Program) -> None:
     results = [weft.simulate(program, machine=MACHINE, policy=p) for p in ("share", WorkSharing)]
     assert results[0].seconds == results[1].seconds
@@ -111,6 +131,42 @@ def test_what_a_policy_sees(program: weft.Program) -> None:
         ("spawn", lambda self, w, p, c: "sometimes", ValueError, "allowed: child_first, parent_first, call, lazy"),
         ("group_wait", lambda self, w, t, g: "leave", ValueError, "allowed: stay, requeue"),
         ("attach", lambda self, m, c: {}["x"], weft.LibraryError, "attach"),
+        # wrong places and workers
+        ("ready", lambda self, w, t, reason: -1, ValueError, "no such place; given: -1"),
+        ("ready", lambda self, w, t, reason: weft.Placed(0, None, 99), ValueError, "no such worker to wake; given: 99"),
+        ("ready", lambda self, w, t, reason: weft.Placed(0, None, -2), ValueError, "given: -2"),
+        ("ready", lambda self, w, t, reason: weft.Placed(-7), ValueError, "no such place; given: -7"),
+        ("next", lambda self, w, last: weft.Looked(-5), ValueError, "no such place; given: -5"),
+        ("next", lambda self, w, last: weft.Ask(-1), ValueError, "no such worker"),
+        ("next", lambda self, w, last: self.context.wake(-3, 10**6), ValueError, "no such workers"),
+        ("next", lambda self, w, last: self.context.core_of(-1), ValueError, "no such worker; given: -1"),
+        ("next", lambda self, w, last: self.context.random(10**6, 3), ValueError, "no such worker; given: 1000000"),
+        # wrong types
+        ("ready", lambda self, w, t, reason: "here", TypeError, r"ready\(\) returned .*given: 'here' \(str\); allowed: "),
+        ("ready", lambda self, w, t, reason: 1.5, TypeError, r"given: 1\.5 \(float\)"),
+        ("ready", lambda self, w, t, reason: 1 << 40, TypeError, "given: 1099511627776"),
+        ("ready", lambda self, w, t, reason: weft.Placed("x"), TypeError, r"Placed\.place .*given: 'x'"),
+        ("ready", lambda self, w, t, reason: weft.Placed(0, 3), TypeError, r"Placed\.who .*given: 3"),
+        ("ready", lambda self, w, t, reason: weft.Placed(0, (1, 2, 3)), TypeError, r"Placed\.who"),
+        ("ready", lambda self, w, t, reason: weft.Placed(0, None, None), TypeError, r"Placed\.near .*given: None"),
+        ("next", lambda self, w, last: 3, TypeError, r"next\(\) returned .*given: 3 \(int\); allowed: a weft\.Task"),
+        ("next", lambda self, w, last: weft.Looked("x"), TypeError, r"Looked\.place"),
+        ("next", lambda self, w, last: weft.Ask({}), TypeError, r"Ask\.worker"),
+        ("next", lambda self, w, last: weft.Task.__new__(weft.Task), TypeError, r"next\(\) returned"),
+        ("next", lambda self, w, last: weft.Task, TypeError, r"next\(\) returned"),
+        ("spawn", lambda self, w, p, c: None, TypeError, r"spawn\(\) returned .*given: None .*child_first"),
+        ("spawn", lambda self, w, p, c: b"call", TypeError, r"spawn\(\) returned"),
+        ("spawn", lambda self, w, p, c: "\ud800", TypeError, r"spawn\(\) returned"),
+        ("group_wait", lambda self, w, t, g: 0, TypeError, r"group_wait\(\) returned .*allowed: stay, requeue"),
+        ("needs", 7, weft.LibraryError, "needs has a wrong value; given: 7"),
+        ("needs", frozenset({"usages"}), weft.LibraryError, "given: 'usages'"),
+        ("needs", "usage", weft.LibraryError, "needs has a wrong value"),
+        # the simulator inside a hook
+        ("next", lambda self, w, last: simulate_again(self), RuntimeError, "weft.simulate.* inside a hook"),
+        ("ready", lambda self, w, t, reason: simulate_again(self), RuntimeError, "weft.simulate.* inside a hook"),
+        ("attach", lambda self, m, c: simulate_again(self), weft.LibraryError, "inside a hook"),
+        ("next", lambda self, w, last: weft.machine("this", measure=True), RuntimeError, "inside a hook"),
+        ("next", lambda self, w, last: in_another_thread(self.context.now), RuntimeError, "call from another thread"),
     ],
 )
 def test_what_goes_wrong_is_said(
@@ -118,7 +174,7 @@ def test_what_goes_wrong_is_said(
 ) -> None:
     path = tmp_path_factory.mktemp("wrong") / "run.weft"
     run_example("merge_sort", "--n 4000 --leaf 512", path, "steal:zone=reported", "model")
-    broken = type("Broken", (WorkSharing,), {hook: replacement})
+    broken = type("Broken", (WorkSharing,), {hook: replacement, "trace": path})
     with pytest.raises(error, match=says):
         weft.simulate(path, machine=MACHINE, policy=broken)
     # and nothing of it stays

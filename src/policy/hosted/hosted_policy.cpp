@@ -156,7 +156,21 @@ bool hosted_policy::all_sleep(worker_id w, bool sleeps) {
 // ---- answers
 
 placement hosted_policy::checked(const placed& answer, worker_id w) const {
-    return {answer.at.value_or(w), checked(answer.who), answer.near};
+    const place_id at = checked_place(answer.at.value_or(w));
+    if (answer.near != -1 && !workers_.contains(answer.near))
+        throw std::invalid_argument(
+            fmt::format("there is no such worker to wake; given: {}; allowed: {} to {}, or -1 for the caller",
+                        answer.near, workers_.first, workers_.last - 1));
+    return {at, checked(answer.who), answer.near};
+}
+
+/// The workers' own places have their numbers; places that all share have any number from there on.
+place_id hosted_policy::checked_place(int place) {
+    if (place < 0)
+        throw std::invalid_argument(fmt::format(
+            "there is no such place; given: {}; allowed: 0 or more, a worker's number for its own place",
+            place));
+    return place;
 }
 
 workers hosted_policy::checked(const std::optional<workers>& answer) const {
@@ -172,7 +186,7 @@ workers hosted_policy::checked(const std::optional<workers>& answer) const {
 decision hosted_policy::checked(const found& answer) {
     switch (answer.is) {
     case found::kind::nothing: return {};
-    case found::kind::at_place: return {nullptr, answer.number};
+    case found::kind::at_place: return {nullptr, checked_place(answer.number)};
     case found::kind::a_task:
         if (!held_.holds(answer.t))
             throw std::invalid_argument(

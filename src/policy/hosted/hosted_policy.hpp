@@ -45,6 +45,7 @@ private:
 
     placement checked(const placed&, worker_id) const;
     workers checked(const std::optional<workers>&) const;
+    static place_id checked_place(int);
     decision checked(const found&);
 
     const std::unique_ptr<hooks> hooks_;

@@ -1,0 +1,23 @@
+#pragma once
+
+#include "policy/hosted/hooks.hpp"
+
+#include <nanobind/nanobind.h>
+
+#include <string>
+
+namespace weft {
+
+// The answers of a policy's hooks, from Python. Each function throws nb::type_error, which names the hook, the value and
+// what is allowed, for a value of a wrong type or a number beyond an int. What is right for the run, as which places
+// there are, is checked by hosted::hosted_policy.
+
+hosted::placed as_placed(const nanobind::object& answer);                            ///< of ready()
+hosted::found as_found(const nanobind::object& answer);                              ///< of next()
+std::optional<workers> as_workers(const nanobind::object& answer, const char* hook); ///< None: no value
+std::string as_word(const nanobind::object& answer, const char* hook, const char* allowed);
+
+/// The attribute `needs` of a policy.
+requirements as_requirements(const nanobind::object& needs);
+
+} // namespace weft
