@@ -131,11 +131,9 @@ public:
             part.flags |= range_task::invited;
             return members_.send(0, 0, t);
         }
-        if (!part.has(range_task::known)) {
-            if (!has_free_.load_relaxed())
-                has_free_.store_relaxed(true); // a hint: a last look does not read it
-            return places_.put(w, t, reason);
-        }
+        const bool is_free = !part.has(range_task::known);
+        if (is_free && !has_free_.load_relaxed()) has_free_.store_relaxed(true);
+        if (is_free) return places_.put(w, t, reason);
         if (reason == ready_reason::yielded) {
             at(w).turns.yielded();
             at(w).yielded.push_back(&t);
@@ -394,7 +392,7 @@ private:
     anchored_root root_;
     int leaf_ = 0;
     std::unique_ptr<worker_part[]> mine_;
-    queue::cell<bool> has_free_;     // there were tasks without a range
+    queue::cell<bool> has_free_;     // there were tasks without a range; a last look does not read it
     queue::cell<int> without_range_; // tasks without a range that run
 };
 
