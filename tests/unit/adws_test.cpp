@@ -152,6 +152,17 @@ TEST(adws, which_worker_may_steal_what) {
     EXPECT_EQ(p->next(0, true).t, nullptr);
 }
 
+// Algorithm 4.3: where no range is active, a worker does not steal at all.
+TEST(adws, without_an_active_range_a_worker_looks_elsewhere_only_once_there_were_tasks_without_one) {
+    driven p("adws", 4);
+    for (int look = 0; look < 4; ++look) EXPECT_EQ(p->next(1, false).t, nullptr);
+    EXPECT_TRUE(p.context.bounds.empty()) << "no victim is drawn";
+    task& other = p.make();
+    p->ready(2, other, ready_reason::continuation);
+    p.context.draws = {1}; // of the three others the second
+    EXPECT_EQ(p->next(1, false).t, &other);
+}
+
 /// A second root has no range while the first one runs, and any worker takes it.
 TEST(adws, one_root_at_a_time_has_the_range_of_all) {
     driven p("adws", 2);

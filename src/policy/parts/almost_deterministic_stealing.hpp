@@ -131,7 +131,9 @@ public:
             part.flags |= range_task::invited;
             return members_.send(0, 0, t);
         }
-        if (!part.has(range_task::known)) return places_.put(w, t, reason);
+        const bool is_free = !part.has(range_task::known);
+        if (is_free && !has_free_.load_relaxed()) has_free_.store_relaxed(true);
+        if (is_free) return places_.put(w, t, reason);
         if (reason == ready_reason::yielded) {
             at(w).turns.yielded();
             at(w).yielded.push_back(&t);
@@ -366,12 +368,13 @@ private:
         return t;
     }
 
-    /// Algorithm 4.3, STEALTASK. Half of the looks are for tasks without a range.
+    /// Algorithm 4.3, STEALTASK. Once there were tasks without a range, half of the looks are for these.
     decision look_once(worker_id w, worker_part& mine, int level) {
         const auto range = members_.steal_range_of(w, level);
-        if (range && ++mine.looks % 2 != 0)
+        const bool for_free = has_free_.load_relaxed();
+        if (range && (!for_free || ++mine.looks % 2 != 0))
             return members_.steal_one(w, *range, level == leaf_ && options_.lazy);
-        return places_.look_at_random(w, without_range_.load_relaxed() > 0);
+        return for_free ? places_.look_at_random(w, without_range_.load_relaxed() > 0) : decision{};
     }
     decision look_everywhere(worker_id w, int level) {
         if (const auto range = members_.steal_range_of(w, level))
@@ -389,6 +392,7 @@ private:
     anchored_root root_;
     int leaf_ = 0;
     std::unique_ptr<worker_part[]> mine_;
+    queue::cell<bool> has_free_;     // there were tasks without a range; a last look does not read it
     queue::cell<int> without_range_; // tasks without a range that run
 };
 
