@@ -4,6 +4,7 @@
 #include <array>
 #include <concepts>
 #include <cstddef>
+#include <cstdint>
 #include <type_traits>
 #include <utility>
 
@@ -25,9 +26,7 @@ public:
     constexpr I end(std::size_t d) const noexcept { return end_[d]; }     ///< one past its last index
     /// Length of a side; 0 if its end is not behind its begin.
     constexpr std::ptrdiff_t size(std::size_t d) const noexcept {
-        return begin_[d] < end_[d]
-                   ? static_cast<std::ptrdiff_t>(end_[d]) - static_cast<std::ptrdiff_t>(begin_[d])
-                   : 0;
+        return static_cast<std::ptrdiff_t>(length(d));
     }
     /// The longest side of a piece; 0: the library chooses.
     constexpr std::ptrdiff_t grain(std::size_t d) const noexcept { return grain_[d]; }
@@ -42,7 +41,21 @@ public:
         for (std::size_t d = 0; d < N; ++d) cells *= size(d);
         return cells;
     }
-    constexpr bool empty() const noexcept { return size() == 0; } ///< there is no cell
+    constexpr bool empty() const noexcept { ///< there is no cell
+        for (std::size_t d = 0; d < N; ++d)
+            if (length(d) == 0) return true;
+        return false;
+    }
+    /// There are at most PTRDIFF_MAX cells. Loops refuse other blocks, and size() has no meaning for them.
+    constexpr bool is_countable() const noexcept {
+        if (empty()) return true;
+        std::size_t most = PTRDIFF_MAX;
+        for (std::size_t d = 0; d < N; ++d) {
+            if (length(d) > most) return false;
+            most /= length(d);
+        }
+        return true;
+    }
 
     /// No side is longer than its grain.
     constexpr bool fits() const noexcept {
@@ -55,7 +68,10 @@ public:
     constexpr std::pair<block, block> parts(const std::array<std::ptrdiff_t, 2>& of_both) const noexcept {
         const std::size_t d = longest();
         const double share = static_cast<double>(of_both[0]) / static_cast<double>(of_both[0] + of_both[1]);
-        const auto cut = static_cast<std::ptrdiff_t>(static_cast<double>(size(d)) * share);
+        constexpr auto many = std::ptrdiff_t{1} << 53; // beyond which a double cannot count
+        const auto cut = size(d) < many ? static_cast<std::ptrdiff_t>(static_cast<double>(size(d)) * share)
+                                        : static_cast<std::ptrdiff_t>(static_cast<double>(many) * share) *
+                                              (size(d) / many);
         return cut_at(d, std::clamp(cut, std::ptrdiff_t{1}, size(d) - 1));
     }
     /// The same with two parts of the same size, or of sizes that differ by one row.
@@ -81,8 +97,12 @@ public:
     }
 
 private:
+    constexpr std::size_t length(std::size_t d) const noexcept { // modulo 2^64, which is more than any length
+        return begin_[d] < end_[d] ? static_cast<std::size_t>(end_[d]) - static_cast<std::size_t>(begin_[d])
+                                   : 0;
+    }
     constexpr I after(std::size_t d, std::ptrdiff_t rows) const noexcept {
-        return static_cast<I>(static_cast<std::ptrdiff_t>(begin_[d]) + rows);
+        return static_cast<I>(static_cast<std::size_t>(begin_[d]) + static_cast<std::size_t>(rows));
     }
     /// Of a block that is not empty: the first side that is longer than 1, or the last one.
     constexpr std::size_t first_side() const noexcept {

@@ -19,6 +19,7 @@ template <class I, std::size_t N, class Range>
     requires PieceBody<Range, const block<I, N>&>
 void parallel_for_range(const block<I, N>& all, Range&& range, const loop_options& o = {}) {
     if (all.empty()) return;
+    if (!all.is_countable()) impl::refuse_length();
     impl::on_worker([&] {
         const impl::loop_shape shape = impl::shape_of_loop();
         if (shape.fixed)
@@ -45,9 +46,10 @@ template <class I, std::size_t N, class T, class Map, class Combine>
 T parallel_reduce(const block<I, N>& all, T identity, Map&& map, Combine&& combine,
                   const loop_options& o = {}) {
     if (all.empty()) return identity;
+    if (!all.is_countable()) impl::refuse_length();
     constexpr std::ptrdiff_t leaves = 1024;
     const std::ptrdiff_t given = impl::given_grain(all, o);
-    const std::ptrdiff_t grain = given ? given : (all.size() + leaves - 1) / leaves;
+    const std::ptrdiff_t grain = given ? given : (all.size() - 1) / leaves + 1;
     T result = identity;
     impl::on_worker([&] {
         const auto over = [&](const auto& self, const block<I, N>& b) -> T {

@@ -7,6 +7,7 @@
 #include <weft/teams.hpp>
 
 #include <array>
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <iterator>
@@ -43,8 +44,17 @@ private:
     std::uint32_t number_ = 0;
 };
 
-/// A datum that is no object. Tasks declare accesses to it instead of to an lvalue. It belongs to one graph,
-/// which finds it without a search.
+namespace impl {
+/// Where a datum that is no object belongs.
+struct datum_place {
+    std::atomic<std::uint64_t> graph{0}; ///< number of the graph in the process; 0: none yet. It is set once.
+    std::uint32_t index = 0;             ///< in that graph, guarded by its lock; 0: none yet
+};
+} // namespace impl
+
+/// A datum that is no object. Tasks declare accesses to it instead of to an lvalue. It belongs to the graph whose task
+/// was the first to declare it, which finds it without a search; adding a task that declares it to another graph
+/// throws weft::error.
 class datum {
 public:
     datum() noexcept = default;
@@ -53,7 +63,7 @@ public:
 
 private:
     friend struct impl::data_clause;
-    [[maybe_unused]] mutable std::uint32_t index_ = 0; ///< in the graph that it belongs to; 0: in none yet
+    [[maybe_unused]] mutable impl::datum_place place_{};
 };
 
 // ---- what a task declares when it is added: the accesses of its body. A datum is identified by its address,
@@ -64,12 +74,12 @@ struct data_clause {
     const void* address = nullptr;
     std::size_t bytes = 0;
     data_mode mode = data_mode::read;
-    std::uint32_t* index = nullptr; ///< of a weft::datum
+    datum_place* place = nullptr; ///< of a weft::datum
 
     template <class T>
     static data_clause of(const T& x, data_mode mode) noexcept {
         if constexpr (std::is_same_v<T, datum>)
-            return {&x, 0, mode, &x.index_};
+            return {&x, 0, mode, &x.place_};
         else if constexpr (requires { []<class U, std::size_t N>(const std::span<U, N>&) {}(x); })
             return {x.data(), x.size_bytes(), mode, nullptr};
         else

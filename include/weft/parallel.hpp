@@ -28,12 +28,27 @@ struct loop_options {
 
 namespace impl {
 
+/// Requires: first < last. Throws weft::error if that is more than PTRDIFF_MAX.
 template <class I>
 std::ptrdiff_t length(I first, I last) {
-    if constexpr (std::is_integral_v<I>)
-        return static_cast<std::ptrdiff_t>(last) - static_cast<std::ptrdiff_t>(first);
-    else
-        return static_cast<std::ptrdiff_t>(last - first);
+    if constexpr (std::is_integral_v<I>) {
+        // Modulo 2^64, of which the difference of two numbers of 64 bits is less.
+        const std::size_t n = static_cast<std::size_t>(last) - static_cast<std::size_t>(first);
+        if (n > PTRDIFF_MAX) [[unlikely]]
+            refuse_length();
+        return static_cast<std::ptrdiff_t>(n);
+    } else {
+        const auto n = last - first; // a view of numbers may have a wider type for it
+        if constexpr (sizeof n > sizeof(std::ptrdiff_t)) {
+            if (n > PTRDIFF_MAX) [[unlikely]]
+                refuse_length();
+        }
+        return static_cast<std::ptrdiff_t>(n);
+    }
+}
+/// A grain as a number of iterations. 0: none is given.
+inline std::ptrdiff_t grain_of(const loop_options& o) noexcept {
+    return static_cast<std::ptrdiff_t>(std::min<std::size_t>(o.grain, PTRDIFF_MAX));
 }
 /// first + n.
 template <class I>
@@ -90,7 +105,7 @@ public:
         // run.
         std::ptrdiff_t end = confirmed_.load(std::memory_order_relaxed) ? to : from + step;
         for (std::ptrdiff_t at = from;;
-             at = end, end = to - end > 3 * (end - from) ? end + 3 * (end - from) : to) {
+             at = end, end = (to - end - 1) / 3 >= end - from ? end + 3 * (end - from) : to) {
             range(at, end);
             const std::uint64_t took = ticks() - began;
             if (end == to || took > piece_ticks) {
@@ -120,7 +135,8 @@ private:
         // The measurement of so short a piece is too large, so it may only lower the cost of an iteration.
         const std::uint64_t before = cost_.load(std::memory_order_relaxed);
         if (before == 0 || cost < before) cost_.store(cost, std::memory_order_relaxed);
-        if (const auto grain = std::min(for_cost(cost), 16 * iterations); grain > get())
+        const std::ptrdiff_t most = iterations < PTRDIFF_MAX / 16 ? 16 * iterations : PTRDIFF_MAX;
+        if (const auto grain = std::min(for_cost(cost), most); grain > get())
             grain_.store(grain, std::memory_order_relaxed);
     }
 
@@ -164,10 +180,14 @@ struct fixed_loop {
     void call(std::ptrdiff_t from, std::ptrdiff_t to) const {
         range(advanced(first, from), advanced(first, to));
     }
+    /// n * i / count; the product may be too large.
+    std::ptrdiff_t begin_of(std::ptrdiff_t i, std::ptrdiff_t count) const {
+        return n / count * i + n % count * i / count;
+    }
     void in_pieces(std::ptrdiff_t count) const {
         task_group pieces(hints_of(n));
         for (std::ptrdiff_t i = 0; i < count; ++i) {
-            const std::ptrdiff_t from = n * i / count, to = n * (i + 1) / count;
+            const std::ptrdiff_t from = begin_of(i, count), to = begin_of(i + 1, count);
             pieces.run([this, from, to] { call(from, to); }, hints_of(to - from));
         }
         pieces.wait();
@@ -179,7 +199,7 @@ struct fixed_loop {
              {hints_of(mid - from), hints_of(to - mid)});
     }
     void run(loop_shape shape) const {
-        const auto grain = static_cast<std::ptrdiff_t>(options.grain);
+        const std::ptrdiff_t grain = grain_of(options);
         if (shape.pieces > 0) {
             const std::ptrdiff_t by_grain = grain > 0 ? (n - 1) / grain + 1 : 1;
             return in_pieces(std::min(std::max<std::ptrdiff_t>(shape.pieces, by_grain), n));
@@ -225,7 +245,7 @@ using element_of = std::iter_reference_t<iterator_of<R>>;
 /// Calls `range(begin, end)` for pieces that together are [first, last), and returns when all have ended. `I`
 /// is an integer or a random access iterator. Pieces may run at the same time, in any order. The first
 /// exception is rethrown, and later pieces may then be skipped. In a thread that is no worker, the loop runs
-/// in the default runtime.
+/// in the default runtime. Throws weft::error for more than PTRDIFF_MAX iterations.
 template <LoopIndex I, class Range>
     requires PieceBody<Range, I, I>
 void parallel_for_range(I first, I last, Range&& range, const loop_options& o = {}) {
@@ -236,7 +256,7 @@ void parallel_for_range(I first, I last, Range&& range, const loop_options& o = 
         if (shape.fixed)
             return impl::fixed_loop<I, std::remove_reference_t<Range>>{first, n, o, range}.run(shape);
         static constinit impl::iteration_cost cost{0}; // one for each loop in the program's source
-        impl::learnt_grain grain(static_cast<std::ptrdiff_t>(o.grain), n, cost);
+        impl::learnt_grain grain(impl::grain_of(o), n, cost);
         impl::loop_over(first, 0, n, grain, range);
     });
 }
@@ -290,7 +310,7 @@ T parallel_reduce_range(I first, I last, T identity, Fold&& fold, Combine&& comb
     if (!(first < last)) return identity;
     constexpr std::ptrdiff_t leaves = 1024;
     const std::ptrdiff_t n = impl::length(first, last);
-    const std::ptrdiff_t grain = o.grain ? static_cast<std::ptrdiff_t>(o.grain) : (n + leaves - 1) / leaves;
+    const std::ptrdiff_t grain = o.grain ? impl::grain_of(o) : (n - 1) / leaves + 1;
     struct reduction {
         I first;
         std::ptrdiff_t grain;

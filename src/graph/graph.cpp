@@ -10,6 +10,8 @@
 
 #include <fmt/format.h>
 
+#include <atomic>
+#include <cstdint>
 #include <mutex>
 #include <string>
 #include <utility>
@@ -21,6 +23,11 @@ using impl::graph_node;
 
 namespace {
 
+std::uint64_t next_serial() noexcept {
+    static std::atomic<std::uint64_t> given{0};
+    return given.fetch_add(1, std::memory_order_relaxed) + 1; // relaxed: only to be unique
+}
+
 bool keeps_accesses(const graph_options& o) noexcept {
     const impl::worker* const w = impl::hot_self();
     return o.check_accesses || o.record_accesses.value_or(!w || w->engine.need.uses || w->engine.tracer);
@@ -28,7 +35,10 @@ bool keeps_accesses(const graph_options& o) noexcept {
 
 } // namespace
 
-graph::state::state(const graph_options& o) : options(o), keeps_accesses(weft::keeps_accesses(o)) {
+graph::state::state(const graph_options& o)
+    : serial(next_serial())
+    , options(o)
+    , keeps_accesses(weft::keeps_accesses(o)) {
     edges.grow();
     extras.grow();
     if (options.check_accesses) impl::listeners.fetch_add(1, std::memory_order_relaxed);
@@ -81,11 +91,12 @@ graph::addition::~addition() {
 void graph::apply(graph_node& n, const impl::data_clause& c) {
     state& s = *state_;
     const std::uint32_t t = s.nodes.size() - 1;
-    const std::uint32_t datum = s.versions.find(c.address, c.index);
+    if (c.place) s.own(*c.place);
+    const std::uint32_t datum = s.versions.find(c.address, c.place ? &c.place->index : nullptr);
     if (c.mode == impl::data_mode::commutative) s.need_datum(n, datum);
     s.versions.access(datum, c.mode, t, [&](std::uint32_t u) { s.link(u, t); });
     if (!s.keeps_accesses) return;
-    s.data.note(datum, c.index ? nullptr : c.address, c.bytes);
+    s.data.note(datum, c.place ? nullptr : c.address, c.bytes);
     n.accesses = s.new_edge(data_register::pack(datum, c.mode), n.accesses);
 }
 

@@ -10,6 +10,15 @@ namespace weft {
 
 using impl::graph_node;
 
+void graph::state::own(impl::datum_place& p) const {
+    // relaxed: the graph that wins also writes the index, under its own lock. Another one reads no index.
+    std::uint64_t first = 0;
+    if (p.graph.compare_exchange_strong(first, serial, std::memory_order_relaxed) || first == serial) return;
+    throw error("a weft::datum is used in a second graph",
+                fmt::format("a datum of graph {} of this process, in graph {}", first, serial),
+                "a datum for each graph, or the address of an object, which all graphs may use");
+}
+
 void graph::state::link(std::uint32_t u, std::uint32_t t) {
     constexpr std::uint64_t low = 0xffff'ffff;
     graph_node* const found = options.once ? nodes.find(u) : &nodes[u];

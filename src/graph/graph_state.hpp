@@ -57,9 +57,13 @@ struct graph::state {
     explicit state(const graph_options&);
     ~state();
 
+    const std::uint64_t serial; ///< of the graph in the process, from 1
+
     // graph_state.cpp
     /// `t` waits for `u`, unless it does already. Under the lock.
     void link(std::uint32_t u, std::uint32_t t);
+    /// The datum belongs to this graph. Throws weft::error if it belongs to another one. Under the lock.
+    void own(impl::datum_place&) const;
     /// Takes the last node back; what was linked to it stays. Under the lock.
     void give_up(impl::graph_node&) noexcept;
     void forget_source(std::uint32_t t) noexcept;

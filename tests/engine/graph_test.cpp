@@ -178,6 +178,29 @@ TEST(graph, readers_run_side_by_side_and_writers_alone) {
     EXPECT_EQ(wrong, 0);
 }
 
+TEST(graph, a_datum_belongs_to_one_graph) {
+    datum d;
+    graph other;
+    {
+        graph first;
+        first.add([] {}, write(d));
+        first.add([] {}, read(d));
+        const std::string says = message_of([&] { other.add([] {}, write(d)); });
+        EXPECT_NE(says.find("a weft::datum is used in a second graph; given: a datum of graph "),
+                  std::string::npos)
+            << says;
+        EXPECT_NE(says.find("allowed: a datum for each graph"), std::string::npos) << says;
+        first.run();
+    }
+    // nor after its graph has gone
+    EXPECT_NE(message_of([&] { other.add([] {}, read(d)); }).find("second graph"), std::string::npos);
+    datum own;
+    int ran = 0;
+    other.add([&] { ++ran; }, write(own));
+    other.run();
+    EXPECT_EQ(ran, 1);
+}
+
 TEST(graph, a_datum_may_be_no_object) {
     graph dag;
     std::array<datum, 3> d;

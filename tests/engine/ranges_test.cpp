@@ -11,9 +11,11 @@
 #include <deque>
 #include <functional>
 #include <limits>
+#include <mutex>
 #include <ranges>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "engine/modelled.hpp"
@@ -202,6 +204,108 @@ TEST(blocks, are_cut_across_the_longer_side) {
     constexpr int least = std::numeric_limits<int>::min(), most = std::numeric_limits<int>::max();
     EXPECT_EQ(range2d(least, most, 0, 1).halves().second.begin(0), -1);
     EXPECT_TRUE(range2d(5, 2, 0, 3).empty());
+}
+
+// ---- extreme bounds
+
+template <class I>
+constexpr I least = std::numeric_limits<I>::min();
+template <class I>
+constexpr I most = std::numeric_limits<I>::max();
+
+/// Calls `loop`, which passes pieces to its argument, and expects that the pieces are [first, last), each part once.
+template <class I>
+void expect_pieces_of(I first, I last, const auto& loop) {
+    std::mutex lock; // held for no call of the library
+    std::vector<std::pair<I, I>> pieces;
+    loop([&](I begin, I end) {
+        const std::lock_guard guard(lock);
+        pieces.emplace_back(begin, end);
+    });
+    std::ranges::sort(pieces);
+    ASSERT_FALSE(pieces.empty());
+    EXPECT_EQ(pieces.front().first, first);
+    EXPECT_EQ(pieces.back().second, last);
+    for (std::size_t i = 1; i < pieces.size(); ++i) ASSERT_EQ(pieces[i - 1].second, pieces[i].first);
+}
+
+template <class I>
+void expect_refused(I first, I last) {
+    const auto says = [](auto&& loop) -> std::string {
+        try {
+            loop();
+        } catch (const error& e) { return e.what(); }
+        return "nothing was thrown";
+    };
+    const std::string right = "a loop has too many iterations; given: more than 2^63 - 1";
+    const auto never = [](auto...) { FAIL(); };
+    EXPECT_TRUE(says([&] { parallel_for(first, last, never); }).starts_with(right));
+    EXPECT_TRUE(says([&] { parallel_for_range(first, last, never); }).starts_with(right));
+    EXPECT_TRUE(says([&] {
+                    static_cast<void>(parallel_reduce(first, last, 0, [](I) { return 1; }, std::plus<>()));
+                }).starts_with(right));
+    EXPECT_TRUE(says([&] { parallel_for(std::views::iota(first, last), never); }).starts_with(right));
+    EXPECT_TRUE(says([&] { parallel_for(range2d(first, last, I{0}, I{1}), never); }).starts_with(right));
+    EXPECT_TRUE(
+        says([&] { parallel_for(range3d(I{0}, I{1}, first, last, I{0}, I{1}), never); }).starts_with(right));
+}
+
+TEST_P(ranges, extreme_bounds) {
+    rt_.run([&] {
+        // 16 cells at either end of a type, and all of a small one
+        const auto each_once = [](auto first, auto last, std::uint64_t cells) {
+            std::atomic<std::uint64_t> count{0};
+            parallel_for(first, last, [&](auto i) {
+                EXPECT_TRUE(first <= i && i < last);
+                ++count;
+            });
+            EXPECT_EQ(count.load(), cells);
+        };
+        each_once(static_cast<std::int64_t>(most<std::int64_t> - 16), most<std::int64_t>, 16);
+        each_once(least<std::int64_t>, static_cast<std::int64_t>(least<std::int64_t> + 16), 16);
+        each_once(static_cast<std::uint64_t>(most<std::uint64_t> - 16), most<std::uint64_t>, 16);
+        each_once((std::uint64_t{1} << 63) - 8, (std::uint64_t{1} << 63) + 8, 16);
+        each_once(least<std::int8_t>, most<std::int8_t>, 255);
+        each_once(std::uint16_t{0}, most<std::uint16_t>, 65535);
+        each_once(most<std::int64_t>, least<std::int64_t>, 0);
+        each_once(most<std::uint64_t>, std::uint64_t{0}, 0);
+
+        // As many iterations as there may be, in pieces of a 64th
+        const loop_options large{.grain = std::size_t{1} << 57};
+        const auto pieces_are_right = [&](auto first, auto last) {
+            expect_pieces_of(first, last,
+                             [&](auto&& piece) { parallel_for_range(first, last, piece, large); });
+        };
+        pieces_are_right(std::int64_t{0}, most<std::int64_t>);
+        pieces_are_right(least<std::int64_t>, std::int64_t{-1});
+        pieces_are_right(std::uint64_t{0}, std::uint64_t{1} << 62);
+        pieces_are_right(std::uint64_t{1} << 63, most<std::uint64_t>);
+        expect_pieces_of(std::int64_t{0}, most<std::int64_t>, [&](auto&& piece) {
+            parallel_for_range(std::int64_t{0}, most<std::int64_t>, piece, {.grain = most<std::size_t>});
+        });
+        std::atomic<std::int64_t> cells{0};
+        parallel_for_range(
+            range2d(least<std::int32_t>, most<std::int32_t>, 0, most<std::int32_t>),
+            [&](const block<std::int32_t, 2>& b) { cells += b.size(); }, large);
+        EXPECT_EQ(cells.load(), (std::int64_t{1} << 32) * most<std::int32_t> - most<std::int32_t>);
+        EXPECT_EQ(parallel_reduce_range(
+                      std::int64_t{0}, most<std::int64_t>, std::int64_t{0},
+                      [](std::int64_t a, std::int64_t z, std::int64_t sum) { return sum + (z - a); },
+                      std::plus<>()),
+                  most<std::int64_t>);
+
+        expect_refused(least<std::int64_t>, most<std::int64_t>);
+        expect_refused(std::int64_t{-1}, most<std::int64_t>);
+        expect_refused(std::uint64_t{0}, most<std::uint64_t>);
+        expect_refused(std::uint64_t{0}, std::uint64_t{1} << 63);
+        // 2^64 cells, which are 0 modulo 2^64
+        EXPECT_THROW(
+            parallel_for(range2d(std::int64_t{1} << 32, std::int64_t{1} << 32), [](auto, auto) { FAIL(); }),
+            error);
+        EXPECT_THROW(parallel_for(range3d(1 << 22, 1 << 21, 1 << 21), [](int, int, int) { FAIL(); }), error);
+        parallel_for(range3d(most<std::int64_t>, most<std::int64_t>, std::int64_t{0}),
+                     [](auto...) { FAIL(); });
+    });
 }
 
 // Where the policy knows about loops, blocks become its pieces.

@@ -43,7 +43,7 @@ void each_cell(const block<I, N>& b, Body&& body) {
 /// The most cells of a piece, by the grains of the block or the options; 0: none are given.
 template <class I, std::size_t N>
 std::ptrdiff_t given_grain(const block<I, N>& all, const loop_options& o) noexcept {
-    if (o.grain > 0) return static_cast<std::ptrdiff_t>(o.grain);
+    if (o.grain > 0) return grain_of(o);
     for (std::size_t d = 0; d < N; ++d)
         if (all.grain(d) > 0) return all.size(); // block::fits() decides
     return 0;

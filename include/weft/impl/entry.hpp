@@ -89,6 +89,8 @@ struct loop_shape {
     int workers; ///< of the current runtime
 };
 loop_shape shape_of_loop() noexcept;
+/// A loop has more than PTRDIFF_MAX iterations: throws weft::error.
+[[noreturn, gnu::cold]] void refuse_length();
 
 /// See weft::iteration.
 void mark_iteration(int k);

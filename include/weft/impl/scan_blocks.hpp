@@ -33,7 +33,7 @@ public:
         , n_(n)
         , identity_(identity)
         , op_(op)
-        , length_(grain > 0 ? grain : length_for(n))
+        , length_(grain > 0 ? std::min(grain, n) : length_for(n))
         , blocks_((n + length_ - 1) / length_) {}
 
     void run() {

@@ -23,6 +23,11 @@ void count_suppressed() noexcept {
     if (worker* w = hot_self()) w->count.suppressed.add();
 }
 
+void refuse_length() {
+    throw error("a loop has too many iterations", "more than 2^63 - 1",
+                "at most that many; a grain makes one iteration of several");
+}
+
 loop_shape shape_of_loop() noexcept {
     worker& w = *hot_self();
     task& t = *w.current->running;
