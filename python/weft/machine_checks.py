@@ -74,6 +74,8 @@ class Check:
     environment: tuple[tuple[str, str], ...]
     explanation: str
     """The reason, with the experiment that shows it, why ours differs."""
+    tried: str
+    """What was tried, if no experiment explains why ours differs."""
 
 
 @dataclass(frozen=True)
@@ -104,7 +106,14 @@ class CheckResult:
             return "did not run"
         if self.agrees:
             return f"within {BAND:g}x"
-        return f"{self.ours / self.check.figure:.3g}x" + (", explained" if self.check.explanation else "")
+        return f"{self.ours / self.check.figure:.3g}x, " + ("explained" if self.check.explanation else "not explained")
+
+    @property
+    def note(self) -> str:
+        """What is to be said of a figure that does not agree; empty if nothing is known."""
+        if self.refused:
+            return f"did not run: {self.refused}"
+        return self.check.explanation or self.check.tried
 
     def to_json(self) -> dict[str, Any]:
         c = self.check
@@ -118,6 +127,7 @@ class CheckResult:
             "agrees": self.agrees,
             "verdict": self.verdict,
             "explanation": c.explanation,
+            "tried": c.tried,
             "refused": self.refused,
         }
 
@@ -134,6 +144,7 @@ _KEYS: Mapping[str, type | tuple[type, ...]] = {
     "policy": str,
     "environment": dict,
     "explanation": str,
+    "tried": str,
 }
 _REQUIRED = ("id", "what", "source", "figure", "metric", "program")
 
@@ -177,6 +188,8 @@ def _check(path: Path, table: Any) -> Check:
         raise Error(where + compose("figure out of range", str(table["figure"]), "a number above 0"))
     if table["metric"] not in CHECK_METRICS:
         raise Error(where + compose("unknown metric", table["metric"], ", ".join(CHECK_METRICS)))
+    if "explanation" in table and "tried" in table:
+        raise Error(where + compose("explained, and not", "explanation and tried", "one of the two"))
     return Check(
         id=table["id"],
         what=table["what"],
@@ -189,6 +202,7 @@ def _check(path: Path, table: Any) -> Check:
         policy=table.get("policy", "steal"),
         environment=tuple((k, str(v)) for k, v in table.get("environment", {}).items()),
         explanation=table.get("explanation", ""),
+        tried=table.get("tried", ""),
     )
 
 

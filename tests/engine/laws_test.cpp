@@ -196,6 +196,45 @@ TEST_P(iterated, a_leaf_may_wait_for_one_of_another_subtree_blocked) {
     }
 }
 
+// ---- 4.7: the initialisation phase
+
+/// The root that declares that it writes the data is strict, as a first iteration is; another one is not.
+TEST(laws_initialisation, spreads_the_data_if_it_is_declared) {
+    const machine on = test::cores{.packages = 4, .cores_per_domain = 4, .cost = runtime_cost::usual}.build();
+    const tree t;
+    for (const char* spec : {"laws", "laws:zone=reported", "laws-nc"})
+        for (const bool declares : {true, false}) {
+            modelled model(spec, on);
+            int elsewhere = 0;
+            model.run([&] {
+                if (declares) initialisation();
+                t.divide(0, tree::leaves, [&](std::size_t leaf) {
+                    elsewhere +=
+                        on.package_of(this_task::worker()) != static_cast<int>(leaf / (tree::leaves / 4));
+                });
+            });
+            EXPECT_EQ(elsewhere == 0, declares) << spec;
+        }
+}
+
+TEST(laws_initialisation, is_no_iteration) {
+    for (const char* spec : {"laws", "cab:mode=profile", "constrained", "adws", "steal"}) {
+        const machine on = test::cores{.packages = 2, .cores_per_domain = 2}.build();
+        const tree t;
+        modelled model(spec, on);
+        std::atomic<std::size_t> sum = 0;
+        model.run([&] {
+            initialisation();
+            t.divide(0, tree::leaves, [&](std::size_t leaf) { sum += leaf; });
+            for (int k = 0; k < 3; ++k) {
+                iteration(k);
+                t.divide(0, tree::leaves, [&](std::size_t leaf) { sum += leaf; });
+            }
+        });
+        EXPECT_EQ(sum.load(), 4 * tree::leaves * (tree::leaves - 1) / 2) << spec;
+    }
+}
+
 // ---- Eq. 3.5: a program without iterations, whose size the caller gives
 
 /// Eight of its 64 leaves fit the cache.

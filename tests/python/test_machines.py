@@ -178,6 +178,8 @@ def test_a_check_agrees_or_is_explained_or_fails(checked: Path) -> None:
         assert status == 1 and not result["agrees"]
         status, (result,) = check(CHECK.format(figure=figure) + 'explanation = "an experiment"\n')
         assert status == 0 and not result["agrees"] and result["verdict"].endswith("explained")
+        status, (result,) = check(CHECK.format(figure=figure) + 'tried = "an experiment"\n')
+        assert status == 1 and not result["agrees"] and result["verdict"].endswith("not explained")
     status, (result,) = check(CHECK.format(figure=100).replace("stream", "no-such-program"))
     assert status == 1 and result["ours"] is None and result["refused"]
     shown = command("machines", str(checked), "--check", "--examples", str(EXAMPLES))
@@ -195,6 +197,7 @@ def test_a_check_agrees_or_is_explained_or_fails(checked: Path) -> None:
         (("[[check]]", "[check]"), "not a list of checks"),
         (("workers = 1", "workers = 1\n" + CHECK.format(figure=1)), "two checks have one id"),
         (("[[check]]", "[[check"), "not TOML"),
+        (("workers = 1", "explanation = 'known'\ntried = 'nothing'"), "explained, and not"),
     ],
 )
 def test_wrong_checks_are_refused(checked: Path, change: tuple[str, str], said: str) -> None:

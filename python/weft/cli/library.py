@@ -137,10 +137,8 @@ def _check(name: str, examples: Path, as_json: bool) -> int:
             shown.add_row(r.check.id, r.check.what, f"{r.check.figure:.3g}", ours, r.verdict)
         console.print(shown)
         for r in results:
-            if r.refused:
-                console.print(f"{r.check.id}: did not run: {r.refused}", soft_wrap=True)
-            elif not r.agrees and r.check.explanation:
-                console.print(f"{r.check.id}: {r.check.explanation}", soft_wrap=True)
+            if not r.agrees and r.note:
+                console.print(f"{r.check.id}: {r.note}", soft_wrap=True)
     return 0 if all(r.is_well for r in results) else 1
 
 

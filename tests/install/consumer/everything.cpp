@@ -231,6 +231,7 @@ void declarations() {
     weft::cost(10, weft::work::memory);
     weft::bind_to_node(data.data(), sizeof data, 0);
     weft::interleave(data.data(), sizeof data);
+    weft::initialisation();
     weft::iteration(1);
 }
 
