@@ -101,7 +101,7 @@ def test_figures_and_verdicts(folder: Path) -> None:
         "far": ("-10.0 %", "-50.0 %", "same sign"),
         "other": ("+50.0 %", "-50.0 %", "other sign"),
         "range": ("-60.0 % to -20.0 %", "-50.0 %", "within"),
-        "bound": ("at most +3.0 %, either way", "-50.0 %", "does not hold"),
+        "bound": ("at most +3.0 %, either way", "-48.8 %", "does not hold"),
         "reach": ("up to -60.0 %", "-50.0 %", "within"),
         "printed": ("-47.5 %", "-50.0 %", "within 1.5x"),
         "unbound": ("at least +3.0 %", "-50.0 %", "does not hold"),

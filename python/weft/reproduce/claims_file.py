@@ -59,8 +59,8 @@ _DEFAULTS: Types = {key: kind for key, kind in _CLAIM.items() if key not in _NOT
 _BOUNDS = ("at_most", "at_least", "up_to")
 
 SEEDS_OF_A_SIGN = 3
-"""Where the paper says only which side is better, one run shows nothing: so many seeds, unless the claim says another
-number."""
+"""Where the paper says only which side is better, or by how little two sides differ, one run shows nothing: so many
+seeds, unless the claim says another number."""
 
 
 def read_paper(folder: Path) -> Paper:
@@ -172,7 +172,7 @@ class _Reader:
             of=of,
             combine=one_of("combine", COMBINE, "mean"),
             rests_on=self._further_up("rests_on", given),
-            seeds=int(positive("seeds", SEEDS_OF_A_SIGN if figure.sign else 1, 1)),
+            seeds=int(positive("seeds", SEEDS_OF_A_SIGN if figure.sign or figure.bound == "at most" else 1, 1)),
             quick=bool(all_.get("quick", False)),
             scaled=str(all_.get("scaled", "")),
             explanation=str(given.get("explanation", "")),
