@@ -5,11 +5,16 @@
     papers/wide-area-stealing/reproduce.py --build build/dev    of another build
     papers/wide-area-stealing/reproduce.py --json               one JSON object
     papers/wide-area-stealing/reproduce.py --seeds 5            the mean of so many runs each
+    papers/wide-area-stealing/reproduce.py --untuned            random-push and cls with their default knobs
+
+The paper has `random-push` and `cls` tuned by hand, for each program and network. Here each is tried with all settings of a grid,
+on each network with the first seed, the best of them with all seeds, and the fastest one is what `crs` is compared with.
 
 Exit status: 0 every claim holds, 1 one does not, or a run failed.
 """
 
 import argparse
+import itertools
 import json
 import os
 import re
@@ -17,12 +22,19 @@ import statistics
 import subprocess
 import sys
 import tempfile
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
 MACHINE = ROOT / "machines" / "das-4x16.toml"
 POLICIES = ("crs", "cls", "chs", "random-push", "steal-parent-first", "tatl")
 OF_THE_PAPER = ("crs", "cls", "chs", "random-push", "steal-parent-first")
+# What the paper leaves to be tuned by hand.
+GRIDS = {
+    "random-push": {"threshold": (0, 1, 2, 4), "in_flight": (1, 4, 8, 16, 32)},
+    "cls": {"threshold": (8, 16, 32, 64, 128), "interval": (100, 1000, 3000, 10000)},
+}
+SHORT_LIST = 4  # settings that are run with all seeds
 # One way, in milliseconds, and megabytes a second.
 NETWORKS = ((0.5, 9.0), (2, 1.0), (10, 1.0), (20, 1.0), (20, 0.1), (100, 1.0))
 WORK = ("integrate", "--width", "1e-3", "--tolerance", "1e-11", "--cycles", "1000000")
@@ -62,17 +74,39 @@ def seconds(build, text, policy, seeds):
     return statistics.mean(times)
 
 
+def settings(policy, untuned):
+    """The policy with all settings of its grid."""
+    if policy not in GRIDS or untuned:
+        return [policy]
+    names, values = GRIDS[policy].keys(), itertools.product(*GRIDS[policy].values())
+    return [f"{policy}:" + ",".join(f"{n}={v}" for n, v in zip(names, each)) for each in values]
+
+
+def tuned(build, text, policy, seeds, untuned):
+    """The setting that is fastest on that network."""
+    tried = settings(policy, untuned)
+    if len(tried) == 1:
+        return policy
+    with ThreadPoolExecutor(os.cpu_count()) as pool:
+        for runs, most in ((1, SHORT_LIST), (seeds, 1)):
+            times = dict(zip(tried, pool.map(lambda spec, runs=runs: seconds(build, text, spec, runs), tried)))
+            tried = sorted(tried, key=times.get)[:most]
+    return tried[0]
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--build", type=Path, default=ROOT / "build" / "release")
     parser.add_argument("--seeds", type=int, default=3)
     parser.add_argument("--json", action="store_true")
+    parser.add_argument("--untuned", action="store_true")
     chosen = parser.parse_args()
     if not (chosen.build / "examples" / WORK[0]).exists():
         sys.exit(f"{chosen.build}/examples/{WORK[0]} is not there: build it, or name another build with --build")
 
     alone = seconds(chosen.build, one_cluster(), "crs", chosen.seeds)
-    times = {n: {p: seconds(chosen.build, of_network(*n), p, chosen.seeds) for p in POLICIES} for n in NETWORKS}
+    specs = {n: {p: tuned(chosen.build, of_network(*n), p, chosen.seeds, chosen.untuned) for p in POLICIES} for n in NETWORKS}
+    times = {n: {p: seconds(chosen.build, of_network(*n), specs[n][p], chosen.seeds) for p in POLICIES} for n in NETWORKS}
 
     def said(claim, ours, holds):
         return {"claim": claim, "ours": ours, "verdict": "agrees" if holds else "DOES NOT AGREE"}
@@ -87,12 +121,17 @@ def main():
         claims.append(said(f"{latency} ms, {speed} MB/s: crs within 4 % of one cluster of 64",
                            f"{t['crs'] / alone - 1:+.1%}", t["crs"] <= 1.04 * alone))
     if chosen.json:
-        runs = [{"latency_ms": n[0], "mb_per_s": n[1], "seconds": t} for n, t in times.items()]
+        runs = [{"latency_ms": n[0], "mb_per_s": n[1], "seconds": t, "policies": specs[n]} for n, t in times.items()]
         print(json.dumps({"one_cluster": alone, "runs": runs, "claims": claims}))
     else:
         print("| network | " + " | ".join(f"`{p}`" for p in POLICIES) + " |\n|---" * 1 + "|---" * len(POLICIES) + "|")
         for (latency, speed), t in times.items():
             print(f"| {latency} ms, {speed} MB/s | " + " | ".join(f"{t[p] / alone - 1:+.1%}" for p in POLICIES) + " |")
+        if not chosen.untuned:
+            print("\n| network | " + " | ".join(f"`{p}`" for p in GRIDS) + " |\n|---" * 1 + "|---" * len(GRIDS) + "|")
+            for latency, speed in NETWORKS:
+                of = specs[latency, speed]
+                print(f"| {latency} ms, {speed} MB/s | " + " | ".join(of[p].partition(":")[2] for p in GRIDS) + " |")
         print("\n| claim | ours | |\n|---|---|---|")
         for c in claims:
             print(f"| {c['claim']} | {c['ours']} | {c['verdict']} |")

@@ -49,9 +49,12 @@ class Program:
                 )
             )
         raw = np.ascontiguousarray(records).view(np.uint8).reshape(len(records), layout.RECORD.itemsize)
-        self._core = _core.program(
-            raw, self.trace.header.workers, self.trace.complete, is_virtual, self.trace.names, self.times == "declared"
-        )
+        header = self.trace.header
+        declared = self.times == "declared"
+        try:
+            self._core = _core.program(raw, header.workers, self.trace.complete, is_virtual, self.trace.names, declared)
+        except ValueError as damage:
+            raise Error(f"{self.trace.path}: {damage}") from None
         if self.tasks == 0:
             raise Error(compose("there is nothing to run", f"{self.trace.path}, without a task", "a trace of a run"))
 

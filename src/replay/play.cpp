@@ -21,6 +21,7 @@ void run_batch(player& with, const batch& b) {
             if (r.at > 0) this_task::sleep_for(std::chrono::nanoseconds(r.at));
             with.play(r);
         }));
+    for (auto& f : all) f.wait(); // all, before an exception of one
     for (auto& f : all) f.get();
 }
 
@@ -44,15 +45,23 @@ played play(const script& s, bool is_virtual, runtime_options o) {
     runtime rt(o);
     played out{.machine = m.name(), .workers = rt.workers()};
     player with(s, cycles_per_nanosecond(m, is_virtual));
-    for (const batch& b : s.batches) {
+    const auto play_batch = [&](const batch& b) {
         rt.run([&] { run_batch(with, b); });
+        with.rethrow();
         const double seconds = rt.stats().seconds;
         const double recorded = static_cast<double>(b.ended - b.began) * 1e-9;
         out.batches.push_back({seconds, recorded, rt.report(report_format::json)});
         out.seconds += seconds;
         out.recorded_seconds += recorded;
+    };
+    try {
+        for (const batch& b : s.batches) play_batch(b);
+    } catch (...) {
+        rt.run([&] { with.clean_up(); });
+        throw;
     }
     rt.run([&] { with.clean_up(); });
+    with.rethrow();
     return out;
 }
 

@@ -2,8 +2,12 @@
 
 #include "trace/write/record.hpp"
 
+#include <algorithm>
 #include <chrono>
 #include <cstddef>
+#include <exception>
+#include <memory>
+#include <utility>
 
 namespace weft::replay {
 
@@ -41,17 +45,34 @@ player::player(const script& s, double cycles_per_ns)
 
 void player::play(const batch::root& r) {
     if (r.is_graph) {
-        start(r.number);
-        finish(r.number);
+        attempt([&] { start(r.number); });
+        attempt([&] { finish(r.number); });
     } else {
         play(r.number);
     }
 }
 
 void player::clean_up() {
-    futures_.clear();
-    for (auto& g : graphs_) g.reset();
-    for (auto& g : groups_) g.reset();
+    // What is waited for may hand in more: futures_ grows at its end.
+    for (std::size_t f = 0; f < futures_.size(); ++f) attempt([&] { futures_[f].get(); });
+    for (std::uint32_t g = 0; g < graphs_.size(); ++g) attempt([&] { finish(g); });
+    for (std::uint32_t g = 0; g < groups_.size(); ++g) attempt([&] { wait(g); });
+}
+
+void player::rethrow() const {
+    if (failure_) std::rethrow_exception(failure_);
+}
+
+template <class F>
+void player::attempt(F&& f) {
+    try {
+        return f();
+    } catch (...) {
+        if (failure_) return;
+        failure_ = std::current_exception();
+    }
+    // What was to give a signal may not run any more.
+    for (counting_semaphore<>& s : signals_) s.release();
 }
 
 void player::play(row t) { play(script_.tasks[t].first, script_.tasks[t].last, to_the_end); }
@@ -59,36 +80,45 @@ void player::play(row t) { play(script_.tasks[t].first, script_.tasks[t].last, t
 std::uint32_t player::play(std::uint32_t i, std::uint32_t end, row until) {
     while (i < end) {
         const action& a = script_.actions[i];
-        switch (a.what) {
-        case act::compute: cost(cycles(a.a)); break;
-        case act::cost: cost(a.a, static_cast<work>(a.how)); break;
-        case act::touch: touch(address(a.a), a.b, static_cast<access>(a.how)); break;
-        case act::transfer: transfer(script_.names[a.n], a.a); break;
-        case act::home: set_home(a); break;
-        case act::iteration: iteration(static_cast<int>(a.a)); break;
-        case act::spawn:
-            group_of(static_cast<std::uint32_t>(a.a)).run([this, t = a.n] { play(t); }, hints_of(a.n));
-            break;
-        case act::wait: wait(a.n); break;
-        case act::fork: i = fork(i, end); continue;
-        case act::join:
+        if (a.what == act::fork) {
+            i = fork(i, end);
+            continue;
+        }
+        if (a.what == act::join) {
             if (a.n == until) return i + 1;
             if (until != to_the_end) return i;
-            break;
-        case act::async: futures_.push_back(weft::async([this, t = a.n] { play(t); })); break;
-        case act::start: start(a.n); break;
-        case act::finish: finish(a.n); break;
-        case act::add:
-            if (auto& g = graphs_[a.a]) add(*g, a.n);
-            break;
-        case act::release: signals_[a.n].release(); break;
-        case act::await: signals_[a.n].acquire(); break;
-        case act::sleep: this_task::sleep_for(std::chrono::nanoseconds(a.a)); break;
-        case act::yield: this_task::yield(); break;
+        } else {
+            attempt([&] { carry_out(a); });
         }
         ++i;
     }
     return i;
+}
+
+void player::carry_out(const action& a) {
+    switch (a.what) {
+    case act::compute: return cost(cycles(a.a));
+    case act::cost: return cost(a.a, static_cast<work>(a.how));
+    case act::touch: return touch(address(a.a), a.b, static_cast<access>(a.how));
+    case act::transfer: return transfer(script_.names[a.n], a.a);
+    case act::home: return set_home(a);
+    case act::iteration: return iteration(static_cast<int>(a.a));
+    case act::spawn: return spawn(static_cast<std::uint32_t>(a.a), a.n);
+    case act::wait: return wait(a.n);
+    case act::async: futures_.push_back(weft::async([this, t = a.n] { play(t); })); return;
+    case act::start: return start(a.n);
+    case act::finish: return finish(a.n);
+    case act::add:
+        if (const auto g = graphs_[a.a])
+            add(*g, a.n); // keeps the graph, which another task may finish meanwhile
+        return;
+    case act::release: return signals_[a.n].release();
+    case act::await: return signals_[a.n].acquire();
+    case act::sleep: return this_task::sleep_for(std::chrono::nanoseconds(a.a));
+    case act::yield: return this_task::yield();
+    case act::fork:
+    case act::join: return; // play()
+    }
 }
 
 std::uint32_t player::fork(std::uint32_t i, std::uint32_t end) {
@@ -99,9 +129,20 @@ std::uint32_t player::fork(std::uint32_t i, std::uint32_t end) {
     return next;
 }
 
+void player::spawn(std::uint32_t group, row t) {
+    std::shared_ptr<live_group>& known = groups_[group];
+    if (!known) known = std::make_shared<live_group>(group_hints_[group]);
+    const auto kept =
+        known; // the spawn may suspend this task, and the task that waits may be done before it resumes
+    kept->group.run([this, t] { play(t); }, hints_of(t));
+}
+
 void player::wait(std::uint32_t group) {
-    if (groups_[group]) groups_[group]->wait();
-    groups_[group].reset();
+    const auto kept = groups_[group];
+    // A group has one task that waits. A trace from which events were lost may give two groups one number.
+    if (!kept || std::exchange(kept->is_awaited, true)) return;
+    kept->group.wait();
+    if (groups_[group] == kept) groups_[group].reset();
 }
 
 void player::set_home(const action& a) {
@@ -113,7 +154,8 @@ void player::set_home(const action& a) {
 
 /// A fraction of a cycle that one stretch leaves is added to the next one.
 std::uint64_t player::cycles(std::uint64_t ns) {
-    const double due = static_cast<double>(ns) * cycles_per_ns_ + fraction_;
+    constexpr double most = 0x1p63; // far beyond the end of the model's clock
+    const double due = std::min(static_cast<double>(ns) * cycles_per_ns_ + fraction_, most);
     const auto whole = static_cast<std::uint64_t>(due);
     fraction_ = due - static_cast<double>(whole);
     return whole;
@@ -121,21 +163,18 @@ std::uint64_t player::cycles(std::uint64_t ns) {
 
 hints player::hints_of(row t) const { return as_hints(script_.tasks[t].hints, script_); }
 
-task_group& player::group_of(std::uint32_t g) {
-    if (!groups_[g]) groups_[g] = std::make_unique<task_group>(group_hints_[g]);
-    return *groups_[g];
-}
-
 // ---- graphs
 
 void player::start(std::uint32_t g) {
-    graphs_[g] = std::make_unique<live_graph>();
-    for (const row t : script_.graphs[g]) add(*graphs_[g], t);
-    graphs_[g]->dag.start();
+    const auto made = graphs_[g] = std::make_shared<live_graph>();
+    for (const row t : script_.graphs[g]) add(*made, t);
+    made->dag.start();
 }
 
 void player::finish(std::uint32_t g) {
-    if (graphs_[g]) graphs_[g]->dag.wait();
+    const auto kept = graphs_[g];
+    if (!kept || std::exchange(kept->is_awaited, true)) return;
+    kept->dag.wait();
     graphs_[g].reset();
 }
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <bit>
 #include <cstddef>
+#include <utility>
 
 namespace weft::replay {
 
@@ -184,11 +185,15 @@ void script_writer::begin(const record& r, row top, row t) {
 
 void script_writer::end(row t, std::int64_t when) {
     if (t == no_row) return;
-    const mark& m = mark_of(t);
-    const bool ends_run = m.in_run != no_row && --runs_[m.in_run].left == 0 && runs_[m.in_run].is_root;
-    if (!ends_run && !m.is_root) return;
+    // What has ended does not end again, even if a damaged trace says so.
+    mark& m = mark_of(t);
+    bool ends_run = false;
+    if (const std::uint32_t in = std::exchange(m.in_run, no_row); in != no_row && runs_[in].left > 0)
+        ends_run = --runs_[in].left == 0 && std::exchange(runs_[in].is_root, false);
+    const bool ends_root = std::exchange(m.is_root, false);
+    if (!ends_run && !ends_root) return;
     out_.batches.back().ended = when;
-    --open_roots_;
+    open_roots_ -= ends_run && ends_root ? 2 : 1;
 }
 
 /// A plain thread hands in a task or starts a graph.
@@ -220,7 +225,8 @@ void script_writer::begin_graph(const record& r, row top, std::int64_t when) {
     const std::uint32_t count = low(r.b);
     out_.graphs.emplace_back();
     run_of_[low(r.a)] = number;
-    runs_.push_back({.first = low(r.a), .count = count, .left = count, .is_root = top == no_row});
+    runs_.push_back(
+        {.first = low(r.a), .count = count, .left = count, .is_root = top == no_row && count > 0});
     if (top != no_row) {
         say(top, {.n = number, .what = act::start});
         started_[top].push_back(number);

@@ -37,6 +37,7 @@ INSTANTIATE_TEST_SUITE_P(all, iterated,
                          // Random programs only compute: with cmpi they are packed, too.
                          testing::Values("laws", "laws:cmpi=0", "laws:cmpi=0,tasks=64",
                                          "laws:cmpi=0,tune=off,cache=1", "laws:cmpi=0,margin=10",
+                                         "laws:cmpi=0,order=near,keep=on", "laws-nc:pieces=8",
                                          "laws:zone=reported", "laws:cmpi=0,zone=reported", "laws-nc",
                                          "laws-nc:zone=reported"),
                          [](const auto& of) {

@@ -142,7 +142,7 @@ def test_what_a_policy_sees(program: weft.Program) -> None:
         ("next", lambda self, w, last: self.context.core_of(-1), ValueError, "no such worker; given: -1"),
         ("next", lambda self, w, last: self.context.random(10**6, 3), ValueError, "no such worker; given: 1000000"),
         # wrong types
-        ("ready", lambda self, w, t, reason: "here", TypeError, r"ready\(\) returned .*given: 'here' \(str\); allowed: "),
+        ("ready", lambda self, w, t, reason: "here", TypeError, r"ready\(\) returned .*given: 'here' \(str\)"),
         ("ready", lambda self, w, t, reason: 1.5, TypeError, r"given: 1\.5 \(float\)"),
         ("ready", lambda self, w, t, reason: 1 << 40, TypeError, "given: 1099511627776"),
         ("ready", lambda self, w, t, reason: weft.Placed("x"), TypeError, r"Placed\.place .*given: 'x'"),

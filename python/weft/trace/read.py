@@ -166,8 +166,9 @@ class _File:
     def names(self, block: _Block) -> dict[int, str]:
         fields = self.json(block.begin, self.checked(block))
         for number, name in fields.items():
-            if not (number.isascii() and number.isdigit() and isinstance(name, str)):
-                raise self.fail(block.begin, "no name", f"{number!r}: {name!r}", "a number and a text")
+            is_number = number.isascii() and number.isdigit() and len(number) <= 10 and 0 < int(number) < 1 << 32
+            if not (is_number and isinstance(name, str)):
+                raise self.fail(block.begin, "no name", f"{number!r}: {name!r}", "a number below 2^32 and a text")
         return {int(number): name for number, name in fields.items()}
 
     def lost(self, block: _Block) -> int:
