@@ -439,6 +439,32 @@ def test_the_command(folder: Path, capsys: pytest.CaptureFixture[str], monkeypat
     assert (folder / PICTURE).exists()
 
 
+def test_judging_again(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    two = claim("near", "-40") + claim("low", "-41", 'rests_on = ["near"]')
+    mean = '[[claim]]\nid = "mean"\nwhat = "Mean"\npaper = -30\nof = ["near", "low"]\n'
+    claims(folder, two + mean)
+    where = ["reproduce", str(folder), "--json"]
+    cli.run([*where, "--examples", str(folder.parents[1])])
+    text = capsys.readouterr().out
+    stored = folder / "results.json"
+    stored.write_text(text, encoding="utf-8")
+    before = ran(folder)
+    cli.run([*where, "--from", str(stored)])
+    assert capsys.readouterr().out == text and ran(folder) == before
+    # Under other claims.
+    claims(folder, two.replace("= -40", "= 40") + mean)
+    cli.run([*where, "--from", str(stored)])
+    near, low, _ = json.loads(capsys.readouterr().out)["fakes"]
+    assert (near["verdict"], low["not_counted"]) == ("other sign", "rests on near")
+    claims(folder, two + mean + claim("new", "1"))
+    assert cli.run([*where, "--from", str(stored)]) == 1
+    assert "a claim without a stored result; given: new; allowed: near, low, mean" in capsys.readouterr().err
+    stored.write_text("{}", encoding="utf-8")
+    assert cli.run([*where, "--from", str(stored)]) == 2
+    assert "no results of this paper; given: fakes" in capsys.readouterr().err
+    assert cli.run([*where, "--from", str(folder / "none.json")]) == 2
+
+
 @pytest.mark.parametrize(
     ("arguments", "says"),
     [

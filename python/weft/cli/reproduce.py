@@ -7,14 +7,14 @@ import fnmatch
 import json
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 
 from ..errors import compose
-from ..reproduce import Paper, Result, read_paper
+from ..reproduce import Paper, Result, judge_again, read_paper
 from ..reproduce import reproduce as reproduce_paper
 from ..reproduce.claims_file import FILE
 from ..reproduce.markdown import PICTURE, write
@@ -54,6 +54,10 @@ def reproduce(
         bool,
         typer.Option("--markdown", help="Write the tables into the README.md of the papers, and draw their pictures."),
     ] = False,
+    stored: Annotated[
+        Path | None,
+        typer.Option("--from", metavar="FILE", help="Run nothing; judge the results of an earlier --json."),
+    ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
 ) -> int:
     """Run the experiments of papers on modelled machines, and compare the results with their claims.
@@ -62,7 +66,7 @@ def reproduce(
 
     Example: weft reproduce cab laws --only "heat*"
     """
-    folder = examples_folder(examples)
+    folder = Path() if stored else examples_folder(examples)
     found: list[tuple[Paper, list[Result]]] = []
     read = [read_paper(_folder(name)) for name in papers or _all_papers()]
     if markdown and (only or quick):
@@ -77,8 +81,11 @@ def reproduce(
     for paper, ids in zip(read, chosen, strict=True):
         if ids is not None and not ids:
             continue
-        with _bar() as step:
-            results = reproduce_paper(paper, folder, only=ids, seeds=seeds, jobs=jobs, timeout=timeout, step=step)
+        if stored:
+            results = judge_again(paper, _stored(stored, paper.name), ids)
+        else:
+            with _bar() as step:
+                results = reproduce_paper(paper, folder, only=ids, seeds=seeds, jobs=jobs, timeout=timeout, step=step)
         found.append((paper, results))
         if markdown:
             write(paper.folder / "README.md", results)
@@ -88,6 +95,18 @@ def reproduce(
     if as_json:
         print(json.dumps({paper.name: [r.to_json() for r in results] for paper, results in found}, indent=2))
     return 0 if all(r.is_well for _, results in found for r in results) else 1
+
+
+def _stored(file: Path, paper: str) -> list[dict[str, Any]]:
+    try:
+        found = json.loads(file.read_text(encoding="utf-8"))
+    except (OSError, ValueError) as failure:
+        raise typer.BadParameter(f"{file}: {failure}.") from None
+    if not isinstance(found, dict) or paper not in found:
+        papers = ", ".join(found) if isinstance(found, dict) else "no object"
+        raise typer.BadParameter(compose(f"{file}: no results of this paper", paper, papers) + ".")
+    results: list[dict[str, Any]] = found[paper]
+    return results
 
 
 def _all_papers() -> list[str]:

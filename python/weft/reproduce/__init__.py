@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from .claims import Claim, Paper, Setup
 from .claims_file import read_paper
-from .reproduce import Result, reproduce
+from .reproduce import Result, judge_again, reproduce
 from .verdict import Verdict
 
-__all__ = ["Claim", "Paper", "Result", "Setup", "Verdict", "read_paper", "reproduce"]
+__all__ = ["Claim", "Paper", "Result", "Setup", "Verdict", "judge_again", "read_paper", "reproduce"]

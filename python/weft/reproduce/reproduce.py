@@ -177,9 +177,33 @@ def reproduce(
     results: dict[str, Result] = {}
     for c in claims:
         result = _combined(c, results) if c.of else _result(c, done, _seeds(c, seeds))
-        fails = tuple(name for name in c.rests_on if not results[name].is_reproduced)
-        results[c.id] = replace(result, fails_below=fails)
+        results[c.id] = _resting(result, results)
     return list(results.values())
+
+
+def judge_again(paper: Paper, stored: Sequence[Mapping[str, Any]], only: set[str] | None = None) -> list[Result]:
+    """The results of earlier runs, as `Result.to_json` gives them, under the claims as they are now.
+
+    Raises `Error` for a claim that was not run.
+    """
+    by_id = {str(s["id"]): s for s in stored}
+    results: dict[str, Result] = {}
+    for c in paper.claims if only is None else paper.only(only):
+        if c.id not in by_id:
+            raise Error(compose("a claim without a stored result", c.id, ", ".join(by_id)))
+        s = by_id[c.id]
+        if c.of:
+            result = _combined(c, results)
+        else:
+            each = tuple(float(value) for value in s["each"])
+            verdict = None if s["ours"] is None else judge(c, s["ours"], each)
+            result = Result(c, s["ours"], verdict, s["candidate"], s["baseline"], s["refused"], each)
+        results[c.id] = _resting(result, results)
+    return list(results.values())
+
+
+def _resting(result: Result, results: Mapping[str, Result]) -> Result:
+    return replace(result, fails_below=tuple(name for name in result.claim.rests_on if not results[name].is_reproduced))
 
 
 def _seeds(claim: Claim, asked: int | None) -> range:
