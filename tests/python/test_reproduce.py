@@ -379,11 +379,11 @@ def test_the_tables_of_the_readme(folder: Path) -> None:
     assert text == (
         "Of 2 claims 1 (50 %) as in the paper, 2 (100 %) with its sign; of the 1 others 1 explained. Not counted: "
         "1 that rest on a baseline that is not as in the paper."
-        f"\n\n### Not as in the paper{head}"
+        f"\n\n## Not as in the paper{head}"
         "| What of far |  | -10.0 % | -50.0 % | same sign [1] |\n"
-        f"\n### As in the paper{head}"
+        f"\n## As in the paper{head}"
         "| What of near | table 1 | -40.0 % | -50.0 % | within 1.5x [2] |\n"
-        f"\n### Not counted{head}"
+        f"\n## Not counted{head}"
         "| What of below-far |  | -41.0 % | -50.0 % | within 1.5x; rests on far |\n"
         "\n1. Ours is a fake.\n2. Not the paper's size: it is late."
     )

@@ -23,7 +23,7 @@ def tables(results: Sequence[Result]) -> str:
     numbers: dict[str, int] = {}
     for title, rows in parts:
         if rows:
-            lines += ["", f"### {title}", "", "| claim | where | paper | ours | |", "|---|---|---|---|---|"]
+            lines += ["", f"## {title}", "", "| claim | where | paper | ours | |", "|---|---|---|---|---|"]
             lines += [_row(r, numbers) for r in rows]
     if numbers:
         lines += ["", *(f"{number}. {note}" for note, number in numbers.items())]
