@@ -1,5 +1,7 @@
 #include "replay/check_records.hpp"
 
+#include <weft/declare.hpp>
+
 #include <fmt/format.h>
 
 #include <climits>
@@ -41,7 +43,9 @@ public:
             data(r, UINT64_MAX);
             if (r.what != trace::whole_interval) at_most("mode", r.what, 3);
             return;
-        case kind::touch: data(r, most_bytes); return at_most("access", r.what, 2);
+        case kind::touch:
+            data(r, most_bytes);
+            return at_most("access", r.what, static_cast<unsigned>(access::atomic));
         case kind::home: return data(r, most_bytes);
         case kind::transfer:
             known(r.n);
@@ -51,9 +55,10 @@ public:
             // One after the other, since a sum might overflow.
             if (r.a > most_time - cycles_) fail("cycles of all records so far", r.a, "up to 2^60");
             cycles_ += r.a;
-            return at_most("kind of work", r.what, 2);
+            return at_most("kind of work", r.what, static_cast<unsigned>(work::vector));
         case kind::iteration:
-            if (r.a > INT_MAX) fail("iteration", r.a, "below 2^31");
+            // -1: weft::initialisation
+            if (r.a > INT_MAX && ~r.a != 0) fail("iteration", r.a, "below 2^31, or 2^64 - 1");
             return;
         default: return;
         }
