@@ -185,7 +185,11 @@ def test_what_does_not_run_has_a_reason(folder: Path) -> None:
         (claim("a", "1", "band = 0.5"), "claim a: band is too small"),
         (claim("a", "1", 'of = ["b"]'), "claim a: of: no claim further up; given: b"),
         (claim("a", "1", 'rests_on = ["b"]'), "claim a: rests_on: no claim further up; given: b"),
-        (claim("a", "1", 'cases = ["b"]'), "claim a: no such case; given: b"),
+        (claim("a", "1", 'cases = ["b"]'), "claim a: neither a case nor a bound; given: b"),
+        (
+            claim("a", "{ at_mots = 3 }"),
+            "neither a case nor a bound; given: at_mots; allowed: at_most, at_least, up_to",
+        ),
         (claim("a", "1", 'kind = "true"'), "claim a: unknown kind; given: true; allowed: source, "),
         (claim("a", "{ at_most = -3 }"), "claim a: paper: at_most; given: -3.0; allowed: above 0 for a change"),
         (claim("a", "{ up_to = 0 }"), "claim a: paper: up_to; given: 0.0; allowed: anything but 0"),

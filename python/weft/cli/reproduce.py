@@ -66,7 +66,6 @@ def reproduce(
 
     Example: weft reproduce cab laws --only "heat*"
     """
-    folder = Path() if stored else examples_folder(examples)
     found: list[tuple[Paper, list[Result]]] = []
     read = [read_paper(_folder(name)) for name in papers or _all_papers()]
     if markdown and (only or quick):
@@ -78,6 +77,7 @@ def reproduce(
         raise typer.BadParameter(compose("no claims for --quick", named, "papers with claims marked quick") + ".")
     if only and not any(chosen):
         raise typer.BadParameter(compose("no such claim", only, ", ".join(c.id for p in read for c in p.claims)) + ".")
+    folder = Path() if stored else examples_folder(examples)
     for paper, ids in zip(read, chosen, strict=True):
         if ids is not None and not ids:
             continue

@@ -111,7 +111,7 @@ class _Reader:
         names = [str(name) for name in (value if by_case else given.get("cases", [""]))]
         for name in names:
             if name and name not in all_cases:
-                self._fail("no such case", name, ", ".join(all_cases))
+                self._fail("neither a case nor a bound", name, ", ".join([*all_cases, *_BOUNDS]))
             claim = {key: item for key, item in given.items() if key != "cases"}
             if by_case:
                 claim[figures] = value[name]
