@@ -47,8 +47,9 @@
 ///     elsewhere the head takes one, too (subtree_activity.hpp).
 /// L4. The worker that ends the last such task wakes the head, so a head may sleep while a subtree runs.
 /// L5. A socket that has completed its own tasks takes those of others (4.4). So until it has begun one of its
-///     own in an iteration, it takes no task whose data lie on another socket. Sockets get their parts one
-///     after another; without this rule they would take each other's parts.
+///     own in a pass over the data, it takes no task whose data lie on another socket. Sockets get their parts
+///     one after another; without this rule they would take each other's parts. An iteration has a pass for
+///     each group of children that its root makes: two in a program that visits red and black points.
 /// L6. Any worker may take the tasks that lie at a socket without an active worker. (no test)
 ///
 /// The book says of the pool of CF roots only that the own head takes from it before it takes from others, and
@@ -135,8 +136,9 @@ public:
         if (now == phase::plain) return set_.lazy ? spawn_order::lazy : spawn_order::child_first;
         if (now == phase::spread && p.is == kind::spread && p.data.size() <= piece_) return below(p, c);
         c.starts = p.starts;
-        c.data = allocator_.part_of(parent, p.data, child,
-                                    child.parent_group()->data<data_allocator::group_part>());
+        auto& given = child.parent_group()->data<data_allocator::group_part>();
+        if (p.iterated && given.children == 0 && program_.iterations() > 1) stealing_.begin_pass(true);
+        c.data = allocator_.part_of(parent, p.data, child, given);
         const auto [home, straddles] = allocator_.home_of(c.data);
         c.socket = static_cast<std::int16_t>(home);
         switch (now) {
@@ -196,7 +198,7 @@ public:
             mine.counted = false; // from here on every worker may steal from every other
             count(-1);
         }
-        stealing_.begin_iteration(program_.iterations() > 1);
+        stealing_.begin_pass(program_.iterations() > 1);
         program_.begin_iteration(context_->now());
     }
 
@@ -261,7 +263,7 @@ private:
 
     /// The number of roots that allocate changes, and with it every worker's victims.
     void count(int change) noexcept {
-        if (program_.count(change) == 0) stealing_.begin_iteration(false);
+        if (program_.count(change) == 0) stealing_.begin_pass(false);
         context_->wake(context_->all());
     }
 

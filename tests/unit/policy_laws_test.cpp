@@ -550,6 +550,28 @@ TEST_F(policy_laws_stealing, a_socket_that_has_not_begun_takes_no_subtree) {
     EXPECT_EQ(next(2), quarter[1]);
 }
 
+// L5 of policy/laws.cpp: in the second pass, too, no socket takes the other's half while its own is being divided.
+TEST_F(policy_laws_stealing, a_socket_waits_for_its_own_in_each_pass_of_an_iteration) {
+    attach("laws:cache=64,tune=off,order=oldest");
+    task& r = profiled(400);
+    for (int k = 1; k < 4; ++k) {
+        scheduler->iteration(0, r, k);
+        for (int pass = 0; pass < 2; ++pass) {
+            SCOPED_TRACE(testing::Message() << "iteration " << k << ", pass " << pass);
+            const auto half = fork(0, r);
+            EXPECT_EQ(next(0), half[0]);
+            const auto quarter = fork(0, *half[0]);
+            EXPECT_EQ(next(2), half[1]); // above: no data
+            EXPECT_EQ(next(2), nullptr);
+            const auto other = fork(2, *half[1]);
+            for (task* t : quarter) EXPECT_EQ(next(0), t);
+            for (task* t : other) EXPECT_EQ(next(2), t);
+            EXPECT_EQ(next(0), nullptr);
+            EXPECT_EQ(next(2), nullptr);
+        }
+    }
+}
+
 // L7 of policy/laws.cpp.
 TEST_F(policy_laws_stealing, the_next_subtree_of_a_socket_is_left_to_it) {
     attach("laws:cache=64,tune=off,keep=on,order=near");

@@ -36,7 +36,7 @@ protected:
     }
     void attach(triple_level_stealing::settings s) {
         stealing.attach(on, context, {{0, 3}, {3, 6}}, program, s);
-        stealing.begin_iteration(false);
+        stealing.begin_pass(false);
     }
     /// From the second iteration on, tasks may cross.
     void may_cross() {
@@ -109,18 +109,27 @@ TEST_F(three_levels, tasks_that_may_cross_are_taken_by_a_socket_that_has_begun_t
     EXPECT_EQ(last_look(1), &old);
 }
 
-TEST_F(three_levels, an_iteration_that_begins_waits_for_sockets_that_had_something) {
+TEST_F(three_levels, a_pass_that_begins_waits_for_sockets_that_had_something) {
     may_cross();
     for (const bool again : {false, true}) {
         task& own = in_socket(kind::spread, 1);
         ASSERT_EQ(next(3), &own);
-        stealing.begin_iteration(again);
+        stealing.begin_pass(again);
         in_socket(kind::spread, 0), in_socket(kind::spread, 0);
-        EXPECT_EQ(last_look(4), nullptr) << "the last iteration had something for it";
-        stealing.begin_iteration(again);
+        EXPECT_EQ(last_look(4), nullptr) << "the last pass had something for it";
+        stealing.begin_pass(again);
         EXPECT_EQ(last_look(4) != nullptr, again);
         while (last_look(0) != nullptr) {}
     }
+}
+
+TEST_F(three_levels, a_pass_without_tasks_has_not_begun) {
+    may_cross();
+    task& own = in_socket(kind::spread, 1);
+    ASSERT_EQ(next(3), &own);
+    for (int i = 0; i < 3; ++i) stealing.begin_pass(true); // by an iteration, and by the first fork in it
+    in_socket(kind::spread, 0), in_socket(kind::spread, 0);
+    EXPECT_EQ(last_look(4), nullptr);
 }
 
 TEST_F(three_levels, while_data_are_allocated_frames_stay_on_their_socket) {

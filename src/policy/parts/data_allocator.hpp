@@ -47,6 +47,7 @@ public:
 
     interval part_of(const task& parent, interval all, const task& child, group_part& given) const noexcept {
         const hints &p = parent.hint(), &c = child.hint();
+        const int index = given.children++;
         const auto address = [](const void* a) {
             return static_cast<double>(reinterpret_cast<std::uintptr_t>(a));
         };
@@ -59,7 +60,6 @@ public:
                 return {at(c.data_begin), at(c.data_end)};
         }
         const double share = share_of(parent, child);
-        const int index = given.children++;
         if (!(share > 0) || given.given + share > 1 + rounding) return by_turns(all, index);
         const double from = all.from + all.size() * given.given;
         given.given += share;

@@ -66,9 +66,11 @@ public:
         }
     }
 
-    /// For the next iteration or root (L5 of laws.cpp). A socket that was offered nothing in the last one does
-    /// not wait.
-    void begin_iteration(bool again) noexcept {
+    /// For the next pass over the data, or the next root (L5 of laws.cpp). A socket that was offered nothing in the last
+    /// one does not wait. A pass in which no socket was offered anything has not begun yet.
+    void begin_pass(bool again) noexcept {
+        const auto is_unused = [](const socket& s) { return s.offered.load_relaxed() == 0; };
+        if (again && std::all_of(sockets_.get(), sockets_.get() + on_.count(), is_unused)) return;
         for (int i = 0; i < on_.count(); ++i) {
             socket& s = socket_at(i);
             s.has_begun.store_relaxed(again && s.offered.load_relaxed() == 0);
@@ -141,7 +143,7 @@ private:
         subtree_activity activity;       // L3 of laws.cpp
         queue::cell<int> idle;           // workers whose last look found nothing, a hint
         queue::cell<bool> has_begun;     // L5 of laws.cpp
-        queue::cell<int> offered;        // tasks with data, since the iteration began
+        queue::cell<int> offered;        // tasks with data, since the pass began
         workers workers_of;              // fixed, as is what follows
         int node = 0;                    // of memory
         place_id place = 0;
