@@ -9,8 +9,6 @@ from __future__ import annotations
 import math
 import os
 import shlex
-import subprocess
-import tempfile
 import tomllib
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -19,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from .errors import Error, compose
-from .launcher import LaunchError, last_line, launch
+from .modelled_run import Setup, run_modelled
 from .reproduce.metrics import METRICS
 
 FOLDER = "checks"
@@ -215,34 +213,12 @@ def run_checks(
 
 
 def _run(machine_file: Path, check: Check, examples: Path) -> CheckResult:
-    # The settings in this process's environment are not meant for the machine.
-    environment: dict[str, str | None] = {name: None for name in os.environ if name.startswith("WEFT_")}
-    environment |= {
-        "WEFT_ENGINE": "model",
-        "WEFT_MACHINE": str(machine_file),
-        "WEFT_POLICY": check.policy,
-        "WEFT_SEED": "1",
-        "WEFT_SPIN": "forever",
-        "WEFT_WORKERS": None if check.workers is None else str(check.workers),
-    }
-    environment |= dict(check.environment)
-    with tempfile.TemporaryFile() as errors:
-        try:
-            run = launch(
-                [str(examples / check.program), *check.arguments],
-                environment=environment,
-                stdout=subprocess.DEVNULL,
-                stderr=errors,
-            )
-            if run.interrupted:
-                raise KeyboardInterrupt
-            run.check()
-        except LaunchError as failure:
-            return CheckResult(check, None, last_line(errors.fileno()) or str(failure))
-    runs = [r for report in run.reports for r in report.runs]
-    if not runs:
-        return CheckResult(check, None, "it has no runs")
+    environment = (("WEFT_SPIN", "forever"), *dict(check.environment).items())
+    setup = Setup(check.program, tuple(check.arguments), check.policy, machine_file, check.workers, environment, run=-1)
+    run = run_modelled(setup, 1, examples)
+    if isinstance(run, str):
+        return CheckResult(check, None, run)
     try:
-        return CheckResult(check, CHECK_METRICS[check.metric](runs[-1].fields), "")
+        return CheckResult(check, CHECK_METRICS[check.metric](run), "")
     except ZeroDivisionError:
         return CheckResult(check, None, f"{check.metric} has nothing to divide by")

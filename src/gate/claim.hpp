@@ -45,11 +45,6 @@ struct claim : std::enable_shared_from_this<claim> {
 
     virtual ~claim() = default;
 
-    bool holds_all() const noexcept {
-        for (const part& p : parts)
-            if (p.place < 0) return false;
-        return true;
-    }
     bool holds_some() const noexcept {
         for (const part& p : parts)
             if (p.place >= 0) return true;

@@ -14,6 +14,10 @@ import sys
 import tokenize
 from pathlib import Path
 
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+
+import check_cli
+
 from check_citations import Block, comment_start, without_quotes
 
 FORBIDDEN = re.compile(r"(?:\b(\w+) )?\b(who)\b|\b(?:whom|whoever|somebody|nobody|anybody|in vain|by turns)\b", re.IGNORECASE)
@@ -125,20 +129,5 @@ def self_test():
     return failures
 
 
-def main(arguments):
-    if len(arguments) != 1 or arguments[0] in ("-h", "--help"):
-        print(__doc__.strip())
-        return 0 if arguments[:1] in (["-h"], ["--help"]) else 2
-    if arguments[0] == "--self-test":
-        errors = self_test()
-    elif Path(arguments[0], "src").is_dir():
-        errors = check_tree(arguments[0])
-    else:
-        errors = [f"{arguments[0]} has no folder src"]
-    for error in errors:
-        print(error, file=sys.stderr)
-    return 1 if errors else 0
-
-
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    check_cli.main(__doc__, check_tree, self_test)

@@ -32,6 +32,10 @@ const machine& two_packages() {
     return m;
 }
 
+bool holds_all(const claim& c) {
+    return std::ranges::all_of(c.parts, [](const claim::part& p) { return p.place >= 0; });
+}
+
 /// A task, and where it is.
 struct actor {
     task t;
@@ -194,7 +198,7 @@ private:
         } else {
             return false;
         }
-        const bool held_before = a->c.holds_all();
+        const bool held_before = holds_all(a->c);
         const bool may_pass = a->c.holds_some() || a->c.reserved_by >= 0;
         gate::released out;
         if (door_.admit(rank, a->t, a->c, out)) {
@@ -214,7 +218,7 @@ private:
     }
 
     void check_limits(const actor& a, int rank) {
-        if (!a.c.holds_all()) wrong_ = "a task was let go without what it needs";
+        if (!holds_all(a.c)) wrong_ = "a task was let go without what it needs";
         for (const auto* r : resources_) {
             for (const auto& q : r->at)
                 if (q.used < 0 || (q.used > q.total && !r->exceeds))

@@ -38,7 +38,7 @@ TEST(policy_registry, every_built_in_policy_is_complete) {
             EXPECT_NO_THROW(
                 knob_values(e.name, e.knobs, std::string(k.key) + "=" + std::string(k.default_value)));
         }
-        EXPECT_EQ(find_policy(e.name), &e);
+        EXPECT_EQ(resolve_policy(e.name).entry, &e);
     }
     for (const char* const name : {"serial", "steal", "steal-parent-first", "share", "near", "chaos"}) {
         EXPECT_TRUE(names.contains(name)) << name;
@@ -83,7 +83,7 @@ std::unique_ptr<policy> make_example(const knob_values& values) {
 
 TEST(policy_registry, a_program_may_bring_its_own) {
     const auto before = policy_list();
-    ASSERT_EQ(find_policy("last-victim"), nullptr);
+    ASSERT_THROW(resolve_policy("last-victim"), error);
     register_policy(policies::last_victim_entry);
     EXPECT_NE(make_policy("last-victim:patience=3"), nullptr);
     EXPECT_EQ(policy_list().size(), before.size() + 1);
@@ -125,7 +125,7 @@ TEST(policy_registry, threads_may_register_and_look_at_once) {
     }
     for (std::thread& t : running) t.join();
     EXPECT_EQ(policy_list().size(), before + threads * each);
-    for (const std::string& name : names) EXPECT_NE(find_policy(name), nullptr) << name;
+    for (const std::string& name : names) EXPECT_EQ(resolve_policy(name).entry->name, name);
 }
 
 } // namespace

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from .claims import Claim, Paper, Setup
+from ..modelled_run import Setup
+from .claims import Claim, Paper
 from .claims_file import read_paper
 from .reproduce import Result, judge_again, reproduce
 from .verdict import Verdict

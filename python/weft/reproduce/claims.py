@@ -6,6 +6,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal, get_args
 
+from ..modelled_run import Setup
+
 Measure = Literal["change", "ratio", "speedup"]
 MEASURES: tuple[str, ...] = get_args(Measure)
 Sign = Literal["less", "more", "same"]
@@ -13,21 +15,6 @@ SIGNS: tuple[str, ...] = get_args(Sign)
 Kind = Literal["source", "constructed", "incomparable", "ours"]
 KINDS: tuple[str, ...] = get_args(Kind)
 COMBINE = ("mean", "strongest")
-
-
-@dataclass(frozen=True)
-class Setup:
-    """One side of a claim: a program in one setting."""
-
-    program: str
-    arguments: tuple[str, ...]
-    policy: str
-    machine: Path
-    workers: int | None
-    """None: all that the machine has."""
-    environment: tuple[tuple[str, str], ...]
-    run: int
-    """Which of the program's runs is measured, as an index; -1: the last one."""
 
 
 @dataclass(frozen=True)

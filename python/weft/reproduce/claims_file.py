@@ -10,7 +10,8 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 from ..errors import Error, compose
-from .claims import COMBINE, KINDS, MEASURES, SIGNS, Claim, Figure, Kind, Measure, Paper, Setup, Sign
+from ..modelled_run import Setup
+from .claims import COMBINE, KINDS, MEASURES, SIGNS, Claim, Figure, Kind, Measure, Paper, Sign
 from .metrics import METRICS
 from .verdict import value_of
 

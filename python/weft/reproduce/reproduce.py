@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import math
 import os
-import subprocess
-import tempfile
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
@@ -14,8 +12,8 @@ from pathlib import Path
 from typing import Any
 
 from ..errors import Error, compose
-from ..launcher import LaunchError, last_line, launch
-from .claims import Claim, Kind, Paper, Setup
+from ..modelled_run import Setup, run_modelled
+from .claims import Claim, Kind, Paper
 from .metrics import METRICS
 from .verdict import Verdict, combine, judge, shown, shown_figure, value_of
 
@@ -244,7 +242,7 @@ def _run_all(
     done: dict[Job, Mapping[str, Any] | str] = {}
     with ThreadPoolExecutor(jobs) as pool:
         try:
-            waiting = {pool.submit(_run, job, examples, timeout): job for job in work}
+            waiting = {pool.submit(run_modelled, *job, examples, timeout): job for job in work}
             for future in as_completed(waiting):
                 job = waiting[future]
                 done[job] = future.result()
@@ -255,37 +253,3 @@ def _run_all(
             pool.shutdown(wait=False, cancel_futures=True)
             raise
     return done
-
-
-def _run(job: Job, examples: Path, timeout: float | None) -> Mapping[str, Any] | str:
-    """The run's report, or the reason why there is none."""
-    setup, seed = job
-    # The settings in this process's environment are not meant for the claim's machine.
-    environment: dict[str, str | None] = {name: None for name in os.environ if name.startswith("WEFT_")}
-    environment |= {
-        "WEFT_ENGINE": "model",
-        "WEFT_MACHINE": str(setup.machine),
-        "WEFT_POLICY": setup.policy,
-        "WEFT_SEED": str(seed),
-        "WEFT_WORKERS": None if setup.workers is None else str(setup.workers),
-    }
-    environment |= dict(setup.environment)
-    with tempfile.TemporaryFile() as errors:
-        try:
-            run = launch(
-                [str(examples / setup.program), *setup.arguments],
-                environment=environment,
-                timeout=timeout,
-                stdout=subprocess.DEVNULL,
-                stderr=errors,
-            )
-            if run.interrupted:
-                raise KeyboardInterrupt
-            run.check()
-        except LaunchError as failure:
-            return last_line(errors.fileno()) or str(failure)
-    runs = [r for report in run.reports for r in report.runs]
-    try:
-        return runs[setup.run].fields
-    except IndexError:
-        return f"it has {len(runs)} runs, and none of the index {setup.run}"

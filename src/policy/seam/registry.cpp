@@ -115,8 +115,6 @@ const policy_entry& known_policy(std::string_view name) {
 
 std::span<const policy_entry> policy_list() { return known_policies().list(); }
 
-const policy_entry* find_policy(std::string_view name) { return known_policies().find(name); }
-
 policy_maker resolve_policy(std::string_view spec) {
     const policy_spec parts = split_policy_spec(spec);
     const policy_entry& entry = parts.module.empty() ? known_policy(parts.name)

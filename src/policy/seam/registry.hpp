@@ -13,9 +13,6 @@ namespace weft {
 /// their registration. The span stays valid; a policy that is registered later is not in it.
 std::span<const policy_entry> policy_list();
 
-/// Null if no policy has that name.
-const policy_entry* find_policy(std::string_view name);
-
 /// What a specification names: checked, and ready to be made any number of times.
 struct policy_maker {
     const policy_entry* entry;
