@@ -22,6 +22,7 @@ Types = Mapping[str, type | tuple[type, ...]]
 _SETUP: Types = {
     "program": str,
     "arguments": str,
+    "iterations": int,
     "policy": str,
     "machine": str,
     "workers": int,
@@ -175,7 +176,7 @@ class _Reader:
             rests_on=self._further_up("rests_on", given),
             seeds=int(positive("seeds", SEEDS_OF_A_SIGN if figure.sign or figure.bound == "at most" else 1, 1)),
             quick=bool(all_.get("quick", False)),
-            scaled=str(all_.get("scaled", "")),
+            scaled=str(all_.get("scaled", "")).replace("{iterations}", str(all_.get("iterations", ""))),
             explanation=str(given.get("explanation", "")),
         )
 
@@ -256,9 +257,14 @@ class _Reader:
                 self._fail(f"{side} lacks {key}", "nothing", f"{key} in the claim, in {side} or in [defaults]")
         if (workers := f.get("workers")) is not None and workers < 1:
             self._fail(f"workers of {side}", workers, "1 or more")
+        arguments = str(f.get("arguments", "")).replace("{root}", str(self.root))
+        if "iterations" in f:
+            if "{iterations}" not in arguments:
+                self._fail(f"iterations of {side} are nowhere in its arguments", arguments, "{iterations} in arguments")
+            arguments = arguments.replace("{iterations}", str(f["iterations"]))
         return Setup(
             program=f["program"],
-            arguments=tuple(word.replace("{root}", str(self.root)) for word in shlex.split(f.get("arguments", ""))),
+            arguments=tuple(shlex.split(arguments)),
             policy=f["policy"],
             machine=self._machine(f["machine"]),
             workers=workers,
