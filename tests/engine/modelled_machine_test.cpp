@@ -191,7 +191,8 @@ block_bytes = 1024
     runtime rt(modelled(far, 2));
     rt.run([&] { bind_to_node(a.data(), a.size(), 1); });
     EXPECT_EQ(ns(rt, [&] { part(0); }), 1000 + 4096) << "one alone";
-    EXPECT_EQ(ns(rt, [&] { join([&] { part(0); }, [&] { part(1); }); }), 1000 + 2 * 4096) << "half the link each";
+    EXPECT_EQ(ns(rt, [&] { join([&] { part(0); }, [&] { part(1); }); }), 1000 + 2 * 4096)
+        << "half the link each";
     // The first has the link for itself until the bytes of the second come, at 2000. Then each gets half: the
     // first ends at 2000 + 2 * 3096, and leaves the second with 1000 bytes.
     const auto later = [&] {
