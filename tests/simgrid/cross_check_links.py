@@ -33,7 +33,7 @@ from platforms import PLATFORMS, machine_file
 
 # The fluid model of Weft: data take all links of their route at once, at the max-min fair rate. CM02 is SimGrid's
 # default, LV08, without the corrections that were measured on TCP: latency times 13.01, bandwidth times 0.97. weight-S
-# and TCP-gamma stand for windows of TCP, crosstraffic for its acknowledgements.
+# lets slow links count as latency in the shares. TCP-gamma stands for the window, crosstraffic for acknowledgements.
 FLUID = ["network/model:CM02", "network/weight-S:0", "network/TCP-gamma:0", "network/crosstraffic:0"]
 # In CM02 the share of a transfer in a link is inversely proportional to the latency of its route, as under TCP. Shares
 # are equal where routes have no latency. So for equal shares the links have none, and the receiver sleeps for the
