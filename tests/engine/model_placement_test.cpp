@@ -4,8 +4,8 @@
 // machine).
 #include "../../examples/heat2d/heat2d.hpp"
 
+#include "engine/by_hand.hpp"
 #include "policy/seam/registry.hpp"
-#include "queue/locked_list.hpp"
 
 #include <weft/weft.hpp>
 
@@ -22,34 +22,12 @@
 namespace weft {
 namespace {
 
-/// Places by hand: a child goes to the worker that its hint names as its priority, and stays there.
-class by_hand final : public policy {
-public:
-    requirements attach(const machine&, policy_context& context) override {
-        places_ =
-            std::make_unique<queue::locked_list<task>[]>(static_cast<std::size_t>(context.all().size()));
-        return {};
-    }
-    placement ready(worker_id w, task& t, ready_reason reason) override {
-        const worker_id to = reason == ready_reason::spawned ? t.hint().priority : w;
-        places_[static_cast<std::size_t>(to)].push_back(&t);
-        return {to, {to, to + 1}};
-    }
-    decision next(worker_id w, bool) override {
-        return {places_[static_cast<std::size_t>(w)].pop_front(), w};
-    }
-    spawn_order spawn(worker_id, task&, task&) override { return spawn_order::parent_first; }
-
-private:
-    std::unique_ptr<queue::locked_list<task>[]> places_;
-};
-
 constexpr policy_entry by_hand_entry = {
     .name = "by-hand",
     .summary = "a child goes where its priority says",
     .source = "this test",
     .knobs = {},
-    .make = [](const knob_values&) -> std::unique_ptr<policy> { return std::make_unique<by_hand>(); }};
+    .make = [](const knob_values&) -> std::unique_ptr<policy> { return std::make_unique<test::by_hand>(); }};
 
 struct outcome {
     double third_level_misses, remote_bytes, seconds;

@@ -163,6 +163,45 @@ TEST(modelled_machine, workers_that_use_a_node_together_share_its_bandwidth) {
     EXPECT_GT(report["memory_nodes"][0]["used_gbps"], 7);
 }
 
+TEST(modelled_machine, data_pass_a_link_after_the_latency) {
+    // Two packages, 1000 ns and 1 GB/s apart; a core asks for as many lines at a time as the link can carry.
+    const std::string far = R"(
+name = "far"
+[[core_class]]
+name = "c"
+frequency_mhz = 1000
+[regular]
+packages = 2
+cores_per_domain = 2
+[[memory_node]]
+count = 2
+[distance]
+latency_ns = [[1, 1000], [1000, 1]]
+bandwidth_gbps = [[100, 1], [1, 100]]
+[steal]
+same_domain_ns = 0
+other_package_ns = 0
+[model]
+loads_in_flight = 1000
+block_bytes = 1024
+)" + free_of_charge;
+    constexpr std::size_t each = 4096;
+    std::vector<char> a(2 * each);
+    const auto part = [&](std::size_t i) { touch(a.data() + i * each, each, access::read); };
+    runtime rt(modelled(far, 2));
+    rt.run([&] { bind_to_node(a.data(), a.size(), 1); });
+    EXPECT_EQ(ns(rt, [&] { part(0); }), 1000 + 4096) << "one alone";
+    EXPECT_EQ(ns(rt, [&] { join([&] { part(0); }, [&] { part(1); }); }), 1000 + 2 * 4096)
+        << "half the link each";
+    // The first has the link for itself until the bytes of the second come, at 2000. Then each gets half: the
+    // first ends at 2000 + 2 * 3096, and leaves the second with 1000 bytes.
+    const auto later = [&] {
+        cost(1000);
+        part(1);
+    };
+    EXPECT_EQ(ns(rt, [&] { join([&] { part(0); }, later); }), 2000 + 2 * 3096 + 1000);
+}
+
 TEST(modelled_machine, a_counter_that_all_cores_update_makes_four_slower_than_one) {
     struct alignas(64) line {
         std::uint64_t value = 0;
@@ -288,7 +327,7 @@ TEST(modelled_machine, a_scenario_changes_it) {
                      cost(10'000);
                      touch(a.data(), a.size(), access::read);
                  }),
-              10'000 + 10 * 1024)
+              10'000 + 100 + 10 * 1024)
         << "1 GB/s is left";
 }
 

@@ -20,64 +20,10 @@ import subprocess
 import sys
 from collections import deque
 
+from graphs import SHAPES, count_predecessors
+
 PROCESSORS = [1, 2, 3, 4, 8, 16]
 LONGEST = 1_000_000
-
-
-# ---- graphs: successors of each task, always of a higher number
-
-
-def independent(r, n):
-    return [[] for _ in range(n)]
-
-
-def chains(r, n):
-    of = r.randint(1, 8)
-    return [[t + of] if t + of < n else [] for t in range(n)]
-
-
-def layered(r, n):
-    width, density = r.randint(1, 10), r.random()
-    layer = [t // width for t in range(n)]
-    return [[s for s in range(n) if layer[s] == layer[t] + 1 and r.random() < density] for t in range(n)]
-
-
-def random_order(r, n):
-    density = r.choice([0.02, 0.05, 0.1, 0.3])
-    return [[s for s in range(t + 1, n) if r.random() < density] for t in range(n)]
-
-
-def fork_join(r, n):
-    """Each fork's tasks fork again or not; all that a fork leads to joins before what follows it."""
-    successors = []
-
-    def make(budget):  # -> first and last task of a part with at most `budget` tasks, two at least
-        first = len(successors)
-        successors.append([])
-        ends, left = [], budget - 2
-        for _ in range(r.randint(1, 5)):
-            if left < 1:
-                break
-            part = r.randint(1, left)
-            left -= part
-            if part == 1:
-                begin = end = len(successors)
-                successors.append([])
-            else:
-                begin, end = make(part)
-            successors[first].append(begin)
-            ends.append(end)
-        last = len(successors)
-        successors.append([])
-        for end in ends or [first]:
-            successors[end].append(last)
-        return first, last
-
-    make(max(n, 2))
-    return successors
-
-
-SHAPES = [independent, chains, layered, random_order, fork_join]
 
 
 def make_graph(seed):
@@ -90,14 +36,6 @@ def make_graph(seed):
 
 
 # ---- the third opinion
-
-
-def count_predecessors(successors):
-    waits_for = [0] * len(successors)
-    for after in successors:
-        for s in after:
-            waits_for[s] += 1
-    return waits_for
 
 
 def list_schedule(p, costs, successors):
@@ -172,7 +110,9 @@ def by_model_engine(program, cases):
     text = []
     for p, costs, successors in cases:
         text.append(f"{p} {len(costs)}")
-        text += [" ".join(map(str, [c, len(after), *after])) for c, after in zip(costs, successors)]
+        text += [
+            " ".join(map(str, [c, 0, len(after), *(f"{s} 0" for s in after)])) for c, after in zip(costs, successors)
+        ]
     out = subprocess.run([program], input="\n".join(text), capture_output=True, text=True, check=True).stdout
     return [[int(word) for word in line.split()] for line in out.splitlines()]
 

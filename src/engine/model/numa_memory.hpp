@@ -39,6 +39,8 @@ public:
     double shared_ns() const noexcept {
         return shared_flow_ns_ + (shared_latency_ns_ < private_latency_ns_ ? 0 : shared_latency_ns_);
     }
+    /// The part of both that passes before the first line arrives.
+    double latency_ns() const noexcept { return std::max(private_latency_ns_, shared_latency_ns_); }
     bool empty() const noexcept { return private_ns() <= 0 && shared_ns() <= 0 && uses.empty(); }
     void clear() noexcept {
         private_flow_ns_ = shared_flow_ns_ = private_latency_ns_ = shared_latency_ns_ = bytes = 0;

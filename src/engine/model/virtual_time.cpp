@@ -216,7 +216,10 @@ void model_engine::await_data(model_worker& w) noexcept {
     } else {
         const time_ns began = now();
         constexpr double least = 1e-3; // ns: for a machine that has bandwidths and no latencies
-        await_transfer(w, std::max(private_ns + shared_ns, least), t.bytes, t.uses);
+        // While the core waits for the first line, its data take no bandwidth from others.
+        const double latency = t.latency_ns() / share;
+        spend_time(w, latency, activity::shared_stall);
+        await_transfer(w, std::max(private_ns + shared_ns - latency, least), t.bytes, t.uses);
         w.times.reassign(activity::shared_stall, activity::private_stall,
                          std::min(now() - began, whole_ns(private_ns)));
     }
