@@ -20,6 +20,7 @@ inline constexpr int most_ranks = 65536;
 inline constexpr int most_nodes = 1024;   // memory nodes; models keep a figure for each pair
 inline constexpr int most_domains = 1024; // likewise
 inline constexpr number_range any_speed{1e-6, 1e6};
+inline constexpr number_range any_part{0, 1};
 inline constexpr number_range any_mhz{1e-3, 1e6};
 inline constexpr number_range any_latency_ns{0, 1e9};
 inline constexpr number_range any_load_ns{1e-3, 1e9};

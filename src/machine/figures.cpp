@@ -38,6 +38,7 @@ public:
         add("model.host_speed", p.model.host_speed);
         add("model.work_per_cycle", p.model.work_per_cycle);
         if (p.model.vector_work_per_cycle) add("model.vector_work_per_cycle", p.model.vector_work_per_cycle);
+        if (p.model.overlap > 0) add("model.overlap", p.model.overlap);
         return std::move(figures_);
     }
 

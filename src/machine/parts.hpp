@@ -158,6 +158,7 @@ struct model_settings {
     double host_speed = 1;       // of the core that runs the model, in the same unit as core_class::speed
     double work_per_cycle = 1;   // of the fastest core class, where 1 is the core that costs were measured on
     std::optional<double> vector_work_per_cycle{}; // of work::vector; `work_per_cycle` where absent
+    double overlap = 0; // part of the computing that passes while its data come, 0 to 1
 };
 
 // Where a figure comes from.

@@ -29,7 +29,8 @@ void read_toml_charges(const toml_section& root, machine_parts& parts) {
 
 void read_toml_model(const toml_section& root, machine_parts& parts) {
     const auto s = root.table(
-        "model", {"block_bytes", "loads_in_flight", "host_speed", "work_per_cycle", "vector_work_per_cycle"});
+        "model",
+        {"block_bytes", "loads_in_flight", "host_speed", "work_per_cycle", "vector_work_per_cycle", "overlap"});
     model_settings& m = parts.model;
     for (const char* key : {"block_bytes", "loads_in_flight", "host_speed", "work_per_cycle"})
         if (!s || !s->has(key)) is_default(parts, "model", key);
@@ -40,6 +41,7 @@ void read_toml_model(const toml_section& root, machine_parts& parts) {
     m.host_speed = s->number("host_speed", any_speed, m.host_speed);
     m.work_per_cycle = s->number("work_per_cycle", any_speed, m.work_per_cycle);
     m.vector_work_per_cycle = s->maybe_number("vector_work_per_cycle", any_speed);
+    m.overlap = s->number("overlap", any_part, m.overlap);
 }
 
 } // namespace weft

@@ -176,6 +176,7 @@ private:
         within(any_speed, "host_speed", parts_.model.host_speed);
         within(any_speed, "work_per_cycle", parts_.model.work_per_cycle);
         within(any_speed, "vector_work_per_cycle", parts_.model.vector_work_per_cycle);
+        within(any_part, "overlap", parts_.model.overlap);
     }
 
     void caches() const {

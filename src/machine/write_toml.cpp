@@ -259,6 +259,7 @@ private:
         put("host_speed = {}{}", p_.model.host_speed, comment("model.host_speed"));
         put("work_per_cycle = {}{}", p_.model.work_per_cycle, comment("model.work_per_cycle"));
         known("vector_work_per_cycle", p_.model.vector_work_per_cycle);
+        if (p_.model.overlap > 0) put("overlap = {}{}", p_.model.overlap, comment("model.overlap"));
     }
 
     void cluster() {

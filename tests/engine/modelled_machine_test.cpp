@@ -163,6 +163,39 @@ TEST(modelled_machine, workers_that_use_a_node_together_share_its_bandwidth) {
     EXPECT_GT(report["memory_nodes"][0]["used_gbps"], 7);
 }
 
+TEST(modelled_machine, a_part_of_the_computing_passes_while_the_data_come) {
+    // 100 lines, one at a time, 10 ns each.
+    const auto with = [](double overlap) {
+        return R"(
+name = "near"
+[[core_class]]
+name = "c"
+frequency_mhz = 1000
+[regular]
+cores_per_domain = 1
+[[memory_node]]
+latency_ns = 10
+[model]
+loads_in_flight = 1
+overlap = )" + std::to_string(overlap) +
+               "\n" + free_of_charge;
+    };
+    const auto took = [&](double overlap, std::uint64_t cycles) {
+        std::vector<char> a(6400 + 64);
+        auto* const first = a.data() + (64 - reinterpret_cast<std::uintptr_t>(a.data()) % 64) % 64;
+        runtime rt(modelled(with(overlap), 1));
+        return ns(rt, [&] {
+            touch(first, 6400, access::chase);
+            cost(cycles);
+        });
+    };
+    EXPECT_EQ(took(0, 400), 1400);
+    EXPECT_EQ(took(0.5, 400), 1400 - 200);
+    EXPECT_EQ(took(1, 400), 1000) << "the data take longer";
+    EXPECT_EQ(took(1, 3000), 3000) << "the computing does";
+    EXPECT_EQ(took(0.5, 3000), 4000 - 500);
+}
+
 TEST(modelled_machine, data_pass_a_link_after_the_latency) {
     // Two packages, 1000 ns and 1 GB/s apart; a core asks for as many lines at a time as the link can carry.
     const std::string far = R"(

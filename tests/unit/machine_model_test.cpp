@@ -66,6 +66,7 @@ const breakage breakages[] = {
      }},
     {"line_overhead_bytes", [](machine_parts& p) { p.line_overhead_bytes = -1; }},
     {"vector_work_per_cycle", [](machine_parts& p) { p.model.vector_work_per_cycle = 0; }},
+    {"overlap", [](machine_parts& p) { p.model.overlap = 1.5; }},
     {"steal_latency_ns[0][1]", [](machine_parts& p) { p.steal_latency_ns = {1, -1, -1, 1}; }},
     {"two devices have one name", [](machine_parts& p) { p.devices = {{.name = "g"}, {.name = "g"}}; }},
     {"two disks have one name",

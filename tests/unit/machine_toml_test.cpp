@@ -255,7 +255,7 @@ TEST(machine_toml, what_a_model_of_the_machine_counts_with) {
                          "shared_bandwidth_gbps = 30\nreplacement = 'random'\n"
                          "[charges]\nspawn_ns = 0\nsignal_ns = 1234.5\n"
                          "[model]\nblock_bytes = '1 KiB'\nloads_in_flight = 4\nhost_speed = 1.5\n"
-                         "work_per_cycle = 0.5\nvector_work_per_cycle = 0.25\n",
+                         "work_per_cycle = 0.5\nvector_work_per_cycle = 0.25\noverlap = 0.75\n",
                          "m.toml");
     EXPECT_EQ(m.charges().spawn, 0);
     EXPECT_EQ(m.charges().signal, 1234.5);
@@ -269,6 +269,8 @@ TEST(machine_toml, what_a_model_of_the_machine_counts_with) {
     EXPECT_EQ(m.model().work_per_cycle, 0.5);
     EXPECT_FALSE(usual.model().vector_work_per_cycle);
     EXPECT_EQ(m.model().vector_work_per_cycle, 0.25);
+    EXPECT_EQ(usual.model().overlap, 0);
+    EXPECT_EQ(m.model().overlap, 0.75);
 }
 
 TEST(machine_toml, the_smallest_file) {

@@ -41,6 +41,7 @@ struct model_worker : worker {
     double pending_charges = 0; ///< charged and not yet spent, in nanoseconds on a core of speed 1
     double time_fraction = 0;   ///< of a nanosecond, charged and not yet spent
     transfer touched{};         ///< by the present stretch of user code, and not waited for yet
+    double computed_ns = 0;     ///< in the present stretch, since the last wait for its data
     bool has_declared = false;  ///< the present stretch has declared what it costs
     double cpu_began =
         0; ///< of the present stretch, where stretches are timed: thread CPU time in nanoseconds

@@ -169,7 +169,9 @@ void model_engine::user_code_ends(worker& of) noexcept {
     if (options.measures && !has_declared) {
         static const double nothing = cpu_time_of_nothing();
         const double took = std::max(0.0, cpu_time() - w.cpu_began - nothing);
+        const time_ns began = now();
         do_work(w, took * machine.model().host_speed, work_kind::general, activity::compute);
+        w.computed_ns += static_cast<double>(now() - began);
     }
     await_data(w);
     if (w.times_tasks) w.current->running->self_ns_ += now() - w.user_code_began;
@@ -181,6 +183,7 @@ void model_engine::declare_cost(worker& of, std::uint64_t cycles, work kind) noe
     if (w.counts_misses) w.current->running->counts_.instructions += cycles;
     do_work(w, speed.work_of_cycles(static_cast<double>(cycles), kind == work::vector), kind_of(kind),
             activity::compute);
+    w.computed_ns += static_cast<double>(now() - began);
     if (w.times_tasks) w.current->running->self_ns_ += now() - began;
     w.has_declared = true;
 }
@@ -205,9 +208,14 @@ void model_engine::declare_home(const void* first, std::size_t bytes, std::optio
 
 void model_engine::await_data(model_worker& w) noexcept {
     transfer& t = w.touched;
+    const double computed_ns = std::exchange(w.computed_ns, 0);
     if (t.empty()) return;
     const double share = speed.share(w.core, now());
-    const double private_ns = t.private_ns() / share, shared_ns = t.shared_ns() / share;
+    // A core fetches lines while it computes. A part of the computing has passed before the wait began, and is taken off
+    // it; under contention the data need as long as ever.
+    const double alone = (t.private_ns() + t.shared_ns()) / share;
+    const double left = alone > 0 ? 1 - machine.model().overlap * std::min(computed_ns, alone) / alone : 1;
+    const double private_ns = t.private_ns() / share * left, shared_ns = t.shared_ns() / share * left;
     const bool limited = std::any_of(t.uses.begin(), t.uses.end(),
                                      [&](const auto& u) { return bandwidth.has_limit(u.resource); });
     if (!limited) {
@@ -217,7 +225,7 @@ void model_engine::await_data(model_worker& w) noexcept {
         const time_ns began = now();
         constexpr double least = 1e-3; // ns: for a machine that has bandwidths and no latencies
         // While the core waits for the first line, its data take no bandwidth from others.
-        const double latency = t.latency_ns() / share;
+        const double latency = t.latency_ns() / share * left;
         spend_time(w, latency, activity::shared_stall);
         await_transfer(w, std::max(private_ns + shared_ns - latency, least), t.bytes, t.uses);
         w.times.reassign(activity::shared_stall, activity::private_stall,
