@@ -43,7 +43,7 @@ protected:
 };
 
 INSTANTIATE_TEST_SUITE_P(all, external,
-                         testing::ValuesIn(test::setups_in_turn(test::caller_policies, {1, 3})),
+                         testing::ValuesIn(test::setups_in_turn(test::policies_of_suite, {1, 3})),
                          test::setup_name{});
 
 TEST_P(external, the_caller_runs_its_root) {

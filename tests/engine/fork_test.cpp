@@ -85,7 +85,7 @@ TEST_F(forks, a_runtime_of_before_says_so_and_lets_go) {
 TEST_F(forks, new_runtimes_work) {
     runtime rt(two());
     rt.run([] { fib(10); });
-    for (const auto& policy : test::all_policies)
+    for (const auto& policy : test::policies_of_suite)
         EXPECT_EQ(in_a_child([&] {
                       runtime one(test::setup{policy, 3}.options());
                       runtime two(test::setup{policy, 1}.options());
@@ -138,7 +138,7 @@ TEST_F(forks, beside_threads_that_make_and_use_runtimes) {
         threads.emplace_back([&, t] {
             for (int i = t; !stop; ++i) {
                 runtime rt(
-                    two(test::all_policies[static_cast<std::size_t>(i) % test::all_policies.size()].c_str()));
+                    two(test::policies_of_suite[static_cast<std::size_t>(i) % test::policies_of_suite.size()].c_str()));
                 rt.run([] { fib(8); });
                 fib(8);
             }
@@ -158,7 +158,7 @@ TEST_F(forks, beside_threads_that_make_and_use_runtimes) {
 class forks_in_tasks : public testing::TestWithParam<test::setup> {};
 
 INSTANTIATE_TEST_SUITE_P(all, forks_in_tasks,
-                         testing::ValuesIn(test::setups_in_turn(test::all_policies, {1, 2})),
+                         testing::ValuesIn(test::setups_in_turn(test::policies_of_suite, {1, 2})),
                          test::setup_name{});
 
 TEST_P(forks_in_tasks, the_child_may_exec_or_end_at_once) {

@@ -45,7 +45,7 @@ class patiences : public testing::TestWithParam<std::tuple<std::string, patience
 
 INSTANTIATE_TEST_SUITE_P(
     all, patiences,
-    testing::Combine(testing::ValuesIn(test::all_policies),
+    testing::Combine(testing::ValuesIn(test::policies_of_suite),
                      testing::Values(patience{"none", 0us}, patience{"short", 1us}, patience{"usual", 100us},
                                      patience{"endless", std::chrono::microseconds::max()})),
     [](const auto& of) {

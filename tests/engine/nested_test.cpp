@@ -23,7 +23,7 @@ using test::fib;
 class nested : public testing::TestWithParam<test::setup> {
 protected:
     test::setup of_other(std::size_t n) const {
-        const auto& policies = test::all_policies;
+        const auto& policies = test::policies_of_suite;
         std::size_t mine = 0;
         while (policies[mine] != GetParam().policy) ++mine;
         return {policies[(mine + n) % policies.size()], GetParam().workers};
@@ -33,7 +33,7 @@ protected:
     const std::vector<runtime*> circle_{&a_, &b_, &c_};
 };
 
-INSTANTIATE_TEST_SUITE_P(all, nested, testing::ValuesIn(test::setups_in_turn(test::caller_policies, {1, 2})),
+INSTANTIATE_TEST_SUITE_P(all, nested, testing::ValuesIn(test::setups_in_turn(test::policies_of_suite, {1, 2})),
                          test::setup_name{});
 
 TEST_P(nested, three_in_a_circle) {

@@ -108,7 +108,7 @@ TEST(order, parent_first_with_a_stack_takes_the_youngest) {
 
 // The program of the example again and again in one runtime: nothing of a run is left over for the next one.
 TEST(order, is_the_same_in_every_run) {
-    for (const auto& policy : test::all_policies) {
+    for (const auto& policy : test::policies_of_suite) {
         SCOPED_TRACE(policy);
         runtime rt(test::setup{policy, 1}.options());
         std::string first;

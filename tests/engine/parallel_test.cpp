@@ -43,7 +43,7 @@ protected:
 };
 
 INSTANTIATE_TEST_SUITE_P(all, loops,
-                         testing::ValuesIn(test::setups_in_turn(test::caller_policies, test::worker_counts)),
+                         testing::ValuesIn(test::setups_in_turn(test::policies_of_suite, test::worker_counts)),
                          test::setup_name{});
 
 TEST_P(loops, each_index_once) {
@@ -253,7 +253,7 @@ TEST(reduce, has_the_same_bits_everywhere) {
                 sums.push_back({n, grain, bits(rt.run([&] { return rough_sum(n, grain); }))});
             }
     }
-    for (const auto& s : test::setups(test::all_policies, {1, 2, 3, 4})) {
+    for (const auto& s : test::setups_in_turn(test::policies_of_suite, {1, 2, 3, 4})) {
         runtime rt(s.options());
         for (const sum& x : sums)
             ASSERT_EQ(bits(rt.run([&] { return rough_sum(x.n, x.grain); })), x.expected)

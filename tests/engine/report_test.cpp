@@ -87,7 +87,7 @@ const std::vector<std::string> real_parts{"busy", "search", "asleep"};
 // ---- reports
 
 struct reports : testing::TestWithParam<test::setup> {};
-INSTANTIATE_TEST_SUITE_P(all, reports, testing::ValuesIn(test::setups(test::all_policies, {1, 3})),
+INSTANTIATE_TEST_SUITE_P(all, reports, testing::ValuesIn(test::setups(test::policies_of_suite, {1, 3})),
                          test::setup_name());
 
 TEST_P(reports, say_what_each_worker_did_in_the_last_run) {

@@ -34,7 +34,7 @@ protected:
 };
 
 INSTANTIATE_TEST_SUITE_P(all, runtimes,
-                         testing::ValuesIn(test::setups_in_turn(test::caller_policies, test::worker_counts)),
+                         testing::ValuesIn(test::setups_in_turn(test::policies_of_suite, test::worker_counts)),
                          test::setup_name{});
 
 TEST_P(runtimes, returns_what_the_function_returns) {
@@ -191,7 +191,7 @@ TEST(runtime, references_become_values) {
 
 TEST(runtime, several_at_once) {
     std::vector<std::unique_ptr<runtime>> all;
-    for (const auto& s : test::setups(test::all_policies, {1, 2}))
+    for (const auto& s : test::setups(test::policies_of_suite, {1, 2}))
         all.push_back(std::make_unique<runtime>(s.options()));
     std::vector<std::thread> threads;
     std::atomic<int> right{0};
@@ -206,7 +206,7 @@ TEST(runtime, several_at_once) {
 
 TEST(runtime, may_be_made_and_destroyed_often) {
     for (int i = 0; i < 200; ++i) {
-        const auto& policy = test::all_policies[static_cast<std::size_t>(i) % test::all_policies.size()];
+        const auto& policy = test::policies_of_suite[static_cast<std::size_t>(i) % test::policies_of_suite.size()];
         runtime rt(test::setup{policy, 1 + i % 4}.options());
         if (i % 3 == 0) continue; // never used: its workers may not even have looked for work
         ASSERT_EQ(rt.run([] { return fib(6); }), 8);

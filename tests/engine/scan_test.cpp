@@ -34,7 +34,7 @@ protected:
 };
 
 INSTANTIATE_TEST_SUITE_P(all, scans,
-                         testing::ValuesIn(test::setups_in_turn(test::caller_policies, test::worker_counts)),
+                         testing::ValuesIn(test::setups_in_turn(test::policies_of_suite, test::worker_counts)),
                          test::setup_name{});
 
 constexpr std::size_t lengths[] = {
@@ -167,7 +167,7 @@ TEST(scan, has_the_same_bits_everywhere) {
         for (const std::size_t grain : {0UL, 13UL})
             if (grain == 0 || n / grain <= 200) all.push_back({v, grain, {}});
     }
-    for (const auto& s : test::setups(test::all_policies, {1, 2, 3, 4})) {
+    for (const auto& s : test::setups_in_turn(test::policies_of_suite, {1, 2, 3, 4})) {
         runtime rt(s.options());
         for (auto& [v, grain, expected] : all) {
             std::vector<double> out(v.size());

@@ -39,7 +39,7 @@ protected:
 };
 
 INSTANTIATE_TEST_SUITE_P(all, sorts,
-                         testing::ValuesIn(test::setups_in_turn(test::caller_policies, test::worker_counts)),
+                         testing::ValuesIn(test::setups_in_turn(test::policies_of_suite, test::worker_counts)),
                          test::setup_name{});
 
 /// Values below `bound` in the orders that sorts are known to meet.
@@ -256,7 +256,7 @@ TEST(sort, equal_elements_come_in_the_same_order_everywhere) {
     }
     std::vector<record> records_expected;
     std::vector<named> names_expected;
-    for (const auto& s : test::setups(test::all_policies, {1, 2, 3, 4})) {
+    for (const auto& s : test::setups_in_turn(test::policies_of_suite, {1, 2, 3, 4})) {
         runtime rt(s.options());
         auto r = records;
         auto n = names;

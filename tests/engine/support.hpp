@@ -119,16 +119,22 @@ inline const std::vector<std::string> all_policies = {
     "numalb",
 };
 
-/// For the tests of what a program calls: of loops, sorts and other code that forks and waits, and does nothing
-/// else. A sanitizer sees the same accesses there under all policies of a kind, so under one they take one policy
-/// of each kind (in the stress tests all); the tests of joins, groups, teams, locks and random programs take all policies there, too.
-inline const std::vector<std::string> caller_policies =
+/// What most tests go through. A sanitizer sees the same accesses of the runtime under all policies of a kind, so under one
+/// it is a policy of each kind (in the stress tests all). Conformance and random programs take all policies there, too.
+inline const std::vector<std::string> policies_of_suite =
     sanitized && more_rounds == 1 ? std::vector<std::string>{"steal", "steal:zone=reported", "steal-parent-first", "share", "cab",
                                          "static", "laws", "adws"}
               : all_policies;
 
-/// The policies under which an idle worker gets the second half of a join while the first still runs.
-inline const std::vector<std::string> parallel_policies = {
+inline std::vector<std::string> of_suite(std::vector<std::string> policies) {
+    std::erase_if(policies, [](const std::string& p) {
+        return std::find(policies_of_suite.begin(), policies_of_suite.end(), p) == policies_of_suite.end();
+    });
+    return policies;
+}
+
+/// Those of the suite under which an idle worker gets the second half of a join while the first still runs.
+inline const std::vector<std::string> parallel_policies = of_suite({
     "steal",
     "steal:zone=reported",
     "steal-parent-first",
@@ -149,7 +155,7 @@ inline const std::vector<std::string> parallel_policies = {
     "ml-steal",
     "sb",
     "offline",
-};
+});
 // clang-format on
 
 /// The numbers of workers in tests that go through every policy.

@@ -27,19 +27,12 @@
 #include "engine/graphs.hpp"
 #include "engine/resizer.hpp"
 #include "engine/team_programs.hpp"
-#include "policy/seam/registry.hpp"
 
 namespace weft {
 namespace {
 
 using namespace test::graphs;
 using namespace test::teams;
-
-std::vector<std::string> every_policy() {
-    std::vector<std::string> names;
-    for (const policy_entry& e : policy_list()) names.emplace_back(e.name);
-    return names;
-}
 
 // ---- teams
 
@@ -133,7 +126,7 @@ TEST(teams, big_requests_do_not_wait_for_each_other) {
 
 TEST(teams, of_a_domain_stay_in_it) {
     for (const auto& engine : engines)
-        for (const std::string& policy : every_policy()) {
+        for (const std::string& policy : test::policies_of_suite) {
             runtime rt(with(policy, 16, engine));
             std::atomic<int> wrong{0}, done{0};
             graph dag;
@@ -164,7 +157,7 @@ TEST(teams, of_every_kind_of_place_stay_in_it) {
     const std::pair<within, int> kinds[] = {
         {within::cache, 2}, {within::memory_node, 4}, {within::package, 8}, {within::machine, 16}};
     for (const auto& engine : engines)
-        for (const std::string& policy : every_policy()) {
+        for (const std::string& policy : test::policies_of_suite) {
             SCOPED_TRACE(policy + " " + engine);
             runtime_options o = with(policy, 16, engine);
             o.machine = WEFT_SOURCE_DIR "/tests/engine/places_in_places.toml";

@@ -56,7 +56,7 @@ struct traced : testing::TestWithParam<test::setup> {
     const std::string& policy() const { return GetParam().policy; }
 };
 
-INSTANTIATE_TEST_SUITE_P(all, traced, testing::ValuesIn(test::setups(test::all_policies, {3})),
+INSTANTIATE_TEST_SUITE_P(all, traced, testing::ValuesIn(test::setups(test::policies_of_suite, {3})),
                          test::setup_name());
 
 void play_programs(const runtime_options& o, int programs) {
