@@ -28,9 +28,8 @@ void read_toml_charges(const toml_section& root, machine_parts& parts) {
 }
 
 void read_toml_model(const toml_section& root, machine_parts& parts) {
-    const auto s = root.table(
-        "model",
-        {"block_bytes", "loads_in_flight", "host_speed", "work_per_cycle", "vector_work_per_cycle", "overlap"});
+    const auto s = root.table("model", {"block_bytes", "loads_in_flight", "host_speed", "work_per_cycle",
+                                        "vector_work_per_cycle", "overlap"});
     model_settings& m = parts.model;
     for (const char* key : {"block_bytes", "loads_in_flight", "host_speed", "work_per_cycle"})
         if (!s || !s->has(key)) is_default(parts, "model", key);

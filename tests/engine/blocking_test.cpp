@@ -35,7 +35,8 @@ protected:
 };
 
 INSTANTIATE_TEST_SUITE_P(all, blocking,
-                         testing::ValuesIn(test::setups_in_turn(test::policies_of_suite, test::worker_counts)),
+                         testing::ValuesIn(test::setups_in_turn(test::policies_of_suite,
+                                                                test::worker_counts)),
                          test::setup_name{});
 
 // ---- mutex

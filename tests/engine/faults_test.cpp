@@ -360,8 +360,8 @@ TEST(faults, nothing_is_left_of_a_thousand_runtimes_made_or_refused) {
         }
         if (i % 4 == 1) no_thread.arm(1 + i / 4 % workers);
         if (i % 4 == 3) no_stack.arm(1 + i / 4 % workers);
-        const auto message =
-            refusal(options(test::policies_of_suite[static_cast<std::size_t>(i) % test::policies_of_suite.size()]));
+        const auto message = refusal(
+            options(test::policies_of_suite[static_cast<std::size_t>(i) % test::policies_of_suite.size()]));
         no_thread.disarm();
         no_stack.disarm();
         ASSERT_EQ(message.has_value(), i % 2 == 1) << message.value_or("");

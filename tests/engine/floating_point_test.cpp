@@ -27,7 +27,8 @@ protected:
 };
 
 INSTANTIATE_TEST_SUITE_P(all, rounding,
-                         testing::ValuesIn(test::setups_in_turn(test::policies_of_suite, test::worker_counts)),
+                         testing::ValuesIn(test::setups_in_turn(test::policies_of_suite,
+                                                                test::worker_counts)),
                          test::setup_name{});
 
 TEST_P(rounding, stays_with_a_task_that_waits) {

@@ -138,7 +138,8 @@ TEST_F(forks, beside_threads_that_make_and_use_runtimes) {
         threads.emplace_back([&, t] {
             for (int i = t; !stop; ++i) {
                 runtime rt(
-                    two(test::policies_of_suite[static_cast<std::size_t>(i) % test::policies_of_suite.size()].c_str()));
+                    two(test::policies_of_suite[static_cast<std::size_t>(i) % test::policies_of_suite.size()]
+                            .c_str()));
                 rt.run([] { fib(8); });
                 fib(8);
             }

@@ -25,7 +25,8 @@ protected:
 };
 
 INSTANTIATE_TEST_SUITE_P(all, isolation,
-                         testing::ValuesIn(test::setups_in_turn(test::policies_of_suite, test::worker_counts)),
+                         testing::ValuesIn(test::setups_in_turn(test::policies_of_suite,
+                                                                test::worker_counts)),
                          test::setup_name{});
 
 /// A nested loop with children of every kind, each of which may wait.

@@ -54,7 +54,8 @@ protected:
 };
 
 INSTANTIATE_TEST_SUITE_P(all, join_everywhere,
-                         testing::ValuesIn(test::setups_in_turn(test::policies_of_suite, test::worker_counts)),
+                         testing::ValuesIn(test::setups_in_turn(test::policies_of_suite,
+                                                                test::worker_counts)),
                          test::setup_name{});
 
 TEST_P(join_everywhere, returns_a_pair) {

@@ -149,7 +149,8 @@ TEST_P(burst, of_waiting_tasks_gives_its_stacks_back) {
 
 TEST(memory, nothing_is_left_of_a_runtime) {
     const auto use = [](int i) {
-        const auto& policy = test::policies_of_suite[static_cast<std::size_t>(i) % test::policies_of_suite.size()];
+        const auto& policy =
+            test::policies_of_suite[static_cast<std::size_t>(i) % test::policies_of_suite.size()];
         runtime rt(test::setup{policy, 1 + i % 3}.options());
         rt.run([] {
             EXPECT_EQ(fib_by_groups(6), 8);

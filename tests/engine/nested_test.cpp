@@ -33,7 +33,8 @@ protected:
     const std::vector<runtime*> circle_{&a_, &b_, &c_};
 };
 
-INSTANTIATE_TEST_SUITE_P(all, nested, testing::ValuesIn(test::setups_in_turn(test::policies_of_suite, {1, 2})),
+INSTANTIATE_TEST_SUITE_P(all, nested,
+                         testing::ValuesIn(test::setups_in_turn(test::policies_of_suite, {1, 2})),
                          test::setup_name{});
 
 TEST_P(nested, three_in_a_circle) {

@@ -43,7 +43,8 @@ protected:
 };
 
 INSTANTIATE_TEST_SUITE_P(all, loops,
-                         testing::ValuesIn(test::setups_in_turn(test::policies_of_suite, test::worker_counts)),
+                         testing::ValuesIn(test::setups_in_turn(test::policies_of_suite,
+                                                                test::worker_counts)),
                          test::setup_name{});
 
 TEST_P(loops, each_index_once) {

@@ -28,7 +28,8 @@ protected:
 };
 
 INSTANTIATE_TEST_SUITE_P(all, storage,
-                         testing::ValuesIn(test::setups_in_turn(test::policies_of_suite, test::worker_counts)),
+                         testing::ValuesIn(test::setups_in_turn(test::policies_of_suite,
+                                                                test::worker_counts)),
                          test::setup_name{});
 
 TEST_P(storage, a_sum_has_every_iteration) {

@@ -36,7 +36,8 @@ protected:
 };
 
 INSTANTIATE_TEST_SUITE_P(all, ranges,
-                         testing::ValuesIn(test::setups_in_turn(test::policies_of_suite, test::worker_counts)),
+                         testing::ValuesIn(test::setups_in_turn(test::policies_of_suite,
+                                                                test::worker_counts)),
                          test::setup_name{});
 
 TEST_P(ranges, elements_of_containers_and_views) {

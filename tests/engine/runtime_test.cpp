@@ -34,7 +34,8 @@ protected:
 };
 
 INSTANTIATE_TEST_SUITE_P(all, runtimes,
-                         testing::ValuesIn(test::setups_in_turn(test::policies_of_suite, test::worker_counts)),
+                         testing::ValuesIn(test::setups_in_turn(test::policies_of_suite,
+                                                                test::worker_counts)),
                          test::setup_name{});
 
 TEST_P(runtimes, returns_what_the_function_returns) {
@@ -206,7 +207,8 @@ TEST(runtime, several_at_once) {
 
 TEST(runtime, may_be_made_and_destroyed_often) {
     for (int i = 0; i < 200; ++i) {
-        const auto& policy = test::policies_of_suite[static_cast<std::size_t>(i) % test::policies_of_suite.size()];
+        const auto& policy =
+            test::policies_of_suite[static_cast<std::size_t>(i) % test::policies_of_suite.size()];
         runtime rt(test::setup{policy, 1 + i % 4}.options());
         if (i % 3 == 0) continue; // never used: its workers may not even have looked for work
         ASSERT_EQ(rt.run([] { return fib(6); }), 8);

@@ -34,7 +34,8 @@ protected:
 };
 
 INSTANTIATE_TEST_SUITE_P(all, scans,
-                         testing::ValuesIn(test::setups_in_turn(test::policies_of_suite, test::worker_counts)),
+                         testing::ValuesIn(test::setups_in_turn(test::policies_of_suite,
+                                                                test::worker_counts)),
                          test::setup_name{});
 
 constexpr std::size_t lengths[] = {

@@ -28,7 +28,8 @@ protected:
 };
 
 INSTANTIATE_TEST_SUITE_P(all, sorts_that_fail,
-                         testing::ValuesIn(test::setups_in_turn(test::policies_of_suite, test::worker_counts)),
+                         testing::ValuesIn(test::setups_in_turn(test::policies_of_suite,
+                                                                test::worker_counts)),
                          test::setup_name{});
 
 /// Counts its lives; moves may be promised not to throw.

@@ -39,7 +39,8 @@ protected:
 };
 
 INSTANTIATE_TEST_SUITE_P(all, sorts,
-                         testing::ValuesIn(test::setups_in_turn(test::policies_of_suite, test::worker_counts)),
+                         testing::ValuesIn(test::setups_in_turn(test::policies_of_suite,
+                                                                test::worker_counts)),
                          test::setup_name{});
 
 /// Values below `bound` in the orders that sorts are known to meet.

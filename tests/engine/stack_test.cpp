@@ -41,7 +41,8 @@ void expect_levels(std::size_t touched, std::size_t levels) {
 
 class stacks : public testing::TestWithParam<test::setup> {};
 
-INSTANTIATE_TEST_SUITE_P(all, stacks, testing::ValuesIn(test::setups_in_turn(test::policies_of_suite, {1, 2})),
+INSTANTIATE_TEST_SUITE_P(all, stacks,
+                         testing::ValuesIn(test::setups_in_turn(test::policies_of_suite, {1, 2})),
                          test::setup_name{});
 
 TEST_P(stacks, of_a_known_depth_are_reported) {

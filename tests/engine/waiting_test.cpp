@@ -36,7 +36,8 @@ constexpr int depth = test::sanitized ? 9 : 12;
 constexpr long leaves = 1L << depth;
 
 class waiting : public testing::TestWithParam<test::setup> {};
-INSTANTIATE_TEST_SUITE_P(all, waiting, testing::ValuesIn(test::setups_in_turn(test::policies_of_suite, {1, 2})),
+INSTANTIATE_TEST_SUITE_P(all, waiting,
+                         testing::ValuesIn(test::setups_in_turn(test::policies_of_suite, {1, 2})),
                          test::setup_name{});
 
 TEST_P(waiting, children_are_called_when_enough_wait) {

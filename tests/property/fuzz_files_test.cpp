@@ -71,6 +71,30 @@ bool is_read(const Read& read) {
     }
 }
 
+/// `each(text, input, random)` reads a mutated text; it returns early, or throws weft::error, if it does not. Many texts are
+/// read, and many are not. Ends at the first failure, and shows the text.
+template <class Each>
+void try_inputs(const char* name, const std::vector<std::string>& corpus, int inputs, const Each& each) {
+    const test::text_mutator texts(corpus);
+    test::input_watch watch(name);
+    int read = 0;
+    for (int i = 0; i < inputs; ++i) {
+        const auto input = static_cast<std::uint64_t>(i);
+        watch.begin(input);
+        auto random = test::generator_of(input);
+        const std::string text = texts.draw(random);
+        SCOPED_TRACE("input " + std::to_string(i));
+        read += is_read([&] { each(text, input, random); });
+        if (testing::Test::HasFailure()) {
+            ADD_FAILURE() << text;
+            return;
+        }
+    }
+    std::printf("%s: %d inputs, %d read\n", name, inputs, read);
+    EXPECT_GT(read, inputs / 50);
+    EXPECT_LT(read, inputs);
+}
+
 /// Two tasks touch data at the same time, late; a message and a search happen; all of it ends.
 void run_on(const machine& m, std::uint64_t input) {
     static const auto data = std::make_unique<std::array<char, 1 << 16>>();
@@ -88,38 +112,22 @@ void run_on(const machine& m, std::uint64_t input) {
 
 TEST(fuzz_files, machines) {
     WEFT_SEEDED;
-    const test::text_mutator texts(machine_texts());
-    test::input_watch watch("fuzz_files.machines");
     int read = 0, modelled = 0;
-    const int inputs = test::rounds(12'000);
-    for (int i = 0; i < inputs; ++i) {
-        const auto input = static_cast<std::uint64_t>(i);
-        watch.begin(input);
-        auto random = test::generator_of(input);
-        const std::string text = texts.draw(random);
-        SCOPED_TRACE("input " + std::to_string(i));
-        is_read([&] {
-            const machine m = parse_toml(text, "m.toml");
-            ++read;
-            if (m.size() > 256) return;
-            EXPECT_FALSE(describe(m).empty());
-            const machine full = with_typical_figures(m);
-            EXPECT_FALSE(figures_of(full).empty());
-            const machine again = parse_toml(to_toml(full), "again.toml");
-            EXPECT_EQ(again.size(), m.size());
-            if (read % 8 == 0 && m.size() <= 64) {
-                ++modelled;
-                run_on(full, input);
-            }
-        });
-        if (testing::Test::HasFailure()) {
-            ADD_FAILURE() << text;
-            return;
+    const auto each = [&](const std::string& text, std::uint64_t input, auto&) {
+        const machine m = parse_toml(text, "m.toml");
+        ++read;
+        if (m.size() > 256) return;
+        EXPECT_FALSE(describe(m).empty());
+        const machine full = with_typical_figures(m);
+        EXPECT_FALSE(figures_of(full).empty());
+        const machine again = parse_toml(to_toml(full), "again.toml");
+        EXPECT_EQ(again.size(), m.size());
+        if (read % 8 == 0 && m.size() <= 64) {
+            ++modelled;
+            run_on(full, input);
         }
-    }
-    std::printf("%d machine files, %d read, %d modelled\n", inputs, read, modelled);
-    EXPECT_GT(read, inputs / 50);
-    EXPECT_LT(read, inputs);
+    };
+    try_inputs("fuzz_files.machines", machine_texts(), test::rounds(12'000), each);
     EXPECT_GT(modelled, 0);
 }
 
@@ -130,24 +138,10 @@ TEST(fuzz_files, resources) {
     corpus.push_back(
         "[[resource]]\nname = \"cores\"\nprobe = \"cores\"\nshare = 0.5\nper = \"package\"\nonly = [1, 2]\n"
         "oversubscribe = true\n[[resource]]\nname = \"m\"\nprobe = \"memory_gbps\"\nper = \"memory_node\"\n");
-    const test::text_mutator texts(corpus);
-    test::input_watch watch("fuzz_files.resources");
-    int read = 0;
-    const int inputs = test::rounds(16'000);
-    for (int i = 0; i < inputs; ++i) {
-        watch.begin(static_cast<std::uint64_t>(i));
-        auto random = test::generator_of(static_cast<std::uint64_t>(i));
-        const std::string text = texts.draw(random);
-        SCOPED_TRACE("input " + std::to_string(i));
-        read += is_read([&] { static_cast<void>(parse_resources(text, "r.toml", m)); });
-        if (testing::Test::HasFailure()) {
-            ADD_FAILURE() << text;
-            return;
-        }
-    }
-    std::printf("%d resources files, %d read\n", inputs, read);
-    EXPECT_GT(read, inputs / 50);
-    EXPECT_LT(read, inputs);
+    const auto each = [&](const std::string& text, std::uint64_t, auto&) {
+        static_cast<void>(parse_resources(text, "r.toml", m));
+    };
+    try_inputs("fuzz_files.resources", corpus, test::rounds(16'000), each);
 }
 
 TEST(fuzz_files, scenarios) {
@@ -165,48 +159,32 @@ TEST(fuzz_files, scenarios) {
                      "[[change]]\nat_ms = 1\nuntil_ms = 4\nmemory_node = 0\ntaken_gbps = 9\n"
                      "[[change]]\nat_ms = 2\ncores = [0, 3]\nfrequency_mhz = 700\n");
     ASSERT_EQ(corpus.size(), 2U);
-    const test::text_mutator texts(corpus);
-    test::input_watch watch("fuzz_files.scenarios");
     int read = 0, modelled = 0;
-    const int inputs = test::rounds(10'000);
-    for (int i = 0; i < inputs; ++i) {
-        const auto input = static_cast<std::uint64_t>(i);
-        watch.begin(input);
-        auto random = test::generator_of(input);
-        const std::string text = texts.draw(random);
-        SCOPED_TRACE("input " + std::to_string(i));
-        is_read([&] {
-            const engine::scenario events = engine::parse_scenario(text, "s.toml", m);
-            const engine::core_speed speed(m, events);
-            ++read;
-            for (int rank = 0; rank < m.size(); ++rank) {
-                const auto start = static_cast<time_ns>(random() >> (10 + random() % 50));
-                const double took = speed.duration(rank, 1e5, work_kind::general, start);
-                EXPECT_GT(took, 0);
-                EXPECT_LT(took, 1e17); // a change lasts for at most 10^9 ms, and leaves a millionth
-                const double share = speed.share(rank, start);
-                EXPECT_TRUE(share >= 1e-6 && share <= 1) << share;
-            }
-            if (read % 16 != 0) return;
-            ++modelled;
-            engine::model_engine e(make_policy("steal"), m,
-                                   {.workers = m.size(), .spin_time = 0, .events = events});
-            e.wait_until_quiescent();
-            static std::array<char, 1 << 15> data;
-            auto root = [&] {
-                join([&] { touch(data.data(), 20'000, access::readwrite); },
-                     [&] { touch(data.data() + 9'000, 20'000, access::read); });
-            };
-            engine::run_root(e, {[](void* f) { (*static_cast<decltype(root)*>(f))(); }, &root});
-        });
-        if (testing::Test::HasFailure()) {
-            ADD_FAILURE() << text;
-            return;
+    const auto each = [&](const std::string& text, std::uint64_t, auto& random) {
+        const engine::scenario events = engine::parse_scenario(text, "s.toml", m);
+        const engine::core_speed speed(m, events);
+        ++read;
+        for (int rank = 0; rank < m.size(); ++rank) {
+            const auto start = static_cast<time_ns>(random() >> (10 + random() % 50));
+            const double took = speed.duration(rank, 1e5, work_kind::general, start);
+            EXPECT_GT(took, 0);
+            EXPECT_LT(took, 1e17); // a change lasts for at most 10^9 ms, and leaves a millionth
+            const double share = speed.share(rank, start);
+            EXPECT_TRUE(share >= 1e-6 && share <= 1) << share;
         }
-    }
-    std::printf("%d scenarios, %d read, %d modelled\n", inputs, read, modelled);
-    EXPECT_GT(read, inputs / 50);
-    EXPECT_LT(read, inputs);
+        if (read % 16 != 0) return;
+        ++modelled;
+        engine::model_engine e(make_policy("steal"), m,
+                               {.workers = m.size(), .spin_time = 0, .events = events});
+        e.wait_until_quiescent();
+        static std::array<char, 1 << 15> data;
+        auto root = [&] {
+            join([&] { touch(data.data(), 20'000, access::readwrite); },
+                 [&] { touch(data.data() + 9'000, 20'000, access::read); });
+        };
+        engine::run_root(e, {[](void* f) { (*static_cast<decltype(root)*>(f))(); }, &root});
+    };
+    try_inputs("fuzz_files.scenarios", corpus, test::rounds(10'000), each);
     EXPECT_GT(modelled, 0);
 }
 
