@@ -91,7 +91,9 @@ private:
             own();
         };
         void* const source = const_cast<void*>(static_cast<const void*>(std::addressof(f)));
-        if (impl::run_silently(state_, h, silent_body, source)) return impl::happens_after(source);
+        // A child with a type of its own is a task of its own.
+        if (h.preempt == preemption::runtime_default && impl::run_silently(state_, h, silent_body, source))
+            return impl::happens_after(source);
         const impl::child_record child = impl::begin_child(sizeof(closure), alignof(closure));
         try {
             ::new (child.storage) closure(std::forward<F>(f));

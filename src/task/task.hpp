@@ -16,7 +16,8 @@ struct fiber;
 struct claim;
 namespace engine {
 struct arena;
-}
+struct kernel_thread;
+} // namespace engine
 
 using worker_id = int;
 using time_ns = std::int64_t;
@@ -100,6 +101,7 @@ struct alignas(std::max_align_t) task {
     void* closure_ = nullptr;
     impl::frame* frame_ = nullptr; ///< of a task made from an exposed frame
     fiber* fiber_ = nullptr;       ///< while suspended
+    engine::kernel_thread* stopped_with_ = nullptr; ///< while suspended: the kernel thread that goes on with it
     task* parent_ = nullptr;
     group* group_ = nullptr; ///< counts it
     group* scope_ = nullptr; ///< the innermost group whose cancellation cancels it
@@ -116,6 +118,7 @@ struct alignas(std::max_align_t) task {
     std::int32_t level_ = 0;
     std::int32_t index_ = 0;
     std::int32_t root_ = 0;
+    preemption preempt_ = preemption::off; ///< never runtime_default
     std::int32_t bottom_level_ = 0;
     std::uint32_t graph_number_ = 0;
     std::int16_t rank_ = 0;

@@ -22,6 +22,7 @@ using added = outside_children<task>;
 
 void drop(task& t) noexcept {
     if (t.drop_) t.drop_(t.closure_);
+    const impl::tick_hold here; // the blocks are the worker's
     free_task(impl::hot_self(), t);
 }
 

@@ -66,6 +66,8 @@ void start(worker& w0, task& t) {
     if (std::exchange(t.queued_, false)) w0.count.begun.add();
     count_if_offered_ahead(w0, t);
     charge(w0, operation::start);
+    if (t.preempt_ != preemption::off || w0.ticks.load(std::memory_order_relaxed)) [[unlikely]]
+        w0.host.preemptible_runs(w0, t);
 
     note_what(w0, trace::kind::begin, t, trace::start::fresh);
 

@@ -20,6 +20,7 @@ struct flow_task {
     arena* in = nullptr;           ///< the run belongs to it; null: the outermost
     std::uint32_t incarnation = 0; ///< of the team, if `in` is a team's
     std::int32_t root = 0;         ///< the task descends from this root
+    preemption preempts = preemption::off; ///< of the task that has started the run, or of roots
     std::uint64_t graph_id = 0;
     int bottom_level = 0;
     std::size_t uses = 0; ///< number of data that the task declares

@@ -1,5 +1,6 @@
 #include "engine/worker/task_record.hpp"
 
+#include "engine/ports/host.hpp"
 #include "engine/worker/arena.hpp"
 #include "engine/worker/engine.hpp"
 #include "task/sanitizers.hpp"
@@ -68,6 +69,11 @@ void adopt(task& child, task* parent, group* in, const hints& h) noexcept {
     child.group_ = in;
     child.scope_ = in;
     child.hint_ = h;
+    child.preempt_ = h.preempt != preemption::runtime_default ? h.preempt
+                     : parent                                 ? parent->preempt_
+                                                              : child.arena_->engine.preempts;
+    if (child.preempt_ != preemption::off) [[unlikely]]
+        child.arena_->engine.host.preemptible_is_made();
     if (in) child.index_ = static_cast<std::int32_t>(in->spawned_.fetch_add(1, std::memory_order_relaxed));
     if (parent) {
         child.claim_ = parent->claim_;
@@ -100,6 +106,7 @@ task& task_of_frame(worker& thief, impl::frame& f) {
     t.claim_ = of.claim_;
     t.level_ = of.level_;
     t.root_ = of.root_;
+    t.preempt_ = of.preempt_;
     t.silent_ = true;
     return t;
 }
