@@ -145,6 +145,7 @@ bool waiter::sleep_for(wait_queue& in, std::chrono::nanoseconds d) {
     sleep_timer timer(in, *this);
     timer.at = e.host.now() + d.count();
     try {
+        const tick_hold here; // of the lock of the timers
         e.timers.set_timer(timer);
     } catch (...) {
         if (in.remove(*this)) throw;
@@ -152,6 +153,7 @@ bool waiter::sleep_for(wait_queue& in, std::chrono::nanoseconds d) {
         return true;
     }
     sleep();
+    const tick_hold here;
     e.timers.cancel_timer(timer);
     return !timer.expired;
 }

@@ -168,7 +168,7 @@ bool preempter::may_preempt(thread_worker& w) noexcept {
     return !t.claims_ && !t.share_; // what it was granted at the gate is for it alone
 }
 
-void preempter::on_tick(thread_worker& w, const siginfo_t& info) noexcept {
+void preempter::on_tick(thread_worker& w, const siginfo_t& info, ucontext_t& interrupted) noexcept {
     ticks_.arrives(w, info.si_code == SI_TIMER);
     if (!may_preempt(w)) return;
     task& t = *w.current->running;
@@ -179,10 +179,13 @@ void preempter::on_tick(thread_worker& w, const siginfo_t& info) noexcept {
     }
     kernel_thread* spare = nullptr;
     if (t.preempt_ == preemption::klt && !(spare = spares_.take(w))) return spares_.request(w);
-    preempt(w, t, spare);
+    // The end of the handler gives the thread the alternate stack that is named there. After a yield that must be the stack of
+    // the thread on which the task goes on, and not that of the one which it has left (Y7).
+    if (preempt(w, t, spare) && !spare) sigaltstack(nullptr, &interrupted.uc_stack);
 }
 
-void preempter::preempt(thread_worker& w, task& t, kernel_thread* spare) noexcept {
+/// False if there is no memory for it.
+bool preempter::preempt(thread_worker& w, task& t, kernel_thread* spare) noexcept {
     static_cast<void>(enter_runtime());
     impl::hot_unhold(); // no hold is kept over a switch
     bool hides_nothing = true;
@@ -200,6 +203,7 @@ void preempter::preempt(thread_worker& w, task& t, kernel_thread* spare) noexcep
     }
     leave_runtime();
     impl::hot_hold(); // the handler's, on the thread that it is on now
+    return hides_nothing;
 }
 
 void preempter::stop_with(thread_worker& w, task& t, kernel_thread& spare) noexcept {
@@ -207,9 +211,11 @@ void preempter::stop_with(thread_worker& w, task& t, kernel_thread& spare) noexc
     fiber& on = *w.current;
     begin_suspension(w, on, ready_reason::preempted);
     t.stopped_with_ = &self;
+    stopped_.fetch_add(1, std::memory_order_relaxed);
     hand_over(w, self, spare, &t);
     spares_.stop(self); // until change_threads() of another thread
     thread_worker& here = *self.worker;
+    stopped_.fetch_sub(1, std::memory_order_relaxed);
     occupy(here, self);
     here.current = &on; // resume() has set the rest of the chain
     end_suspension(t);

@@ -11,6 +11,8 @@
 #include <cstdint>
 #include <mutex>
 
+#include <ucontext.h>
+
 namespace weft::engine {
 
 struct thread_engine;
@@ -46,7 +48,10 @@ public:
     void serve_as_spare(kernel_thread& self, thread_worker&, const sigset_t& mask) noexcept;
 
     // ---- in the handler
-    void on_tick(thread_worker&, const siginfo_t&) noexcept;
+    void on_tick(thread_worker&, const siginfo_t&, ucontext_t&) noexcept;
+
+    /// Tasks that are stopped with their kernel threads, now. relaxed: a bound
+    int stopped() const noexcept { return stopped_.load(std::memory_order_relaxed); }
 
     // ---- for tests and reports
     std::uint64_t yields() const noexcept { return yields_.load(std::memory_order_relaxed); }
@@ -57,7 +62,7 @@ public:
 
 private:
     bool may_preempt(thread_worker&) noexcept;
-    void preempt(thread_worker&, task&, kernel_thread* spare) noexcept;
+    bool preempt(thread_worker&, task&, kernel_thread* spare) noexcept;
     void stop_with(thread_worker&, task&, kernel_thread& spare) noexcept;
     void hand_over(thread_worker&, kernel_thread& from, kernel_thread& to, task* preempted) noexcept;
 
@@ -68,6 +73,7 @@ private:
     bool has_handler_ = false; ///< written under beginning_
     ticks ticks_;
     spare_threads spares_;
+    std::atomic<int> stopped_{0};
     std::atomic<std::uint64_t> yields_{0}, stops_{0};
 };
 
