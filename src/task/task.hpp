@@ -133,6 +133,7 @@ struct alignas(std::max_align_t) task {
     bool claims_ = false;        ///< claim_ is its own
     bool share_ = false;         ///< of a moldable task
     bool of_wide_group_ = false; ///< a queued child; counted down in bulk, see group_count.hpp
+    bool has_pages_ = false;     ///< its block is large, and of pages of its own
     bool queued_ = false;        ///< a child that the policy has, in worker_counters::queued
     /// How often its rest was handed to a thief while it made a future, up to group::handovers_to_wide.
     std::uint8_t handovers_ = 0;

@@ -161,7 +161,9 @@ TEST(preemption, errno_stays_with_a_preempted_task) {
                 if (errno != 100 + i) ++wrong;
             }
         });
-        if (how == "klt") EXPECT_EQ(wrong, 0);
+        if (how == "klt") {
+            EXPECT_EQ(wrong, 0);
+        }
     }
 }
 
@@ -196,7 +198,7 @@ TEST_P(ways_to_preempt, a_blocked_system_call_is_not_interrupted) {
             g.run([&] {
                 char c = 0;
                 for (int n = 0; n < 5; ++n) {
-                    const auto got = read(pipe_ends[0], &c, 1);
+                    const auto got = ::read(pipe_ends[0], &c, 1);
                     if (got == 1) ++received;
                     if (got < 0 && errno == EINTR) ++interrupted;
                 }
@@ -204,7 +206,7 @@ TEST_P(ways_to_preempt, a_blocked_system_call_is_not_interrupted) {
         g.run([&] {
             for (int n = 0; n < 15; ++n) {
                 test::compute(2'000'000);
-                while (write(pipe_ends[1], "x", 1) != 1) {}
+                while (::write(pipe_ends[1], "x", 1) != 1) {}
             }
         });
         g.wait();

@@ -198,14 +198,7 @@ void child_started() noexcept {
 }
 
 child_record begin_child(std::size_t bytes, std::size_t align) {
-    worker* w = hot_self();
-    engine::engine& home = w ? w->engine : engine::default_engine();
-    if (!w || bytes > engine::block_sizes::unit * engine::block_sizes::classes) {
-        // From the global allocator; while its lock may be waited for, the tick is not kept away.
-        task& t = engine::make_task(nullptr, home, bytes, align);
-        if (w) t.arena_ = &engine::arena_of_caller();
-        return {&t, t.closure_};
-    }
+    engine::engine& home = hot_self() ? hot_self()->engine : engine::default_engine();
     const tick_hold here; // the blocks are the worker's
     task& t = engine::make_task(hot_self(), home, bytes, align);
     return {&t, t.closure_};

@@ -37,7 +37,7 @@ void spawn_children(void* of) {
             task* const after = added::next(*t);
             try {
                 spawn_record(own, *t);
-            } catch (...) { fail(impl::hot_self(), own, std::current_exception()); }
+            } catch (...) { fail(own, std::current_exception()); }
             t = after;
         }
     impl::wait_group(own);

@@ -83,19 +83,21 @@ fiber& take_fiber_to_wait(worker& w) noexcept {
     group& in = *self.parent_continuation.in;
     std::exception_ptr error;
     if (!is_cancelled(self.running->scope_)) [[likely]] {
+        // The move of the closure may wait for a lock, which a preempted task holds (Y5).
+        if (self.running->preempt_ != preemption::off) [[unlikely]]
+            leave_runtime();
         try {
             self.child_body(self.child_source);
         } catch (...) { error = std::current_exception(); }
     } else if (task* t = self.running; t != &self.own.record && t->drop_) {
+        leave_runtime();
         t->drop_(t->closure_);
     }
+    if (error && self.child_has_started) [[unlikely]]
+        fail(in, std::exchange(error, nullptr));
     worker& w = enter_runtime();
-    if (error) [[unlikely]] {
-        if (self.child_has_started)
-            fail(&w, in, std::move(error));
-        else
-            w.refused = std::move(error);
-    }
+    if (error) [[unlikely]]
+        w.refused = std::move(error);
     note_what(w, trace::kind::end, *self.running,
               self.child_has_started ? trace::outcome::done : trace::outcome::cancelled);
     if (self.running != &self.own.record) [[unlikely]]

@@ -42,10 +42,12 @@ void run_body(task& t, bool cancelled, std::exception_ptr& error) {
     leave_runtime();
     std::exception_ptr error;
     run_body(t, cancelled, error);
+    const trace::outcome how = outcome_of(error, cancelled);
+    if (error) [[unlikely]]
+        fail(*t.group_, std::move(error));
     worker& w = enter_runtime();
     self.running = next;
-    note_what(w, trace::kind::end, t, outcome_of(error, cancelled));
-    if (error) fail(&w, *t.group_, std::move(error));
+    note_what(w, trace::kind::end, t, how);
     finish(w, t, cancelled);
 }
 
@@ -154,12 +156,10 @@ void count_bulk_down(worker& w) noexcept {
         if (count_children_down(*g, std::exchange(w.bulk_ended, 0))) wake_waiter(&w, *g);
 }
 
-void fail(worker* w, group& g, std::exception_ptr error) noexcept {
+void fail(group& g, std::exception_ptr error) noexcept {
     // relaxed: error_ is published by the decrement of the child that wrote it (G3)
-    if (g.flags_.fetch_or(group::flag_failed, std::memory_order_relaxed) & group::flag_failed) {
-        if (w) w->count.suppressed.add();
-        return;
-    }
+    if (g.flags_.fetch_or(group::flag_failed, std::memory_order_relaxed) & group::flag_failed)
+        return impl::count_suppressed();
     g.error_ = std::move(error);
 }
 

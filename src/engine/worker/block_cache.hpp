@@ -46,8 +46,9 @@ struct block_sizes {
 };
 
 /// Blocks cut from pages of its own, for an engine that preempts tasks: a preempted task may hold the lock of the global
-/// allocator until it runs again, and what the engine does until then must not wait for that lock (Y5). The pages are
-/// kept until the end.
+/// allocator until it runs again, and what the engine does until then must not wait for that lock, neither to allocate
+/// nor to free (Y5). Once it is used, all blocks come from here, and all come back to here; the pages are kept until the
+/// end.
 class block_pages : public block_sizes {
 public:
     block_pages() = default;
@@ -58,6 +59,12 @@ public:
             first_.store(h->next, std::memory_order_relaxed);
             queue::page_memory::release(h, region_bytes);
         }
+    }
+    /// Frees the blocks that came from the global allocator. The last call.
+    void free_others() noexcept {
+        for (block_chain& kept : free_)
+            for (block_chain all = std::exchange(kept, {}); all.count > 0;)
+                if (void* const block = all.pop(); !has(block)) ::operator delete(block);
     }
 
     bool are_used() const noexcept { return used_.load(std::memory_order_relaxed); }
@@ -90,6 +97,13 @@ public:
         free_[c - 1].push(block);
     }
 
+    /// Larger blocks, of pages that go back to the system. Throws std::bad_alloc.
+    static void* take_large(std::size_t bytes) {
+        void* const pages = queue::page_memory::allocate(bytes);
+        return pages ? pages : throw std::bad_alloc();
+    }
+    static void give_large(void* block, std::size_t bytes) noexcept { queue::page_memory::release(block, bytes); }
+
 private:
     struct header {
         header* next;
@@ -116,6 +130,7 @@ public:
     ~block_depot() {
         for (std::size_t c = 1; c <= classes; ++c)
             for (shelf& s = shelves_[c - 1]; s.count > 0;) release(c, s.chains[--s.count]);
+        pages.free_others();
     }
 
     /// Of blocks of `c` units; empty if there is none.
@@ -144,12 +159,14 @@ public:
     }
     void release(std::size_t c, block_chain chain) noexcept {
         while (chain.count > 0) {
-            void* const block = chain.pop();
-            if (pages.has(block))
-                pages.give(c, block);
-            else
-                ::operator delete(block);
+            give_back(c, chain.pop());
         }
+    }
+    void give_back(std::size_t c, void* block) noexcept {
+        if (pages.are_used())
+            pages.give(c, block);
+        else
+            ::operator delete(block);
     }
 
     block_pages pages{};

@@ -159,7 +159,7 @@ bool preempter::may_preempt(thread_worker& w) noexcept {
         return false;
     if (!w.kernel || w.has_reserve_fiber) return false;
     const fiber& f = *w.current;
-    if (f.guards > 0 || (f.has_child && !f.child_has_started) || !runs_on_its_stack(f)) return false;
+    if (f.guards > 0 || !runs_on_its_stack(f)) return false;
     const task& t = *f.running;
     if (t.preempt_ == preemption::off) {
         ticks_.finds_none(w);
