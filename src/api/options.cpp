@@ -231,7 +231,6 @@ engine::record_options record_of(const runtime_options& o, const char* engine_na
 }
 
 settings resolve_model(const runtime_options& o, machine whole) {
-    refuse_preemption(o);
     engine::model_engine_options m;
     m.workers =
         o.workers || variable("WEFT_WORKERS") ? workers_of(o, whole) : std::min(whole.size(), max_workers);
@@ -271,6 +270,7 @@ settings resolve(const runtime_options& o) {
     settings s;
     const std::string spec = given_or_variable(o.machine, "WEFT_MACHINE").value_or("");
     if (engine_name == "model") {
+        refuse_preemption(o);
         s = resolve_model(o, model_machine(spec));
         s.resources = resources_of(o, s.machine);
         return s;
