@@ -80,6 +80,11 @@ public:
     /// child).
     bool is_cancelled() const noexcept { return impl::is_cancelled(&state_); }
 
+    /// @cond
+    /// For the library itself: no child is open. acquire: pairs with the last child's decrement (G3)
+    bool has_ended() const noexcept { return state_.open_.load(std::memory_order_acquire) == 1; }
+    /// @endcond
+
 private:
     template <class F>
     void spawn(F&& f, const hints& h) {

@@ -29,3 +29,4 @@
 #include <weft/sort.hpp>
 #include <weft/teams.hpp>
 #include <weft/this_task.hpp>
+#include <weft/thread.hpp>

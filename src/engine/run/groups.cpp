@@ -154,16 +154,16 @@ bool is_cancelled(const group* g) noexcept { return engine::is_cancelled(g); }
 
 bool run_silently(group& g, const hints& h, void (*body)(void*), void* source) {
     if (!hot_self()) return false;
-    hot_hold(); // until the runtime is entered: the fiber is the worker's
+    hot_enter_runtime(); // the fibers are the worker's; the meter is told when the child is known to be silent
     worker* const w = hot_self();
     const task& me = *w->current->running;
     if (!me.silent_ || engine::queues_child(*w, me, g)) {
-        hot_unhold();
+        engine::leave_untold();
         return false;
     }
-    fiber& child = engine::take_fiber_held(*w);
-    static_cast<void>(enter_runtime());
-    hot_unhold();
+    fiber& child = engine::take_fiber_untold(*w);
+    if (w->observed) [[unlikely]]
+        w->meter.user_code_ends(*w);
     engine::charge(*w, engine::operation::spawn);
     task& as = child.own.record;
     as.parent_ = me.parent_;

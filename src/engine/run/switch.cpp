@@ -155,11 +155,11 @@ void fiber_entry(arrival at) noexcept {
     }
 }
 
-fiber& take_mapped_fiber_held(worker& w) {
+fiber& take_mapped_fiber_untold(worker& w) {
     try {
         return *w.engine.fibers.take();
     } catch (...) {
-        impl::hot_unhold();
+        leave_untold();
         throw;
     }
 }

@@ -67,7 +67,7 @@ namespace weft::engine {
 }
 
 // switch.cpp
-fiber& take_mapped_fiber_held(worker& w);
+fiber& take_mapped_fiber_untold(worker& w);
 
 /// A free fiber. Throws weft::error if there is no stack.
 [[gnu::always_inline]] inline fiber& take_fiber(worker& w) {
@@ -78,13 +78,13 @@ fiber& take_mapped_fiber_held(worker& w);
     return *w.engine.fibers.take();
 }
 
-/// take_fiber() of a caller that holds the tick away, which is let in again if there is no stack.
-[[gnu::always_inline]] inline fiber& take_fiber_held(worker& w) {
+/// take_fiber() of a caller that has entered the runtime without telling the meter, and leaves it again if there is no stack.
+[[gnu::always_inline]] inline fiber& take_fiber_untold(worker& w) {
     if (fiber* f = w.free_fibers) [[likely]] {
         w.free_fibers = f->free_next;
         return *f;
     }
-    return take_mapped_fiber_held(w);
+    return take_mapped_fiber_untold(w);
 }
 
 /// Keeps a free fiber for the worker's next use; false if the worker has enough of them.

@@ -48,6 +48,15 @@ void leave_runtime_slow_path() noexcept;
     leave_runtime_slow_path();
 }
 
+/// Leaves a runtime in which nothing was changed, and whose meter was not told of the entry.
+inline void leave_untold() noexcept {
+    impl::hot_leave_runtime();
+    if (!impl::hot_signalled()) [[likely]]
+        return;
+    enter_runtime();
+    leave_runtime();
+}
+
 /// A lock that also keeps the tick away from its holder: one that is taken both in the runtime and in user code, or by
 /// tasks that are never preempted. Such a holder, preempted, would stop the worker that is to resume it (Y4).
 template <class Lock>
