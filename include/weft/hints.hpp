@@ -24,7 +24,8 @@ struct hints {
     int children = 0;         ///< number of children that the task spawns itself; 0: unknown
     const void* data_begin{}; ///< begin of the interval of the task's data; null: unknown
     const void* data_end{};   ///< one past its end
-    weft::preemption preempt{};     ///< unlike the others no mere advice: a task with a type of its own may be preempted
+    weft::preemption
+        preempt{}; ///< unlike the others no mere advice: a task with a type of its own may be preempted
 };
 
 /// No hint is given.

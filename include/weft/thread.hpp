@@ -24,13 +24,13 @@ public:
     /// Calls `f(args...)` in a new thread, with copies of the arguments. An exception that leaves `f` ends the program. Throws
     /// weft::error or std::bad_alloc if there is no memory.
     template <class F, class... Args>
-        requires(impl::StartsThread<thread, F, Args...> && std::invocable<std::decay_t<F>, std::decay_t<Args>...>)
+        requires(impl::StartsThread<thread, F, Args...> &&
+                 std::invocable<std::decay_t<F>, std::decay_t<Args>...>)
     explicit thread(F&& f, Args&&... args)
         : thread(impl::with_arguments(std::forward<F>(f), std::forward<Args>(args)...), hints{}) {}
     /// The same with hints.
     template <std::invocable F>
-    thread(F&& f, const hints& h)
-        : state_(impl::start_thread(std::forward<F>(f), h)) {}
+    thread(F&& f, const hints& h) : state_(impl::start_thread(std::forward<F>(f), h)) {}
     thread(thread&&) noexcept = default;
     /// Ends the program if this thread is joinable.
     thread& operator=(thread&& other) noexcept {
@@ -62,8 +62,7 @@ class jthread {
 public:
     using id = thread::id;
 
-    jthread() noexcept
-        : stop_(std::nostopstate) {}
+    jthread() noexcept : stop_(std::nostopstate) {}
     /// As for weft::thread. If `f` takes a std::stop_token in front of the arguments, it gets that of this thread.
     template <class F, class... Args>
         requires(impl::StartsThread<jthread, F, Args...> &&

@@ -32,9 +32,9 @@ namespace {
 constexpr int max_workers = 1024;
 
 constexpr std::array<std::string_view, 17> known = {
-    "WEFT_WORKERS",  "WEFT_POLICY", "WEFT_ENGINE",    "WEFT_MACHINE",   "WEFT_SEED",  "WEFT_STACK",
-    "WEFT_PIN",      "WEFT_SPIN",   "WEFT_RESOURCES", "WEFT_SCENARIO",  "WEFT_COSTS", "WEFT_REPORT",
-    "WEFT_PROGRESS", "WEFT_TRACE",  "WEFT_WAITING",   "WEFT_PREEMPT",    machines_variable};
+    "WEFT_WORKERS",  "WEFT_POLICY", "WEFT_ENGINE",    "WEFT_MACHINE",  "WEFT_SEED",      "WEFT_STACK",
+    "WEFT_PIN",      "WEFT_SPIN",   "WEFT_RESOURCES", "WEFT_SCENARIO", "WEFT_COSTS",     "WEFT_REPORT",
+    "WEFT_PROGRESS", "WEFT_TRACE",  "WEFT_WAITING",   "WEFT_PREEMPT",  machines_variable};
 
 /// An empty value counts as not set.
 std::optional<std::string> variable(const char* name) {
@@ -174,14 +174,16 @@ std::optional<pin_order> pin_order_of(const runtime_options& o, const machine& m
 engine::preemption_options preemption_of(const runtime_options& o) {
     const auto text = given_or_variable(o.preempt, "WEFT_PREEMPT");
     if (!text) return {};
-    return parse_preemption(*text, (o.preempt.empty() ? "WEFT_PREEMPT=" : "runtime_options::preempt = ") + *text);
+    return parse_preemption(*text,
+                            (o.preempt.empty() ? "WEFT_PREEMPT=" : "runtime_options::preempt = ") + *text);
 }
 
 /// Where time is virtual no task is preempted. Whether preemption is off is looked at there too, so that a wrong word is told.
 void refuse_preemption(const runtime_options& o) {
     if (const auto p = preemption_of(o); p.type != preemption::off)
         throw error("the engine 'model' preempts no task",
-                    "WEFT_PREEMPT=" + *given_or_variable(o.preempt, "WEFT_PREEMPT"), "off, or WEFT_ENGINE=threads");
+                    "WEFT_PREEMPT=" + *given_or_variable(o.preempt, "WEFT_PREEMPT"),
+                    "off, or WEFT_ENGINE=threads");
 }
 
 std::string policy_of(const runtime_options& o) {

@@ -20,7 +20,8 @@ using engine::parking;
 using engine::preemption_options;
 using engine::tick_timers;
 
-constexpr std::chrono::nanoseconds shortest = std::chrono::microseconds(50), longest = std::chrono::seconds(60);
+constexpr std::chrono::nanoseconds shortest = std::chrono::microseconds(50),
+                                   longest = std::chrono::seconds(60);
 constexpr int most_groups = 1024;
 
 template <class Value, std::size_t N>
@@ -33,9 +34,8 @@ constexpr names<tick_timers, 5> timers = {{{"created", tick_timers::created},
                                            {"one-to-all", tick_timers::one_to_all},
                                            {"chain", tick_timers::chain},
                                            {"hybrid", tick_timers::hybrid}}};
-constexpr names<parking, 3> places = {{{"sigsuspend", parking::sigsuspend},
-                                       {"futex", parking::futex},
-                                       {"futex_local", parking::futex_local}}};
+constexpr names<parking, 3> places = {
+    {{"sigsuspend", parking::sigsuspend}, {"futex", parking::futex}, {"futex_local", parking::futex_local}}};
 
 template <class Value, std::size_t N>
 std::optional<Value> find(const names<Value, N>& in, std::string_view name) {
@@ -78,9 +78,11 @@ void set(preemption_options& o, std::string_view key, std::string_view value, st
         o.timers = *t;
     } else if (key == "groups") {
         const auto [end, bad] = std::from_chars(value.data(), value.data() + value.size(), o.groups);
-        if (bad != std::errc{} || end != value.data() + value.size() || o.groups < 1 || o.groups > most_groups)
-            return refuse("the number of groups with a timer is out of range",
-                          fmt::format("1 to {}; more than there are workers count as one for each", most_groups));
+        if (bad != std::errc{} || end != value.data() + value.size() || o.groups < 1 ||
+            o.groups > most_groups)
+            return refuse(
+                "the number of groups with a timer is out of range",
+                fmt::format("1 to {}; more than there are workers count as one for each", most_groups));
     } else if (key == "park") {
         const auto p = find(places, value);
         if (!p) return refuse("unknown way to stop a preempted kernel thread", list(places));

@@ -90,7 +90,7 @@ void runtime::run_body(impl::body b) {
         state& s;
         ~end() {
             const impl::tick_hold here;
-        const std::lock_guard guard(s.counting);
+            const std::lock_guard guard(s.counting);
             s.run.ended = s.eng->host.now();
             if (const auto own = s.eng->observation.last_measured_run()) s.run = *own;
             s.after.take(*s.eng, s.run.ended);

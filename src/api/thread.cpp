@@ -19,8 +19,7 @@ union kept {
         std::unique_ptr<thread_state> first{};
     } of;
 
-    kept()
-        : of() {}
+    kept() : of() {}
     ~kept() {}
 };
 
@@ -46,7 +45,9 @@ std::unique_ptr<thread_state> take_ended(kept::list& from) noexcept {
 }
 
 void check_joinable(const std::unique_ptr<thread_state>& t, const char* call) {
-    if (!t) throw error("this thread is not joinable", call, "one join() or detach() of a thread that was started");
+    if (!t)
+        throw error("this thread is not joinable", call,
+                    "one join() or detach() of a thread that was started");
 }
 
 } // namespace

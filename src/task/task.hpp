@@ -101,7 +101,8 @@ struct alignas(std::max_align_t) task {
     void* closure_ = nullptr;
     impl::frame* frame_ = nullptr; ///< of a task made from an exposed frame
     fiber* fiber_ = nullptr;       ///< while suspended
-    engine::kernel_thread* stopped_with_ = nullptr; ///< while suspended: the kernel thread that goes on with it
+    engine::kernel_thread* stopped_with_ =
+        nullptr; ///< while suspended: the kernel thread that goes on with it
     task* parent_ = nullptr;
     group* group_ = nullptr; ///< counts it
     group* scope_ = nullptr; ///< the innermost group whose cancellation cancels it

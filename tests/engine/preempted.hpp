@@ -12,7 +12,8 @@
 /// What the tests of preemption share.
 namespace weft::test {
 
-inline runtime_options preempting(const std::string& how, int workers = 2, const std::string& policy = "steal") {
+inline runtime_options preempting(const std::string& how, int workers = 2,
+                                  const std::string& policy = "steal") {
     runtime_options o;
     o.preempt = how;
     o.workers = workers;

@@ -100,17 +100,19 @@ TEST(preempted_programs, exceptions_come_through) {
         std::atomic<int> caught{0};
         test::run_all(rt, 8, [&](int i) {
             try {
-                join([&] { test::compute(100'000); }, [&] {
-                    test::compute(50'000);
-                    throw std::runtime_error(std::to_string(i));
-                });
+                join([&] { test::compute(100'000); },
+                     [&] {
+                         test::compute(50'000);
+                         throw std::runtime_error(std::to_string(i));
+                     });
             } catch (const std::runtime_error& e) {
                 test::compute(50'000);
                 caught += e.what() == std::to_string(i);
             }
         });
         EXPECT_EQ(caught, 8);
-        EXPECT_THROW(test::run_all(rt, 8, [&](int) { throw std::logic_error("all of them"); }), std::logic_error);
+        EXPECT_THROW(test::run_all(rt, 8, [&](int) { throw std::logic_error("all of them"); }),
+                     std::logic_error);
     }
 }
 
@@ -129,6 +131,7 @@ TEST(preempted_programs, a_cancelled_group_ends) {
         });
 }
 
+/// The locks below them keep the tick away (Y4), and each way into the runtime marks its own thread (Y1).
 TEST(preempted_programs, locks_and_waits_work) {
     for (const std::string how : {"klt:interval=100us", "yield:interval=100us"}) {
         runtime rt(preempting(how, 2));
@@ -157,6 +160,7 @@ TEST(preempted_programs, locks_and_waits_work) {
     EXPECT_EQ(slept, 20);
 }
 
+/// Large closures are freed in the runtime (Y5).
 TEST(preempted_programs, futures_and_big_closures_work) {
     runtime rt(preempting("klt:interval=100us", 2));
     const long sum = rt.run([] {
@@ -224,7 +228,8 @@ TEST(preempted_programs, thieves_ask_preempted_tasks) {
                 for (int i = 0; i < 6; ++i)
                     g.run([&] {
                         for (int k = 0; k < 5; ++k)
-                            join([&] { test::compute(1'000'000), ++ran; }, [&] { test::compute(1'000'000), ++ran; });
+                            join([&] { test::compute(1'000'000), ++ran; },
+                                 [&] { test::compute(1'000'000), ++ran; });
                     });
                 g.wait();
             });
@@ -247,9 +252,10 @@ TEST(preempted_programs, a_trace_can_be_written) {
 }
 
 TEST(preempted_programs, what_cannot_be_honoured_is_refused) {
-    for (const std::string how : {"on", "klt:", "klt:interval", "klt:interval=1", "klt:interval=10us", "klt:interval=2h",
-                                  "klt:timer=each", "klt:groups=2", "klt:timer=hybrid", "klt:timer=hybrid,groups=0",
-                                  "klt:park=bench", "klt:when=now", "yield,interval=1ms"})
+    for (const std::string how :
+         {"on", "klt:", "klt:interval", "klt:interval=1", "klt:interval=10us", "klt:interval=2h",
+          "klt:timer=each", "klt:groups=2", "klt:timer=hybrid", "klt:timer=hybrid,groups=0", "klt:park=bench",
+          "klt:when=now", "yield,interval=1ms"})
         EXPECT_THROW(runtime{preempting(how)}, error) << how;
     auto o = preempting("klt");
     o.engine = "model";

@@ -2,7 +2,7 @@
 //
 // Preempted tasks: tasks that wait for each other in loops make progress, and code that depends on its kernel thread keeps
 // that thread. Outcomes and counts, never times. ThreadSanitizer keeps signals until the program calls it, so a loop that
-// calls nothing is never preempted there.
+// calls nothing is never preempted there. Y1 to Y7: src/engine/threads/preemption/README.md.
 #include <weft/weft.hpp>
 
 #include <gtest/gtest.h>
@@ -33,12 +33,13 @@ using test::spin_barrier;
 
 constexpr int workers = 2, tasks_a_worker = 10, tasks = workers * tasks_a_worker;
 
-/// One more for each way of stopping, and one for each way of ticking.
+/// One more for each way of stopping (Y2, Y3), and one for each way of ticking (Y6).
 class ways_to_preempt : public testing::TestWithParam<std::string> {};
 INSTANTIATE_TEST_SUITE_P(all, ways_to_preempt,
-                         testing::Values("yield", "klt", "klt:park=sigsuspend", "klt:park=futex", "klt:timer=created",
-                                         "klt:timer=one-to-all", "yield:timer=one-to-all", "klt:timer=chain",
-                                         "yield:timer=chain", "klt:timer=hybrid,groups=2", "yield:timer=hybrid,groups=1",
+                         testing::Values("yield", "klt", "klt:park=sigsuspend", "klt:park=futex",
+                                         "klt:timer=created", "klt:timer=one-to-all",
+                                         "yield:timer=one-to-all", "klt:timer=chain", "yield:timer=chain",
+                                         "klt:timer=hybrid,groups=2", "yield:timer=hybrid,groups=1",
                                          "klt:interval=200us", "yield:interval=200us"));
 
 // ---- tasks that wait for each other
@@ -83,7 +84,8 @@ TEST_P(ways_to_preempt, tasks_pass_a_barrier_of_the_c_library) {
 }
 
 TEST_P(ways_to_preempt, one_worker_is_enough) {
-    runtime rt(preempting(GetParam() == "klt:timer=hybrid,groups=2" ? "klt:timer=hybrid,groups=7" : GetParam(), 1));
+    runtime rt(
+        preempting(GetParam() == "klt:timer=hybrid,groups=2" ? "klt:timer=hybrid,groups=7" : GetParam(), 1));
     std::atomic<bool> told{false}, answered{false};
     rt.run([&] {
         task_group g;
@@ -132,6 +134,7 @@ TEST(preemption, a_task_that_yields_may_lose_its_words) {
     EXPECT_GT(count_lost_words("yield", preempted), 0);
 }
 
+/// The runtime does not wait for the lock of malloc (Y5).
 TEST(preemption, tasks_allocate_while_their_kernel_threads_stop) {
     for (int time = 0; time < test::rounds(3); ++time) {
         runtime rt(preempting("klt:interval=100us", workers));
@@ -161,9 +164,7 @@ TEST(preemption, errno_stays_with_a_preempted_task) {
                 if (errno != 100 + i) ++wrong;
             }
         });
-        if (how == "klt") {
-            EXPECT_EQ(wrong, 0);
-        }
+        if (how == "klt") { EXPECT_EQ(wrong, 0); }
     }
 }
 
@@ -177,7 +178,8 @@ TEST(preemption, kernel_threads_are_bounded) {
         test::run_all(rt, many, [&](int) {
             for (int r = 0; r < 3; ++r) {
                 all.wait();
-                for (std::size_t made = p.spares().made(), m = most; made > m && !most.compare_exchange_weak(m, made);) {}
+                for (std::size_t made = p.spares().made(), m = most;
+                     made > m && !most.compare_exchange_weak(m, made);) {}
             }
         });
         EXPECT_LE(most, many + workers) << "with the own threads: two for each worker, and one for each task";
@@ -249,13 +251,12 @@ TEST(preemption, a_type_of_its_own_needs_no_setting) {
         EXPECT_FALSE(test::preempter_of(rt).has_begun());
         spin_barrier all(tasks);
         std::atomic<int> passed{0};
-        test::run_all(
-            rt, tasks,
-            [&](int) {
-                all.wait();
-                ++passed;
-            },
-            {.preempt = preemption::klt});
+        test::run_all(rt, tasks,
+                      [&](int) {
+                          all.wait();
+                          ++passed;
+                      },
+                      {.preempt = preemption::klt});
         EXPECT_EQ(passed, tasks) << policy;
         EXPECT_TRUE(test::preempter_of(rt).has_begun());
     }
@@ -307,8 +308,7 @@ TEST(preemption, a_guard_holds_the_tick_off) {
                     locked_steps(500'000);
                 }
             });
-        for (int i = 0; i < 4; ++i)
-            g.run([&] { locked_steps(1000); }, {.preempt = preemption::off});
+        for (int i = 0; i < 4; ++i) g.run([&] { locked_steps(1000); }, {.preempt = preemption::off});
         g.wait();
     });
     EXPECT_EQ(guarded, 24);

@@ -56,7 +56,8 @@ std::vector<double> phases_of(engine::thread_engine& e, std::chrono::nanoseconds
         if (!w->own.has_timer || timer_gettime(w->own.timer, &left) != 0) continue;
         clock_gettime(CLOCK_MONOTONIC, &now);
         if (left.it_value.tv_sec == 0 && left.it_value.tv_nsec == 0) continue;
-        const auto at = now.tv_sec * 1'000'000'000 + now.tv_nsec + left.it_value.tv_sec * 1'000'000'000 + left.it_value.tv_nsec;
+        const auto at = now.tv_sec * 1'000'000'000 + now.tv_nsec + left.it_value.tv_sec * 1'000'000'000 +
+                        left.it_value.tv_nsec;
         phases.push_back(static_cast<double>(at % interval.count()) / static_cast<double>(interval.count()));
     }
     return phases;
@@ -74,8 +75,11 @@ TEST(ticks, aligned_timers_have_even_phases) {
 }
 
 TEST(ticks, a_group_has_one_timer) {
-    for (const auto& [how, expected] : {std::pair{"timer=one-to-all", 1U}, {"timer=chain", 1U}, {"timer=hybrid,groups=2", 2U},
-                                        {"timer=hybrid,groups=4", 4U}, {"timer=created", 4U}}) {
+    for (const auto& [how, expected] : {std::pair{"timer=one-to-all", 1U},
+                                        {"timer=chain", 1U},
+                                        {"timer=hybrid,groups=2", 2U},
+                                        {"timer=hybrid,groups=4", 4U},
+                                        {"timer=created", 4U}}) {
         runtime rt(preempting(std::string("yield:interval=2s,") + how, 4));
         auto& e = test::engine_of(rt);
         std::size_t armed = 0;
@@ -119,6 +123,7 @@ TEST(ticks, none_is_sent_to_a_worker_whose_task_is_not_preempted) {
     }
 }
 
+/// Y6
 TEST(ticks, the_lead_goes_on_to_a_worker_that_needs_it) {
     for (const std::string how : {"timer=chain", "timer=one-to-all", "timer=hybrid,groups=2"}) {
         runtime rt(preempting("klt:interval=1ms," + how, 3));

@@ -76,7 +76,11 @@ TEST(jthread, stops_and_joins) {
         EXPECT_TRUE(t.get_stop_token().stop_possible());
     }
     EXPECT_TRUE(stopped);
-    jthread replaced([](const std::stop_token& stop, int) { while (!stop.stop_requested()) {} }, 1);
+    jthread replaced(
+        [](const std::stop_token& stop, int) {
+            while (!stop.stop_requested()) {}
+        },
+        1);
     replaced = jthread([] {});
     EXPECT_FALSE(jthread().request_stop());
     replaced.join();

@@ -46,7 +46,7 @@ struct hot_words {
     worker* self;                      ///< offset 16: null on threads that are not workers
     std::atomic<bool> in_runtime;      ///< offset 24: the thread runs scheduler code: no handler must act
     std::atomic<bool> signalled;       ///< offset 25: set by the exposure handler if it finds in_runtime set
-    std::atomic<std::uint8_t> holds;   ///< offset 26: open tick_hold objects; while there are any, no tick acts
+    std::atomic<std::uint8_t> holds; ///< offset 26: open tick_hold objects; while there are any, no tick acts
 };
 
 #if defined(__x86_64__)

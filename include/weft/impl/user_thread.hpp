@@ -44,12 +44,14 @@ unsigned workers_for_threads();
 
 /// F and Args are what a thread starts with, and no thread to move from, nor hints.
 template <class Self, class F, class... Args>
-concept StartsThread = !std::is_same_v<std::remove_cvref_t<F>, Self> && !(std::is_same_v<std::remove_cvref_t<Args>, hints> || ...);
+concept StartsThread = !std::is_same_v<std::remove_cvref_t<F>, Self> &&
+                       !(std::is_same_v<std::remove_cvref_t<Args>, hints> || ...);
 
 /// A closure with copies of the function and its arguments.
 template <class F, class... Args>
 auto with_arguments(F&& f, Args&&... args) {
-    return [own = std::tuple<std::decay_t<F>, std::decay_t<Args>...>(std::forward<F>(f), std::forward<Args>(args)...)]() mutable {
+    return [own = std::tuple<std::decay_t<F>, std::decay_t<Args>...>(std::forward<F>(f),
+                                                                     std::forward<Args>(args)...)]() mutable {
         std::apply([](auto&... all) { static_cast<void>(std::invoke(std::move(all)...)); }, own);
     };
 }
@@ -59,7 +61,9 @@ std::unique_ptr<thread_state> start_thread(F&& f, const hints& given) {
     hints h = given;
     if (h.preempt == preemption::runtime_default) h.preempt = preemption::klt;
     std::unique_ptr<thread_state> made = new_thread();
-    made->runs.run([own = std::decay_t<F>(std::forward<F>(f))]() mutable noexcept { static_cast<void>(std::move(own)()); }, h);
+    made->runs.run([own = std::decay_t<F>(
+                        std::forward<F>(f))]() mutable noexcept { static_cast<void>(std::move(own)()); },
+                   h);
     return made;
 }
 
@@ -67,5 +71,7 @@ std::unique_ptr<thread_state> start_thread(F&& f, const hints& given) {
 
 template <>
 struct std::hash<weft::impl::thread_id> {
-    std::size_t operator()(const weft::impl::thread_id& id) const noexcept { return std::hash<std::uint64_t>()(id.number_); }
+    std::size_t operator()(const weft::impl::thread_id& id) const noexcept {
+        return std::hash<std::uint64_t>()(id.number_);
+    }
 };

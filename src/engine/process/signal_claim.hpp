@@ -26,7 +26,8 @@ public:
         sigemptyset(&action.sa_mask);
         if (where == handler_stack::alternate) {
             action.sa_flags |= SA_ONSTACK;
-            sigaddset(&action.sa_mask, tick_signal()); // a task cannot be left while its thread is on that stack
+            sigaddset(&action.sa_mask,
+                      tick_signal()); // a task cannot be left while its thread is on that stack
         }
         taken_ = sigaction(signal_, &action, nullptr) == 0;
         handler_ = handler;

@@ -141,9 +141,7 @@ namespace weft::impl {
 using engine::enter_runtime;
 using engine::leave_runtime;
 
-group* group_of_task() noexcept {
-    return hot_self() ? engine::running_task().scope_ : nullptr;
-}
+group* group_of_task() noexcept { return hot_self() ? engine::running_task().scope_ : nullptr; }
 
 void cancel(group& g) noexcept {
     if (!(g.flags_.fetch_or(group::flag_cancelled, std::memory_order_relaxed) & group::flag_cancelled))

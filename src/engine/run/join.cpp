@@ -19,7 +19,8 @@ using engine::leave_runtime;
 
 zone slow_push(frame* parent, frame* f, const hints* h) noexcept {
     worker* w = hot_self();
-    if (!w || !engine::running_task().silent_) { // no thief can have it: a reported task's entries are not exposed
+    if (!w ||
+        !engine::running_task().silent_) { // no thief can have it: a reported task's entries are not exposed
         parent->next = nullptr;
         return w ? zone::reported : zone::outside;
     }

@@ -45,7 +45,9 @@ void give_back_fibers(thread_worker& w) noexcept {
     }
 }
 
-void offer_preempted(worker& at, void* t, void*) { offer(at, *static_cast<task*>(t), ready_reason::preempted); }
+void offer_preempted(worker& at, void* t, void*) {
+    offer(at, *static_cast<task*>(t), ready_reason::preempted);
+}
 
 } // namespace
 

@@ -31,8 +31,8 @@ struct thread_worker : worker {
     // ---- the thread
     pthread_t
         thread{}; ///< its own; written by the constructor of the engine, before any worker runs; read by all
-    kernel_thread own{};                ///< which writes its words; `id` is read when it has ended
-    fiber* native = &own.own_stack;     ///< control block of the occupant's own stack
+    kernel_thread own{};                    ///< which writes its words; `id` is read when it has ended
+    fiber* native = &own.own_stack;         ///< control block of the occupant's own stack
     signal_stack_memory external_signals{}; ///< for the signal handlers of an external thread
     std::minstd_rand random;
     std::optional<miss_counter> counter{}; ///< if the engine counts misses; of this thread

@@ -102,7 +102,9 @@ public:
         void* const pages = queue::page_memory::allocate(bytes);
         return pages ? pages : throw std::bad_alloc();
     }
-    static void give_large(void* block, std::size_t bytes) noexcept { queue::page_memory::release(block, bytes); }
+    static void give_large(void* block, std::size_t bytes) noexcept {
+        queue::page_memory::release(block, bytes);
+    }
 
 private:
     struct header {
@@ -154,13 +156,9 @@ public:
     }
 
     /// A block of `c` units from the memory where the depot gets its blocks.
-    void* allocate(std::size_t c) {
-        return pages.are_used() ? pages.take(c) : ::operator new(c * unit);
-    }
+    void* allocate(std::size_t c) { return pages.are_used() ? pages.take(c) : ::operator new(c * unit); }
     void release(std::size_t c, block_chain chain) noexcept {
-        while (chain.count > 0) {
-            give_back(c, chain.pop());
-        }
+        while (chain.count > 0) { give_back(c, chain.pop()); }
     }
     void give_back(std::size_t c, void* block) noexcept {
         if (pages.are_used())

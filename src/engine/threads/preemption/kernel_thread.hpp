@@ -1,12 +1,12 @@
 #pragma once
 
 #include "engine/process/fault_report.hpp"
+#include "engine/threads/preemption/stop_word.hpp"
+#include "queue/sync.hpp"
 #include "task/fiber.hpp"
 
 #include <weft/impl/hot.hpp>
 
-#include <atomic>
-#include <cstdint>
 #include <ctime>
 
 #include <pthread.h>
@@ -33,11 +33,10 @@ struct kernel_thread : reach {
     fiber own_stack{};             ///< control block of its own stack, where it begins and ends
     signal_stack_memory signals{}; ///< for its signal handlers
 
-    // ---- written by the thread that wakes it, before `wake`
+    // ---- written by the thread that wakes it, before that
     thread_worker* worker = nullptr; ///< that it runs from now on; null: it ends
     task* preempted = nullptr;       ///< a task of that worker, which it offers first
-    /// 1: it goes on. Written by the thread that wakes it, release, and taken back by itself (Y3).
-    std::atomic<std::uint32_t> wake{0};
+    stop_word<queue::std_sync> stopped{};
 
     kernel_thread* next = nullptr; ///< in a pool; guarded by the lock of the pool
     // ---- the timer: used by the thread that runs the worker

@@ -30,7 +30,9 @@ namespace weft::engine {
 
 namespace {
 
-void offer_preempted(worker& at, void* t, void*) { offer(at, *static_cast<task*>(t), ready_reason::preempted); }
+void offer_preempted(worker& at, void* t, void*) {
+    offer(at, *static_cast<task*>(t), ready_reason::preempted);
+}
 
 bool runs_on_its_stack(const fiber& f) noexcept {
     const std::byte here{};
@@ -64,8 +66,8 @@ void preempter::begin() {
     ticks_.begin();
     for (auto& w : of_.all_workers)
         if (!w->own.has_timer && !ticks::make_timer(w->own))
-            throw error(fmt::format("cannot make a timer for preemption ({})", std::strerror(errno)), "preemption",
-                        "WEFT_PREEMPT=off, or a larger limit of pending signals (ulimit -i)");
+            throw error(fmt::format("cannot make a timer for preemption ({})", std::strerror(errno)),
+                        "preemption", "WEFT_PREEMPT=off, or a larger limit of pending signals (ulimit -i)");
     spares_.begin();
     begun_.store(true, std::memory_order_release); // pairs with has_begun()
 }
@@ -103,7 +105,8 @@ void preempter::occupy(thread_worker& w, kernel_thread& self) noexcept {
     if (has_begun()) ticks_.comes(w, self);
 }
 
-void preempter::hand_over(thread_worker& w, kernel_thread& from, kernel_thread& to, task* preempted) noexcept {
+void preempter::hand_over(thread_worker& w, kernel_thread& from, kernel_thread& to,
+                          task* preempted) noexcept {
     ticks_.leaves(w, from);
     from.hot->self = nullptr;
     impl::handler_fence(); // a signal that comes from here on finds no worker

@@ -33,28 +33,22 @@ void futex_wake(std::atomic<std::uint32_t>& at) noexcept {
 // ---- stopping
 
 void spare_threads::stop(kernel_thread& self) noexcept {
-    if (how_ != parking::sigsuspend) {
-        while (self.wake.load(std::memory_order_acquire) == 0) futex_wait(self.wake, 0); // pairs with wake()
-    } else {
-        sigset_t tick, until;
-        sigemptyset(&tick);
-        sigaddset(&tick, tick_signal());
-        pthread_sigmask(SIG_BLOCK, &tick, &until);
-        sigdelset(&until, tick_signal());
-        while (self.wake.load(std::memory_order_acquire) == 0) sigsuspend(&until); // pairs with wake()
-        pthread_sigmask(SIG_UNBLOCK, &tick, nullptr);
-    }
-    // A wake-up that stayed would let the thread run without a worker, the next time that it stops (Y3).
-    self.wake.store(0, std::memory_order_relaxed);
+    if (how_ != parking::sigsuspend) return self.stopped.stop([](auto& word) { futex_wait(word, 0); });
+    sigset_t tick, until;
+    sigemptyset(&tick);
+    sigaddset(&tick, tick_signal());
+    pthread_sigmask(SIG_BLOCK, &tick, &until); // one that comes from here on ends sigsuspend()
+    sigdelset(&until, tick_signal());
+    self.stopped.stop([&](auto&) { sigsuspend(&until); });
+    pthread_sigmask(SIG_UNBLOCK, &tick, nullptr);
 }
 
 void spare_threads::wake(kernel_thread& t) noexcept {
-    const pthread_t thread = t.thread; // `t` may run, and end, from the store on
-    t.wake.store(1, std::memory_order_release); // pairs with the load in stop(): what it is to do
+    const pthread_t thread = t.thread; // `t` may run, and end, when it is woken
     if (how_ == parking::sigsuspend)
-        pthread_kill(thread, tick_signal());
+        t.stopped.wake([&](auto&) { pthread_kill(thread, tick_signal()); });
     else
-        futex_wake(t.wake);
+        t.stopped.wake([](auto& word) { futex_wake(word); });
 }
 
 // ---- pools
@@ -77,7 +71,7 @@ spare_threads::pool& spare_threads::pool_of(const thread_worker& w) noexcept {
 
 kernel_thread* spare_threads::take(thread_worker& w) noexcept {
     kernel_thread* t = pool_of(w).pop();
-    if (how_ == parking::futex_local) // else nobody would be served while another worker has too many
+    if (how_ == parking::futex_local) // else a worker would get none while another one has too many
         for (int i = 0; !t && i < of_.worker_count(); ++i) t = pools_[static_cast<std::size_t>(i)].pop();
     if (t) spare_.fetch_sub(1, std::memory_order_relaxed);
     return t;

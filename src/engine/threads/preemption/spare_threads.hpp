@@ -23,9 +23,7 @@ struct thread_worker;
 /// here: what a spare thread does when it is taken (hand_over.hpp).
 class spare_threads {
 public:
-    spare_threads(thread_engine& of, parking how) noexcept
-        : of_(of)
-        , how_(how) {}
+    spare_threads(thread_engine& of, parking how) noexcept : of_(of), how_(how) {}
     spare_threads(const spare_threads&) = delete;
     spare_threads& operator=(const spare_threads&) = delete;
 
@@ -49,7 +47,9 @@ public:
     void stop(kernel_thread& self) noexcept; ///< until wake(): takes the wake-up back
     void wake(kernel_thread&) noexcept;      ///< after its `worker` and `preempted` were written
 
-    std::size_t made() const noexcept { return made_.load(std::memory_order_relaxed); } ///< alive, without the workers' own
+    std::size_t made() const noexcept {
+        return made_.load(std::memory_order_relaxed);
+    } ///< alive, without the workers' own
 
 private:
     struct pool {
@@ -83,7 +83,7 @@ private:
     std::atomic<bool> ending_{false}; ///< written under each pool's lock in turn
     bool has_creator_ = false;
     pthread_t creator_{};
-    sigset_t mask_{};                                ///< of the threads that it makes
+    sigset_t mask_{};                                 ///< of the threads that it makes
     std::vector<std::unique_ptr<made_thread>> all_{}; ///< of the creating thread, until that has ended
 };
 

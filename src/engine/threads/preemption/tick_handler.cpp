@@ -29,7 +29,7 @@ void handle(int, siginfo_t* info, void* context) {
     const int saved_errno = errno_here();
     if (worker* w = impl::hot_self()) {
         static_cast<thread_engine&>(w->engine).preemption.on_tick(static_cast<thread_worker&>(*w), *info,
-                                                                 *static_cast<ucontext_t*>(context));
+                                                                  *static_cast<ucontext_t*>(context));
     } else if (info->si_code != SI_TIMER && info->si_pid != getpid()) {
         claim->forward(info, context);
     }

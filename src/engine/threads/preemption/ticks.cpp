@@ -22,9 +22,7 @@ timespec as_timespec(std::int64_t ns) noexcept {
 
 } // namespace
 
-ticks::ticks(thread_engine& of, const preemption_options& o) noexcept
-    : of_(of)
-    , how_(o) {}
+ticks::ticks(thread_engine& of, const preemption_options& o) noexcept : of_(of), how_(o) {}
 
 void ticks::begin() {
     const int workers = of_.worker_count();
@@ -108,11 +106,13 @@ void ticks::pauses(thread_worker& w) noexcept {
     disarm(*w.kernel);
     g.leader.store(nullptr, std::memory_order_seq_cst);
     for (int i = g.first; i < g.last; ++i) // one of them becomes the leader
-        if (auto& m = *of_.all_workers[static_cast<std::size_t>(i)]; m.ticks.load(std::memory_order_seq_cst)) send(m);
+        if (auto& m = *of_.all_workers[static_cast<std::size_t>(i)]; m.ticks.load(std::memory_order_seq_cst))
+            send(m);
 }
 
 void ticks::leaves(thread_worker& w, kernel_thread& t) noexcept {
-    if (group_of(w).leader.load(std::memory_order_relaxed) == &w) disarm(t); // relaxed: written by this worker only
+    if (group_of(w).leader.load(std::memory_order_relaxed) == &w)
+        disarm(t); // relaxed: written by this worker only
 }
 
 void ticks::comes(thread_worker& w, kernel_thread& t) noexcept {
