@@ -1,9 +1,18 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <string_view>
 
 namespace weft {
+
+/// Whether, and how, a task is preempted: docs/preemption.md.
+enum class preemption : std::uint8_t {
+    runtime_default, ///< as its parent; a root: as WEFT_PREEMPT says
+    off,             ///< never
+    yield,           ///< its worker leaves it: only for code that does not depend on its kernel thread
+    klt,             ///< its kernel thread stops with it, and another one takes the worker: for any code
+};
 
 /// What the program knows about a task or a group. Every hint is optional. A missing or wrong hint costs
 /// time, never correctness. docs/policies.md says which policy reads which hint.
@@ -15,6 +24,8 @@ struct hints {
     int children = 0;         ///< number of children that the task spawns itself; 0: unknown
     const void* data_begin{}; ///< begin of the interval of the task's data; null: unknown
     const void* data_end{};   ///< one past its end
+    weft::preemption
+        preempt{}; ///< unlike the others no mere advice: a task with a type of its own may be preempted
 };
 
 /// No hint is given.

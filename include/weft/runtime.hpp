@@ -44,6 +44,9 @@ struct runtime_options {
     /// sleeps at once; max(): it never sleeps. A larger value starts new work sooner and occupies a core
     /// meanwhile; default 100
     std::optional<std::chrono::microseconds> spin{};
+    /// [WEFT_PREEMPT] off, yield, klt, with [:interval=1ms,timer=aligned,groups=1,park=futex_local]: whether tasks without a
+    /// type of their own (hints::preempt) are preempted, and how, see docs/preemption.md; default off
+    std::string preempt{};
     /// [WEFT_RESOURCES] TOML file of the resources that tasks of graphs may need, see docs/resources.md;
     /// default: none
     std::string resources{};

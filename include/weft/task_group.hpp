@@ -80,6 +80,11 @@ public:
     /// child).
     bool is_cancelled() const noexcept { return impl::is_cancelled(&state_); }
 
+    /// @cond
+    /// For the library itself: no child is open. acquire: pairs with the last child's decrement (G3)
+    bool has_ended() const noexcept { return state_.open_.load(std::memory_order_acquire) == 1; }
+    /// @endcond
+
 private:
     template <class F>
     void spawn(F&& f, const hints& h) {
@@ -91,7 +96,9 @@ private:
             own();
         };
         void* const source = const_cast<void*>(static_cast<const void*>(std::addressof(f)));
-        if (impl::run_silently(state_, h, silent_body, source)) return impl::happens_after(source);
+        // A child with a type of its own is a task of its own.
+        if (h.preempt == preemption::runtime_default && impl::run_silently(state_, h, silent_body, source))
+            return impl::happens_after(source);
         const impl::child_record child = impl::begin_child(sizeof(closure), alignof(closure));
         try {
             ::new (child.storage) closure(std::forward<F>(f));

@@ -22,9 +22,11 @@
 #include <weft/mutex.hpp>
 #include <weft/parallel.hpp>
 #include <weft/per_worker.hpp>
+#include <weft/preemption_guard.hpp>
 #include <weft/runtime.hpp>
 #include <weft/scan.hpp>
 #include <weft/semaphore.hpp>
 #include <weft/sort.hpp>
 #include <weft/teams.hpp>
 #include <weft/this_task.hpp>
+#include <weft/thread.hpp>

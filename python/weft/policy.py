@@ -59,7 +59,7 @@ class Policy:
 
     def ready(self, worker: int, task: Task, reason: str) -> Placed | int | None:
         """`task` may run: the policy keeps it. `reason`: root, spawned, continuation, joined, moved, unblocked,
-        released, granted, exposed or yielded. Returns where the task was put: a number is a place from which all
+        released, granted, exposed, preempted or yielded. Returns where the task was put: a number is a place from which all
         workers may take it; None is the worker's own place."""
         raise NotImplementedError
 

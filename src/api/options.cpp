@@ -1,5 +1,6 @@
 #include "api/options.hpp"
 
+#include "api/preemption_options.hpp"
 #include "calibrate/model_machine.hpp"
 #include "gate/load_resources.hpp"
 #include "machine/load.hpp"
@@ -30,10 +31,10 @@ namespace {
 
 constexpr int max_workers = 1024;
 
-constexpr std::array<std::string_view, 16> known = {
-    "WEFT_WORKERS",  "WEFT_POLICY", "WEFT_ENGINE",    "WEFT_MACHINE",   "WEFT_SEED",  "WEFT_STACK",
-    "WEFT_PIN",      "WEFT_SPIN",   "WEFT_RESOURCES", "WEFT_SCENARIO",  "WEFT_COSTS", "WEFT_REPORT",
-    "WEFT_PROGRESS", "WEFT_TRACE",  "WEFT_WAITING",   machines_variable};
+constexpr std::array<std::string_view, 17> known = {
+    "WEFT_WORKERS",  "WEFT_POLICY", "WEFT_ENGINE",    "WEFT_MACHINE",  "WEFT_SEED",      "WEFT_STACK",
+    "WEFT_PIN",      "WEFT_SPIN",   "WEFT_RESOURCES", "WEFT_SCENARIO", "WEFT_COSTS",     "WEFT_REPORT",
+    "WEFT_PROGRESS", "WEFT_TRACE",  "WEFT_WAITING",   "WEFT_PREEMPT",  machines_variable};
 
 /// An empty value counts as not set.
 std::optional<std::string> variable(const char* name) {
@@ -170,6 +171,21 @@ std::optional<pin_order> pin_order_of(const runtime_options& o, const machine& m
     return *text == "compact" ? pin_order::compact : pin_order::scatter;
 }
 
+engine::preemption_options preemption_of(const runtime_options& o) {
+    const auto text = given_or_variable(o.preempt, "WEFT_PREEMPT");
+    if (!text) return {};
+    return parse_preemption(*text,
+                            (o.preempt.empty() ? "WEFT_PREEMPT=" : "runtime_options::preempt = ") + *text);
+}
+
+/// Where time is virtual no task is preempted. Whether preemption is off is looked at there too, so that a wrong word is told.
+void refuse_preemption(const runtime_options& o) {
+    if (const auto p = preemption_of(o); p.type != preemption::off)
+        throw error("the engine 'model' preempts no task",
+                    "WEFT_PREEMPT=" + *given_or_variable(o.preempt, "WEFT_PREEMPT"),
+                    "off, or WEFT_ENGINE=threads");
+}
+
 std::string policy_of(const runtime_options& o) {
     return given_or_variable(o.policy, "WEFT_POLICY").value_or("steal");
 }
@@ -256,6 +272,7 @@ settings resolve(const runtime_options& o) {
     settings s;
     const std::string spec = given_or_variable(o.machine, "WEFT_MACHINE").value_or("");
     if (engine_name == "model") {
+        refuse_preemption(o);
         s = resolve_model(o, model_machine(spec));
         s.resources = resources_of(o, s.machine);
         return s;
@@ -271,6 +288,8 @@ settings resolve(const runtime_options& o) {
     s.threads.most_waiting = most_waiting_of(o);
     s.threads.spin_time = spin_time_of(o);
     s.threads.cores = usable_cores();
+    s.threads.preempt = preemption_of(o);
+    if (s.threads.preempt.type != preemption::off) s.threads.stack_bytes += signal_frame_bytes();
     const auto where = pin_order_of(o, whole, s.threads.workers);
     s.threads.pin = where.has_value();
     // The policy's machine has a rank for each worker; with more workers than cores, they start over.

@@ -78,6 +78,7 @@ void runtime::run_body(impl::body b) {
         throw error("this runtime has no threads in this process", "run() in a child of fork()",
                     "a runtime made after the fork, or exec");
     {
+        const impl::tick_hold here;
         const std::lock_guard guard(s.counting);
         if (s.open_runs.fetch_add(1, std::memory_order_relaxed) == 0) {
             s.eng->lifetime.wait_until_quiescent();
@@ -88,6 +89,7 @@ void runtime::run_body(impl::body b) {
     struct end {
         state& s;
         ~end() {
+            const impl::tick_hold here;
             const std::lock_guard guard(s.counting);
             s.run.ended = s.eng->host.now();
             if (const auto own = s.eng->observation.last_measured_run()) s.run = *own;

@@ -138,7 +138,7 @@ graph_task graph::commit(const addition& a) {
         if (s.running)
             s.resolve_claim(t, *s.inside, s.around.get());
         else if (w) // otherwise start() does it, when the arena is known
-            s.resolve_claim(t, w->arena(), w->current->running->claim_);
+            s.resolve_claim(t, w->arena(), engine::running_task().claim_);
         if (!s.options.once || !s.running) s.claiming.push_back(t);
     }
     const bool is_forgotten = s.options.once && s.running;
@@ -194,12 +194,13 @@ void graph::run() {
 
 void graph::start() {
     state& s = *state_;
-    impl::worker* const w = impl::hot_self();
-    task* const me = w ? w->current->running : nullptr;
+    impl::worker* w = impl::hot_self();
+    task* const me = w ? &engine::running_task() : nullptr;
     engine::engine& home = w ? w->engine : engine::default_engine();
     {
         const std::lock_guard guard(s.adding);
         s.refuse_while_running("start()");
+        if (w) w = impl::hot_self(); // it stays the caller's as long as the lock keeps the tick away
         claim* const around = me ? me->claim_ : nullptr;
         engine::arena& in = w ? w->arena() : home.outermost;
         if (home.gate.has_needs()) s.claim_by_name(home.gate);
@@ -210,6 +211,7 @@ void graph::start() {
         s.incarnation = in.incarnation();
         s.around = around ? around->shared_from_this() : nullptr;
         s.root = me ? me->root_ : 0;
+        s.preempts = me ? me->preempt_ : home.preempts;
         s.reported = !home.need.lazy;
         ++s.run;
         s.running = true;
@@ -227,7 +229,8 @@ void graph::start() {
                         .graph = &s,
                         .at_gate = s.around.get(),
                         .in = s.inside,
-                        .incarnation = s.incarnation});
+                        .incarnation = s.incarnation,
+                        .preempts = s.preempts});
 }
 
 void graph::wait() {

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "engine/worker/runtime_entry.hpp"
 #include "gate/claim.hpp"
 #include "graph/data_register.hpp"
 #include "graph/data_versions.hpp"
@@ -150,7 +151,8 @@ struct graph::state {
     const graph_options options;
     const bool keeps_accesses;
 
-    sanitizer::announced_lock adding; ///< guards everything that changes when a task is added
+    engine::without_ticks<sanitizer::announced_lock>
+        adding; ///< guards everything that changes when a task is added
     node_store nodes{options.once};
     stable_array<edge> edges;          ///< number 0 ends a list
     stable_array<graph_extras> extras; ///< number 0: the node has none
@@ -172,8 +174,9 @@ struct graph::state {
     std::uint32_t incarnation = 0;   ///< of the team, if that arena is one
     std::shared_ptr<claim> around;   ///< of the task that has started it, or of the nearest around
     std::int32_t root = 0;
-    bool reported = false;              ///< every task of the graph is a task of the policy
-    std::optional<graph_levels> levels; ///< if the policy wants them
+    preemption preempts = preemption::off; ///< of its tasks without a type of their own
+    bool reported = false;                 ///< every task of the graph is a task of the policy
+    std::optional<graph_levels> levels;    ///< if the policy wants them
     bool traced = false;
     std::uint32_t traced_as = 0;         ///< number of the run
     stable_array<std::uint32_t> numbers; ///< of the tasks in the trace; read by the workers
@@ -188,13 +191,13 @@ struct graph::state {
     mutex throttling;
     condition_variable fewer;
 
-    queue::spin_lock<> reporting;                    ///< guards `undeclared`
-    std::map<std::string, std::uint64_t> undeclared; ///< touches without a declaration, and their number
+    engine::without_ticks<queue::spin_lock<>> reporting; ///< guards `undeclared`
+    std::map<std::string, std::uint64_t> undeclared;     ///< touches without a declaration, and their number
 
     std::atomic<int> adders{0}; ///< threads between leaving the lock and having handed in a ready task (E4)
-    queue::spin_lock<> asiding; ///< guards `aside`
-    ready_list aside;           ///< ready tasks for which a stack had no room
-    std::atomic<std::uint32_t> aside_count{0}; ///< a hint
+    engine::without_ticks<queue::spin_lock<>> asiding; ///< guards `aside`
+    ready_list aside;                                  ///< ready tasks for which a stack had no room
+    std::atomic<std::uint32_t> aside_count{0};         ///< a hint
     std::atomic<bool> failed{false};
     std::exception_ptr first_error; ///< written by the thread that has set `failed`
 };

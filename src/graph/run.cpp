@@ -33,14 +33,14 @@ namespace {
 /// aside instead.
 bool stack_is_short() noexcept {
     const std::byte here{};
-    const stack& s = impl::hot_self()->current->memory;
+    const stack& s = engine::current_stack();
     return &here - s.limit() < std::min<std::ptrdiff_t>((s.top() - s.limit()) / 2, 256 * 1024);
 }
 
 } // namespace
 
 impl::share impl::share_of_task() noexcept {
-    const task& me = *hot_self()->current->running;
+    const task& me = engine::running_task();
     return {me.rank(), me.width()};
 }
 
@@ -85,7 +85,7 @@ void graph::state::run_from(std::uint32_t t) {
 
 void graph::state::run_alone(std::uint32_t t) {
     graph_node& n = nodes[t];
-    task& me = *impl::hot_self()->current->running;
+    task& me = engine::running_task();
     const bool has_claim = me.claims_, is_share = me.share_;
     const bool runs = traced && n.failed_in.load(std::memory_order_relaxed) != run;
     execute(n, is_share);
@@ -100,7 +100,7 @@ void graph::state::run_alone(std::uint32_t t) {
     if (levels) levels->ended(t);
     if (options.once) forget(t);
     // A task that waits for a team's task does not belong to the team.
-    if (!reported && &impl::hot_self()->arena() == inside) {
+    if (!reported && &engine::arena_of_caller() == inside) {
         if (ready.count > 0) run_list(ready);
         return;
     }
@@ -127,6 +127,7 @@ void graph::state::submit_ready(std::uint32_t t) {
          .in = inside,
          .incarnation = incarnation,
          .root = root,
+         .preempts = preempts,
          .graph_id = levels ? levels->id() : 0,
          .bottom_level = levels ? levels->bottom_level(t) : 0,
          .uses = uses});

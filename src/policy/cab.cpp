@@ -204,8 +204,7 @@ public:
     }
 
     void blocked(worker_id, task& t, ready_reason reason) override {
-        if (random_ || reason == ready_reason::joined || reason == ready_reason::moved ||
-            reason == ready_reason::yielded)
+        if (random_ || reason == ready_reason::joined || reason == ready_reason::moved || goes_behind(reason))
             return;
         const auto& own = t.data<task_part>();
         if (own.is == kind::leaf || own.is == kind::intra) tiers_.share(own);

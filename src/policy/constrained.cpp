@@ -63,7 +63,7 @@ public:
         if (stops && own.in != phase::none) ++own.stops;
         const bool returns = own.home > 0 && reason == ready_reason::joined;
         if (own.in == phase::none || (own.in == phase::traced && !returns)) return places_.put(w, t, reason);
-        if (reason == ready_reason::yielded) {
+        if (goes_behind(reason)) {
             if (own.in == phase::relaxed) return places_.put(w, t, reason);
             of(w).turns.yielded();
             of(w).arrivals.push_back(&t);

@@ -89,7 +89,7 @@ public:
         if (reason == ready_reason::exposed && t.fresh() && part.top == &t)
             part.top = nullptr, part.is = kind::free;
         lets_go(part);
-        if (reason == ready_reason::yielded) {
+        if (goes_behind(reason)) {
             mine(w).turns.yielded();
             behind_.push_back(&t);
         } else if (reason == ready_reason::root && part.is == kind::free) {

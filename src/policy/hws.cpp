@@ -77,7 +77,7 @@ public:
     }
 
     placement ready(worker_id w, task& t, ready_reason reason) override {
-        const bool yields = reason == ready_reason::yielded;
+        const bool yields = goes_behind(reason);
         const int block = t.data<task_part>().block;
         if (block == open) return keep_open(w, t, reason, yields);
         if (block > 0) return keep_local(w, t, reason, block - 1, yields); // I1

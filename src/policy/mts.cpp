@@ -63,7 +63,7 @@ public:
             return {root_place(), context_->active()};
         }
         const int socket = sockets_.of(w);
-        if (reason == ready_reason::yielded) {
+        if (goes_behind(reason)) {
             mine(w).turns.yielded();
             at(socket).behind.push_back(&t);
         } else {

@@ -38,7 +38,7 @@ public:
         const placement at{context_->all().size(), context_->active()};
         if (reason == ready_reason::root) {
             roots_.push_back(&t);
-        } else if (reason == ready_reason::yielded) {
+        } else if (goes_behind(reason)) {
             behind_.push_back(&t);
         } else {
             const serial_order::guard held(lock_);

@@ -16,7 +16,7 @@ public:
     requirements attach(const machine&, policy_context&) override { return {.lazy = true}; }
 
     placement ready(worker_id, task& t, ready_reason reason) override {
-        if (reason == ready_reason::root || reason == ready_reason::yielded) {
+        if (reason == ready_reason::root || goes_behind(reason)) {
             line_.push_back(&t);
         } else {
             line_.push_front(&t);

@@ -30,10 +30,10 @@ public:
     }
 
     placement ready(worker_id, task& t, ready_reason reason) override {
-        const bool goes_behind = reason == ready_reason::root || reason == ready_reason::yielded;
+        const bool is_behind = reason == ready_reason::root || goes_behind(reason);
         if (!youngest_first_ && reason != ready_reason::granted) {
             pool_.push_back(&t);
-        } else if (goes_behind) {
+        } else if (is_behind) {
             behind_.push_back(&t);
         } else {
             pool_.push_front(&t); // also a task that was at its turn when the gate refused it

@@ -55,6 +55,8 @@ struct fiber {
     exception_globals exceptions{}; ///< while it is left; none while it runs
     floating_point_modes modes{};   ///< when its code was left
 
+    int guards = 0; ///< open weft::preemption_guard objects of the code on this stack
+
     // Of a child in the silent zone.
     continuation parent_continuation{};
     struct {

@@ -83,6 +83,11 @@ fiber* fiber_pool::take() {
     }
 }
 
+fiber* fiber_pool::take_quietly() noexcept {
+    // As long as many stacks fit, mapping one does not fail, and what reports a failure allocates.
+    return few_fit_.load(std::memory_order_relaxed) ? nullptr : take();
+}
+
 void fiber_pool::take_stock() noexcept {
     // A quarter is left for tasks that have begun and have to wait.
     const std::size_t there = mapped(), fit = stacks_that_fit(stack_bytes_, there);

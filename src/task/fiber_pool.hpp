@@ -28,6 +28,8 @@ public:
     fiber_pool& operator=(const fiber_pool&) = delete;
 
     fiber* take(); ///< throws weft::error when no stack can be mapped
+    /// For the tick, which may have interrupted malloc: allocates nothing, and fails sooner. Null if there is none.
+    fiber* take_quietly() noexcept;
     /// Maps `count` fibers for take_reserved(). Throws weft::error.
     void reserve(std::size_t count);
     /// For a task that must wait when take() has thrown: one of the reserve, null if there is none. This one, or

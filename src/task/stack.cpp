@@ -54,14 +54,17 @@ std::optional<std::size_t> number_in(const char* file) noexcept {
 
 } // namespace
 
-std::size_t min_stack_bytes() noexcept {
+std::size_t signal_frame_bytes() noexcept {
+    constexpr std::size_t handler = 6 * 1024;
 #ifdef AT_MINSIGSTKSZ
-    const std::size_t signal_frame = std::max<std::size_t>(getauxval(AT_MINSIGSTKSZ), 2048);
+    const std::size_t frame = std::max<std::size_t>(getauxval(AT_MINSIGSTKSZ), 2048);
 #else
-    const std::size_t signal_frame = 8192;
+    const std::size_t frame = 8192;
 #endif
-    return round_up(signal_frame + 24 * 1024, page_bytes());
+    return round_up(frame + handler, page_bytes());
 }
+
+std::size_t min_stack_bytes() noexcept { return round_up(signal_frame_bytes() + 18 * 1024, page_bytes()); }
 
 std::size_t usable_stack_bytes(std::size_t asked) noexcept { return round_up(asked, page_bytes()); }
 

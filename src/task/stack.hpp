@@ -24,6 +24,8 @@ struct stack {
 /// The smallest stack accepted: a signal frame of this machine, the runtime's own needs, and some room to
 /// work.
 std::size_t min_stack_bytes() noexcept;
+/// Room for the frame of one signal, with what its handler needs, in whole pages.
+std::size_t signal_frame_bytes() noexcept;
 
 /// Throws weft::error with the knob to turn when the kernel gives no more mappings.
 /// The guard is MADV_GUARD_INSTALL where the kernel has it (Linux 6.13): a mapping then costs one entry of

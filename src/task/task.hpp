@@ -16,7 +16,8 @@ struct fiber;
 struct claim;
 namespace engine {
 struct arena;
-}
+struct kernel_thread;
+} // namespace engine
 
 using worker_id = int;
 using time_ns = std::int64_t;
@@ -100,6 +101,8 @@ struct alignas(std::max_align_t) task {
     void* closure_ = nullptr;
     impl::frame* frame_ = nullptr; ///< of a task made from an exposed frame
     fiber* fiber_ = nullptr;       ///< while suspended
+    engine::kernel_thread* stopped_with_ =
+        nullptr; ///< while suspended: the kernel thread that goes on with it
     task* parent_ = nullptr;
     group* group_ = nullptr; ///< counts it
     group* scope_ = nullptr; ///< the innermost group whose cancellation cancels it
@@ -116,6 +119,7 @@ struct alignas(std::max_align_t) task {
     std::int32_t level_ = 0;
     std::int32_t index_ = 0;
     std::int32_t root_ = 0;
+    preemption preempt_ = preemption::off; ///< never runtime_default
     std::int32_t bottom_level_ = 0;
     std::uint32_t graph_number_ = 0;
     std::int16_t rank_ = 0;
@@ -130,6 +134,7 @@ struct alignas(std::max_align_t) task {
     bool claims_ = false;        ///< claim_ is its own
     bool share_ = false;         ///< of a moldable task
     bool of_wide_group_ = false; ///< a queued child; counted down in bulk, see group_count.hpp
+    bool has_pages_ = false;     ///< its block is large, and of pages of its own
     bool queued_ = false;        ///< a child that the policy has, in worker_counters::queued
     /// How often its rest was handed to a thief while it made a future, up to group::handovers_to_wide.
     std::uint8_t handovers_ = 0;

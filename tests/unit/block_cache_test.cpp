@@ -77,7 +77,7 @@ TEST(block_cache, the_depot_is_bounded) {
     std::size_t kept = 0;
     for (block_chain chain = depot.take(1); chain.count > 0; chain = depot.take(1)) {
         ++kept;
-        chain.release();
+        depot.release(1, chain);
     }
     EXPECT_EQ(kept, block_depot::keep);
 }

@@ -44,7 +44,9 @@ struct hot_words {
     std::atomic<std::uintptr_t> limit; ///< offset 0, used by name in assembly
     frame* head;                       ///< offset 8: youngest entry of the plain form
     worker* self;                      ///< offset 16: null on threads that are not workers
-    std::atomic<bool> in_runtime;      ///< the thread runs scheduler code: the exposure handler must not act
+    std::atomic<bool> in_runtime;      ///< offset 24: the thread runs scheduler code: no handler must act
+    std::atomic<bool> signalled;       ///< offset 25: set by the exposure handler if it finds in_runtime set
+    std::atomic<std::uint8_t> holds; ///< offset 26: open tick_hold objects; while there are any, no tick acts
 };
 
 #if defined(__x86_64__)
@@ -94,6 +96,26 @@ extern thread_local constinit hot_words weft_hot __attribute__((tls_model("initi
     return self;
 }
 
+// The words by which a thread keeps the tick away (engine/threads/preemption, Y1). Each is written by one instruction:
+// code that read the address of the word first could be preempted before the store, and mark another thread.
+[[gnu::always_inline]] inline void hot_enter_runtime() noexcept {
+    asm inline volatile("movb $1, " WEFT_TLS_WORD(24) : : WEFT_TLS_OFFSET : "memory");
+}
+[[gnu::always_inline]] inline void hot_leave_runtime() noexcept {
+    asm inline volatile("movb $0, " WEFT_TLS_WORD(24) : : WEFT_TLS_OFFSET : "memory");
+}
+[[gnu::always_inline]] inline bool hot_signalled() noexcept {
+    bool is;
+    asm inline volatile("cmpb $0, " WEFT_TLS_WORD(25) : "=@ccne"(is) : WEFT_TLS_OFFSET : "memory");
+    return is;
+}
+[[gnu::always_inline]] inline void hot_hold() noexcept {
+    asm inline volatile("incb " WEFT_TLS_WORD(26) : : WEFT_TLS_OFFSET : "memory", "cc");
+}
+[[gnu::always_inline]] inline void hot_unhold() noexcept {
+    asm inline volatile("decb " WEFT_TLS_WORD(26) : : WEFT_TLS_OFFSET : "memory", "cc");
+}
+
 #    undef WEFT_TLS_WORD
 #    undef WEFT_TLS_OFFSET
 #else
@@ -102,7 +124,22 @@ bool at_limit(const void* f) noexcept;
 frame* hot_head() noexcept;
 void set_hot_head(frame* head) noexcept;
 worker* hot_self() noexcept;
+void hot_enter_runtime() noexcept;
+void hot_leave_runtime() noexcept;
+bool hot_signalled() noexcept;
+void hot_hold() noexcept;
+void hot_unhold() noexcept;
 #endif
+
+/// While it exists, the calling thread takes no tick, so the code stays on its worker: for code outside of the runtime that
+/// uses what belongs to its worker, or holds a lock that the runtime takes, too. Objects nest. None exists across a switch.
+class tick_hold {
+public:
+    [[gnu::always_inline]] tick_hold() noexcept { hot_hold(); }
+    [[gnu::always_inline]] ~tick_hold() { hot_unhold(); }
+    tick_hold(const tick_hold&) = delete;
+    tick_hold& operator=(const tick_hold&) = delete;
+};
 
 /// Orders the stores of the owner against its own signal handler; no instruction.
 [[gnu::always_inline]] inline void handler_fence() noexcept {

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <weft/impl/announce.hpp>
+#include <weft/impl/hot.hpp>
 
 #include <chrono>
 #include <cstdint>
@@ -91,6 +92,7 @@ public:
     [[gnu::always_inline]] void unlock() noexcept {
         happens_before(this);
         __atomic_store_n(&lock_, 0U, __ATOMIC_RELEASE); // pairs with the exchange that takes the lock
+        hot_unhold();
     }
 
     // ---- under the lock

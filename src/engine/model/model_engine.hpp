@@ -66,6 +66,9 @@ struct model_engine final : host, engine, meter, team_host, timers, observation,
 
     // ---- ports
     // host
+    fiber& leave_for_thread_of(worker&, task& t) noexcept override {
+        return *t.fiber_;
+    } // no task is preempted
     void schedule() override;
     void announce(worker&, const placement&) override;
     void answer(worker&, bool by_signal) noexcept override;

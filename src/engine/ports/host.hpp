@@ -41,6 +41,13 @@ struct host {
     /// Puts the message into its receiver's mailbox and makes the receiver look there. Where time is
     /// modelled, the message takes the latency between the two workers.
     virtual void deliver(worker& sender, message&) = 0;
+    /// The task may be preempted, or is the first after one that may be (worker::ticks), and runs next on the worker.
+    /// Called in the runtime.
+    virtual void preemptible_runs(worker&, const task&) noexcept {}
+    /// The worker's thread is to make room for the one that was stopped with the task: the fiber to switch to.
+    virtual fiber& leave_for_thread_of(worker&, task&) noexcept = 0;
+    /// A task that may be preempted was made; from any thread.
+    virtual void preemptible_is_made() noexcept {}
     /// The engine's clock, in nanoseconds.
     virtual time_ns now() const noexcept = 0;
     /// A number uniform in [0, below), from the worker's own seeded source.

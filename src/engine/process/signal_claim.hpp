@@ -4,6 +4,11 @@
 
 namespace weft::engine {
 
+/// The signal of the tick (engine/threads/preemption). A real-time signal: the program keeps the classic ones.
+inline int tick_signal() noexcept { return SIGRTMIN + 5; }
+
+enum class handler_stack : bool { alternate, of_the_code };
+
 /// The action of one signal: taken while engines need it, given back after the last engine. take() and
 /// give_back() are called under one lock; the handler calls forward().
 class signal_claim {
@@ -12,13 +17,18 @@ public:
 
     explicit constexpr signal_claim(int signal) noexcept : signal_(signal) {}
 
-    void take(handler_fn handler, int flags) noexcept {
+    void take(handler_fn handler, int flags, handler_stack where = handler_stack::alternate) noexcept {
         if (taken_) return;
         sigaction(signal_, nullptr, &before_); // first: the handler may run as soon as it is there
         struct sigaction action{};
         action.sa_sigaction = handler;
-        action.sa_flags = SA_SIGINFO | SA_ONSTACK | flags;
+        action.sa_flags = SA_SIGINFO | flags;
         sigemptyset(&action.sa_mask);
+        if (where == handler_stack::alternate) {
+            action.sa_flags |= SA_ONSTACK;
+            sigaddset(&action.sa_mask,
+                      tick_signal()); // a task cannot be left while its thread is on that stack
+        }
         taken_ = sigaction(signal_, &action, nullptr) == 0;
         handler_ = handler;
     }

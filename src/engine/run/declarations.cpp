@@ -26,7 +26,7 @@ constinit std::atomic<int> modules_with_costs{0};
 void declare_cost(std::uint64_t cycles, int kind) noexcept {
     worker* w = hot_self();
     if (!w || !w->slow) return;
-    enter_runtime();
+    w = &enter_runtime();
     engine::note(*w, trace::kind::cost, cycles, 0, 0, static_cast<std::uint8_t>(kind));
     w->meter.declare_cost(*w, cycles, static_cast<work>(kind));
     leave_runtime();
@@ -60,7 +60,7 @@ void declare_transfer(std::string_view disk, std::size_t bytes) {
     if (!w || !w->slow) return;
     check_size(bytes);
     const std::size_t which = w->modelled ? disk_named(w->engine.machine, disk) : 0;
-    enter_runtime();
+    w = &enter_runtime();
     if (w->log) w->log->note(trace::kind::transfer, bytes, 0, w->log->of().name(disk));
     if (w->modelled) w->meter.declare_transfer(*w, which, bytes);
     leave_runtime();
@@ -70,8 +70,11 @@ void declare_data(const void* data, std::size_t bytes, int how) {
     worker* w = hot_self();
     if (!w) return;
     check_size(bytes);
-    if (claim* const c = w->current->running->claim_; c && c->touched) c->touched(*c, data, bytes, how);
-    if (w->counts_misses && !w->modelled) w->meter.declare_data(*w, data, bytes, static_cast<access>(how));
+    if (claim* const c = engine::running_task().claim_; c && c->touched) c->touched(*c, data, bytes, how);
+    if (w->counts_misses && !w->modelled) {
+        const tick_hold here;
+        w->meter.declare_data(*hot_self(), data, bytes, static_cast<access>(how));
+    }
     if (!w->slow) return;
     engine::note_in_user_code(*w, trace::kind::touch, reinterpret_cast<std::uint64_t>(data), bytes, 0,
                               static_cast<std::uint8_t>(how));

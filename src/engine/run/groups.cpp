@@ -122,7 +122,7 @@ void wait_until_done(group& g) {
     if (g.flags_.load(std::memory_order_relaxed) & group::flag_traced) [[unlikely]] {
         g.flags_.fetch_and(~group::flag_traced, std::memory_order_relaxed);
         if (worker* const w = impl::hot_self(); w && g.is_settled()) { // only the trace needs this call
-            const auto me = w->current->running->number_;
+            const auto me = running_task().number_;
             note_in_user_code(*w, trace::kind::wait, me, reinterpret_cast<std::uint64_t>(&g));
             return note_in_user_code(*w, trace::kind::waited, me, reinterpret_cast<std::uint64_t>(&g));
         }
@@ -141,10 +141,7 @@ namespace weft::impl {
 using engine::enter_runtime;
 using engine::leave_runtime;
 
-group* group_of_task() noexcept {
-    const worker* w = hot_self();
-    return w ? w->current->running->scope_ : nullptr;
-}
+group* group_of_task() noexcept { return hot_self() ? engine::running_task().scope_ : nullptr; }
 
 void cancel(group& g) noexcept {
     if (!(g.flags_.fetch_or(group::flag_cancelled, std::memory_order_relaxed) & group::flag_cancelled))
@@ -154,13 +151,17 @@ void cancel(group& g) noexcept {
 bool is_cancelled(const group* g) noexcept { return engine::is_cancelled(g); }
 
 bool run_silently(group& g, const hints& h, void (*body)(void*), void* source) {
-    worker* w = hot_self();
-    if (!w) return false;
+    if (!hot_self()) return false;
+    hot_enter_runtime(); // the fibers are the worker's; the meter is told when the child is known to be silent
+    worker* const w = hot_self();
     const task& me = *w->current->running;
-    if (!me.silent_) return false;
-    if (engine::queues_child(*w, me, g)) return false;
-    fiber& child = engine::take_fiber(*w);
-    enter_runtime(*w);
+    if (!me.silent_ || engine::queues_child(*w, me, g)) {
+        engine::leave_untold();
+        return false;
+    }
+    fiber& child = engine::take_fiber_untold(*w);
+    if (w->observed) [[unlikely]]
+        w->meter.user_code_ends(*w);
     engine::charge(*w, engine::operation::spawn);
     task& as = child.own.record;
     as.parent_ = me.parent_;
@@ -168,6 +169,7 @@ bool run_silently(group& g, const hints& h, void (*body)(void*), void* source) {
     as.claim_ = me.claim_;
     as.level_ = me.level_;
     as.root_ = me.root_;
+    as.preempt_ = me.preempt_;
     if (w->log) [[unlikely]] {
         as.hint_ = h;
         if (!(g.flags_.fetch_or(group::flag_traced, std::memory_order_relaxed) & group::flag_traced))
@@ -188,17 +190,22 @@ bool run_silently(group& g, const hints& h, void (*body)(void*), void* source) {
 }
 
 void child_started() noexcept {
+    hot_enter_runtime(); // again: the move of the closure may have left it
     hot_self()->current->child_has_started = true;
     leave_runtime();
 }
 
 child_record begin_child(std::size_t bytes, std::size_t align) {
-    worker* w = hot_self();
-    task& t = engine::make_task(w, w ? w->engine : engine::default_engine(), bytes, align);
+    engine::engine& home = hot_self() ? hot_self()->engine : engine::default_engine();
+    const tick_hold here; // the blocks are the worker's
+    task& t = engine::make_task(hot_self(), home, bytes, align);
     return {&t, t.closure_};
 }
 
-void discard_child(child_record c) noexcept { engine::free_task(hot_self(), *c.record); }
+void discard_child(child_record c) noexcept {
+    const tick_hold here;
+    engine::free_task(hot_self(), *c.record);
+}
 
 void commit_child(group& g, child_record s, const hints& h, void (*run)(void*),
                   void (*drop)(void*) noexcept) {
@@ -223,6 +230,7 @@ void commit_child(group& g, child_record s, const hints& h, void (*run)(void*),
         return leave_runtime();
     }
     engine::adopt(t, nullptr, &g, h);
+    if (h.preempt == preemption::runtime_default) t.preempt_ = w.current->running->preempt_;
     g.open_.fetch_add(1, std::memory_order_relaxed); // as above
     if (w.arena().is_team()) w.arena().retain();
     engine::submit_root(w.engine, t);

@@ -28,7 +28,7 @@ struct region {
 
     void run() noexcept {
         // Not before: the first task runs even if it belongs to a cancelled group, as any call does.
-        impl::hot_self()->current->running->scope_ = scope;
+        running_task().scope_ = scope;
         try {
             body.run(body.closure);
         } catch (...) { error = std::current_exception(); }
@@ -43,6 +43,7 @@ task& make_first(worker& w, region& r, const task& around) {
     t.claim_ = around.claim_;
     t.level_ = around.level_;
     t.root_ = around.root_;
+    t.preempt_ = around.preempt_;
     t.silent_ = w.engine.need.lazy;
     return t;
 }

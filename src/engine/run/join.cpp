@@ -20,14 +20,14 @@ using engine::leave_runtime;
 zone slow_push(frame* parent, frame* f, const hints* h) noexcept {
     worker* w = hot_self();
     if (!w ||
-        !w->current->running->silent_) { // no thief can have it: a reported task's entries are not exposed
+        !engine::running_task().silent_) { // no thief can have it: a reported task's entries are not exposed
         parent->next = nullptr;
         return w ? zone::reported : zone::outside;
     }
     if (w->slow) {
         // On a modelled machine the fork takes place when the virtual time of the code before it has passed.
         parent->next = nullptr;
-        enter_runtime();
+        w = &enter_runtime();
         parent->next = f;
         w->meter.charge(*w, engine::operation::fork);
         f->number = w->log ? w->log->new_task() : 0;
@@ -74,15 +74,10 @@ outcome join_exposed(worker& w, frame* parent, frame* f) noexcept {
 } // namespace
 
 outcome slow_pop(frame* parent, frame* f) noexcept {
-    worker& w = *hot_self();
-    if (w.modelled) {
-        // A thief can have the second closure until the virtual time of the first one has passed.
-        parent->next = f;
-        enter_runtime();
-        parent->next = nullptr;
-    } else {
-        enter_runtime();
-    }
+    // On a modelled machine a thief can have the second closure until the virtual time of the first one has passed.
+    if (hot_self()->modelled) parent->next = f;
+    worker& w = enter_runtime();
+    if (w.modelled) parent->next = nullptr;
     outcome how = outcome::not_run;
     // Only frames at or above `split` are exposed, and the frame that ends is the youngest of all.
     if (f == w.current->split) how = join_exposed(w, parent, f);

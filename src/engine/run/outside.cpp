@@ -22,6 +22,7 @@ using added = outside_children<task>;
 
 void drop(task& t) noexcept {
     if (t.drop_) t.drop_(t.closure_);
+    const impl::tick_hold here; // the blocks are the worker's
     free_task(impl::hot_self(), t);
 }
 
@@ -36,7 +37,7 @@ void spawn_children(void* of) {
             task* const after = added::next(*t);
             try {
                 spawn_record(own, *t);
-            } catch (...) { fail(impl::hot_self(), own, std::current_exception()); }
+            } catch (...) { fail(own, std::current_exception()); }
             t = after;
         }
     impl::wait_group(own);

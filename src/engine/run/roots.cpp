@@ -20,6 +20,7 @@ using engine::enter_runtime;
 using engine::leave_runtime;
 
 void count_suppressed() noexcept {
+    const tick_hold here;
     if (worker* w = hot_self()) w->count.suppressed.add();
 }
 
@@ -29,24 +30,29 @@ void refuse_length() {
 }
 
 loop_shape shape_of_loop() noexcept {
-    worker& w = *hot_self();
+    {
+        const tick_hold here;
+        const worker& w = *hot_self();
+        // A loop that measured its own times would make every modelled run different.
+        if (w.current->running->silent_) return {w.modelled, 0, w.arena().size()};
+    }
+    worker& w = enter_runtime();
     task& t = *w.current->running;
-    // A loop that measured its own times would make every modelled run different.
-    if (t.silent_) return {w.modelled, 0, w.arena().size()};
-    enter_runtime();
-    const int pieces = w.arena().scheduler->pieces(w.local, t);
+    const int pieces = w.arena().scheduler->pieces(w.local, t), workers = w.arena().size();
     leave_runtime();
-    return {true, pieces, w.arena().size()};
+    return {true, pieces, workers};
 }
 
 void mark_iteration(int k) {
     worker* w = hot_self();
     if (!w) return run_in_default({[](void* n) { mark_iteration(*static_cast<int*>(n)); }, &k});
+    w = &enter_runtime();
     task& t = *w->current->running;
-    if (!engine::is_root(t) || w->current->root.next)
+    if (!engine::is_root(t) || w->current->root.next) {
+        leave_runtime();
         throw error("an iteration was marked inside a parallel region", std::to_string(k),
                     "a call by the root, outside of its joins and groups");
-    enter_runtime();
+    }
     t.children_ = 0;
     engine::note(*w, trace::kind::iteration, static_cast<std::uint64_t>(k));
     w->arena().scheduler->iteration(w->local, t, k);

@@ -130,6 +130,8 @@ void spawn_record(group& g, task& t) {
 
 void execute_spawn(worker& w, group& g, task& t, spawn_order how) {
     task& parent = *w.current->running;
+    if (t.preempt_ != parent.preempt_) [[unlikely]]
+        how = spawn_order::parent_first; // it is no part of this task
     charge(w, operation::spawn);
     note_spawn(w, t, trace::origin::child, &g);
     if (calls_children(w, parent, how)) how = spawn_order::call;

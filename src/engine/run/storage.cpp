@@ -14,6 +14,7 @@ const void* storage::owner_outside() noexcept { return &weft_hot; }
 
 stored& storage::add(stored& made) noexcept {
     static_assert(sizeof(queue::spin_lock<>) == sizeof(lock_));
+    const tick_hold here; // of the lock below, and of the worker
     const worker* const w = hot_self();
     made.owner = w ? static_cast<const void*>(w) : owner_outside();
     made.rank = w ? w->id : -1;

@@ -32,10 +32,20 @@ thread_local constinit hot_words weft_hot{};
 [[gnu::noinline]] frame* hot_head() noexcept { return weft_hot.head; }
 [[gnu::noinline]] void set_hot_head(frame* head) noexcept { weft_hot.head = head; }
 [[gnu::noinline]] worker* hot_self() noexcept { return weft_hot.self; }
+[[gnu::noinline]] void hot_enter_runtime() noexcept {
+    weft_hot.in_runtime.store(true, std::memory_order_relaxed);
+}
+[[gnu::noinline]] void hot_leave_runtime() noexcept {
+    weft_hot.in_runtime.store(false, std::memory_order_relaxed);
+}
+[[gnu::noinline]] bool hot_signalled() noexcept { return weft_hot.signalled.load(std::memory_order_relaxed); }
+[[gnu::noinline]] void hot_hold() noexcept { weft_hot.holds.fetch_add(1, std::memory_order_relaxed); }
+[[gnu::noinline]] void hot_unhold() noexcept { weft_hot.holds.fetch_sub(1, std::memory_order_relaxed); }
 #endif
 
 static_assert(offsetof(hot_words, limit) == 0 && offsetof(hot_words, head) == 8 &&
-              offsetof(hot_words, self) == 16);
+              offsetof(hot_words, self) == 16 && offsetof(hot_words, in_runtime) == 24 &&
+              offsetof(hot_words, signalled) == 25 && offsetof(hot_words, holds) == 26);
 
 } // namespace weft::impl
 
@@ -73,19 +83,21 @@ fiber& take_fiber_to_wait(worker& w) noexcept {
     group& in = *self.parent_continuation.in;
     std::exception_ptr error;
     if (!is_cancelled(self.running->scope_)) [[likely]] {
+        // The move of the closure may wait for a lock, which a preempted task holds (Y5).
+        if (self.running->preempt_ != preemption::off) [[unlikely]]
+            leave_runtime();
         try {
             self.child_body(self.child_source);
         } catch (...) { error = std::current_exception(); }
     } else if (task* t = self.running; t != &self.own.record && t->drop_) {
+        leave_runtime();
         t->drop_(t->closure_);
     }
+    if (error && self.child_has_started) [[unlikely]]
+        fail(in, std::exchange(error, nullptr));
     worker& w = enter_runtime();
-    if (error) [[unlikely]] {
-        if (self.child_has_started)
-            fail(&w, in, std::move(error));
-        else
-            w.refused = std::move(error);
-    }
+    if (error) [[unlikely]]
+        w.refused = std::move(error);
     note_what(w, trace::kind::end, *self.running,
               self.child_has_started ? trace::outcome::done : trace::outcome::cancelled);
     if (self.running != &self.own.record) [[unlikely]]
@@ -143,6 +155,15 @@ void fiber_entry(arrival at) noexcept {
     }
 }
 
+fiber& take_mapped_fiber_untold(worker& w) {
+    try {
+        return *w.engine.fibers.take();
+    } catch (...) {
+        leave_untold();
+        throw;
+    }
+}
+
 bool starts_on_reserve(worker& w, task& t) noexcept {
     try {
         w.engine.fibers.give_reserved(&take_fiber(w));
@@ -164,20 +185,29 @@ void suspend(worker& w0, ready_reason reason, void (*action)(worker&, void*, voi
     fiber& self = *w0.current;
     fiber& next = take_fiber_to_wait(w0);
     task& t = *self.running;
-    t.fiber_ = &self;
-    t.arena_ = &w0.arena();
-    t.state_ = task_state::suspended;
-    w0.count.suspensions.add();
-    note_what(w0, trace::kind::suspend, t, reason);
-    if (w0.slow) [[unlikely]] {
-        w0.meter.charge(w0, operation::suspend);
-        w0.meter.waits(w0, t, reason);
-    }
-    if (t.claims_) [[unlikely]]
-        pause_claim(w0, t);
-    w0.arena().scheduler->blocked(w0.local, t, reason);
+    begin_suspension(w0, self, reason);
     next.become_scheduler();
     switch_to(w0, next, {action, a, b});
+    end_suspension(t);
+}
+
+void begin_suspension(worker& w, fiber& self, ready_reason reason) noexcept {
+    task& t = *self.running;
+    t.fiber_ = &self;
+    t.arena_ = &w.arena();
+    t.state_ = task_state::suspended;
+    w.count.suspensions.add();
+    note_what(w, trace::kind::suspend, t, reason);
+    if (w.slow) [[unlikely]] {
+        w.meter.charge(w, operation::suspend);
+        w.meter.waits(w, t, reason);
+    }
+    if (t.claims_) [[unlikely]]
+        pause_claim(w, t);
+    w.arena().scheduler->blocked(w.local, t, reason);
+}
+
+void end_suspension(task& t) noexcept {
     t.state_ = task_state::running;
     worker& w = *impl::hot_self();
     w.arena().scheduler->resumed(w.local, t);
@@ -189,7 +219,12 @@ void resume(worker& w, task& t) noexcept {
     count_bulk_down_unless_of(w, t.group_);
     count_if_offered_ahead(w, t);
     fiber& to = *t.fiber_;
+    fiber* next = &to;
     t.state_ = task_state::running;
+    if (t.preempt_ != preemption::off || w.ticks.load(std::memory_order_relaxed)) [[unlikely]] {
+        w.host.preemptible_runs(w, t);
+        if (t.stopped_with_) next = &w.host.leave_for_thread_of(w, t);
+    }
     note(w, trace::kind::resume, t.number_);
     w.oldest = &to;
     // A child that blocked while it moved its closure still has its parent below it.
@@ -198,10 +233,10 @@ void resume(worker& w, task& t) noexcept {
         w.oldest = x->parent_continuation.parent;
     if (std::exchange(w.has_reserve_fiber, false)) [[unlikely]]
         return switch_to(
-            w, to,
+            w, *next,
             {[](worker& at, void* f, void*) { at.engine.fibers.give_reserved(static_cast<fiber*>(f)); },
              w.current, nullptr});
-    leave_for_good(w, to);
+    leave_for_good(w, *next);
 }
 
 } // namespace weft::engine

@@ -66,6 +66,9 @@ namespace weft::engine {
     switch_with_modes(w, to, after);
 }
 
+// switch.cpp
+fiber& take_mapped_fiber_untold(worker& w);
+
 /// A free fiber. Throws weft::error if there is no stack.
 [[gnu::always_inline]] inline fiber& take_fiber(worker& w) {
     if (fiber* f = w.free_fibers) [[likely]] {
@@ -73,6 +76,15 @@ namespace weft::engine {
         return *f;
     }
     return *w.engine.fibers.take();
+}
+
+/// take_fiber() of a caller that has entered the runtime without telling the meter, and leaves it again if there is no stack.
+[[gnu::always_inline]] inline fiber& take_fiber_untold(worker& w) {
+    if (fiber* f = w.free_fibers) [[likely]] {
+        w.free_fibers = f->free_next;
+        return *f;
+    }
+    return take_mapped_fiber_untold(w);
 }
 
 /// Keeps a free fiber for the worker's next use; false if the worker has enough of them.
@@ -111,6 +123,9 @@ inline void free_fiber(worker& w, fiber& f) noexcept {
 /// empty, too, it tries again for a while, and then ends the program, naming the knob to turn: other workers hold
 /// addresses in the current stack, so it cannot be unwound, and a lock(), or the destructor of a group, must not return.
 void suspend(worker&, ready_reason reason, void (*action)(worker&, void*, void*), void* a, void* b) noexcept;
+/// The parts of suspend() before and after the switch: what is to be told of a task that stops, and of one that goes on.
+void begin_suspension(worker&, fiber& self, ready_reason reason) noexcept;
+void end_suspension(task&) noexcept;
 /// Scheduler, on a fiber of the reserve: whether it starts `t`, which is fresh. If `t` had to wait, there would be no other
 /// fiber, and the task that could end the shortage may be ready. So `t` goes back to the policy, behind others, until
 /// there is memory again or nothing else has run for a second.

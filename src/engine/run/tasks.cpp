@@ -42,10 +42,12 @@ void run_body(task& t, bool cancelled, std::exception_ptr& error) {
     leave_runtime();
     std::exception_ptr error;
     run_body(t, cancelled, error);
+    const trace::outcome how = outcome_of(error, cancelled);
+    if (error) [[unlikely]]
+        fail(*t.group_, std::move(error));
     worker& w = enter_runtime();
     self.running = next;
-    note_what(w, trace::kind::end, t, outcome_of(error, cancelled));
-    if (error) fail(&w, *t.group_, std::move(error));
+    note_what(w, trace::kind::end, t, how);
     finish(w, t, cancelled);
 }
 
@@ -66,6 +68,8 @@ void start(worker& w0, task& t) {
     if (std::exchange(t.queued_, false)) w0.count.begun.add();
     count_if_offered_ahead(w0, t);
     charge(w0, operation::start);
+    if (t.preempt_ != preemption::off || w0.ticks.load(std::memory_order_relaxed)) [[unlikely]]
+        w0.host.preemptible_runs(w0, t);
 
     note_what(w0, trace::kind::begin, t, trace::start::fresh);
 
@@ -152,12 +156,10 @@ void count_bulk_down(worker& w) noexcept {
         if (count_children_down(*g, std::exchange(w.bulk_ended, 0))) wake_waiter(&w, *g);
 }
 
-void fail(worker* w, group& g, std::exception_ptr error) noexcept {
+void fail(group& g, std::exception_ptr error) noexcept {
     // relaxed: error_ is published by the decrement of the child that wrote it (G3)
-    if (g.flags_.fetch_or(group::flag_failed, std::memory_order_relaxed) & group::flag_failed) {
-        if (w) w->count.suppressed.add();
-        return;
-    }
+    if (g.flags_.fetch_or(group::flag_failed, std::memory_order_relaxed) & group::flag_failed)
+        return impl::count_suppressed();
     g.error_ = std::move(error);
 }
 

@@ -26,8 +26,9 @@ inline void count_bulk_down_unless_of(worker& w, const group* next) noexcept {
     if (w.bulk_group && w.bulk_group != next) [[unlikely]]
         count_bulk_down(w);
 }
-/// Keeps the first exception of the group for its wait; later ones are only counted.
-void fail(worker*, group&, std::exception_ptr) noexcept;
+/// In user code, since it may free an exception: keeps the first exception of the group for its wait; later ones are only
+/// counted.
+void fail(group&, std::exception_ptr) noexcept;
 /// Gives every hidden entry of the running chain to the policy. A fiber does this before it blocks on
 /// anything but its own youngest frame, so that nothing is hidden with it. Each entry is exposed once in its
 /// life: O(1) for each fork.

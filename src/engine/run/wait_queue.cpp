@@ -38,9 +38,13 @@ queue::spin_lock<>& as_lock(std::uint32_t& storage) noexcept {
 
 } // namespace
 
-void wait_queue::acquire_lock() noexcept { as_lock(lock_).lock(); }
-std::uintptr_t wait_queue::acquire_lock_as_caller() noexcept {
+// The holder keeps the tick away until unlock(): the runtime takes the lock, too.
+void wait_queue::acquire_lock() noexcept {
+    hot_hold();
     as_lock(lock_).lock();
+}
+std::uintptr_t wait_queue::acquire_lock_as_caller() noexcept {
+    acquire_lock();
     const worker* const w = hot_self();
     return w ? reinterpret_cast<std::uintptr_t>(w->current->running)
              : reinterpret_cast<std::uintptr_t>(&weft_hot) | 1;
@@ -58,8 +62,7 @@ bool wait_queue::remove(waiter& w) noexcept { return wait_list::remove(*this, w)
 
 void wake(waiter* list) noexcept {
     if (!list) return;
-    worker* const w = hot_self();
-    if (w) engine::enter_runtime();
+    worker* const w = hot_self() ? &engine::enter_runtime() : nullptr;
     wait_list::for_each(list, sanitizer::happens_before);
     wait_list::notify(list, [w](std::uintptr_t word, void* home_of_task) {
         auto* const home = static_cast<engine::engine*>(home_of_task);
@@ -82,7 +85,7 @@ void report_relock() noexcept {
         stderr,
         "weft: deadlock: %s locks a mutex that it holds already; given: a second lock() without an unlock(); "
         "allowed: one lock() at a time, since a weft::mutex is not recursive\n",
-        w ? engine::described(*w->current->running).c_str() : "a thread that is no worker");
+        w ? engine::described(engine::running_task()).c_str() : "a thread that is no worker");
     std::_Exit(EXIT_FAILURE); // the stacks of the tasks cannot be unwound
 }
 
@@ -142,6 +145,7 @@ bool waiter::sleep_for(wait_queue& in, std::chrono::nanoseconds d) {
     sleep_timer timer(in, *this);
     timer.at = e.host.now() + d.count();
     try {
+        const tick_hold here; // of the lock of the timers
         e.timers.set_timer(timer);
     } catch (...) {
         if (in.remove(*this)) throw;
@@ -149,6 +153,7 @@ bool waiter::sleep_for(wait_queue& in, std::chrono::nanoseconds d) {
         return true;
     }
     sleep();
+    const tick_hold here;
     e.timers.cancel_timer(timer);
     return !timer.expired;
 }

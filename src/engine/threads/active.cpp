@@ -23,6 +23,7 @@ void thread_engine::set_active(int count) {
 }
 
 void thread_engine::wait_inactive(thread_worker& w) {
+    preemption.pauses(w);
     w.count.asleep.begin(now());
     sleep_protocol_of(w.arena())->wait_inactive(w.local, [&] {
         if (has_messages(w)) read_messages(w); // tasks that come to it are found by others (S5)

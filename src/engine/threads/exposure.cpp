@@ -4,6 +4,7 @@
 #include "engine/process/signal_claim.hpp"
 #include "engine/threads/core_count_follower.hpp"
 #include "engine/threads/exposure_handler.hpp"
+#include "engine/threads/reached.hpp"
 #include "engine/threads/thread_engine.hpp"
 #include "engine/worker/message.hpp"
 #include "engine/worker/notes.hpp"
@@ -23,25 +24,6 @@ namespace weft::engine {
 namespace {
 
 constexpr int exposure_signal = SIGURG;
-
-/// Access to the occupant of a worker. The occupant does not leave while this object exists (P1).
-class reached {
-public:
-    explicit reached(thread_worker& w) noexcept : of_(w) {
-        of_.reaching.fetch_add(1, std::memory_order_seq_cst);
-        at_ = of_.occupant.load(std::memory_order_seq_cst);
-    }
-    ~reached() {
-        of_.reaching.fetch_sub(1, std::memory_order_release);
-    } // pairs with the loop in ~occupation()
-    reached(const reached&) = delete;
-    reached& operator=(const reached&) = delete;
-    const thread_worker::reach* operator->() const noexcept { return at_; }
-
-private:
-    thread_worker& of_;
-    const thread_worker::reach* at_;
-};
 
 constinit signal_claim claim(exposure_signal);
 
@@ -94,8 +76,8 @@ void thread_engine::on_signal(thread_worker& w) noexcept {
     // The words of this thread. It may be the own thread, asleep in the runtime, while an external thread works in
     // its place: then the mark is superfluous (P2).
     if (impl::weft_hot.in_runtime.load(std::memory_order_relaxed)) {
-        w.signalled.store(true,
-                          std::memory_order_relaxed); // relaxed: same thread, leave_runtime() answers (X1)
+        // relaxed: same thread, leave_runtime() answers (X1)
+        impl::weft_hot.signalled.store(true, std::memory_order_relaxed);
         return;
     }
     answer(w, true);

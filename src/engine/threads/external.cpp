@@ -79,6 +79,7 @@ public:
         w.hot->self = &w;
         w.exceptions = reinterpret_cast<exception_globals*>(abi::__cxa_get_globals());
         w.native = w.current = &own_stack_;
+        w.kernel = nullptr;
         change_occupant(here_);
     }
     ~occupation() {
@@ -88,7 +89,8 @@ public:
         of_.exceptions = exceptions_;
         of_.current = current_;
         of_.oldest = oldest_;
-        of_.native = &of_.own_stack;
+        of_.native = &of_.own.own_stack;
+        of_.kernel = &of_.own;
         change_occupant(of_.own);
         while (of_.reaching.load(std::memory_order_seq_cst) > 0) queue::std_sync::yield(); // P1
     }
@@ -96,7 +98,7 @@ public:
     occupation& operator=(const occupation&) = delete;
 
 private:
-    void change_occupant(const thread_worker::reach& to) noexcept {
+    void change_occupant(const reach& to) noexcept {
         // seq_cst: a thread that adds itself to `reaching` later reads this one (P1)
         of_.occupant.store(&to, std::memory_order_seq_cst);
         // A signal that is on its way to the occupant before does nothing any more. The next one must be sent (P2).
@@ -111,13 +113,13 @@ private:
     const signal_stack handlers_run_on_;
     const root_of_leak_check own_stack_is_root_{};
     fiber own_stack_{};
-    const thread_worker::reach here_{&impl::weft_hot, pthread_self()};
+    const reach here_{&impl::weft_hot, pthread_self()};
 };
 
 } // namespace
 
 thread_worker* thread_engine::take_place() noexcept {
-    if (!lends_places) return nullptr;
+    if (!lends_places.load(std::memory_order_relaxed)) return nullptr;
     // The worker that is pinned to the core of this thread, if it sleeps: then the thread need not move.
     const int cpu = sched_getcpu();
     const auto count = rank(worker_count());
@@ -188,7 +190,7 @@ void thread_engine::wait_outside(thread_waiter& until, task* root) {
     thread_worker* w = take_place();
     if (w && work_as(*w, until, root)) return until.wait();
     if (root) submit(*root, ready_reason::root);
-    if (!lends_places || w) return until.wait();
+    if (!lends_places.load(std::memory_order_relaxed) || w) return until.wait();
 
     // All workers are busy, or look for work: one of them may make room.
     using clock = std::chrono::steady_clock;

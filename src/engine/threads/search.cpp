@@ -78,6 +78,7 @@ void thread_engine::found_in_last_look(thread_worker& w, const decision& p) noex
 }
 
 void thread_engine::end_worker(thread_worker& w) noexcept {
+    preemption.pauses(w);
     leave_for_good(w, *w.native); // the thread ends on its own stack
 }
 
@@ -108,6 +109,7 @@ bool thread_engine::has_idle_stacks(const thread_worker& w) const noexcept {
 }
 
 task* thread_engine::sleep(thread_worker& w) noexcept {
+    preemption.pauses(w);
     if (w.until || w.arena().is_team()) {
         w.parker.sleep();
         return nullptr;
@@ -179,6 +181,7 @@ void thread_engine::await_team(worker& of) {
             if (called()) return;
             pause_or_yield();
         }
+    preemption.pauses(w);
     w.count.asleep.begin(now());
     while (!called()) { // a late wake-up may concern the arena that it has left
         w.parker.arm();

@@ -3,16 +3,21 @@
 #include "engine/observe/report_file.hpp"
 #include "engine/process/fault_report.hpp"
 #include "engine/run/switch.hpp"
+#include "engine/threads/preemption/tick_handler.hpp"
 #include "engine/threads/report.hpp"
+#include "engine/worker/offer.hpp"
 
 #include <weft/error.hpp>
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <cstdio>
+#include <cstdlib>
 #include <cstring>
 #include <latch>
 #include <memory>
@@ -38,6 +43,10 @@ void give_back_fibers(thread_worker& w) noexcept {
         w.free_fibers = f->free_next;
         w.engine.fibers.give(f);
     }
+}
+
+void offer_preempted(worker& at, void* t, void*) {
+    offer(at, *static_cast<task*>(t), ready_reason::preempted);
 }
 
 } // namespace
@@ -107,16 +116,20 @@ thread_engine::thread_engine(std::unique_ptr<policy> p, weft::machine m, const t
             &w->thread, nullptr,
             [](void* a) -> void* {
                 auto [of, worker] = *static_cast<argument*>(a);
-                worker->hot = &impl::weft_hot;
+                worker->hot = worker->own.hot = &impl::weft_hot;
                 worker->hot->in_runtime.store(true, std::memory_order_relaxed);
                 worker->hot->self = worker;
-                worker->own = {worker->hot, pthread_self()};
-                worker->kernel_id = static_cast<pid_t>(syscall(SYS_gettid));
+                worker->own.thread = pthread_self();
+                worker->own.id = static_cast<pid_t>(syscall(SYS_gettid));
+                worker->own.worker = worker;
                 // Before the constructor ends: a mask that the program sets after that stays.
-                if (of->options.pin) of->pin(*worker);
+                if (of->options.pin) {
+                    of->pin(*worker);
+                    worker->own.core = worker->core;
+                }
                 of->all_ready.arrive_and_wait();
                 if (!of->incomplete) of->run_thread(*worker);
-                worker->hot->self = nullptr;
+                impl::weft_hot.self = nullptr;
                 const bool at_once = of->ending_at_exit;
                 // release: pairs with the load in end_threads_at_exit()
                 of->threads_ended.fetch_add(1, std::memory_order_release);
@@ -140,6 +153,16 @@ thread_engine::thread_engine(std::unique_ptr<policy> p, weft::machine m, const t
                     "fewer workers (WEFT_WORKERS), or a larger limit of threads or memory for this process");
     }
     all_ready.arrive_and_wait();
+    preempts = options.preempt.type;
+    if (preempts != preemption::off) try {
+            preemption.begin();
+        } catch (...) {
+            stop();
+            for (auto& w : all_workers) pthread_join(w->thread, nullptr);
+            preemption.join_spares();
+            for (auto& w : all_workers) ticks::delete_timer(w->own);
+            throw;
+        }
     if (options.follow_cores && need.resizable && worker_count() > 1) cores_follower.emplace(*this);
     files.workers_began();
 }
@@ -149,6 +172,8 @@ thread_engine::~thread_engine() {
     cores_follower.reset();
     stop();
     for (auto& w : all_workers) pthread_join(w->thread, nullptr);
+    preemption.join_spares();
+    for (auto& w : all_workers) ticks::delete_timer(w->own);
     for (auto& w : all_workers) discard_messages(*w);
     files.finish();
     while (submitting.load(std::memory_order_acquire) > 0) // pairs with the end of submit()
@@ -159,6 +184,7 @@ void thread_engine::stop() noexcept {
     stopping.store(true, std::memory_order_seq_cst);   // before the sleepers are woken, as in announce()
     queue::std_sync::fence(std::memory_order_seq_cst); // pairs with arm(), as in set_active()
     for (auto& w : all_workers) w->parker.wake();
+    preemption.end_spares();
 }
 
 void thread_engine::end_threads_at_exit() noexcept {
@@ -176,7 +202,7 @@ void thread_engine::end_threads_at_exit() noexcept {
     }
     for (const auto& w : all_workers)
         if (sanitizer::has_tsan()) // its pthread_join() waits for what a thread does that ends by itself
-            while (syscall(SYS_tgkill, getpid(), w->kernel_id, 0) == 0) queue::std_sync::yield();
+            while (syscall(SYS_tgkill, getpid(), w->own.id, 0) == 0) queue::std_sync::yield();
         else
             pthread_join(w->thread, nullptr);
     files.finish();
@@ -208,7 +234,7 @@ std::string thread_engine::describe_run(const tally& run, bool as_json) const {
     const thread_report r{machine.name(),
                           files.options().policy_spec,
                           files.options().seed,
-                          lends_places,
+                          lends_places.load(std::memory_order_relaxed),
                           name_of(meter.misses_from),
                           name_of(meter.instructions_from),
                           run};
@@ -216,18 +242,34 @@ std::string thread_engine::describe_run(const tally& run, bool as_json) const {
 }
 
 void thread_engine::run_thread(thread_worker& w) {
-    const signal_stack handlers_run_on(w.own_signals);
-    allow_exposure_signal();
     w.exceptions = reinterpret_cast<exception_globals*>(abi::__cxa_get_globals());
-    w.current = &w.own_stack;
     if (meter.misses_from == count_source::counters) w.counter.emplace();
-    sanitizer::begin_thread(w.own_stack.sanitized);
-    fiber& first = take_fiber(w); // the worker's first
-    first.become_scheduler();
-    switch_to(w, first, {});
-    // The thread is on its own stack again: the worker stops.
-    give_back_fibers(w);
-    all_ended.arrive_and_wait();
+    serve(w.own);
+}
+
+void thread_engine::serve(kernel_thread& self) {
+    const signal_stack handlers_run_on(self.signals);
+    allow_exposure_signal();
+    allow_tick();
+    sanitizer::begin_thread(self.own_stack.sanitized);
+    for (;;) {
+        thread_worker& w = *self.worker;
+        w.current = &self.own_stack;
+        fiber& first = take_fiber(w); // there is one: the worker's first, or that which a handler has seen
+        first.become_scheduler();
+        task* const preempted = std::exchange(self.preempted, nullptr);
+        switch_to(w, first, preempted ? switch_action{offer_preempted, preempted, nullptr} : switch_action{});
+        // The thread is on its own stack again, and may run another worker.
+        auto& here = static_cast<thread_worker&>(*impl::hot_self());
+        task* const to_resume = std::exchange(here.to_resume, nullptr);
+        if (!to_resume) { // the engine stops
+            give_back_fibers(here);
+            all_ended.arrive_and_wait();
+            impl::weft_hot.self = nullptr;
+            return;
+        }
+        if (!preemption.change_threads(here, self, *to_resume)) return;
+    }
 }
 
 void thread_engine::pin(const thread_worker& w) const noexcept {
@@ -241,6 +283,32 @@ time_ns thread_engine::now() const noexcept {
     return std::chrono::duration_cast<std::chrono::nanoseconds>(
                std::chrono::steady_clock::now().time_since_epoch())
         .count();
+}
+
+bool thread_engine::is_own_thread(const kernel_thread& t) const noexcept {
+    return std::ranges::any_of(all_workers, [&](const auto& w) { return &w->own == &t; });
+}
+
+void thread_engine::preemptible_runs(worker& w, const task& t) noexcept {
+    preemption.runs(static_cast<thread_worker&>(w), t);
+}
+
+fiber& thread_engine::leave_for_thread_of(worker& of, task& t) noexcept {
+    auto& w = static_cast<thread_worker&>(of);
+    w.to_resume = &t;
+    return *w.native;
+}
+
+void thread_engine::preemptible_is_made() noexcept {
+    if (preemption.has_begun()) [[likely]]
+        return;
+    try {
+        preemption.begin();
+    } catch (const error& e) {
+        // Without preemption a program that counts on it would wait for ever.
+        std::fprintf(stderr, "weft: %s\n", e.what());
+        std::exit(2);
+    }
 }
 
 std::uint32_t thread_engine::draw(worker& w, std::uint32_t below) {

@@ -12,6 +12,7 @@
 #include "engine/threads/alarm_clock.hpp"
 #include "engine/threads/core_count_follower.hpp"
 #include "engine/threads/exposure_handler.hpp"
+#include "engine/threads/preemption/preempter.hpp"
 #include "engine/threads/thread_meter.hpp"
 #include "engine/threads/thread_worker.hpp"
 #include "engine/worker/engine.hpp"
@@ -45,6 +46,7 @@ struct thread_engine_options {
     std::chrono::nanoseconds spin_time{100'000};     ///< from the first look that finds nothing to sleep
     int cores = std::numeric_limits<int>::max();     ///< that this process may use
     record_options record{};
+    preemption_options preempt{};
     bool follow_cores = false; ///< the number of active workers follows the cores that the process may use
 };
 
@@ -67,6 +69,9 @@ struct thread_engine final : host, engine, team_host, observation, lifetime {
     void submit(task&, ready_reason) override;
     void wait_outside(thread_waiter&, task* root) override;
     std::uint32_t draw(worker&, std::uint32_t below) override;
+    void preemptible_runs(worker&, const task&) noexcept override;
+    fiber& leave_for_thread_of(worker&, task&) noexcept override;
+    void preemptible_is_made() noexcept override;
 
     // observation
     void root_begins() override;
@@ -131,7 +136,8 @@ struct thread_engine final : host, engine, team_host, observation, lifetime {
     void end_worker(thread_worker&) noexcept;
     bool is_stopping(const thread_worker& w) const noexcept {
         return stopping.load(std::memory_order_acquire) || // pairs with stop()
-               (w.until && w.until->is_woken() && !w.arena().is_team());
+               (w.until && !w.arena().is_team() &&
+                (w.until->is_woken() || !lends_places.load(std::memory_order_relaxed)));
     }
     void pause_or_yield() const noexcept;
 
@@ -155,6 +161,9 @@ struct thread_engine final : host, engine, team_host, observation, lifetime {
 
     // ---- the threads: thread_engine.cpp
     void run_thread(thread_worker&);
+    /// The thread runs its worker, and others later, until the engine stops or the thread is not needed any more.
+    void serve(kernel_thread&);
+    bool is_own_thread(const kernel_thread&) const noexcept;
     void pin(const thread_worker&) const noexcept;
     void stop() noexcept;
 
@@ -185,11 +194,16 @@ struct thread_engine final : host, engine, team_host, observation, lifetime {
     std::mutex resizing;                                     ///< one call of policy::resized() at a time
 
     // ---- external threads
-    bool lends_places = false; ///< external threads may work as workers
+    /// External threads may work as workers. Written by the constructor, and when preemption begins; relaxed: an external
+    /// thread that reads it late leaves soon.
+    std::atomic<bool> lends_places{false};
     std::vector<worker_id>
         worker_of_cpu{}; ///< by the number that the operating system gives the core; 0: unknown
     /// External threads that look for a place; a searching worker then makes room. Relaxed: a hint.
     std::atomic<int> looking_for_place{0};
+
+    // ---- preemption
+    preempter preemption{*this, options.preempt};
 
     // ---- beginning and end
     /// Written by stop(), seq_cst; read by workers and await_team(): acquire, or seq_cst before a sleep.

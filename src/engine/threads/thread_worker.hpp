@@ -4,6 +4,7 @@
 #include "engine/process/fault_report.hpp"
 #include "engine/threads/futex.hpp"
 #include "engine/threads/miss_counter.hpp"
+#include "engine/threads/preemption/kernel_thread.hpp"
 #include "engine/worker/worker.hpp"
 
 #include <atomic>
@@ -30,22 +31,16 @@ struct thread_worker : worker {
     // ---- the thread
     pthread_t
         thread{}; ///< its own; written by the constructor of the engine, before any worker runs; read by all
-    pid_t kernel_id = 0;        ///< of its own thread, which writes it; read when that has ended
-    fiber own_stack;            ///< control block of the own thread's stack, where it ends
-    fiber* native = &own_stack; ///< that of the occupant
-    signal_stack_memory own_signals{}, external_signals{}; ///< for the signal handlers of the two
+    kernel_thread own{};                    ///< which writes its words; `id` is read when it has ended
+    fiber* native = &own.own_stack;         ///< control block of the occupant's own stack
+    signal_stack_memory external_signals{}; ///< for the signal handlers of an external thread
     std::minstd_rand random;
     std::optional<miss_counter> counter{}; ///< if the engine counts misses; of this thread
     task_counts counted_before{};          ///< at the beginning of the stretch of user code
 
-    // ---- the occupant: the own thread, or an external thread in its place (external.cpp)
-    /// Where other threads reach the occupant.
-    struct reach {
-        impl::hot_words* hot = nullptr;
-        pthread_t thread{};
-    };
-    reach own{};
-    /// That of the occupant. Written by external threads that come and leave, seq_cst, paired with `reaching`.
+    // ---- the occupant: the own thread, an external thread in its place (external.cpp), or another thread of the engine
+    // ---- (preemption)
+    /// Where other threads reach it. Written by threads that come and leave, seq_cst, paired with `reaching`.
     std::atomic<const reach*> occupant{&own};
     /// How many threads use what they have read from `occupant`. They add seq_cst before they read it, and subtract
     /// release; an external thread that leaves writes `occupant`, then waits for 0 (P1).
@@ -55,6 +50,13 @@ struct thread_worker : worker {
     bool sleeps_for_ever = false; ///< the own thread, until it is woken; written before it leaves its place
     /// Left to the own thread by an external one, which then wakes it with leave_awake().
     task* left = nullptr;
+
+    // ---- preemption
+    kernel_thread* kernel = &own; ///< the occupant, if it is a thread of the engine; else null
+    task* to_resume = nullptr;    ///< which the kernel thread that it was stopped with is to go on with
+    /// It lacks a spare thread, and one is being made. Set by the handler, cleared by the creating thread; relaxed: the request
+    /// that follows orders it.
+    std::atomic<bool> wants_thread{false};
 
     // ---- asking: words that other threads read or write
     ask_slot<> slot; ///< see ask_slot

@@ -1,10 +1,13 @@
 #pragma once
 
+#include "queue/page_memory.hpp"
 #include "queue/spin_lock.hpp"
 #include "task/sanitizers.hpp"
 
 #include <array>
+#include <atomic>
 #include <cstddef>
+#include <cstdint>
 #include <mutex>
 #include <new>
 #include <utility>
@@ -36,13 +39,85 @@ struct block_chain {
         --count;
         return std::exchange(first, first->next);
     }
-    void release() noexcept {
-        while (count > 0) ::operator delete(pop());
-    }
 };
 
 struct block_sizes {
     static constexpr std::size_t unit = 64, classes = 16; ///< blocks up to unit * classes bytes are kept
+};
+
+/// Blocks cut from pages of its own, for an engine that preempts tasks: a preempted task may hold the lock of the global
+/// allocator until it runs again, and what the engine does until then must not wait for that lock, neither to allocate
+/// nor to free (Y5). Once it is used, all blocks come from here, and all come back to here; the pages are kept until the
+/// end.
+class block_pages : public block_sizes {
+public:
+    block_pages() = default;
+    block_pages(const block_pages&) = delete;
+    block_pages& operator=(const block_pages&) = delete;
+    ~block_pages() {
+        while (header* const h = first_.load(std::memory_order_relaxed)) { // no other thread is left
+            first_.store(h->next, std::memory_order_relaxed);
+            queue::page_memory::release(h, region_bytes);
+        }
+    }
+    /// Frees the blocks that came from the global allocator. The last call.
+    void free_others() noexcept {
+        for (block_chain& kept : free_)
+            for (block_chain all = std::exchange(kept, {}); all.count > 0;)
+                if (void* const block = all.pop(); !has(block)) ::operator delete(block);
+    }
+
+    bool are_used() const noexcept { return used_.load(std::memory_order_relaxed); }
+    void use() noexcept { used_.store(true, std::memory_order_relaxed); }
+
+    /// A block of `c` units. Throws std::bad_alloc.
+    void* take(std::size_t c) {
+        const std::lock_guard guard(lock_);
+        if (block_chain& kept = free_[c - 1]; kept.count > 0) return kept.pop();
+        header* const now = first_.load(std::memory_order_relaxed);
+        if (!now || left_ < c * unit) {
+            auto* const made = static_cast<header*>(queue::page_memory::allocate(region_bytes));
+            if (!made) throw std::bad_alloc();
+            made->next = now;
+            at_ = reinterpret_cast<std::byte*>(made) + unit;
+            left_ = region_bytes - unit;
+            first_.store(made, std::memory_order_release); // pairs with the load in has()
+        }
+        left_ -= c * unit;
+        return std::exchange(at_, at_ + c * unit);
+    }
+    bool has(const void* block) const noexcept {
+        const auto at = reinterpret_cast<std::uintptr_t>(block);
+        for (const header* h = first_.load(std::memory_order_acquire); h; h = h->next)
+            if (at - reinterpret_cast<std::uintptr_t>(h) < region_bytes) return true;
+        return false;
+    }
+    void give(std::size_t c, void* block) noexcept {
+        const std::lock_guard guard(lock_);
+        free_[c - 1].push(block);
+    }
+
+    /// Larger blocks, of pages that go back to the system. Throws std::bad_alloc.
+    static void* take_large(std::size_t bytes) {
+        void* const pages = queue::page_memory::allocate(bytes);
+        return pages ? pages : throw std::bad_alloc();
+    }
+    static void give_large(void* block, std::size_t bytes) noexcept {
+        queue::page_memory::release(block, bytes);
+    }
+
+private:
+    struct header {
+        header* next;
+    };
+    static constexpr std::size_t region_bytes = std::size_t{1} << 20;
+
+    queue::spin_lock<> lock_;
+    std::atomic<bool> used_{false};       ///< relaxed: blocks of both origins may be in use at once
+    std::atomic<header*> first_{nullptr}; ///< written under the lock
+    std::byte* at_ = nullptr;             ///< of the first region; guarded by the lock, as the next two
+    std::size_t left_ = 0;
+    std::array<block_chain, classes> free_{};
 };
 
 /// Full chains. Any thread. A program with ThreadSanitizer has its closures in these blocks, and does not see the lock, so
@@ -55,8 +130,9 @@ public:
     block_depot(const block_depot&) = delete;
     block_depot& operator=(const block_depot&) = delete;
     ~block_depot() {
-        for (shelf& s : shelves_)
-            while (s.count > 0) s.chains[--s.count].release();
+        for (std::size_t c = 1; c <= classes; ++c)
+            for (shelf& s = shelves_[c - 1]; s.count > 0;) release(c, s.chains[--s.count]);
+        pages.free_others();
     }
 
     /// Of blocks of `c` units; empty if there is none.
@@ -76,8 +152,22 @@ public:
                 return;
             }
         }
-        chain.release();
+        release(c, chain);
     }
+
+    /// A block of `c` units from the memory where the depot gets its blocks.
+    void* allocate(std::size_t c) { return pages.are_used() ? pages.take(c) : ::operator new(c * unit); }
+    void release(std::size_t c, block_chain chain) noexcept {
+        while (chain.count > 0) { give_back(c, chain.pop()); }
+    }
+    void give_back(std::size_t c, void* block) noexcept {
+        if (pages.are_used())
+            pages.give(c, block);
+        else
+            ::operator delete(block);
+    }
+
+    block_pages pages{};
 
 private:
     struct shelf {
@@ -95,9 +185,9 @@ public:
     block_cache(const block_cache&) = delete;
     block_cache& operator=(const block_cache&) = delete;
     ~block_cache() {
-        for (two_chains& kept : kept_) {
-            kept.now.release();
-            kept.spare.release();
+        for (std::size_t c = 1; c <= classes; ++c) {
+            depot_.release(c, kept_[c - 1].now);
+            depot_.release(c, kept_[c - 1].spare);
         }
     }
 
@@ -109,7 +199,7 @@ public:
         two_chains& kept = kept_[c - 1];
         if (kept.now.count == 0) [[unlikely]]
             kept.now = kept.spare.count > 0 ? std::exchange(kept.spare, {}) : depot_.take(c);
-        return kept.now.count > 0 ? kept.now.pop() : ::operator new(bytes);
+        return kept.now.count > 0 ? kept.now.pop() : depot_.allocate(c);
     }
 
     void give(void* block, std::size_t bytes) noexcept {

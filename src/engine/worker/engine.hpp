@@ -78,6 +78,8 @@ struct engine : engine_ports {
     fiber_pool fibers;
     const floating_point_modes modes = floating_point_modes::of_this_thread(); ///< with which tasks start
     block_depot blocks;
+    preemption preempts =
+        preemption::off; ///< of roots without a type of their own; set before the first task
     std::size_t most_waiting =
         default_most_waiting;             ///< children in the queues of the policy; set before the first task
     std::atomic<std::int32_t> roots{0};   ///< submitted so far

@@ -40,6 +40,7 @@ task& make_flow_task(worker* w, engine& home, group& of, const flow_task& f) {
         t.uses_ = {first, f.uses};
     }
     adopt(t, nullptr, &of, *f.hint);
+    if (f.hint->preempt == preemption::runtime_default) t.preempt_ = f.preempts;
     t.scope_ = &of;
     // A run that outlives the team in which it began continues in the outermost arena. (T5)
     t.arena_ = f.in && f.in->is_team() && f.in->try_retain(f.incarnation) ? f.in : &home.outermost;
@@ -65,6 +66,7 @@ task& make_flow_share(worker& w, const task& of) {
     t.id_ = of.id_;
     t.level_ = of.level_;
     t.root_ = of.root_;
+    t.preempt_ = of.preempt_;
     t.graph_ = of.graph_;
     t.graph_number_ = of.graph_number_;
     t.bottom_level_ = of.bottom_level_;

@@ -15,11 +15,12 @@ struct flow_task {
     void* graph = nullptr;
     std::uint32_t number = 0;
     const hints* hint = &no_hints;
-    claim* at_gate = nullptr;      ///< the task's own claim, or that of a task around it
-    bool claims = false;           ///< at_gate is the task's own claim
-    arena* in = nullptr;           ///< the run belongs to it; null: the outermost
-    std::uint32_t incarnation = 0; ///< of the team, if `in` is a team's
-    std::int32_t root = 0;         ///< the task descends from this root
+    claim* at_gate = nullptr;              ///< the task's own claim, or that of a task around it
+    bool claims = false;                   ///< at_gate is the task's own claim
+    arena* in = nullptr;                   ///< the run belongs to it; null: the outermost
+    std::uint32_t incarnation = 0;         ///< of the team, if `in` is a team's
+    std::int32_t root = 0;                 ///< the task descends from this root
+    preemption preempts = preemption::off; ///< of the task that has started the run, or of roots
     std::uint64_t graph_id = 0;
     int bottom_level = 0;
     std::size_t uses = 0; ///< number of data that the task declares

@@ -59,9 +59,10 @@ void note_end_early(trace::outcome how) noexcept {
 void note_in_user_code(worker& w, trace::kind k, std::uint64_t a, std::uint64_t b, std::uint32_t n,
                        std::uint8_t what) noexcept {
     if (!w.log) return;
-    if (!w.modelled) enter_runtime(); // the handler leaves the log alone only there
-    note(w, k, a, b, n, what);
-    if (!w.modelled) leave_runtime();
+    if (w.modelled) return note(w, k, a, b, n, what);
+    worker& here = enter_runtime(); // the handlers leave the log alone only there
+    note(here, k, a, b, n, what);
+    leave_runtime();
 }
 
 void note_inline_end(std::uint32_t number, trace::outcome how) noexcept {

@@ -25,6 +25,7 @@ void offer(worker& w, task& t, ready_reason reason) noexcept {
 }
 
 void number_root(engine& e, task& t) {
+    const impl::tick_hold here; // of the lock of the account
     e.observation.root_begins();
     t.root_ = e.roots.fetch_add(1, std::memory_order_relaxed); // a number, orders nothing
     t.id_ = static_cast<std::uint64_t>(t.root_) * 2 + 1;

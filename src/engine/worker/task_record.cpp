@@ -1,5 +1,6 @@
 #include "engine/worker/task_record.hpp"
 
+#include "engine/ports/host.hpp"
 #include "engine/worker/arena.hpp"
 #include "engine/worker/engine.hpp"
 #include "task/sanitizers.hpp"
@@ -35,14 +36,15 @@ task& make_task(worker* w, engine& e, std::size_t closure_bytes, std::size_t clo
     std::size_t bytes = closure_at + closure_bytes;
     std::size_t slack = closure_align > block_cache::unit / 4 ? closure_align : 0; // blocks are aligned to 16
     bytes += slack;
-    void* block;
-    if (w) {
-        block = w->blocks.take(bytes);
-    } else {
-        bytes = round_up(bytes, block_cache::unit);
-        block = ::operator new(bytes);
-    }
+    bytes = round_up(bytes, block_cache::unit);
+    const bool is_large = bytes > block_cache::unit * block_cache::classes;
+    const bool has_pages = is_large && e.blocks.pages.are_used();
+    void* const block = has_pages  ? block_pages::take_large(bytes)
+                        : is_large ? ::operator new(bytes)
+                        : w        ? w->blocks.take(bytes)
+                                   : e.blocks.allocate(bytes / block_cache::unit);
     auto* t = ::new (block) task;
+    t->has_pages_ = has_pages;
     sanitizer::clear_unseen(t + 1, e.need.task_bytes);
     t->arena_ = w ? &w->arena() : &e.outermost; // T6
     t->block_bytes_ = static_cast<std::uint32_t>(bytes);
@@ -56,11 +58,17 @@ task& make_task(worker* w, engine& e, std::size_t closure_bytes, std::size_t clo
 
 void free_task(worker* w, task& t) noexcept {
     const std::size_t bytes = t.block_bytes_;
+    const bool has_pages = t.has_pages_;
+    block_depot& depot = t.arena_->engine.blocks;
     t.~task();
-    if (w)
+    if (has_pages)
+        block_pages::give_large(&t, bytes);
+    else if (bytes > block_cache::unit * block_cache::classes)
+        ::operator delete(&t);
+    else if (w)
         w->blocks.give(&t, bytes);
     else
-        ::operator delete(&t);
+        depot.give_back(bytes / block_cache::unit, &t);
 }
 
 void adopt(task& child, task* parent, group* in, const hints& h) noexcept {
@@ -68,6 +76,11 @@ void adopt(task& child, task* parent, group* in, const hints& h) noexcept {
     child.group_ = in;
     child.scope_ = in;
     child.hint_ = h;
+    child.preempt_ = h.preempt != preemption::runtime_default ? h.preempt
+                     : parent                                 ? parent->preempt_
+                                                              : child.arena_->engine.preempts;
+    if (child.preempt_ != preemption::off) [[unlikely]]
+        child.arena_->engine.host.preemptible_is_made();
     if (in) child.index_ = static_cast<std::int32_t>(in->spawned_.fetch_add(1, std::memory_order_relaxed));
     if (parent) {
         child.claim_ = parent->claim_;
@@ -100,6 +113,7 @@ task& task_of_frame(worker& thief, impl::frame& f) {
     t.claim_ = of.claim_;
     t.level_ = of.level_;
     t.root_ = of.root_;
+    t.preempt_ = of.preempt_;
     t.silent_ = true;
     return t;
 }

@@ -141,12 +141,13 @@ struct worker {
     fiber* free_fibers = nullptr;
     /// What a child of the silent zone threw while its closure moved; the parent continues next and rethrows it.
     std::exception_ptr refused;
+    /// Runs a task that may be preempted. Written by its thread; read by those that send ticks on: seq_cst, with the leader
+    /// of its group (Y6). A worker of the model runs none.
+    std::atomic<bool> ticks{false};
     bool has_reserve_fiber = false; ///< it has one of the pool's reserve
     int put_back = 0;               ///< if so: how many tasks it did not start on it
     engine::block_cache blocks;
 
-    /// Set by the exposure handler if it finds in_runtime set; leave_runtime() looks at it.
-    std::atomic<bool> signalled{false};
     /// Workers that ask this worker for an entry. Each asker inserts itself; this worker erases the asker
     /// when it answers. The set is a hint: the asker's slot decides. It has two members more than there are
     /// workers: engine::message_mark() and engine::ahead_mark().

@@ -16,7 +16,7 @@ namespace {
 
 constexpr const char* reason_names[] = {"root",    "spawned",   "continuation", "joined",
                                         "moved",   "unblocked", "released",     "granted",
-                                        "exposed", "",          "yielded"}; // by number
+                                        "exposed", "preempted", "yielded"}; // by number
 static_assert(std::size(reason_names) == static_cast<std::size_t>(ready_reason::yielded) + 1);
 
 const char* name_of(ready_reason r) { return reason_names[static_cast<std::size_t>(r)]; }

@@ -134,7 +134,7 @@ public:
         const bool is_free = !part.has(range_task::known);
         if (is_free && !has_free_.load_relaxed()) has_free_.store_relaxed(true);
         if (is_free) return places_.put(w, t, reason);
-        if (reason == ready_reason::yielded) {
+        if (goes_behind(reason)) {
             at(w).turns.yielded();
             at(w).yielded.push_back(&t);
             return range_members::only(w);

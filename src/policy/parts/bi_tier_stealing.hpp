@@ -96,7 +96,7 @@ public:
     }
 
     placement put_in_pool(worker_id w, task& t, ready_reason reason) {
-        const bool yields = reason == ready_reason::yielded;
+        const bool yields = goes_behind(reason);
         if (yields) of(w).turns.yielded();
         const int home = home_of(w, t.data<task_part>());
         const bool fresh = t.fresh();
@@ -110,7 +110,7 @@ public:
 
     placement put_in_socket(worker_id w, task& t, ready_reason reason) {
         const int home = t.data<task_part>().socket - 1;
-        if (reason == ready_reason::yielded && ++of(w).yields_in_subtree % fair_turns::yields_to_look == 0)
+        if (goes_behind(reason) && ++of(w).yields_in_subtree % fair_turns::yields_to_look == 0)
             share_socket(home);
         if (on_.of(w) != home) {
             at(home).arrivals.push_back(&t);

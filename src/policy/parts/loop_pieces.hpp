@@ -74,7 +74,7 @@ public:
         }
         const worker_id at = own.home; // once it is in a queue, another worker may run it
         worker_part& home = of(at);
-        if (reason == ready_reason::yielded) {
+        if (goes_behind(reason)) {
             of(w).turns.yielded();
             of(w).after_others = true;
             home.pieces.push_back(&t);

@@ -87,7 +87,7 @@ public:
     }
     /// A task that yields goes behind the others.
     bool goes_behind(worker_id w, ready_reason reason) noexcept {
-        const bool yields = reason == ready_reason::yielded;
+        const bool yields = weft::goes_behind(reason);
         if (yields) of(w).turns.yielded();
         return yields;
     }

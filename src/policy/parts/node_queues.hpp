@@ -76,7 +76,7 @@ public:
         auto& own = t.data<task_part>();
         own.home = queue + 1;
         own.priority = priority;
-        if (reason == ready_reason::yielded) {
+        if (goes_behind(reason)) {
             turns_[static_cast<std::size_t>(w)].own.yielded();
             q.behind.push_back(&t);
         } else {

@@ -67,7 +67,7 @@ public:
             roots_.push_back(&t);
             return {root_place(), context_->active()};
         }
-        const bool yields = reason == ready_reason::yielded;
+        const bool yields = goes_behind(reason);
         if (yields) at(w).turns.yielded();
         if (yields && end_ == owner_takes::youngest) {
             at(w).behind.push_back(&t);

@@ -122,7 +122,7 @@ public:
             s.offered.add(1);
         else
             s.activity.enter();
-        if (reason == ready_reason::yielded) {
+        if (goes_behind(reason)) {
             of(w).turns.yielded();
             s.behind.push_back(&t);
             if (s.activity.yielded(fair_turns::yields_to_look)) wake_head(s);

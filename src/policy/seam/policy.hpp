@@ -14,7 +14,7 @@
 /// tour; src/policy/README.md has the rules that the engine guarantees in return.
 namespace weft {
 /// Everything that a policy and an engine share by layout. The number is policy_abi, see module.hpp.
-inline namespace policy_v2 {
+inline namespace policy_v3 {
 
 enum class spawn_order : std::uint8_t {
     child_first,  ///< the child runs now; the parent's fiber is saved and offered by ready(.., continuation)
@@ -33,8 +33,15 @@ enum class ready_reason : std::uint8_t {
     released,     ///< a task of a graph: the tasks that it waited for have ended
     granted,      ///< the gate had refused it, and there is room now
     exposed,      ///< taken out of a worker's hidden frames; `w` is the thief
-    yielded = 10, ///< it called this_task::yield; 9 is not used, so that numbers in traces keep their meaning
+    preempted,    ///< the engine has taken its worker from it, so that other tasks run
+    yielded,      ///< it called this_task::yield
 };
+
+/// Other ready tasks of the worker come before a task that is ready for this reason: the task could have gone on, and
+/// waits for nothing. If such tasks were taken first again, two tasks that wait for each other in loops would never end.
+constexpr bool goes_behind(ready_reason reason) noexcept {
+    return reason == ready_reason::yielded || reason == ready_reason::preempted;
+}
 
 enum class after_wait : std::uint8_t { stay, requeue };
 
@@ -183,5 +190,5 @@ struct policy {
     virtual ~policy() = default;
 };
 
-} // namespace policy_v2
+} // namespace policy_v3
 } // namespace weft

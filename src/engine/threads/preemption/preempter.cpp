@@ -1,0 +1,227 @@
+#include "engine/threads/preemption/preempter.hpp"
+
+#include "engine/process/signal_claim.hpp"
+#include "engine/run/switch.hpp"
+#include "engine/run/tasks.hpp"
+#include "engine/threads/exposure_handler.hpp"
+#include "engine/threads/preemption/tick_handler.hpp"
+#include "engine/threads/thread_engine.hpp"
+#include "engine/worker/notes.hpp"
+#include "engine/worker/offer.hpp"
+#include "engine/worker/runtime_entry.hpp"
+
+#include <weft/error.hpp>
+
+#include <fmt/format.h>
+
+#include <atomic>
+#include <cerrno>
+#include <csignal>
+#include <cstddef>
+#include <cstring>
+#include <mutex>
+
+#include <cxxabi.h>
+#include <pthread.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+namespace weft::engine {
+
+namespace {
+
+void offer_preempted(worker& at, void* t, void*) {
+    offer(at, *static_cast<task*>(t), ready_reason::preempted);
+}
+
+bool runs_on_its_stack(const fiber& f) noexcept {
+    const std::byte here{};
+    return f.memory.base && f.memory.limit() <= &here && &here < f.memory.top();
+}
+
+} // namespace
+
+preempter::preempter(thread_engine& of, const preemption_options& o) noexcept
+    : of_(of)
+    , how_(o)
+    , ticks_(of, o)
+    , spares_(of, o.park) {}
+
+preempter::~preempter() {
+    if (has_handler_) give_back_tick_handler();
+}
+
+void preempter::begin() {
+    const std::lock_guard guard(beginning_);
+    if (has_begun()) return;
+    if (of_.meter.misses_from == count_source::counters)
+        throw error("tasks cannot be preempted while the policy reads the counters of its workers' threads",
+                    "preemption under the policy " + of_.options.record.policy_spec,
+                    "another policy, or WEFT_PREEMPT=off and no task with a type of its own");
+    of_.blocks.pages.use();
+    // Only the engine's own threads have timers, so no other thread runs a task that is to be preempted.
+    of_.lends_places.store(false, std::memory_order_relaxed);
+    take_tick_handler();
+    has_handler_ = true;
+    ticks_.begin();
+    for (auto& w : of_.all_workers)
+        if (!w->own.has_timer && !ticks::make_timer(w->own))
+            throw error(fmt::format("cannot make a timer for preemption ({})", std::strerror(errno)),
+                        "preemption", "WEFT_PREEMPT=off, or a larger limit of pending signals (ulimit -i)");
+    spares_.begin();
+    begun_.store(true, std::memory_order_release); // pairs with has_begun()
+}
+
+// ---- in the runtime
+
+void preempter::runs(thread_worker& w, const task& t) noexcept {
+    const bool may = t.preempt_ != preemption::off;
+    ticks_.runs(w, may);
+    // The handler needs one.
+    if (may && !w.free_fibers)
+        if (fiber* const f = of_.fibers.take_quietly()) free_fiber(w, *f);
+}
+
+void preempter::pauses(thread_worker& w) noexcept {
+    if (has_begun()) ticks_.pauses(w);
+}
+
+// ---- the thread of a worker changes (Y2)
+
+void preempter::occupy(thread_worker& w, kernel_thread& self) noexcept {
+    self.hot->limit.store(0, std::memory_order_relaxed);
+    w.hot = self.hot;
+    w.exceptions = reinterpret_cast<exception_globals*>(abi::__cxa_get_globals());
+    w.native = &self.own_stack;
+    w.kernel = &self;
+    impl::handler_fence();
+    self.hot->self = &w;
+    w.occupant.store(&self, std::memory_order_seq_cst); // as in occupation::change_occupant()
+    w.signal_out.exchange(false, std::memory_order_seq_cst);
+    if (of_.options.pin && self.core != w.core) {
+        of_.pin(w);
+        self.core = w.core;
+    }
+    if (has_begun()) ticks_.comes(w, self);
+}
+
+void preempter::hand_over(thread_worker& w, kernel_thread& from, kernel_thread& to,
+                          task* preempted) noexcept {
+    ticks_.leaves(w, from);
+    from.hot->self = nullptr;
+    impl::handler_fence(); // a signal that comes from here on finds no worker
+    to.worker = &w;
+    to.preempted = preempted;
+    spares_.wake(to); // from here on `w` and the task are others'
+}
+
+bool preempter::change_threads(thread_worker& w, kernel_thread& self, task& preempted) noexcept {
+    kernel_thread& to = *preempted.stopped_with_;
+    preempted.stopped_with_ = nullptr;
+    ticks_.leaves(w, self);
+    self.hot->self = nullptr;
+    impl::handler_fence();
+    // Before the task goes on, which may need a spare thread at its next tick. From here on another worker may take this one.
+    const bool stays = spares_.put(self, w);
+    to.worker = &w;
+    to.preempted = nullptr;
+    spares_.wake(to);
+    if (!stays) return false;
+    spares_.stop(self);
+    if (!self.worker) return false;
+    occupy(*self.worker, self);
+    return true;
+}
+
+void preempter::serve_as_spare(kernel_thread& self, thread_worker& w, const sigset_t& mask) noexcept {
+    self.hot = &impl::weft_hot;
+    self.thread = pthread_self();
+    self.id = static_cast<pid_t>(syscall(SYS_gettid));
+    self.hot->in_runtime.store(true, std::memory_order_relaxed);
+    if (ticks::make_timer(self) && spares_.put(self, w)) {
+        pthread_sigmask(SIG_SETMASK, &mask, nullptr);
+        spares_.stop(self);
+        if (self.worker) {
+            occupy(*self.worker, self);
+            of_.serve(self);
+        }
+        // A thread may still use what it has read from `occupant` (P1).
+        for (auto& of : of_.all_workers)
+            while (of->reaching.load(std::memory_order_seq_cst) > 0) queue::std_sync::yield();
+    }
+    ticks::delete_timer(self);
+}
+
+// ---- in the handler
+
+/// In the handler, which holds the tick away. Whether the task is in a state in which it can be left.
+bool preempter::may_preempt(thread_worker& w) noexcept {
+    constexpr std::uint8_t of_this_handler = 1;
+    if (impl::weft_hot.in_runtime.load(std::memory_order_relaxed) ||
+        impl::weft_hot.holds.load(std::memory_order_relaxed) != of_this_handler)
+        return false;
+    if (!w.kernel || w.has_reserve_fiber) return false;
+    const fiber& f = *w.current;
+    if (f.guards > 0 || !runs_on_its_stack(f)) return false;
+    const task& t = *f.running;
+    if (t.preempt_ == preemption::off) {
+        ticks_.finds_none(w);
+        return false;
+    }
+    return !t.claims_ && !t.share_; // what it was granted at the gate is for it alone
+}
+
+void preempter::on_tick(thread_worker& w, const siginfo_t& info, ucontext_t& interrupted) noexcept {
+    ticks_.arrives(w, info.si_code == SI_TIMER);
+    if (!may_preempt(w)) return;
+    task& t = *w.current->running;
+    if (!w.free_fibers) {
+        fiber* const f = of_.fibers.take_quietly();
+        if (!f) return;
+        free_fiber(w, *f);
+    }
+    kernel_thread* spare = nullptr;
+    if (t.preempt_ == preemption::klt && !(spare = spares_.take(w))) return spares_.request(w);
+    // The end of the handler gives the thread the alternate stack that is named there. After a yield that must be the stack of
+    // the thread on which the task goes on, and not that of the one which it has left (Y7).
+    if (preempt(w, t, spare) && !spare) sigaltstack(nullptr, &interrupted.uc_stack);
+}
+
+/// False if there is no memory for it.
+bool preempter::preempt(thread_worker& w, task& t, kernel_thread* spare) noexcept {
+    static_cast<void>(enter_runtime());
+    impl::hot_unhold(); // no hold is kept over a switch
+    bool hides_nothing = true;
+    if (t.silent_) try {
+            expose_all(w);
+        } catch (const std::bad_alloc&) { hides_nothing = false; }
+    if (!hides_nothing) {
+        if (spare) spares_.put_back(*spare, w);
+    } else if (spare) {
+        stops_.fetch_add(1, std::memory_order_relaxed);
+        stop_with(w, t, *spare);
+    } else {
+        yields_.fetch_add(1, std::memory_order_relaxed);
+        suspend(w, ready_reason::preempted, offer_preempted, &t, nullptr);
+    }
+    leave_runtime();
+    impl::hot_hold(); // the handler's, on the thread that it is on now
+    return hides_nothing;
+}
+
+void preempter::stop_with(thread_worker& w, task& t, kernel_thread& spare) noexcept {
+    kernel_thread& self = *w.kernel;
+    fiber& on = *w.current;
+    begin_suspension(w, on, ready_reason::preempted);
+    t.stopped_with_ = &self;
+    stopped_.fetch_add(1, std::memory_order_relaxed);
+    hand_over(w, self, spare, &t);
+    spares_.stop(self); // until change_threads() of another thread
+    thread_worker& here = *self.worker;
+    stopped_.fetch_sub(1, std::memory_order_relaxed);
+    occupy(here, self);
+    here.current = &on; // resume() has set the rest of the chain
+    end_suspension(t);
+}
+
+} // namespace weft::engine

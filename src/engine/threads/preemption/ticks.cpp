@@ -1,0 +1,149 @@
+#include "engine/threads/preemption/ticks.hpp"
+
+#include "engine/process/signal_claim.hpp"
+#include "engine/threads/reached.hpp"
+#include "engine/threads/thread_engine.hpp"
+
+#include <algorithm>
+#include <csignal>
+#include <ctime>
+
+#include <pthread.h>
+
+namespace weft::engine {
+
+namespace {
+
+constexpr std::int64_t second = 1'000'000'000;
+
+timespec as_timespec(std::int64_t ns) noexcept {
+    return {static_cast<time_t>(ns / second), static_cast<long>(ns % second)};
+}
+
+} // namespace
+
+ticks::ticks(thread_engine& of, const preemption_options& o) noexcept : of_(of), how_(o) {}
+
+void ticks::begin() {
+    const int workers = of_.worker_count();
+    switch (how_.timers) {
+    case tick_timers::created:
+    case tick_timers::aligned: count_ = workers; break;
+    case tick_timers::one_to_all:
+    case tick_timers::chain: count_ = 1; break;
+    case tick_timers::hybrid: count_ = std::clamp(how_.groups, 1, workers); break;
+    }
+    groups_ = std::make_unique<group[]>(static_cast<std::size_t>(count_));
+    for (int g = 0; g < count_; ++g) {
+        group& made = groups_[static_cast<std::size_t>(g)];
+        made.first = (g * workers + count_ - 1) / count_; // as group_of() counts
+        made.last = ((g + 1) * workers + count_ - 1) / count_;
+        made.phase_ns = how_.interval.count() * g / count_;
+    }
+}
+
+ticks::group& ticks::group_of(const thread_worker& w) const noexcept {
+    return groups_[static_cast<std::size_t>(w.id * count_ / of_.worker_count())];
+}
+
+// ---- timers
+
+bool ticks::make_timer(kernel_thread& t) noexcept {
+    sigevent how{};
+    how.sigev_notify = SIGEV_THREAD_ID;
+    how.sigev_signo = tick_signal();
+#ifdef sigev_notify_thread_id
+    how.sigev_notify_thread_id = t.id;
+#else
+    how._sigev_un._tid = t.id;
+#endif
+    t.has_timer = timer_create(CLOCK_MONOTONIC, &how, &t.timer) == 0;
+    return t.has_timer;
+}
+
+void ticks::delete_timer(kernel_thread& t) noexcept {
+    if (t.has_timer) timer_delete(t.timer);
+    t.has_timer = false;
+}
+
+void ticks::arm(const group& g, kernel_thread& t) const noexcept {
+    const std::int64_t interval = how_.interval.count();
+    itimerspec when{as_timespec(interval), as_timespec(interval)};
+    int flags = 0;
+    if (how_.timers != tick_timers::created) {
+        timespec now{};
+        clock_gettime(CLOCK_MONOTONIC, &now);
+        const std::int64_t since = now.tv_sec * second + now.tv_nsec - g.phase_ns;
+        when.it_value = as_timespec((since / interval + 1) * interval + g.phase_ns);
+        flags = TIMER_ABSTIME;
+    }
+    timer_settime(t.timer, flags, &when, nullptr);
+}
+
+void ticks::disarm(kernel_thread& t) noexcept {
+    const itimerspec never{};
+    timer_settime(t.timer, 0, &never, nullptr);
+}
+
+// ---- leaders (Y6)
+
+void ticks::lead(group& g, thread_worker& w) noexcept {
+    thread_worker* none = nullptr;
+    if (w.kernel && g.leader.load(std::memory_order_seq_cst) == nullptr &&
+        g.leader.compare_exchange_strong(none, &w, std::memory_order_seq_cst))
+        arm(g, *w.kernel);
+}
+
+void ticks::runs(thread_worker& w, bool preemptible) noexcept {
+    w.ticks.store(preemptible, std::memory_order_seq_cst);
+    if (preemptible) lead(group_of(w), w);
+}
+
+void ticks::pauses(thread_worker& w) noexcept {
+    w.ticks.store(false, std::memory_order_seq_cst);
+    group& g = group_of(w);
+    if (g.leader.load(std::memory_order_seq_cst) != &w) return;
+    disarm(*w.kernel);
+    g.leader.store(nullptr, std::memory_order_seq_cst);
+    for (int i = g.first; i < g.last; ++i) // one of them becomes the leader
+        if (auto& m = *of_.all_workers[static_cast<std::size_t>(i)]; m.ticks.load(std::memory_order_seq_cst))
+            send(m);
+}
+
+void ticks::leaves(thread_worker& w, kernel_thread& t) noexcept {
+    if (group_of(w).leader.load(std::memory_order_relaxed) == &w)
+        disarm(t); // relaxed: written by this worker only
+}
+
+void ticks::comes(thread_worker& w, kernel_thread& t) noexcept {
+    if (group& g = group_of(w); g.leader.load(std::memory_order_relaxed) == &w) arm(g, t); // likewise
+}
+
+// ---- in the handler
+
+void ticks::send(thread_worker& to) noexcept {
+    forwarded_.fetch_add(1, std::memory_order_relaxed);
+    pthread_kill(reached(to)->thread, tick_signal());
+}
+
+void ticks::arrives(thread_worker& w, bool of_timer) noexcept {
+    group& g = group_of(w);
+    if (of_timer) of_timers_.fetch_add(1, std::memory_order_relaxed);
+    if (w.ticks.load(std::memory_order_relaxed)) lead(g, w);
+    if (g.last - g.first == 1) return;
+    thread_worker* const leader = g.leader.load(std::memory_order_seq_cst);
+    if (of_timer && leader != &w) return; // a late tick: the worker has given the lead up
+    const auto at = [&](int i) -> thread_worker& { return *of_.all_workers[static_cast<std::size_t>(i)]; };
+    if (how_.timers == tick_timers::one_to_all) {
+        for (int i = g.first; of_timer && i < g.last; ++i)
+            if (i != w.id && at(i).ticks.load(std::memory_order_relaxed)) send(at(i));
+        return;
+    }
+    for (int i = w.id;;) { // the next one in the ring, up to the leader
+        if (++i == g.last) i = g.first;
+        if (i == w.id || &at(i) == leader) return;
+        if (at(i).ticks.load(std::memory_order_relaxed)) return send(at(i));
+    }
+}
+
+} // namespace weft::engine

@@ -1,0 +1,156 @@
+// ctest: labels=not_tsan
+//
+// Which workers get a tick, and how: timers of workers with even phases, one timer that several workers share, and none for
+// workers that run no task which may be preempted.
+#include <weft/weft.hpp>
+
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <chrono>
+#include <cstdint>
+#include <ctime>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "engine/preempted.hpp"
+
+namespace weft {
+namespace {
+
+using test::preempting;
+using namespace std::chrono_literals;
+
+/// Runs tasks that may be preempted and others, one on each worker, and calls `look` when all run. Types by their index.
+template <class Look>
+void with_busy_workers(runtime& rt, const std::vector<preemption>& types, Look look) {
+    const int count = static_cast<int>(types.size());
+    std::atomic<int> busy{0};
+    std::atomic<bool> done{false};
+    std::thread looker([&] {
+        while (busy < count) std::this_thread::yield();
+        look();
+        done = true;
+    });
+    rt.run([&] {
+        task_group g;
+        for (const preemption type : types)
+            g.run(
+                [&] {
+                    ++busy;
+                    while (!done) {}
+                },
+                {.preempt = type});
+        g.wait();
+    });
+    looker.join();
+}
+
+/// Phases of the armed timers of the workers' own threads within an interval, in the order of the workers.
+std::vector<double> phases_of(engine::thread_engine& e, std::chrono::nanoseconds interval) {
+    std::vector<double> phases;
+    for (const auto& w : e.all_workers) {
+        itimerspec left{};
+        timespec now{};
+        if (!w->own.has_timer || timer_gettime(w->own.timer, &left) != 0) continue;
+        clock_gettime(CLOCK_MONOTONIC, &now);
+        if (left.it_value.tv_sec == 0 && left.it_value.tv_nsec == 0) continue;
+        const auto at = now.tv_sec * 1'000'000'000 + now.tv_nsec + left.it_value.tv_sec * 1'000'000'000 +
+                        left.it_value.tv_nsec;
+        phases.push_back(static_cast<double>(at % interval.count()) / static_cast<double>(interval.count()));
+    }
+    return phases;
+}
+
+TEST(ticks, aligned_timers_have_even_phases) {
+    // So long that no worker changes its thread, and the reading of the clocks does not matter.
+    constexpr auto interval = 2s;
+    runtime rt(preempting("yield:interval=2s,timer=aligned", 4));
+    auto& e = test::engine_of(rt);
+    std::vector<double> phases;
+    with_busy_workers(rt, std::vector(4, preemption::yield), [&] { phases = phases_of(e, interval); });
+    ASSERT_EQ(phases.size(), 4U);
+    for (std::size_t i = 0; i < 4; ++i) EXPECT_NEAR(phases[i], static_cast<double>(i) / 4, 0.02) << i;
+}
+
+TEST(ticks, a_group_has_one_timer) {
+    for (const auto& [how, expected] : {std::pair{"timer=one-to-all", 1U},
+                                        {"timer=chain", 1U},
+                                        {"timer=hybrid,groups=2", 2U},
+                                        {"timer=hybrid,groups=4", 4U},
+                                        {"timer=created", 4U}}) {
+        runtime rt(preempting(std::string("yield:interval=2s,") + how, 4));
+        auto& e = test::engine_of(rt);
+        std::size_t armed = 0;
+        with_busy_workers(rt, std::vector(4, preemption::yield), [&] { armed = phases_of(e, 2s).size(); });
+        EXPECT_EQ(armed, expected) << how;
+    }
+}
+
+TEST(ticks, a_chain_sends_at_most_one_tick_a_worker_and_interval) {
+    for (const std::string how : {"timer=chain", "timer=one-to-all"}) {
+        runtime rt(preempting("yield:interval=1ms," + how, 4));
+        auto& p = test::preempter_of(rt);
+        std::uint64_t timers = 0, sent = 0;
+        with_busy_workers(rt, std::vector(4, preemption::yield), [&] {
+            const auto timers_before = p.when().of_timers(), sent_before = p.when().forwarded();
+            std::this_thread::sleep_for(200ms);
+            sent = p.when().forwarded() - sent_before;
+            timers = p.when().of_timers() - timers_before;
+        });
+        EXPECT_GT(sent, 0U) << how;
+        // The workers change their tasks meanwhile, and one may be between two tasks, so that the lead goes on: slack.
+        EXPECT_LE(sent, 3 * timers + 20) << how;
+    }
+}
+
+TEST(ticks, none_is_sent_to_a_worker_whose_task_is_not_preempted) {
+    for (const std::string how : {"timer=chain", "timer=one-to-all"}) {
+        runtime rt(preempting("yield:interval=1ms," + how, 4));
+        auto& p = test::preempter_of(rt);
+        const std::vector types{preemption::yield, preemption::off, preemption::off, preemption::off};
+        std::uint64_t timers = 0, sent = 0;
+        with_busy_workers(rt, types, [&] {
+            std::this_thread::sleep_for(20ms); // the last one may have begun just now
+            const auto timers_before = p.when().of_timers(), sent_before = p.when().forwarded();
+            std::this_thread::sleep_for(200ms);
+            sent = p.when().forwarded() - sent_before;
+            timers = p.when().of_timers() - timers_before;
+        });
+        EXPECT_EQ(sent, 0U) << how;
+        EXPECT_GT(timers, 0U) << how;
+    }
+}
+
+/// Y6
+TEST(ticks, the_lead_goes_on_to_a_worker_that_needs_it) {
+    for (const std::string how : {"timer=chain", "timer=one-to-all", "timer=hybrid,groups=2"}) {
+        runtime rt(preempting("klt:interval=1ms," + how, 3));
+        for (int round = 0; round < test::rounds(10); ++round) {
+            // The first tasks lead, end, and leave a pair that waits for each other to the others.
+            test::spin_barrier pair(2);
+            rt.run([&] {
+                task_group g;
+                for (int i = 0; i < 3; ++i) g.run([&] { test::compute(100'000 * (round + 1)); });
+                g.run([&] { pair.wait(); });
+                g.run([&] { test::compute(3'000'000); }, {.preempt = preemption::off});
+                g.run([&] { pair.wait(); });
+                g.wait();
+            });
+        }
+    }
+}
+
+TEST(ticks, a_runtime_without_work_gets_none) {
+    runtime rt(preempting("klt:interval=1ms", 2));
+    test::run_all(rt, 4, [](int) { test::compute(5'000'000); });
+    auto& e = test::engine_of(rt);
+    for (int look = 0; look < 100 && !phases_of(e, 1ms).empty(); ++look) std::this_thread::sleep_for(10ms);
+    const auto before = e.preemption.when().of_timers();
+    std::this_thread::sleep_for(50ms);
+    EXPECT_EQ(e.preemption.when().of_timers(), before);
+}
+
+} // namespace
+} // namespace weft
