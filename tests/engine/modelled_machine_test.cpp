@@ -194,6 +194,17 @@ overlap = )" + std::to_string(overlap) +
     EXPECT_EQ(took(1, 400), 1000) << "the data take longer";
     EXPECT_EQ(took(1, 3000), 3000) << "the computing does";
     EXPECT_EQ(took(0.5, 3000), 4000 - 500);
+
+    // What was computed before an earlier wait hides nothing.
+    std::vector<char> a(2 * 6400 + 64);
+    auto* const first = a.data() + (64 - reinterpret_cast<std::uintptr_t>(a.data()) % 64) % 64;
+    runtime rt(modelled(with(1), 1));
+    EXPECT_EQ(ns(rt,
+                 [&] {
+                     join([&] { touch(first, 6400, access::chase), cost(5000); },
+                          [&] { touch(first + 6400, 6400, access::chase); });
+                 }),
+              5000 + 1000);
 }
 
 TEST(modelled_machine, data_pass_a_link_after_the_latency) {
