@@ -181,13 +181,12 @@ overlap = )" + std::to_string(overlap) +
                "\n" + free_of_charge;
     };
     const auto took = [&](double overlap, std::uint64_t cycles) {
-        std::vector<char> a(6400 + 64);
+        std::vector<char> a(2 * 6400 + 64);
         auto* const first = a.data() + (64 - reinterpret_cast<std::uintptr_t>(a.data()) % 64) % 64;
         runtime rt(modelled(with(overlap), 1));
-        return ns(rt, [&] {
-            touch(first, 6400, access::chase);
-            cost(cycles);
-        });
+        const auto data_first = ns(rt, [&] { touch(first, 6400, access::chase), cost(cycles); });
+        EXPECT_EQ(ns(rt, [&] { cost(cycles), touch(first + 6400, 6400, access::chase); }), data_first);
+        return data_first;
     };
     EXPECT_EQ(took(0, 400), 1400);
     EXPECT_EQ(took(0.5, 400), 1400 - 200);

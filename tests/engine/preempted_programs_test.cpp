@@ -47,7 +47,7 @@ long tree(int depth) {
 class preempted : public testing::TestWithParam<test::setup> {};
 std::vector<test::setup> setups() {
     std::vector<test::setup> all;
-    for (const std::string& policy : test::caller_policies)
+    for (const std::string& policy : test::policies_of_suite)
         for (const int workers : {1, 3}) all.push_back({policy, workers});
     return all;
 }

@@ -41,7 +41,8 @@ struct model_worker : worker {
     double pending_charges = 0; ///< charged and not yet spent, in nanoseconds on a core of speed 1
     double time_fraction = 0;   ///< of a nanosecond, charged and not yet spent
     transfer touched{};         ///< by the present stretch of user code, and not waited for yet
-    double computed_ns = 0;     ///< in the present stretch, since the last wait for its data
+    /// Of the present stretch, since it last waited for data: how long it has computed. Or, if it has just waited: how long.
+    double computed_ns = 0, waited_ns = 0;
     bool has_declared = false;  ///< the present stretch has declared what it costs
     double cpu_began =
         0; ///< of the present stretch, where stretches are timed: thread CPU time in nanoseconds

@@ -181,8 +181,10 @@ void model_engine::declare_cost(worker& of, std::uint64_t cycles, work kind) noe
     auto& w = static_cast<model_worker&>(of);
     const time_ns began = now();
     if (w.counts_misses) w.current->running->counts_.instructions += cycles;
-    do_work(w, speed.work_of_cycles(static_cast<double>(cycles), kind == work::vector), kind_of(kind),
-            activity::compute);
+    const double whole = speed.work_of_cycles(static_cast<double>(cycles), kind == work::vector);
+    // The data that were declared before the cost have been waited for on the way here.
+    const double hidden = machine.model().overlap * std::min(whole, std::exchange(w.waited_ns, 0));
+    do_work(w, whole - hidden, kind_of(kind), activity::compute);
     w.computed_ns += static_cast<double>(now() - began);
     if (w.times_tasks) w.current->running->self_ns_ += now() - began;
     w.has_declared = true;
@@ -209,12 +211,14 @@ void model_engine::declare_home(const void* first, std::size_t bytes, std::optio
 void model_engine::await_data(model_worker& w) noexcept {
     transfer& t = w.touched;
     const double computed_ns = std::exchange(w.computed_ns, 0);
+    w.waited_ns = 0;
     if (t.empty()) return;
     const double share = speed.share(w.core, now());
-    // A core fetches lines while it computes. A part of the computing has passed before the wait began, and is taken off
-    // it; under contention the data need as long as ever.
+    // A core fetches lines while it computes. A part of what the stretch has computed is taken off the wait, and a part of
+    // the wait off what it computes next; under contention the data need as long as ever.
     const double alone = (t.private_ns() + t.shared_ns()) / share;
     const double left = alone > 0 ? 1 - machine.model().overlap * std::min(computed_ns, alone) / alone : 1;
+    w.waited_ns = alone * left;
     const double private_ns = t.private_ns() / share * left, shared_ns = t.shared_ns() / share * left;
     const bool limited = std::any_of(t.uses.begin(), t.uses.end(),
                                      [&](const auto& u) { return bandwidth.has_limit(u.resource); });
