@@ -18,9 +18,9 @@ namespace weft {
 /// wait for each other in loops. Starting one costs about as much as async(). docs/preemption.md
 class thread {
 public:
-    using id = impl::thread_id;
+    using id = impl::thread_id; ///< identifies a thread among all that the process has started
 
-    thread() noexcept = default;
+    thread() noexcept = default; ///< no thread
     /// Calls `f(args...)` in a new thread, with copies of the arguments. An exception that leaves `f` ends the program. Throws
     /// weft::error or std::bad_alloc if there is no memory.
     template <class F, class... Args>
@@ -31,7 +31,7 @@ public:
     /// The same with hints.
     template <std::invocable F>
     thread(F&& f, const hints& h) : state_(impl::start_thread(std::forward<F>(f), h)) {}
-    thread(thread&&) noexcept = default;
+    thread(thread&&) noexcept = default; ///< leaves the other one without a thread
     /// Ends the program if this thread is joinable.
     thread& operator=(thread&& other) noexcept {
         if (joinable()) std::terminate();
@@ -42,13 +42,17 @@ public:
         if (joinable()) std::terminate();
     }
 
+    /// Whether it has a thread that was neither joined nor detached.
     bool joinable() const noexcept { return state_ != nullptr; }
+    /// That of no thread if it is not joinable.
     id get_id() const noexcept { return impl::id_of(state_.get()); }
     /// Waits until the thread has ended. Waiting suspends the calling task, not its worker. Throws weft::error if it is not
     /// joinable.
     void join() { impl::join_thread(std::exchange(state_, nullptr)); }
     void detach() { impl::detach_thread(std::exchange(state_, nullptr)); } ///< throws likewise
+    /// Exchanges the threads of the two.
     void swap(thread& other) noexcept { state_.swap(other.state_); }
+    /// Likewise.
     friend void swap(thread& a, thread& b) noexcept { a.swap(b); }
     /// The number of workers that run the threads.
     static unsigned hardware_concurrency() { return impl::workers_for_threads(); }
@@ -60,9 +64,9 @@ private:
 /// The same with a stop token, like std::jthread: the destructor asks the thread to stop, and joins it.
 class jthread {
 public:
-    using id = thread::id;
+    using id = thread::id; ///< as of weft::thread
 
-    jthread() noexcept : stop_(std::nostopstate) {}
+    jthread() noexcept : stop_(std::nostopstate) {} ///< no thread
     /// As for weft::thread. If `f` takes a std::stop_token in front of the arguments, it gets that of this thread.
     template <class F, class... Args>
         requires(impl::StartsThread<jthread, F, Args...> &&
@@ -83,7 +87,7 @@ public:
         else
             runs_ = thread(std::forward<F>(f), h);
     }
-    jthread(jthread&&) noexcept = default;
+    jthread(jthread&&) noexcept = default; ///< leaves the other one without a thread
     /// Asks the thread that it replaces to stop, and joins it.
     jthread& operator=(jthread&& other) noexcept {
         if (this == &other) return *this;
@@ -92,20 +96,28 @@ public:
         stop_ = std::move(other.stop_);
         return *this;
     }
-    ~jthread() { stop_and_join(); }
+    ~jthread() { stop_and_join(); } ///< asks the thread to stop, and joins it
 
+    /// Whether it has a thread that was neither joined nor detached.
     bool joinable() const noexcept { return runs_.joinable(); }
+    /// That of no thread if it is not joinable.
     id get_id() const noexcept { return runs_.get_id(); }
     void join() { runs_.join(); }     ///< throws weft::error if it is not joinable
     void detach() { runs_.detach(); } ///< likewise
+    /// The source of the token that the thread got.
     std::stop_source get_stop_source() noexcept { return stop_; }
+    /// A token of that source.
     std::stop_token get_stop_token() const noexcept { return stop_.get_token(); }
+    /// Asks the thread to stop; true if this is the first request.
     bool request_stop() noexcept { return stop_.request_stop(); }
+    /// Exchanges the threads of the two.
     void swap(jthread& other) noexcept {
         runs_.swap(other.runs_);
         stop_.swap(other.stop_);
     }
+    /// Likewise.
     friend void swap(jthread& a, jthread& b) noexcept { a.swap(b); }
+    /// The number of workers that run the threads.
     static unsigned hardware_concurrency() { return thread::hardware_concurrency(); }
 
 private:
