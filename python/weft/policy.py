@@ -59,8 +59,8 @@ class Policy:
 
     def ready(self, worker: int, task: Task, reason: str) -> Placed | int | None:
         """`task` may run: the policy keeps it. `reason`: root, spawned, continuation, joined, moved, unblocked,
-        released, granted, exposed, preempted or yielded. Returns where the task was put: a number is a place from which all
-        workers may take it; None is the worker's own place."""
+        released, granted, exposed, preempted or yielded. Returns where the task was put: a number is a place from which
+        all workers may take it; None is the worker's own place."""
         raise NotImplementedError
 
     def next(self, worker: int, last_look: bool) -> Task | Ask | Looked | None:
