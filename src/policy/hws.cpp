@@ -60,9 +60,9 @@ constexpr knob hws_knobs[] = {
     {"attempts", "4", "1..1000", "failed looks in a row after which a slave starves"},
 };
 
-class hierarchical_stealing final : public policy {
+class hierarchical_work_stealing final : public policy {
 public:
-    hierarchical_stealing(int limit, bool leaders_help, int attempts)
+    hierarchical_work_stealing(int limit, bool leaders_help, int attempts)
         : limit_(limit)
         , attempts_(attempts)
         , leaders_help_(leaders_help) {}
@@ -325,9 +325,9 @@ extern constinit const policy_entry hws_entry{
              "each of much work",
     .knobs = hws_knobs,
     .make = [](const knob_values& values) -> std::unique_ptr<policy> {
-        return std::make_unique<hierarchical_stealing>(static_cast<int>(values.integer("l")),
-                                                       values.is("leader", "helps"),
-                                                       static_cast<int>(values.integer("attempts")));
+        return std::make_unique<hierarchical_work_stealing>(static_cast<int>(values.integer("l")),
+                                                            values.is("leader", "helps"),
+                                                            static_cast<int>(values.integer("attempts")));
     },
 };
 

@@ -97,11 +97,10 @@ constexpr knob laws_nc_knobs[] = {
     zone_knob(),
 };
 
-using kind = data_task::kind;
-using phase = iterated_program::phase;
-using order = root_pool::order;
-
 class locality_aware final : public policy {
+    using kind = data_task::kind;
+    using phase = iterated_program::phase;
+
 public:
     locality_aware(const iterated_program::settings& s, const triple_level_stealing::settings& stealing,
                    int pieces_a_worker)
@@ -308,9 +307,10 @@ extern constinit const policy_entry laws_entry{
                                            static_cast<double>(values.integer("cmpi")) / 1e6,
                                        .input_bytes = static_cast<double>(values.integer("bytes")),
                                        .profiled = static_cast<std::size_t>(values.integer("tasks"))},
-            triple_level_stealing::settings{.order = values.is("order", "youngest") ? order::youngest
-                                                     : values.is("order", "oldest") ? order::oldest
-                                                                                    : order::nearest,
+            triple_level_stealing::settings{.order =
+                                                values.is("order", "youngest") ? root_pool::order::youngest
+                                                : values.is("order", "oldest") ? root_pool::order::oldest
+                                                                               : root_pool::order::nearest,
                                             .keeps = values.is("keep", "on"),
                                             .lazy = values.is("zone", "lazy")},
             0);
