@@ -25,7 +25,7 @@ namespace {
 
 constexpr int exposure_signal = SIGURG;
 
-constinit signal_claim claim(exposure_signal);
+constinit signal_claim exposure_claim(exposure_signal);
 
 void handle(int, siginfo_t* info, void* context) {
     const int saved_errno = errno;
@@ -33,7 +33,7 @@ void handle(int, siginfo_t* info, void* context) {
         auto& self = static_cast<thread_worker&>(*w);
         static_cast<thread_engine&>(w->engine).on_signal(self);
     } else {
-        claim.forward(info, context);
+        exposure_claim.forward(info, context);
     }
     errno = saved_errno;
 }
@@ -43,7 +43,7 @@ constinit int engine_count = 0; // engines with threads; guarded by process_lock
 /// In the child there is one thread, the one that called fork(), and no engine.
 void after_fork_in_child() {
     engine_count = 0;
-    claim.give_back();
+    exposure_claim.give_back();
     forget_core_count_followers();
 }
 
@@ -54,12 +54,12 @@ void after_fork_in_child() {
 
 exposure_handler::exposure_handler() {
     const std::lock_guard guard(process_lock());
-    if (engine_count++ == 0) claim.take(handle, SA_RESTART);
+    if (engine_count++ == 0) exposure_claim.take(handle, SA_RESTART);
 }
 
 exposure_handler::~exposure_handler() {
     const std::lock_guard guard(process_lock());
-    if (--engine_count == 0) claim.give_back();
+    if (--engine_count == 0) exposure_claim.give_back();
 }
 
 void allow_exposure_signal() noexcept {

@@ -45,10 +45,6 @@ void give_back_fibers(thread_worker& w) noexcept {
     }
 }
 
-void offer_preempted(worker& at, void* t, void*) {
-    offer(at, *static_cast<task*>(t), ready_reason::preempted);
-}
-
 } // namespace
 
 thread_engine::thread_engine(std::unique_ptr<policy> p, weft::machine m, const thread_engine_options& o,

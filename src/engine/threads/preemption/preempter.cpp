@@ -30,16 +30,16 @@ namespace weft::engine {
 
 namespace {
 
-void offer_preempted(worker& at, void* t, void*) {
-    offer(at, *static_cast<task*>(t), ready_reason::preempted);
-}
-
 bool runs_on_its_stack(const fiber& f) noexcept {
     const std::byte here{};
     return f.memory.base && f.memory.limit() <= &here && &here < f.memory.top();
 }
 
 } // namespace
+
+void offer_preempted(worker& at, void* t, void*) {
+    offer(at, *static_cast<task*>(t), ready_reason::preempted);
+}
 
 preempter::preempter(thread_engine& of, const preemption_options& o) noexcept
     : of_(of)

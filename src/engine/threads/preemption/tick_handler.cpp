@@ -19,45 +19,47 @@ namespace {
 [[gnu::noinline, gnu::noipa]] int errno_here() noexcept { return errno; }
 [[gnu::noinline, gnu::noipa]] void set_errno_here(int e) noexcept { errno = e; }
 
-constinit signal_claim* claim = nullptr; // made before the handler is installed; guarded by process_lock()
-constinit int engine_count = 0;          // engines that preempt; guarded by process_lock()
+constinit signal_claim* tick_claim =
+    nullptr;                          // made before the handler is installed; guarded by process_lock()
+constinit int preempting_engines = 0; // engines that preempt; guarded by process_lock()
 
 /// The signal is not blocked while the handler runs (SA_NODEFER): the thread may go on to another task from here. A tick
 /// that comes meanwhile finds the tick held away, or the thread in the runtime.
-void handle(int, siginfo_t* info, void* context) {
+void handle_tick(int, siginfo_t* info, void* context) {
     impl::hot_hold();
     const int saved_errno = errno_here();
     if (worker* w = impl::hot_self()) {
         static_cast<thread_engine&>(w->engine).preemption.on_tick(static_cast<thread_worker&>(*w), *info,
                                                                   *static_cast<ucontext_t*>(context));
     } else if (info->si_code != SI_TIMER && info->si_pid != getpid()) {
-        claim->forward(info, context);
+        tick_claim->forward(info, context);
     }
     set_errno_here(saved_errno);
     impl::hot_unhold();
 }
 
-void after_fork_in_child() {
-    engine_count = 0;
-    if (claim) claim->give_back();
+void forget_tick_after_fork() {
+    preempting_engines = 0;
+    if (tick_claim) tick_claim->give_back();
 }
 
 /// Registered when the library is loaded; dlclose() undoes it.
-[[maybe_unused]] const int registered = pthread_atfork(nullptr, nullptr, after_fork_in_child);
+[[maybe_unused]] const int forgets_after_fork = pthread_atfork(nullptr, nullptr, forget_tick_after_fork);
 
 } // namespace
 
 void take_tick_handler() noexcept {
     const std::lock_guard guard(process_lock());
     static signal_claim of_tick(tick_signal());
-    claim = &of_tick;
+    tick_claim = &of_tick;
     // Not on the alternate stack: what runs there could not be preempted.
-    if (engine_count++ == 0) claim->take(handle, SA_RESTART | SA_NODEFER, handler_stack::of_the_code);
+    if (preempting_engines++ == 0)
+        tick_claim->take(handle_tick, SA_RESTART | SA_NODEFER, handler_stack::of_the_code);
 }
 
 void give_back_tick_handler() noexcept {
     const std::lock_guard guard(process_lock());
-    if (--engine_count == 0) claim->give_back();
+    if (--preempting_engines == 0) tick_claim->give_back();
 }
 
 void allow_tick() noexcept {
