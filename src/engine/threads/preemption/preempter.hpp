@@ -19,7 +19,7 @@ struct thread_engine;
 struct thread_worker;
 
 /// A switch_action: gives the preempted task `t` to the policy.
-void offer_preempted(worker& at, void* t, void*);
+void offer_preempted(impl::worker& at, void* t, void*);
 
 /// The preemption of an engine's tasks: README.md beside this file. As long as no task may be preempted there is no
 /// handler, no timer and no thread.
