@@ -13,23 +13,23 @@ namespace weft::impl {
 namespace {
 
 /// Detached threads that may still run. Neither has a destructor: such threads may run until the process ends.
-union kept {
+union detached_threads {
     struct list {
         mutex lock;
         std::unique_ptr<thread_state> first{};
     } of;
 
-    kept() : of() {}
-    ~kept() {}
+    detached_threads() : of() {}
+    ~detached_threads() {}
 };
 
-kept::list& detached() {
-    static kept all;
+detached_threads::list& detached() {
+    static detached_threads all;
     return all.of;
 }
 
 /// Takes the threads that have ended out of the list.
-std::unique_ptr<thread_state> take_ended(kept::list& from) noexcept {
+std::unique_ptr<thread_state> take_ended(detached_threads::list& from) noexcept {
     std::unique_ptr<thread_state> ended;
     for (auto* at = &from.first; *at;) {
         if (!(*at)->runs.has_ended()) {

@@ -45,7 +45,7 @@ std::optional<std::size_t> number_in(const char* file) noexcept {
     char text[32]{};
     const int from = open(file, O_RDONLY | O_CLOEXEC);
     if (from < 0) return {};
-    const ssize_t bytes = read(from, text, sizeof text - 1);
+    const ssize_t bytes = ::read(from, text, sizeof text - 1);
     close(from);
     std::size_t number = 0;
     if (bytes <= 0 || std::from_chars(text, text + bytes, number).ec != std::errc{}) return {};

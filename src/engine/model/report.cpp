@@ -19,7 +19,7 @@ constexpr const char* names[activities] = {"compute",  "private_stall", "shared_
 double seconds_of(time_ns ns) noexcept { return static_cast<double>(ns) * 1e-9; }
 std::size_t index(activity a) noexcept { return static_cast<std::size_t>(a); }
 
-json to_json(const numa_memory::traffic& t) {
+json traffic_json(const numa_memory::traffic& t) {
     return {{"local_bytes", t.local}, {"remote_bytes", t.remote}, {"forwarded_bytes", t.forwarded}};
 }
 
@@ -31,7 +31,7 @@ void subtract(numa_memory::traffic& from, const numa_memory::traffic& t) noexcep
 
 double megabytes(std::uint64_t bytes) noexcept { return static_cast<double>(bytes) * 1e-6; }
 
-json to_json(const std::vector<numa_memory::level_count>& levels) {
+json levels_json(const std::vector<numa_memory::level_count>& levels) {
     json out = json::array();
     for (std::size_t k = 0; k < levels.size(); ++k)
         out.push_back({{"level", k + 1}, {"accesses", levels[k].accesses}, {"misses", levels[k].misses}});
@@ -117,11 +117,11 @@ std::string model_report::to_json() const {
     if (!instructions_from.empty()) out["instructions_from"] = instructions_from;
     json& time = out["worker_seconds"];
     for (std::size_t a = 0; a < activities; ++a) time[names[a]] = seconds_of(total(static_cast<activity>(a)));
-    out["caches"] = engine::to_json(all_levels(workers));
+    out["caches"] = levels_json(all_levels(workers));
     out["invalidations"] = invalidations;
     json& memory = out["memory_nodes"] = json::array();
     for (const node& n : nodes) {
-        json entry = engine::to_json(n.bytes);
+        json entry = traffic_json(n.bytes);
         entry["used_gbps"] = used(n, seconds());
         entry["bandwidth_gbps"] = std::isfinite(n.bandwidth_gbps) ? json(n.bandwidth_gbps) : json(nullptr);
         memory.push_back(std::move(entry));
@@ -142,8 +142,8 @@ std::string model_report::to_json() const {
         entry["tasks"] = w.tasks;
         entry["steals"] = w.steals;
         entry["exposures"] = w.exposures;
-        entry.update(engine::to_json(w.memory.memory));
-        entry["caches"] = engine::to_json(w.memory.levels);
+        entry.update(traffic_json(w.memory.memory));
+        entry["caches"] = levels_json(w.memory.levels);
         each.push_back(std::move(entry));
     }
     return out.dump();

@@ -46,7 +46,7 @@ std::int64_t steady_ns() noexcept {
         .count();
 }
 
-[[noreturn]] void fail(const char* what, const std::string& path, int failure) {
+[[noreturn]] void throw_error(const char* what, const std::string& path, int failure) {
     throw error(fmt::format("{} ({})", what, std::strerror(failure)), "WEFT_PROGRESS=" + path,
                 "a file that can be created and mapped, and a thread to write it");
 }
@@ -59,16 +59,16 @@ progress_file::progress_file(const std::string& path, const engine& of, bool is_
     , made_(steady_ns())
     , epoch_(of.host.now()) {
     const int file = open(path.c_str(), O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
-    if (file < 0) fail("the file of progress cannot be created", path, errno);
+    if (file < 0) throw_error("the file of progress cannot be created", path, errno);
     // Allocates the blocks on the disk now, so that no store finds the disk full.
     if (const int failure = posix_fallocate(file, 0, static_cast<off_t>(bytes_))) {
         close(file);
-        fail("the file of progress cannot be created", path, failure);
+        throw_error("the file of progress cannot be created", path, failure);
     }
     void* const memory = mmap(nullptr, bytes_, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
     const int failure = errno;
     close(file);
-    if (memory == MAP_FAILED) fail("the file of progress cannot be mapped", path, failure);
+    if (memory == MAP_FAILED) throw_error("the file of progress cannot be mapped", path, failure);
     auto* const first = reinterpret_cast<word*>(static_cast<std::byte*>(memory) + sizeof(head));
     words_ = {first, words_for(of.worker_count())};
     for (word& w : words_) ::new (&w) word(0);
@@ -86,7 +86,7 @@ progress_file::progress_file(const std::string& path, const engine& of, bool is_
     pthread_sigmask(SIG_SETMASK, &before, nullptr);
     if (no_thread) {
         munmap(memory, bytes_);
-        fail("cannot create the thread that tells of progress", path, no_thread);
+        throw_error("cannot create the thread that tells of progress", path, no_thread);
     }
     pthread_setname_np(thread_, "weft-progress");
 }

@@ -65,8 +65,8 @@ private:
 namespace {
 
 // Both guarded by process_lock(), and without a destructor.
-constinit core_count_follower* first = nullptr;
-constinit monitor_thread* running = nullptr;
+constinit core_count_follower* first_follower = nullptr;
+constinit monitor_thread* running_monitor = nullptr;
 
 } // namespace
 
@@ -74,32 +74,32 @@ void monitor_thread::look() noexcept {
     try {
         const auto quota = cpu_quota();
         const std::lock_guard guard(process_lock());
-        for (core_count_follower* f = first; f; f = f->next_) f->of_.match_active_to_cores(quota);
+        for (core_count_follower* f = first_follower; f; f = f->next_) f->of_.match_active_to_cores(quota);
     } catch (const std::bad_alloc&) {} // it tries again in a second
 }
 
 core_count_follower::core_count_follower(thread_engine& of) : of_(of) {
     const std::lock_guard guard(process_lock());
-    next_ = first;
-    first = this;
-    if (!running) running = monitor_thread::start();
+    next_ = first_follower;
+    first_follower = this;
+    if (!running_monitor) running_monitor = monitor_thread::start();
 }
 
 core_count_follower::~core_count_follower() {
     monitor_thread* last = nullptr;
     {
         const std::lock_guard guard(process_lock());
-        core_count_follower** at = &first;
+        core_count_follower** at = &first_follower;
         while (*at != this) at = &(*at)->next_;
         *at = next_;
-        if (!first) {
-            last = running;
-            running = nullptr;
+        if (!first_follower) {
+            last = running_monitor;
+            running_monitor = nullptr;
         }
     }
     if (last) last->stop();
 }
 
-void forget_core_count_followers() noexcept { first = nullptr, running = nullptr; }
+void forget_core_count_followers() noexcept { first_follower = nullptr, running_monitor = nullptr; }
 
 } // namespace weft::engine

@@ -27,7 +27,7 @@ constexpr int exposure_signal = SIGURG;
 
 constinit signal_claim exposure_claim(exposure_signal);
 
-void handle(int, siginfo_t* info, void* context) {
+void expose_or_forward(int, siginfo_t* info, void* context) {
     const int saved_errno = errno;
     if (worker* w = impl::hot_self()) {
         auto& self = static_cast<thread_worker&>(*w);
@@ -41,20 +41,21 @@ void handle(int, siginfo_t* info, void* context) {
 constinit int engine_count = 0; // engines with threads; guarded by process_lock()
 
 /// In the child there is one thread, the one that called fork(), and no engine.
-void after_fork_in_child() {
+void forget_engines_in_child() {
     engine_count = 0;
     exposure_claim.give_back();
     forget_core_count_followers();
 }
 
 /// Registered when the library is loaded; dlclose() undoes it.
-[[maybe_unused]] const int registered = pthread_atfork(nullptr, nullptr, after_fork_in_child);
+[[maybe_unused]] const int fork_handler_registered =
+    pthread_atfork(nullptr, nullptr, forget_engines_in_child);
 
 } // namespace
 
 exposure_handler::exposure_handler() {
     const std::lock_guard guard(process_lock());
-    if (engine_count++ == 0) exposure_claim.take(handle, SA_RESTART);
+    if (engine_count++ == 0) exposure_claim.take(expose_or_forward, SA_RESTART);
 }
 
 exposure_handler::~exposure_handler() {
