@@ -120,6 +120,14 @@ private:
             });
     }
 
+    /// A function decays to a pointer before it is moved into a child.
+    template <class F>
+        requires std::is_function_v<F>
+    void spawn(F& f, const hints& h) {
+        F* pointer = f;
+        spawn(pointer, h);
+    }
+
     struct destroy {
         template <class T>
         void operator()(T* at) const noexcept {

@@ -49,6 +49,24 @@ INSTANTIATE_TEST_SUITE_P(all, group_everywhere,
 
 // ---- run and wait
 
+std::atomic<int> plain_calls{0};
+void plain_function() { ++plain_calls; }
+int plain_function_with_result() { return ++plain_calls; }
+
+TEST_P(group_everywhere, takes_plain_functions) {
+    plain_calls = 0;
+    rt_.run([&] {
+        task_group g;
+        for (int i = 0; i < 100; ++i) {
+            g.run(plain_function);
+            g.run(plain_function_with_result, hints{.work = 2});
+            g.run(&plain_function);
+        }
+        g.wait();
+    });
+    EXPECT_EQ(plain_calls.load(), 300);
+}
+
 TEST_P(group_everywhere, runs_each_child_once) {
     std::vector<std::atomic<int>> ran(1000);
     rt_.run([&] {
