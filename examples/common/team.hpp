@@ -10,6 +10,7 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <optional>
 #include <stdexcept>
 #include <string>
 #include <utility>
@@ -89,21 +90,33 @@ struct team_member {
     void meet() const { all.wait(); }
 };
 
-// Calls body(member) in `size` threads: the caller is member 0, as in OpenMP, and the others are threads with the type of
-// the runtime. Threads are made and joined under a guard: they allocate, which a task that yields may not.
+// While it lives, the calling task may allocate. A task that yields may not do so without a guard; one that keeps its kernel
+// thread must do it without one, since it may have to wait for another one that is stopped in malloc.
+class while_allocating {
+public:
+    explicit while_allocating(weft::preemption type) {
+        if (type == weft::preemption::yield) guard_.emplace();
+    }
+
+private:
+    std::optional<weft::preemption_guard> guard_;
+};
+
+// Calls body(member) in `size` threads: the caller is member 0, as in OpenMP, and the others are threads of the type that is
+// that of the caller, too.
 template <class Body>
 void run_team(std::size_t size, meeting how, weft::preemption type, const Body& body) {
     team_barrier all(size, how);
     std::vector<weft::jthread> others;
     {
-        const weft::preemption_guard allocates;
+        const while_allocating here(type);
         others.reserve(size - 1);
         for (std::size_t rank = 1; rank < size; ++rank)
             others.emplace_back([&body, &all, rank, size] { body(team_member{rank, size, all}); },
                                 weft::hints{.name = "member", .preempt = type});
     }
     body(team_member{0, size, all});
-    const weft::preemption_guard frees;
+    const while_allocating here(type);
     others.clear(); // joins them
 }
 

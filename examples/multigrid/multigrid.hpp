@@ -112,7 +112,7 @@ public:
     }
 
 private:
-    static constexpr int smoothings = 3, at_the_bottom = 40;
+    static constexpr int smoothings = 3, at_the_bottom = 12;
 
     std::size_t index(const box& b) const {
         return (b.place[2] * boxes_a_side_ + b.place[1]) * boxes_a_side_ + b.place[0];

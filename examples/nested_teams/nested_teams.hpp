@@ -78,18 +78,18 @@ private:
     const nested_team_settings settings_;
 };
 
-// Factors `a` in the runtime of the caller, a task. Returns the number of tasks. What allocates is done under a guard.
+// Factors `a` in the runtime of the caller, a task. Returns the number of tasks.
 template <class Kernels>
 std::size_t factor_by_nested_teams(const tiled_matrix& a, const nested_team_settings& s) {
     const nested_teams<Kernels> all(a, s);
     std::unique_ptr<weft::graph> dag;
     {
-        const weft::preemption_guard allocates;
+        const while_allocating here(s.type);
         dag = std::make_unique<weft::graph>();
         all.add_to(*dag);
     }
     dag->run();
-    const weft::preemption_guard frees;
+    const while_allocating here(s.type);
     const std::size_t tasks = dag->size();
     dag.reset();
     return tasks;

@@ -57,7 +57,7 @@ INSTANTIATE_TEST_SUITE_P(all, with_preemption,
 // ---- teams inside of tasks: the factorisation of S. Shiina, 2021, section 3.3.2
 
 struct factorisation {
-    static constexpr std::size_t n = 96, tile = 24;
+    static constexpr std::size_t n = 64, tile = 24;
     examples::tiled_matrix factor{n, tile};
 
     void run(runtime& rt, const examples::nested_team_settings& s) {
@@ -83,13 +83,13 @@ TEST(preempted_scenarios, a_team_that_is_larger_than_the_machine_hangs_without) 
 }
 
 TEST_P(with_preemption, nested_teams_factor_a_matrix) {
-    for (const std::size_t inner : {std::size_t{3}, std::size_t{8}})
-        for (const std::string policy : {"steal", "steal-parent-first", "share", "locality"}) {
-            runtime rt(preempting(GetParam(), 2, policy));
-            factorisation f;
-            f.run(rt, {.inner = inner, .type = type()});
-            f.expect_right();
-        }
+    std::size_t inner = 3;
+    for (const std::string policy : {"steal", "steal-parent-first", "share", "locality"}) {
+        runtime rt(preempting(GetParam(), 2, policy));
+        factorisation f;
+        f.run(rt, {.inner = inner++, .type = type()});
+        f.expect_right();
+    }
 }
 
 /// The same without preemption, if the members let others run: what the thesis calls the best case of the others.
@@ -104,7 +104,7 @@ TEST(preempted_scenarios, teams_that_let_others_run_need_none) {
 
 // ---- a team of fixed size on fewer workers: section 3.3.3
 
-constexpr std::size_t log_side = 2, boxes_a_side = 2, cycles = 2; // eight boxes, a thread for each
+constexpr std::size_t log_side = 1, boxes_a_side = 2, cycles = 1; // eight boxes, a thread for each
 
 struct packed {
     examples::multigrid grid{log_side, boxes_a_side};
@@ -156,7 +156,7 @@ TEST_P(with_preemption, a_team_of_eight_survives_the_loss_of_workers) {
         }
         e.set_active(workers);
     });
-    for (int round = 0; round < test::rounds(2); ++round) {
+    for (int round = 0; round < test::rounds(1); ++round) {
         packed p;
         p.run(rt, type());
         p.expect_right();

@@ -48,7 +48,8 @@ enum class kind : std::uint8_t {
     kernel_met,  ///< members wait for each other at a pthread_barrier
     spin_locked, ///< members add up under a lock for which they spin
     piped,       ///< one member writes into a pipe, the others read
-    last_of_yielding = piped,
+    guarded,     ///< members allocate and throw under a guard, in programs whose tasks all do so
+    last_of_yielding = guarded,
     // in tasks that keep their kernel thread
     allocating,    ///< members allocate and free
     thrown,        ///< a child; members throw through a join, and catch
@@ -95,6 +96,7 @@ private:
         const bool is_wide = depth < 2; // or most programs would be a node or two
         if (is_wide || below(3) == 0) n.what = kind::grouped;
         if (n.what == kind::cancelled) may_meet = false;
+        if (n.what == kind::guarded && types_ != types::yield) n.what = kind::spinning;
         if (!may_meet && meets(n.what)) n.what = kind::computing;
         const int children = is_wide ? 2 + below(5) : number_of_children(n.what);
         for (int i = 0; i < children; ++i) {
@@ -287,6 +289,14 @@ inline value printed(value v) {
     return std::strtoull(text, nullptr, 10);
 }
 
+inline value guarded(value v) {
+    const preemption_guard of_the_thread;
+    const value kept = allocated(v);
+    try {
+        throw std::runtime_error(std::to_string(v));
+    } catch (const std::runtime_error& e) { return std::to_string(v) == e.what() ? kept : ~v; }
+}
+
 inline value thrown(const node& n, world& w) {
     try {
         const auto [a, b] = join(
@@ -425,6 +435,7 @@ inline value eval(const node& n, world& w) {
         return by_members_under(n, lock);
     }
     case kind::piped: return through_pipe(n, w);
+    case kind::guarded: return by_members(n, [&](int i) { return guarded(of_member(n, i)); });
     case kind::allocating: return by_members(n, [&](int i) { return allocated(of_member(n, i)); });
     case kind::thrown: return thrown(n, w);
     case kind::printed: return by_members(n, [&](int i) { return printed(of_member(n, i)); });
