@@ -1,5 +1,6 @@
 """The programs to sample, and the rows of the table that come out of their samples."""
 
+import statistics
 from dataclasses import dataclass
 from typing import Callable, Optional
 
@@ -114,6 +115,13 @@ DAG_PEERS = [  # executable, what it is, whether a graph runs again, what to say
     ("starpu", "StarPU", True, "not built (libstarpu-dev)"),
 ]
 
+PREEMPTION_US = [100, 200, 500, 2000, 10000]  # intervals besides 1 ms
+PREEMPTION_WAYS = [  # an argument, what it is
+    ("timer=created", "timers of their own phase"), ("timer=one-to-all", "one timer, to all"), ("timer=chain", "one timer, a chain"),
+    ("park=futex", "futex, one pool"), ("park=sigsuspend", "sigsuspend, one pool")]
+PREEMPTION_TYPES = [("ticks", "the ticks alone"), ("yield", "yield"), ("klt", "klt")]
+PREEMPTION_SWEEPS = [(256, 4), (1024, 4), (16384, 4)]  # KB of each array, threads a worker
+
 CALLGRIND = ("valgrind", "--tool=callgrind", "--callgrind-out-file=/dev/null",
              "--toggle-collect=*counted_region*")
 
@@ -146,12 +154,54 @@ def programs(n):
                   for peer, _, _, missing in DAG_PEERS for w in (1, 2)]
     found += [Program(f"sort-{t}-{count}", "sort", (f"type={t}", f"elements={count}"), rounds=3 if count > 1e7 else 5)
               for t, count, _ in SORTED]
+    found += preemption_programs()
     found += [Program("startup", "startup", rounds=5)]
     found += [Program(f"model-bound-{i}", "model_bound", (f"machine={m}",), rounds=1) for i, m in enumerate(MODELLED)]
     found += [Program(f"count{suffix}-{form}", f"fork_counted{suffix}", ("n=20", f"form={form}"), rounds=1,
                       launcher=CALLGRIND, after=instructions, optional="valgrind or the compiler not installed")
               for suffix, _ in COUNTED_BUILDS for form in COUNTED_FORMS]
     return found
+
+
+def preemption_programs():
+    found = [Program("preempt-cost", "preemption_cost", rounds=5), Program("preempt-one", "preemption_one", rounds=5)]
+    found += [Program(f"preempt-cost-{us}us", "preemption_cost", (f"interval_us={us}", "rounds=12"), rounds=3)
+              for us in PREEMPTION_US]
+    found += [Program(f"preempt-cost-{way}", "preemption_cost", (way, "rounds=12"), rounds=3) for way, _ in PREEMPTION_WAYS]
+    found += [Program(f"preempt-barrier-{barrier}-{kind}", "preemption_barrier", (f"barrier={barrier}", f"type={kind}"), rounds=3)
+              for barrier in ("spin", "pthread") for kind in ("yield", "klt")]
+    found += [Program(f"preempt-sweeps-{kb}", "preemption_sweeps", (f"kbytes={kb}", f"threads={threads}",
+              f"sweeps={max(40 * 1024 // kb, 2)}"), rounds=3) for kb, threads in PREEMPTION_SWEEPS]
+    found += [Program("preempt-nested", "preemption_nested", rounds=3)]
+    return found
+
+
+def preemption_rows():
+    def costs(program, what, aimed=False):
+        targets = {"yield": 0.35, "klt": 1.0} if aimed else {}
+        return [Row(f"{what}: {name}", program, "%", many(key), targets.get(key)) for key, name in PREEMPTION_TYPES]
+
+    def over_kernel(key):
+        return lambda sample: [statistics.median(sample[key]) / statistics.median(sample["kernel"])]
+
+    table = costs("preempt-cost", "ten tasks a worker preempted each ms, longer by", True)
+    for us in PREEMPTION_US:
+        table += costs(f"preempt-cost-{us}us", f"  each {us / 1000:g} ms")
+    for way, what in PREEMPTION_WAYS:
+        table += costs(f"preempt-cost-{way}", f"  each ms, {what}")
+    table += [Row("one preemption, over the kernel's of two threads: yield", "preempt-one", "x", over_kernel("yield"), 1.3),
+              Row("one preemption, over the kernel's of two threads: klt", "preempt-one", "x", over_kernel("klt"), 4.0)]
+    table += [Row(f"  a preemption: {what}", "preempt-one", "us", many(key))
+              for key, what in (("kernel", "the kernel's of two threads"), ("yield", "yield"), ("klt", "klt"))]
+    table += [Row(f"a round of a {barrier} barrier, for each further thread of a worker: {kind}", f"preempt-barrier-{barrier}-{kind}",
+                  "intervals", one("intervals"), digits=3)
+              for barrier in ("spin", "pthread") for kind in ("yield", "klt")]
+    for kb, threads in PREEMPTION_SWEEPS:
+        table += [Row(f"{threads} threads a worker through {kb} KB each, preempted each ms, longer by: {kind}", f"preempt-sweeps-{kb}",
+                      "%", many(kind)) for kind in ("yield", "klt")]
+    table += [Row(f"Cholesky with teams of 4, {what}, over the same without teams", "preempt-nested", "x", many(key))
+              for key, what in (("yielding", "that let others run"), ("preempted", "that spin and are preempted (klt)"))]
+    return table
 
 
 def dag_rows(shape, what, target_again):
@@ -239,6 +289,7 @@ def rows():
                   Row("  2 workers over 1", f"sort-{t}-{count}", "x", lambda s: [s["two"] / s["one"]], 1.0, digits=3)]
     for shape, _, what, again in DAG_SHAPES:
         table += dag_rows(shape, what, again)
+    table += preemption_rows()
     table += [Row("start to end of a program with one join", "startup", "ms", one("join"), 4),
               Row("  of a program that does nothing", "startup", "ms", one("nothing"))]
     for i, m in enumerate(MODELLED):

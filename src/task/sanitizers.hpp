@@ -115,6 +115,18 @@ private:
     queue::spin_lock<> lock_;
 };
 
+/// The leak check searches memory from the global allocator, stacks and static objects for pointers, and no other pages: what
+/// is linked from these alone counts as lost, unless they are registered.
+inline void add_roots(const void* pages, std::size_t bytes) noexcept {
+    if (__lsan_register_root_region) [[unlikely]]
+        __lsan_register_root_region(pages, bytes);
+}
+/// Before the pages go back, with the same range.
+inline void remove_roots(const void* pages, std::size_t bytes) noexcept {
+    if (__lsan_unregister_root_region) [[unlikely]]
+        __lsan_unregister_root_region(pages, bytes);
+}
+
 /// What a sanitizer keeps for a stack.
 struct stack_state {
     void* tsan_fiber = nullptr;

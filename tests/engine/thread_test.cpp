@@ -15,11 +15,6 @@
 
 #include "engine/preempted.hpp"
 
-// Free task records of the default runtime, which lives until the process ends, are linked from pages that the leak check
-// does not search (engine/threads/preemption/README.md).
-extern "C" const char* __lsan_default_suppressions(); // NOLINT(bugprone-reserved-identifier)
-extern "C" const char* __lsan_default_suppressions() { return "leak:weft::engine::block_depot::allocate\n"; }
-
 namespace weft {
 namespace {
 

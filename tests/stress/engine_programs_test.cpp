@@ -14,82 +14,30 @@
 #include <algorithm>
 #include <atomic>
 #include <chrono>
-#include <condition_variable>
-#include <csignal>
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
 #include <memory>
-#include <mutex>
 #include <optional>
+#include <random>
 #include <string>
 #include <thread>
 #include <vector>
 
-#include <unistd.h>
-
 #include "engine/programs.hpp"
 #include "engine/support.hpp"
 #include "engine/threads/thread_engine.hpp"
+#include "engine/watchdog.hpp"
 
 namespace weft {
 namespace {
 
 using test::failure;
 using namespace test::programs;
+using test::watchdog;
 
 const auto programs_given = test::take_variable("WEFT_TEST_PROGRAMS");
 const auto policies_given = test::take_variable("WEFT_TEST_POLICIES");
-
-// ---- what is running, for the report of a hang or a crash
-
-class watchdog {
-public:
-    watchdog() {
-        for (const int s : {SIGABRT, SIGSEGV, SIGBUS, SIGILL, SIGFPE}) std::signal(s, report_signal);
-        thread_ = std::thread([this] { watch(); });
-    }
-    ~watchdog() {
-        {
-            const std::lock_guard lock(mutex_);
-            done_ = true;
-        }
-        wake_.notify_one();
-        thread_.join();
-    }
-    void now(const std::string& what) {
-        const std::lock_guard lock(mutex_);
-        std::snprintf(doing, sizeof doing, "%s", what.c_str());
-        ++steps_;
-    }
-
-private:
-    static inline char doing[256];
-    static constexpr std::chrono::seconds patience{90};
-
-    static void report_signal(int s) {
-        const auto say = [](const char* text) {
-            static_cast<void>(!::write(2, text, std::char_traits<char>::length(text)));
-        };
-        say("\ncrashed in: "), say(doing), say("\n");
-        std::signal(s, SIG_DFL);
-        std::raise(s);
-    }
-    void watch() {
-        std::unique_lock lock(mutex_);
-        for (auto seen = steps_; !wake_.wait_for(lock, patience, [&] { return done_; }); seen = steps_)
-            if (seen == steps_) {
-                std::fprintf(stderr, "\nhangs in: %s\n", doing);
-                std::abort();
-            }
-    }
-
-    std::mutex mutex_;
-    std::condition_variable wake_;
-    bool done_ = false;
-    unsigned long steps_ = 0;
-    std::thread thread_;
-};
 
 std::vector<std::string> chosen_policies() {
     if (!policies_given) {

@@ -57,7 +57,7 @@ public:
     ~block_pages() {
         while (header* const h = first_.load(std::memory_order_relaxed)) { // no other thread is left
             first_.store(h->next, std::memory_order_relaxed);
-            queue::page_memory::release(h, region_bytes);
+            give_large(h, region_bytes);
         }
     }
     /// Frees the blocks that came from the global allocator. The last call.
@@ -76,8 +76,7 @@ public:
         if (block_chain& kept = free_[c - 1]; kept.count > 0) return kept.pop();
         header* const now = first_.load(std::memory_order_relaxed);
         if (!now || left_ < c * unit) {
-            auto* const made = static_cast<header*>(queue::page_memory::allocate(region_bytes));
-            if (!made) throw std::bad_alloc();
+            auto* const made = static_cast<header*>(take_large(region_bytes));
             made->next = now;
             at_ = reinterpret_cast<std::byte*>(made) + unit;
             left_ = region_bytes - unit;
@@ -100,9 +99,12 @@ public:
     /// Larger blocks, of pages that go back to the system. Throws std::bad_alloc.
     static void* take_large(std::size_t bytes) {
         void* const pages = queue::page_memory::allocate(bytes);
-        return pages ? pages : throw std::bad_alloc();
+        if (!pages) throw std::bad_alloc();
+        sanitizer::add_roots(pages, bytes);
+        return pages;
     }
     static void give_large(void* block, std::size_t bytes) noexcept {
+        sanitizer::remove_roots(block, bytes);
         queue::page_memory::release(block, bytes);
     }
 

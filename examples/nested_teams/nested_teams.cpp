@@ -1,0 +1,88 @@
+#include "nested_teams.hpp"
+
+#include "../common/preempted_program.hpp"
+#ifdef WEFT_EXAMPLE_OPENBLAS
+#    include "../common/blas.hpp"
+#endif
+
+#include <map>
+#include <string>
+
+namespace {
+
+enum class maker : std::uint8_t { plain, openblas };
+
+#ifdef WEFT_EXAMPLE_OPENBLAS
+// Each thread of a team calls OpenBLAS for its rows, which has locks of its own.
+struct openblas_kernels {
+    using tile = examples::tile;
+    static void subtract_product(const tile& a, const tile& b, const tile& c) {
+        examples::blas::subtract_product(a, b, c, CblasTrans);
+    }
+    static void subtract_square(const tile& a, const tile& c) { examples::blas::subtract_square(a, c); }
+    static void solve_transposed(const tile& l, const tile& b) { examples::blas::solve_transposed(l, b); }
+    static void potrf(const tile& a) { examples::blas::potrf(a); }
+};
+#endif
+
+} // namespace
+
+int main(int argc, char** argv) {
+    std::size_t n = 1024, side = 128;
+    examples::nested_team_settings s;
+    maker kernels = maker::plain;
+    examples::preempted_program program(
+        "Cholesky factorisation by tiles, each step by a team of threads that wait for each other in loops.",
+        "nested_teams --n 4096 --tile 256 --inner 8 --preempt klt:interval=10ms");
+    examples::add_tile_options(program, n, side);
+    program.options()
+        .add_option("--inner", s.inner, "threads of the team of each task")
+        ->check(CLI::Range(1U, 1024U))
+        ->capture_default_str();
+    std::map<std::string, maker> known = {{"plain", maker::plain}};
+#ifdef WEFT_EXAMPLE_OPENBLAS
+    known["openblas"] = maker::openblas;
+#endif
+    program.options()
+        .add_option("--kernels", kernels, "plain (loops), openblas (if this program was built with it)")
+        ->transform(CLI::CheckedTransformer(known))
+        ->default_str("plain");
+
+    return program.main(argc, argv, [&] {
+        s.how = program.barrier();
+        s.type = program.type();
+        examples::tiled_matrix a(n, side);
+        auto rt = program.make_runtime();
+        rt.run([&] { examples::tiled_spd_fill(a, program.seed()); });
+        std::size_t tasks = 0;
+#ifdef WEFT_EXAMPLE_OPENBLAS
+        examples::blas_in_calling_thread();
+        if (kernels == maker::openblas)
+            rt.run([&] { tasks = examples::factor_by_nested_teams<openblas_kernels>(a, s); });
+        else
+#endif
+            rt.run([&] { tasks = examples::factor_by_nested_teams<examples::plain_kernels>(a, s); });
+        const auto stats = rt.stats();
+        const double residual = examples::tiled_cholesky_residual(a, program.seed());
+        bool same = true;
+        if (kernels == maker::plain) {
+            examples::tiled_matrix serial(n, side);
+            rt.run([&] { examples::tiled_spd_fill(serial, program.seed()); });
+            examples::factor_serially<examples::plain_kernels>(serial);
+            same = examples::same_bits(a, serial);
+        }
+
+        const auto size = static_cast<double>(n);
+        examples::report report;
+        report.add("n", n);
+        report.add("graph tasks", tasks);
+        report.add("inner", s.inner);
+        report.add("preempt", program.preempt());
+        report.add("residual", residual);
+        if (kernels == maker::plain) report.add("serial bits", same);
+        report.add("gflops", size * size * size / 3 / stats.seconds / 1e9);
+        report.add_stats(stats);
+        report.print(program.json());
+        return residual < 1e-15 + 1e-16 * size && same;
+    });
+}
