@@ -22,10 +22,12 @@ namespace weft {
 /// not set, it has its default. A value that cannot be honoured, here or in the environment, is a weft::error
 /// that says what is allowed.
 struct runtime_options {
-    /// [WEFT_WORKERS] 1 to 1024; default: one for each core that this process may use. By default, fewer
-    /// workers are active while the process may use fewer cores (cpuset, quota; checked once a second), if
-    /// the policy supports that.
+    /// [WEFT_WORKERS] 1 to 1024; default: one for each core that this process may use
     std::optional<int> workers{};
+    /// [WEFT_ACTIVE] all, cores, or a number from 1: how many of the workers are active at first. cores: as many as cores that
+    /// this process may use, checked once a second, until the program calls set_active_workers(). A policy that does not
+    /// support fewer is an error. Default: if the number of workers was not chosen, cores where the policy supports it; else all
+    std::string active{};
     /// [WEFT_POLICY] name[:key=value,...], see docs/policies.md; or module.so:name[:...] for a policy of a shared
     /// object, see docs/adding-a-policy.md; default steal
     std::string policy{};
@@ -127,6 +129,12 @@ public:
     /// @endcond
 
     int workers() const noexcept;               ///< number of workers
+    /// From now on the workers of the `count` lowest ranks run tasks. A worker that becomes inactive stops when its task
+    /// is preempted, or ends; the other workers run what lies at its places. One that becomes active again is woken. From
+    /// any thread, at any time; on a modelled machine a thread that is no worker waits for the end of the runs that go on. Throws
+    /// weft::error if the count is not 1 to workers(), or if the policy does not support it.
+    void set_active_workers(int count);
+    int active_workers() const noexcept; ///< number of workers that are active
     const std::string& policy() const noexcept; ///< as given
     run_stats stats() const;                    ///< must not be called during a run
     /// A report of the last run: what the workers did and, on a modelled machine, what its caches and memory

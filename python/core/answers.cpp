@@ -107,14 +107,27 @@ std::string as_word(const nb::object& answer, const char* hook, const char* allo
     return {bytes, static_cast<std::size_t>(size)};
 }
 
+bool as_truth(const nb::object& answer, const char* hook) {
+    if (!nb::isinstance<nb::bool_>(answer)) refuse(hook, answer, "True or False");
+    return nb::cast<bool>(answer);
+}
+
+time_ns as_period(const nb::object& period) {
+    constexpr time_ns longest = 1'000'000'000'000;
+    time_ns ns = -1;
+    if (!PyLong_Check(period.ptr()) || !nb::try_cast(period, ns) || ns < 0 || ns > longest)
+        refuse("tick_ns", period, "0 to 10^12 nanoseconds; 0: no ticks");
+    return ns;
+}
+
 requirements as_requirements(const nb::object& needs) {
-    constexpr const char* allowed = "a set of \"lazy\", \"usage\", \"uses\", \"levels\" and \"demotable\"";
+    constexpr const char* allowed =
+        "a set of \"lazy\", \"usage\", \"uses\", \"levels\", \"snapshots\" and \"demotable\"";
     requirements r;
-    const std::pair<const char*, bool requirements::*> words[] = {{"lazy", &requirements::lazy},
-                                                                  {"usage", &requirements::own_usage},
-                                                                  {"uses", &requirements::uses},
-                                                                  {"levels", &requirements::levels},
-                                                                  {"demotable", &requirements::demotable}};
+    const std::pair<const char*, bool requirements::*> words[] = {
+        {"lazy", &requirements::lazy},           {"usage", &requirements::own_usage},
+        {"uses", &requirements::uses},           {"levels", &requirements::levels},
+        {"snapshots", &requirements::snapshots}, {"demotable", &requirements::demotable}};
     const nb::object listed = nb::steal(PySequence_List(needs.ptr()));
     if (!listed.is_valid() || nb::isinstance<nb::str>(needs)) {
         PyErr_Clear();

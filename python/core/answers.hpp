@@ -17,6 +17,11 @@ hosted::found as_found(const nanobind::object& answer);                         
 std::optional<workers> as_workers(const nanobind::object& answer, const char* hook); ///< None: no value
 std::string as_word(const nanobind::object& answer, const char* hook, const char* allowed);
 
+bool as_truth(const nanobind::object& answer, const char* hook); ///< True or False
+
+/// The attribute `tick_ns` of a policy: 0, or more.
+time_ns as_period(const nanobind::object& period);
+
 /// The attribute `needs` of a policy.
 requirements as_requirements(const nanobind::object& needs);
 

@@ -118,10 +118,13 @@ public:
     requirements attach(const machine& m, policy_context& c) override {
         const nb::gil_scoped_acquire lock;
         const hook_scope in_hook;
-        context_ = nb::cast(context_view{&c});
+        context_ = nb::cast(context_view{{&c}});
         try {
             self_.attr("attach")(weft::as_dict(m), context_);
-            return as_requirements(self_.attr("needs"));
+            requirements r = as_requirements(self_.attr("needs"));
+            r.tick = as_period(self_.attr("tick_ns"));
+            nb::cast<context_view&>(context_).has_snapshots = r.snapshots;
+            return r;
         } catch (const nb::python_error& e) {
             throw error("a policy in Python has failed in attach()", e.what(),
                         "a policy that returns from it");
@@ -177,6 +180,14 @@ public:
     void iteration(worker_id w, task& t, int number) override {
         const visit v;
         self_.attr("iteration")(w, tasks_.of(t), number);
+    }
+    bool gives_way(worker_id w, task& t) override {
+        const visit v;
+        return as_truth(self_.attr("gives_way")(w, tasks_.of(t)), "what gives_way() returned");
+    }
+    void tick(time_ns now) override {
+        const visit v;
+        self_.attr("tick")(now);
     }
 
 private:

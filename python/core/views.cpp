@@ -105,6 +105,23 @@ void bind_views(nb::module_& m) {
         .def(
             "now", [](const context_view& v) { return asked(v).now(); }, "Virtual nanoseconds.")
         .def(
+            "running",
+            [](const context_view& v, int w) {
+                if (!v.has_snapshots)
+                    throw std::runtime_error(
+                        "no snapshots are kept; given: Context.running(); allowed: a policy "
+                        "with \"snapshots\" in its needs, after attach()");
+                const snapshot s = asked(v).running(checked(asked(v), w));
+                nb::dict seen;
+                seen["busy"] = s.busy;
+                seen["id"] = s.id;
+                seen["name"] = std::string(s.name);
+                seen["priority"] = s.priority;
+                seen["since_ns"] = s.since;
+                return seen;
+            },
+            nb::arg("worker"), "What the worker runs, and since when; needs \"snapshots\".")
+        .def(
             "random",
             [](const context_view& v, int w, std::uint32_t below) {
                 if (below == 0)

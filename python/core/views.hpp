@@ -20,7 +20,9 @@ struct view {
 };
 using task_view = view<task>;
 using group_view = view<group>;
-using context_view = view<policy_context>;
+struct context_view : view<policy_context> {
+    bool has_snapshots = false; ///< the policy needs them
+};
 
 /// Task, Group and Context of weft._core.
 void bind_views(nanobind::module_& m);

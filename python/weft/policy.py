@@ -51,8 +51,11 @@ class Policy:
 
     needs: ClassVar[frozenset[str]] = frozenset()
     """What the policy needs, of "lazy" (roots are born silent: no spawn is reported), "usage" (`finished` gets times),
-    "uses" (`Task.uses`), "levels" (`Task.bottom_level`), and "demotable" (child_first may become call if there is no
-    stack for it)."""
+    "uses" (`Task.uses`), "levels" (`Task.bottom_level`), "snapshots" (`Context.running`), and "demotable" (child_first may
+    become call if there is no stack for it)."""
+
+    tick_ns: ClassVar[int] = 0
+    """Nanoseconds between two calls of `tick`; 0: it is not called."""
 
     def attach(self, machine: dict[str, Any], context: Context) -> None:
         """Called once, before any other hook. `machine` is as from `weft.machine`, cut to the workers' cores."""
@@ -98,3 +101,10 @@ class Policy:
 
     def iteration(self, worker: int, task: Task, number: int) -> None:
         """`task`, a root, begins an outer iteration (weft::iteration); -1: it writes the program's data first."""
+
+    def gives_way(self, worker: int, task: Task) -> bool:
+        """At a tick of the preemption timer: whether `task`, which may be preempted, makes room for other tasks."""
+        return True
+
+    def tick(self, now: int) -> None:
+        """Called every `tick_ns` nanoseconds while some worker runs a task; `now` is the virtual time."""

@@ -31,10 +31,10 @@ namespace {
 
 constexpr int max_workers = 1024;
 
-constexpr std::array<std::string_view, 17> known = {
-    "WEFT_WORKERS",  "WEFT_POLICY", "WEFT_ENGINE",    "WEFT_MACHINE",  "WEFT_SEED",      "WEFT_STACK",
-    "WEFT_PIN",      "WEFT_SPIN",   "WEFT_RESOURCES", "WEFT_SCENARIO", "WEFT_COSTS",     "WEFT_REPORT",
-    "WEFT_PROGRESS", "WEFT_TRACE",  "WEFT_WAITING",   "WEFT_PREEMPT",  machines_variable};
+constexpr std::array<std::string_view, 18> known = {
+    "WEFT_WORKERS",  "WEFT_POLICY", "WEFT_ENGINE",    "WEFT_MACHINE",  "WEFT_SEED",   "WEFT_STACK",
+    "WEFT_PIN",      "WEFT_SPIN",   "WEFT_RESOURCES", "WEFT_SCENARIO", "WEFT_COSTS",  "WEFT_REPORT",
+    "WEFT_PROGRESS", "WEFT_TRACE",  "WEFT_WAITING",   "WEFT_PREEMPT",  "WEFT_ACTIVE", machines_variable};
 
 /// An empty value counts as not set.
 std::optional<std::string> variable(const char* name) {
@@ -178,12 +178,36 @@ engine::preemption_options preemption_of(const runtime_options& o) {
                             (o.preempt.empty() ? "WEFT_PREEMPT=" : "runtime_options::preempt = ") + *text);
 }
 
-/// Where time is virtual no task is preempted. Whether preemption is off is looked at there too, so that a wrong word is told.
-void refuse_preemption(const runtime_options& o) {
-    if (const auto p = preemption_of(o); p.type != preemption::off)
-        throw error("the engine 'model' preempts no task",
-                    "WEFT_PREEMPT=" + *given_or_variable(o.preempt, "WEFT_PREEMPT"),
-                    "off, or WEFT_ENGINE=threads");
+/// A stretch of user code whose cost is measured is over when its cost is known, so it cannot be preempted.
+engine::preemption_options preemption_in_model(const runtime_options& o, bool measures) {
+    const auto p = preemption_of(o);
+    if (p.type != preemption::off && measures)
+        throw error("the engine 'model' preempts tasks whose costs are declared only",
+                    "WEFT_PREEMPT=" + *given_or_variable(o.preempt, "WEFT_PREEMPT") +
+                        ", and costs that are measured",
+                    "a program that calls weft::cost, with WEFT_COSTS=declared or none; or WEFT_PREEMPT=off");
+    return p;
+}
+
+/// Returns whether the number of active workers is to follow the cores.
+bool choose_active(const runtime_options& o, settings& s, int workers, bool by_default) {
+    const auto text = given_or_variable(o.active, "WEFT_ACTIVE");
+    if (!text) return by_default;
+    if (*text == "all") return false;
+    const std::string given = (o.active.empty() ? "WEFT_ACTIVE=" : "runtime_options::active = ") + *text;
+    s.active_given = given;
+    if (*text == "cores") {
+        if (s.machine.is_modelled())
+            throw error("a modelled machine has all its cores all the time", given,
+                        "all, or a number; programs can call set_active_workers()");
+        return true;
+    }
+    const auto n = parse<int>(*text);
+    if (!n || *n < 1 || *n > workers)
+        throw error("the number of active workers is out of range", given,
+                    fmt::format("all, cores, or 1 to {}, the number of workers", workers));
+    s.active = *n;
+    return false;
 }
 
 std::string policy_of(const runtime_options& o) {
@@ -244,12 +268,14 @@ settings resolve_model(const runtime_options& o, machine whole) {
     m.most_waiting = most_waiting_of(o);
     m.spin_time = spin_time_of(o).count();
     m.measures = measures_costs(o);
+    m.preempt = preemption_in_model(o, m.measures);
     settings s;
     s.policy = policy_of(o);
     m.record = record_of(o, "model", s.policy);
     s.machine = m.workers < whole.size()
                     ? restrict_to(whole, ranks_for(whole, m.workers, pin_order_in_model(o)))
                     : std::move(whole);
+    choose_active(o, s, m.workers, false);
     if (const auto file = given_or_variable(o.scenario, "WEFT_SCENARIO"))
         m.events = engine::load_scenario(*file, s.machine);
     s.model = std::move(m);
@@ -272,7 +298,6 @@ settings resolve(const runtime_options& o) {
     settings s;
     const std::string spec = given_or_variable(o.machine, "WEFT_MACHINE").value_or("");
     if (engine_name == "model") {
-        refuse_preemption(o);
         s = resolve_model(o, model_machine(spec));
         s.resources = resources_of(o, s.machine);
         return s;
@@ -282,7 +307,7 @@ settings resolve(const runtime_options& o) {
     s.threads.workers = o.workers || variable("WEFT_WORKERS") || !whole.is_modelled()
                             ? workers_of(o, whole)
                             : std::min(whole.size(), max_workers);
-    s.threads.follow_cores = !o.workers && !variable("WEFT_WORKERS") && !whole.is_modelled();
+    const bool follows = !o.workers && !variable("WEFT_WORKERS") && !whole.is_modelled();
     s.threads.seed = seed_of(o);
     s.threads.stack_bytes = stack_of(o);
     s.threads.most_waiting = most_waiting_of(o);
@@ -297,6 +322,7 @@ settings resolve(const runtime_options& o) {
         s.threads.workers < whole.size()
             ? restrict_to(whole, ranks_for(whole, s.threads.workers, where.value_or(pin_order::compact)))
             : std::move(whole);
+    s.threads.follow_cores = choose_active(o, s, s.threads.workers, follows);
     s.resources = resources_of(o, s.machine);
     s.policy = policy_of(o);
     s.threads.record = record_of(o, "threads", s.policy);

@@ -18,6 +18,8 @@ struct settings {
     weft::machine machine;
     resource_table resources;
     engine::thread_engine_options threads;
+    int active = 0;           ///< how many workers are active at first; 0: all
+    std::string active_given; ///< the option that says so; then the policy must be one that supports it
     std::optional<engine::model_engine_options> model; ///< if that engine was asked for
 };
 

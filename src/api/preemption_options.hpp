@@ -1,6 +1,6 @@
 #pragma once
 
-#include "engine/threads/preemption/options.hpp"
+#include "engine/worker/preemption_options.hpp"
 
 #include <string_view>
 

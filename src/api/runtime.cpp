@@ -2,6 +2,7 @@
 
 #include "api/options.hpp"
 #include "engine/model/model_engine.hpp"
+#include "engine/ports/team_host.hpp"
 #include "engine/run/default_engine.hpp"
 #include "engine/run/roots.hpp"
 #include "engine/threads/thread_engine.hpp"
@@ -33,6 +34,12 @@ std::unique_ptr<engine::engine> make_engine(api::settings&& s) {
                                                    std::move(s.resources), another);
 }
 
+void require_resizable(const engine::engine& e, const std::string& policy, const std::string& given) {
+    if (!e.need.resizable)
+        throw error("all workers of this policy are always active", given + " under the policy " + policy,
+                    "a policy whose number of active workers may change, such as packing or steal");
+}
+
 } // namespace
 
 struct runtime::state {
@@ -46,7 +53,13 @@ struct runtime::state {
     runtime* before_fork = nullptr; ///< the default runtime of the parent process, kept reachable
     state* left_before = nullptr;   ///< next in the list of runtimes that were left behind
 
-    explicit state(api::settings&& s) : policy(s.policy), eng(make_engine(std::move(s))) {}
+    explicit state(api::settings&& s) : policy(s.policy) {
+        const std::string active_given = s.active_given;
+        const int active = s.active;
+        eng = make_engine(std::move(s));
+        if (!active_given.empty()) require_resizable(*eng, policy, active_given);
+        if (active > 0) eng->teams.set_active(active);
+    }
 };
 
 namespace {
@@ -101,6 +114,17 @@ void runtime::run_body(impl::body b) {
 }
 
 int runtime::workers() const noexcept { return state_->eng->worker_count(); }
+int runtime::active_workers() const noexcept { return state_->eng->outermost.active().size(); }
+void runtime::set_active_workers(int count) {
+    engine::engine& e = *state_->eng;
+    const std::string given = fmt::format("set_active_workers({})", count);
+    if (count < 1 || count > workers())
+        throw error("the number of active workers is out of range", given,
+                    fmt::format("1 to {}, the number of workers", workers()));
+    require_resizable(e, policy(), given);
+    const impl::tick_hold here; // of the lock of the change
+    e.teams.set_active(count);
+}
 const std::string& runtime::policy() const noexcept { return state_->policy; }
 
 run_stats runtime::stats() const {

@@ -110,6 +110,7 @@ struct two_workers final : policy_context {
     std::uint32_t random(worker_id, std::uint32_t) override { return 0; }
     void wake(workers) override {}
     void post(worker_id, worker_id, int, task*) override {}
+    snapshot running(worker_id) const override { return {}; }
 };
 
 /// One of the two steps of a task through a policy's own place: into it, or out of it.

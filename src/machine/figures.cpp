@@ -33,6 +33,8 @@ public:
         caches();
         steals();
         for (const charge_key& c : charge_keys) add(fmt::format("charges.{}", c.key), p.charges.*c.charge);
+        for (const preemption_key& k : preemption_keys)
+            if (p.preemption.*k.charge > 0) add(fmt::format("preemption.{}", k.key), p.preemption.*k.charge);
         add("model.block_bytes", static_cast<double>(p.model.block_bytes));
         add("model.loads_in_flight", p.model.loads_in_flight);
         add("model.host_speed", p.model.host_speed);

@@ -75,6 +75,7 @@ struct machine {
     bool is_heterogeneous() const;
     std::optional<double> cpu_quota() const { return parts_.cpu_quota; }
     const runtime_charges& charges() const { return parts_.charges; }
+    const preemption_charges& preemption() const { return parts_.preemption; }
     const model_settings& model() const { return parts_.model; }
 
     // Between memory nodes, as in ACPI's SLIT: 10 is local. Where the machine gives no matrix, 20 is remote.

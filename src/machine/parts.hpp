@@ -151,6 +151,31 @@ inline constexpr charge_key charge_keys[] = {
     {"exposure_ns", &runtime_charges::exposure},   {"signal_ns", &runtime_charges::signal},
 };
 
+// What the preemption of tasks takes on a modelled machine, on a core of speed 1: in nanoseconds. Nothing is taken where the
+// machine's description does not say it.
+struct preemption_charges {
+    double interrupt = 0;  // of a worker by its timer: the signal, its handler, and the way back
+    double contention = 0; // more for each other worker whose own timer fires at the same time
+    double one_to_all = 0; // more for each other worker that is sent the same tick by the one with the timer
+    double forward = 0;    // more for a worker that sends the tick on, to the next of its chain
+    double yield = 0;      // more if the task yields; the runtime's own charges come besides, here and below
+    double klt = 0;        // more if its kernel thread stops: on a futex, with pools of threads for each worker
+    double klt_futex = 0;  // the same with one pool of threads for all workers
+    double klt_sigsuspend = 0; // the same, stopped in sigsuspend()
+};
+
+// These by their keys in a machine file.
+struct preemption_key {
+    const char* key;
+    double preemption_charges::* charge;
+};
+inline constexpr preemption_key preemption_keys[] = {
+    {"interrupt_ns", &preemption_charges::interrupt},   {"contention_ns", &preemption_charges::contention},
+    {"one_to_all_ns", &preemption_charges::one_to_all}, {"forward_ns", &preemption_charges::forward},
+    {"yield_ns", &preemption_charges::yield},           {"klt_ns", &preemption_charges::klt},
+    {"klt_futex_ns", &preemption_charges::klt_futex},   {"klt_sigsuspend_ns", &preemption_charges::klt_sigsuspend},
+};
+
 // How a model of this machine counts.
 struct model_settings {
     std::int64_t block_bytes = 4096; // the unit that caches track; its touched cache lines move
@@ -203,6 +228,7 @@ struct machine_parts {
     std::optional<double>
         cpu_quota{}; // in cores, of this process on this machine; absent where there is no limit
     runtime_charges charges{};
+    preemption_charges preemption{};
     model_settings model{};
     bool absent_is_free = false; // in a model, a latency or bandwidth that is absent; else it has a default
     std::vector<default_figure> defaults{}; // all figures that do not come from the description

@@ -27,6 +27,14 @@ void read_toml_charges(const toml_section& root, machine_parts& parts) {
     }
 }
 
+void read_toml_preemption(const toml_section& root, machine_parts& parts) {
+    const auto s = root.table("preemption", {"interrupt_ns", "contention_ns", "one_to_all_ns", "forward_ns",
+                                             "yield_ns", "klt_ns", "klt_futex_ns", "klt_sigsuspend_ns"});
+    if (!s) return;
+    for (const preemption_key& k : preemption_keys)
+        parts.preemption.*k.charge = s->number(k.key, any_charge_ns, 0);
+}
+
 void read_toml_model(const toml_section& root, machine_parts& parts) {
     const auto s = root.table("model", {"block_bytes", "loads_in_flight", "host_speed", "work_per_cycle",
                                         "vector_work_per_cycle", "overlap"});

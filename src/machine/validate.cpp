@@ -169,6 +169,8 @@ private:
         for (const double ns : {c.fork, c.spawn, c.start, c.suspend, c.wait, c.look, c.look_away, c.lock,
                                 c.wake, c.woken, c.exposure, c.signal})
             within(any_charge_ns, "a charge", ns);
+        for (const preemption_key& k : preemption_keys)
+            within(any_charge_ns, k.key, parts_.preemption.*k.charge);
         if (parts_.model.block_bytes < 1 || parts_.model.block_bytes > most_block_bytes)
             fail("block_bytes", fmt::format("{}", parts_.model.block_bytes),
                  fmt::format("1 to {}", most_block_bytes));

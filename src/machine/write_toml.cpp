@@ -46,6 +46,7 @@ public:
         devices();
         disks();
         charges();
+        preemption();
         model();
         cluster();
         return std::move(out_);
@@ -250,6 +251,15 @@ private:
         begin("[charges]");
         for (const charge_key& c : charge_keys)
             put("{} = {}{}", c.key, p_.charges.*c.charge, comment(fmt::format("charges.{}", c.key)));
+    }
+
+    void preemption() {
+        const preemption_charges& of = p_.preemption;
+        if (std::ranges::none_of(preemption_keys, [&](const preemption_key& k) { return of.*k.charge > 0; }))
+            return;
+        begin("[preemption]");
+        for (const preemption_key& k : preemption_keys)
+            if (of.*k.charge > 0) put("{} = {}", k.key, of.*k.charge);
     }
 
     void model() {

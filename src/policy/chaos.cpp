@@ -82,6 +82,8 @@ public:
     void iteration(worker_id w, task& t, int k) override { of_->iteration(w, t, k); }
     void graph_grew(worker_id w, const graph_view& g) override { of_->graph_grew(w, g); }
     void resized(workers active) override { of_->resized(active); }
+    bool gives_way(worker_id w, const task& t) override { return of_->gives_way(w, t); }
+    void tick(time_ns now) override { of_->tick(now); }
 
 private:
     static constexpr std::size_t reasons = static_cast<std::size_t>(ready_reason::yielded) + 1;

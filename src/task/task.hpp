@@ -79,6 +79,7 @@ struct alignas(std::max_align_t) task {
     /// Its number among the tasks of the graph.
     std::uint32_t graph_number() const noexcept { return graph_number_; }
     std::span<const data_access> uses() const noexcept { return uses_; }
+    preemption preempt() const noexcept { return preempt_; } ///< off, yield or klt
     bool last() const noexcept { return last_; } ///< the second closure of a join, the last of an invoke
     bool fresh() const noexcept { return state_ == task_state::fresh; }
     bool is_of_wide_group() const noexcept { return of_wide_group_; } ///< requirements::wide_groups: queued

@@ -6,15 +6,19 @@
 #include "machine/load.hpp"
 #include "policy/seam/registry.hpp"
 
+#include <memory>
 #include <string>
 #include <type_traits>
+#include <utility>
 
 namespace weft::test {
 
 /// An engine without a runtime around it, whose internals the tests may read.
 struct bare_engine {
     explicit bare_engine(const std::string& policy, const engine::thread_engine_options& o)
-        : engine(make_policy(policy), load_machine(""), o) {}
+        : bare_engine(make_policy(policy), o) {}
+    bare_engine(std::unique_ptr<policy> p, const engine::thread_engine_options& o)
+        : engine(std::move(p), load_machine(""), o) {}
 
     template <class F>
     void run(F&& f) {

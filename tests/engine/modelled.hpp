@@ -48,6 +48,9 @@ struct modelled {
 
     modelled(std::unique_ptr<policy> p, machine on, std::uint64_t its_seed = 1, time_ns patience = 0)
         : engine(std::move(p), on, {.workers = on.size(), .seed = its_seed, .spin_time = patience}) {}
+    /// Tasks are preempted as the options say.
+    modelled(std::unique_ptr<policy> p, machine on, const engine::preemption_options& how)
+        : engine(std::move(p), on, {.workers = on.size(), .spin_time = 0, .preempt = how}) {}
     modelled(const std::string& policy, machine on, std::uint64_t its_seed = 1)
         : modelled(make_policy(policy), std::move(on), its_seed) {}
 

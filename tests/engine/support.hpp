@@ -117,6 +117,8 @@ inline const std::vector<std::string> all_policies = {
     "tatl",
     "offline",
     "numalb",
+    "packing",
+    "insitu",
 };
 
 /// What most tests go through. A sanitizer sees the same accesses of the runtime under all policies of a kind, so under one
@@ -155,6 +157,7 @@ inline const std::vector<std::string> parallel_policies = of_suite({
     "ml-steal",
     "sb",
     "offline",
+    "insitu",
 });
 // clang-format on
 

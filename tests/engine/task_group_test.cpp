@@ -34,7 +34,7 @@ protected:
     bool queues_children() const {
         const std::string& policy = GetParam().policy;
         for (const char* const one : {"share", "socket", "mts", "hws", "random-push", "chs", "cls", "crs",
-                                      "tatl", "numalb", "offline"})
+                                      "tatl", "numalb", "offline", "packing", "insitu"})
             if (policy.starts_with(one)) return true;
         return policy.find("parent-first") != std::string::npos;
     }

@@ -48,6 +48,11 @@ public:
         messages.push_back({from, to, kind, t});
     }
 
+    snapshot running(worker_id w) const override {
+        return static_cast<std::size_t>(w) < runs.size() ? runs[static_cast<std::size_t>(w)] : snapshot{};
+    }
+
+    std::vector<snapshot> runs; ///< by worker
     std::vector<int> cores;
     std::deque<std::uint32_t> draws;
     std::vector<std::uint32_t> bounds; ///< the `below` of every draw

@@ -44,10 +44,12 @@ enum class hook : std::uint8_t {
     finished,
     message,
     iteration,
-    resized
+    resized,
+    gives_way,
+    tick
 };
 
-enum class question : std::uint8_t { all, active, core_of, now, random, wake, post };
+enum class question : std::uint8_t { all, active, core_of, now, random, wake, post, running };
 
 using number = std::int64_t; ///< of a task or a group
 inline constexpr number no_number = -1;
@@ -91,7 +93,11 @@ using recording = std::vector<event>;
 
 inline values fields(const requirements& n) {
     return {n.task_bytes, n.group_bytes, n.lazy,      n.wide_groups, n.offers_ahead, n.own_usage,
-            n.own_misses, n.demotable,   n.resizable, n.posts,       n.uses,         n.levels};
+            n.own_misses, n.demotable,   n.resizable, n.posts,       n.uses,         n.levels,
+            n.snapshots,  n.tick};
+}
+inline values fields(const snapshot& s) {
+    return {s.busy, static_cast<std::int64_t>(s.id), s.priority, static_cast<std::int64_t>(s.preempt), s.since};
 }
 inline values fields(workers r) { return {r.first, r.last}; }
 inline values fields(const placement& p) { return {p.at, p.who.first, p.who.last, p.near}; }
@@ -193,6 +199,15 @@ public:
         const auto lock = begin(hook::resized, no_worker, fields(active));
         of_->resized(active);
     }
+    bool gives_way(worker_id w, const task& t) override {
+        const auto lock = begin(hook::gives_way, w);
+        see(const_cast<task&>(t)); // only reads it
+        return decided(of_->gives_way(w, t));
+    }
+    void tick(time_ns now) override {
+        const auto lock = begin(hook::tick, no_worker, {now});
+        of_->tick(now);
+    }
 
 private:
     // The context of the policy. Each caller is in a hook, and so holds the lock.
@@ -210,6 +225,10 @@ private:
     void post(worker_id from, worker_id to, int kind, task* t) override {
         now_->questions.push_back({question::post, {from, to, kind, number_of(t)}});
         engine_->post(from, to, kind, t);
+    }
+
+    snapshot running(worker_id w) const override {
+        return answered(question::running, {w}, engine_->running(w));
     }
 
     template <class T>

@@ -16,7 +16,8 @@ namespace weft::test {
 inline std::string to_string(hook h) {
     constexpr const char* names[] = {
         "attach",    "ready",   "next",    "victims", "spawn",    "pieces",  "group_begin", "group_wait",
-        "group_end", "started", "blocked", "resumed", "finished", "message", "iteration",   "resized"};
+        "group_end", "started", "blocked", "resumed", "finished", "message", "iteration",   "resized",
+        "gives_way", "tick"};
     return names[static_cast<std::size_t>(h)];
 }
 
@@ -80,6 +81,8 @@ private:
             return fields(policy_.message(e.w, argument(0), argument(1), e.tasks.empty() ? nullptr : &t(0)));
         case hook::iteration: return policy_.iteration(e.w, t(0), argument(0)), values{};
         case hook::resized: return policy_.resized({argument(0), argument(1)}), values{};
+        case hook::gives_way: return fields(policy_.gives_way(e.w, t(0)));
+        case hook::tick: return policy_.tick(e.arguments[0]), values{};
         }
         return {};
     }
@@ -132,6 +135,18 @@ private:
     void wake(workers range) override { answer(question::wake, fields(range)); }
     void post(worker_id from, worker_id to, int kind, task* t) override {
         answer(question::post, {from, to, kind, number_of(t)});
+    }
+
+    snapshot running(worker_id w) const override {
+        const values v = answer(question::running, {w});
+        snapshot s{};
+        if (v.size() == 5)
+            s = {.busy = v[0] != 0,
+                 .id = static_cast<std::uint64_t>(v[1]),
+                 .priority = static_cast<int>(v[2]),
+                 .preempt = static_cast<preemption>(v[3]),
+                 .since = v[4]};
+        return s;
     }
 
     /// Zeros if the questions deviate: the replay ends with this event.

@@ -42,6 +42,8 @@ public:
     void blocked(worker_id, task&, const char*) override {}
     void finished(worker_id, task&, const usage&) override {}
     void iteration(worker_id, task&, int) override {}
+    bool gives_way(worker_id, task&) override { return true; }
+    void tick(time_ns) override {}
 
 private:
     std::deque<task*> all_;

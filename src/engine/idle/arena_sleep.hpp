@@ -63,4 +63,22 @@ void wake_cells(arena& a, const std::vector<int>& by_cell) {
     }
 }
 
+/// team_host::wake_inactive(): called after the task was bound. An inactive worker looks for it after a fence of its own.
+template <class Worker>
+void wake_inactive_in(arena& a, rank_range ranks) noexcept {
+    queue::std_sync::fence(std::memory_order_seq_cst);
+    const int active = a.active_count.load(std::memory_order_relaxed); // after the fence
+    if (active == a.size()) return;
+    for (worker_id r = 0; r < active; ++r)
+        if (ranks.contains(a.members[rank(r)]->core)) return;
+    for (worker_id r = active; r < a.size(); ++r)
+        if (auto& w = static_cast<Worker&>(*a.members[rank(r)]); ranks.contains(w.core)) w.parker.wake();
+}
+
+/// A task that only workers on the core of this one may run, or null. The worker runs it even if it is inactive.
+inline task* bound_task_of(const worker& w) {
+    weft::gate& of_engine = w.engine.gate;
+    return of_engine.has_bound() ? of_engine.take_bound(w.core, &w.arena()) : nullptr;
+}
+
 } // namespace weft::engine

@@ -29,4 +29,12 @@ inline decision next_task(worker& w, bool last_look) {
     return w.arena().scheduler->next(w.local, last_look);
 }
 
+/// At a tick: whether the task `t`, which the worker runs, makes room. An inactive worker stops, whatever the policy says; and
+/// what came in from outside, which the policy has not seen, is given to it by the worker that makes room.
+inline bool makes_room(worker& w, const task& t) {
+    const arena& in = w.arena();
+    const bool is_active = w.local < in.active_count.load(std::memory_order_relaxed); // one tick earlier or later
+    return !is_active || !in.inbox.empty() || has_messages(w) || in.scheduler->gives_way(w.local, t);
+}
+
 } // namespace weft::engine

@@ -54,6 +54,22 @@ double core_speed::share(int rank, time_ns at) const {
     return 1;
 }
 
+double core_speed::work_until(int rank, work_kind kind, time_ns start, double fraction, time_ns end) const {
+    const double speed = on_.speed_of(rank, kind);
+    const auto& pieces = pieces_[static_cast<std::size_t>(rank)];
+    double done = 0, at = fraction, factor = 1; // times relative to `start`
+    for (const piece& p : pieces) {
+        const auto begins = static_cast<double>(p.from - start);
+        if (begins >= static_cast<double>(end - start)) break;
+        if (begins > at) {
+            done += (begins - at) * speed * factor;
+            at = begins;
+        }
+        factor = p.speed * p.share;
+    }
+    return done + (static_cast<double>(end - start) - at) * speed * factor;
+}
+
 double core_speed::duration(int rank, double work, work_kind kind, time_ns start, double fraction) const {
     const double speed = on_.speed_of(rank, kind);
     const auto& pieces = pieces_[static_cast<std::size_t>(rank)];

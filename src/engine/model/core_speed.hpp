@@ -17,6 +17,9 @@ public:
     /// The nanoseconds that `work` takes on the core of that rank if it begins `fraction` ns after `start`.
     double duration(int rank, double work, work_kind, time_ns start, double fraction = 0) const;
 
+    /// The work that the core of that rank does from `fraction` ns after `start` until `end`.
+    double work_until(int rank, work_kind, time_ns start, double fraction, time_ns end) const;
+
     /// The part of the core's time that the program has at `at`, in (0, 1]. While the program has none, the part
     /// that it will have next.
     double share(int rank, time_ns at) const;

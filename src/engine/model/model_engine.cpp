@@ -60,6 +60,7 @@ model_engine::model_engine(std::unique_ptr<policy> p, weft::machine m, model_eng
              o.keep_fibers, fiber_entry)
     , options(std::move(o))
     , speed(machine, options.events)
+    , plan(options.preempt, machine.preemption(), options.workers)
     , data(machine, options.seed)
     , first_disk(data.capacities().size())
     , bandwidth(with_disks(data.capacities(), machine))
@@ -74,6 +75,7 @@ model_engine::model_engine(std::unique_ptr<policy> p, weft::machine m, model_eng
         outermost.add_member(*all_workers.back(), machine);
     }
     attach_policy();
+    preempts = options.preempt.type;
     if (need.own_misses) {
         misses_from = count_source::model;
         instructions_from = count_source::declared;

@@ -8,6 +8,7 @@
 #include "engine/model/report.hpp"
 #include "engine/model/scenario.hpp"
 #include "engine/model/shared_bandwidth.hpp"
+#include "engine/model/tick_plan.hpp"
 #include "engine/model/wait_register.hpp"
 #include "engine/observe/recording.hpp"
 #include "engine/ports/host.hpp"
@@ -18,6 +19,7 @@
 #include "engine/ports/timers.hpp"
 #include "engine/process/process.hpp"
 #include "engine/worker/engine.hpp"
+#include "engine/worker/preemption_options.hpp"
 #include "queue/chain.hpp"
 
 #include <atomic>
@@ -47,6 +49,7 @@ struct model_engine_options {
     time_ns spin_time = 100'000; ///< from the first look that finds nothing to sleep
     bool measures = false; ///< user code that declares no cost takes the time that it takes on this computer
     scenario events{};
+    preemption_options preempt{};
     record_options record{};
     double deadlock_seconds = 2; ///< of real time in which no other thread submits a task
     double stuck_seconds = 30;   ///< of processor time in one stretch of user code, until it is reported
@@ -66,9 +69,8 @@ struct model_engine final : host, engine, meter, team_host, timers, observation,
 
     // ---- ports
     // host
-    fiber& leave_for_thread_of(worker&, task& t) noexcept override {
-        return *t.fiber_;
-    } // no task is preempted
+    fiber& leave_for_thread_of(worker&, task& t) noexcept override { return *t.fiber_; } // never called
+    void preemptible_runs(worker&, const task&) noexcept override;
     void schedule() override;
     void announce(worker&, const placement&) override;
     void answer(worker&, bool by_signal) noexcept override;
@@ -118,6 +120,11 @@ struct model_engine final : host, engine, meter, team_host, timers, observation,
     }
     void announce_in(arena& a, workers range) override { announce_in(a, range, 0); }
     void announce_in(arena&, workers range, worker_id near);
+    void wake_inactive(arena& a, rank_range ranks) noexcept override {
+        wake_inactive_in<model_worker>(a, ranks);
+    }
+    /// From a task of this engine at once; from another thread when nothing else is going to happen.
+    void set_active(int count) override;
     void leave_search(worker& w) noexcept override { sleep_protocol_of(w.arena())->leave(w.local); }
     void await_team(worker&) override;
     void call(worker&) noexcept override;
@@ -140,6 +147,18 @@ struct model_engine final : host, engine, meter, team_host, timers, observation,
     /// The same for work that takes so many nanoseconds on a core of speed 1.
     void do_work(model_worker&, double ns, work_kind, activity) noexcept;
     void flush_charges(model_worker&, activity) noexcept; ///< spends the worker's pending charges
+    /// The running task of the worker computes. It may be preempted meanwhile: returns the worker that it ends on.
+    model_worker& compute(model_worker&, double ns, work_kind) noexcept;
+
+    // ---- ticks: ticks.cpp
+    /// The next tick of the worker, which may be past; the end of time if its task is never preempted.
+    time_ns next_tick(const model_worker&) const noexcept;
+    /// The worker gets a tick. Returns the worker that its task continues on.
+    model_worker& handle_tick(model_worker&) noexcept;
+    bool may_preempt(model_worker&) const noexcept;
+    model_worker& preempt(model_worker&) noexcept;
+    void begin_ticking(); ///< of the policy, if it wants that and a worker works
+    void tick_policy();
 
     // ---- data in transfer: virtual_time.cpp
     void await_data(model_worker&) noexcept; ///< that the worker's user code has touched
@@ -162,9 +181,8 @@ struct model_engine final : host, engine, meter, team_host, timers, observation,
     static void before_look(model_worker& w) noexcept { w.notified = false; }
     void after_look(model_worker&, const decision&, bool first);
     bool looks_at_call(model_worker&);
-    // Every virtual worker is always active.
-    task* bound_task(model_worker&) noexcept { return nullptr; }
-    void wait_inactive(model_worker&) noexcept {}
+    static task* bound_task(const model_worker& w) { return bound_task_of(w); }
+    void wait_inactive(model_worker&);
     bool may_ask(const model_worker& victim) const noexcept { return victim.working; }
     impl::frame* ask(model_worker&, model_worker& victim);
     void begin_standing_asks(model_worker&) noexcept {}
@@ -211,6 +229,7 @@ struct model_engine final : host, engine, meter, team_host, timers, observation,
     const model_engine_options options;
     recording files{*this};
     core_speed speed;
+    const tick_plan plan;
     numa_memory data;
     const std::size_t first_disk; ///< of the resources of `bandwidth`: memory comes first
     shared_bandwidth bandwidth;
@@ -224,6 +243,7 @@ struct model_engine final : host, engine, meter, team_host, timers, observation,
     exception_globals* exceptions = nullptr; ///< the ABI's, of the thread
     std::map<timer*, alarm> alarms;          ///< never iterated: the order of addresses differs between runs
     std::optional<event_queue::number> next_transfer_end;
+    bool policy_ticks = false; ///< the next call of policy::tick() is among the events
     time_ns capacities_valid_until = 0; ///< then the scenario changes the bandwidth of a node
     /// [from package][to package], by which a link carries one message at a time: it is free `after` ns after
     /// `since`.

@@ -43,6 +43,8 @@ struct model_worker : worker {
     transfer touched{};         ///< by the present stretch of user code, and not waited for yet
     /// Of the present stretch, since it last waited for data: how long it has computed. Or, if it has just waited: how long.
     double computed_ns = 0, waited_ns = 0;
+    /// Up to this time the worker has had the ticks of its present task.
+    time_ns ticked = 0;
     bool has_declared = false; ///< the present stretch has declared what it costs
     double cpu_began =
         0; ///< of the present stretch, where stretches are timed: thread CPU time in nanoseconds

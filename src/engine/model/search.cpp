@@ -50,6 +50,7 @@ model_engine::spin_budget model_engine::spin_budget_of(model_worker& w) noexcept
 
 void model_engine::keeps_working(model_worker& w) noexcept {
     if (!std::exchange(w.working, true)) ++working_count;
+    begin_ticking();
 }
 
 void model_engine::stops_working(model_worker& w) noexcept {
@@ -60,6 +61,7 @@ void model_engine::stops_working(model_worker& w) noexcept {
 void model_engine::starts_working(model_worker& w) noexcept {
     w.working = true;
     ++working_count;
+    begin_ticking();
     flush_charges(w, activity::search);
 }
 
@@ -92,7 +94,9 @@ void model_engine::found_in_last_look(model_worker& w, const decision& p) {
     if (machine.has_links()) w.pending_charges += latency(w, victim) + transfer_time(victim, w, p.t);
 }
 
-bool model_engine::is_interrupted(const model_worker& w) const noexcept { return w.answer || is_called(w); }
+bool model_engine::is_interrupted(const model_worker& w) const noexcept {
+    return w.answer || is_called(w) || w.local >= w.arena().active().last;
+}
 
 double model_engine::transfer_time(const worker& from, const worker& to, const task* t) const noexcept {
     const double bytes = static_cast<double>(machine.message_bytes()) + static_cast<double>(t->hint().bytes);

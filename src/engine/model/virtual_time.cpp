@@ -179,15 +179,37 @@ void model_engine::user_code_ends(worker& of) noexcept {
 
 void model_engine::declare_cost(worker& of, std::uint64_t cycles, work kind) noexcept {
     auto& w = static_cast<model_worker&>(of);
-    const time_ns began = now();
     if (w.counts_misses) w.current->running->counts_.instructions += cycles;
     const double whole = speed.work_of_cycles(static_cast<double>(cycles), kind == work::vector);
     // The data that were declared before the cost have been waited for on the way here.
     const double hidden = machine.model().overlap * std::min(whole, std::exchange(w.waited_ns, 0));
-    do_work(w, whole - hidden, kind_of(kind), activity::compute);
-    w.computed_ns += static_cast<double>(now() - began);
-    if (w.times_tasks) w.current->running->self_ns_ += now() - began;
-    w.has_declared = true;
+    compute(w, whole - hidden, kind_of(kind)).has_declared = true;
+}
+
+model_worker& model_engine::compute(model_worker& begins_on, double ns, work_kind kind) noexcept {
+    model_worker* w = &begins_on;
+    const auto count = [&](time_ns began) {
+        w->computed_ns += static_cast<double>(now() - began);
+        if (w->times_tasks) w->current->running->self_ns_ += now() - began;
+    };
+    for (;;) {
+        const time_ns tick = next_tick(*w), began = now();
+        if (tick > began) {
+            const double takes = speed.duration(w->core, ns, kind, began, w->time_fraction);
+            if (at_or_after(began, w->time_fraction + takes) <= tick) {
+                spend_time(*w, takes, activity::compute);
+                count(began);
+                return *w;
+            }
+            ns = std::max(0.0, ns - speed.work_until(w->core, kind, began, w->time_fraction, tick));
+            w->time_fraction = 0;
+            set_activity(*w, activity::compute);
+            advance(*w, tick - began);
+            set_activity(*w, activity::compute);
+            count(began);
+        }
+        w = &handle_tick(*w);
+    }
 }
 
 // ---- data

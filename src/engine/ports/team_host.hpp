@@ -26,6 +26,10 @@ struct team_host {
     /// The gate holds a task that only workers on cores of these ranks may run. If all of these workers are
     /// inactive, wakes one.
     virtual void wake_inactive(arena&, rank_range) noexcept {}
+    /// Makes the workers of the lowest ranks active, 1 to all of them; `count` is clamped to that. Under a policy that is not
+    /// resizable nothing changes. From any thread. A worker that becomes inactive ends the task it has, or stops when
+    /// that is preempted.
+    virtual void set_active(int count) = 0;
     /// The worker, which has nothing to run, stops looking for work in its arena.
     virtual void leave_search(worker&) noexcept = 0;
     /// Waits until worker::called_into was written and call() has said so, or until the engine stops.

@@ -16,10 +16,15 @@ namespace weft::engine {
 
 void thread_engine::set_active(int count) {
     const std::lock_guard guard(resizing);
+    follows_cores = false;
+    change_active(count);
+}
+
+void thread_engine::change_active(int count) {
     count = std::clamp(count, 1, worker_count());
     if (!need.resizable || count == active_count.load(std::memory_order_relaxed))
         return; // relaxed: active_count is written under the lock only
-    sleep_protocol_of(outermost)->resize(count, [&] { scheduler->resized({0, count}); });
+    sleep_protocol_of(outermost)->resize(count, [&] { outermost.scheduler->resized({0, count}); });
 }
 
 void thread_engine::wait_inactive(thread_worker& w) {
@@ -33,23 +38,6 @@ void thread_engine::wait_inactive(thread_worker& w) {
     if (options.pin) pin(w); // a control group that changed has moved it
 }
 
-task* thread_engine::bound_task(const thread_worker& w) {
-    weft::gate& of_engine = w.engine.gate;
-    return of_engine.has_bound() ? of_engine.take_bound(w.core, &w.arena()) : nullptr;
-}
-
-void thread_engine::wake_inactive(arena& a, rank_range ranks) noexcept {
-    // After the task was bound. An inactive worker looks for it after a fence of its own.
-    queue::std_sync::fence(std::memory_order_seq_cst);
-    const int active = a.active_count.load(std::memory_order_relaxed);
-    if (active == a.size()) return;
-    for (worker_id r = 0; r < active; ++r)
-        if (ranks.contains(a.members[rank(r)]->core)) return;
-    for (worker_id r = active; r < a.size(); ++r)
-        if (auto& w = static_cast<thread_worker&>(*a.members[rank(r)]); ranks.contains(w.core))
-            w.parker.wake();
-}
-
 void thread_engine::match_active_to_cores(std::optional<double> quota) {
     // The masks of all threads together, since each may be pinned to a core of its own. A control group moves
     // them all.
@@ -61,7 +49,8 @@ void thread_engine::match_active_to_cores(std::optional<double> quota) {
             return; // the masks are larger than cpu_set_t
         CPU_OR(&all, &all, &own);
     }
-    set_active(workers_within(std::max(CPU_COUNT(&all), 1), quota));
+    const std::lock_guard guard(resizing);
+    if (follows_cores) change_active(workers_within(std::max(CPU_COUNT(&all), 1), quota));
 }
 
 } // namespace weft::engine

@@ -67,6 +67,8 @@ void thread_engine::starts_working(thread_worker& w) noexcept {
     // inserts itself there and then reads `working` (X3).
     w.working.store(true, std::memory_order_seq_cst);
     queue::std_sync::fence(std::memory_order_seq_cst);
+    if (ticks_of_policy) [[unlikely]]
+        ticks_of_policy->work_begins(); // after the fence: pairs with that of policy_clock::rest() (S7)
 }
 
 /// The places below the number of workers are the workers' own. A task from another place, such as a root, is

@@ -70,6 +70,7 @@ thread_engine::thread_engine(std::unique_ptr<policy> p, weft::machine m, const t
         outermost.add_member(*all_workers.back(), machine);
     }
     attach_policy();
+    if (need.tick > 0) ticks_of_policy.emplace(*this, need.tick);
     if (need.own_misses) {
         const auto [misses, instructions] = miss_counter::available_here();
         meter.misses_from = misses ? count_source::counters : count_source::declared;
@@ -166,6 +167,7 @@ thread_engine::thread_engine(std::unique_ptr<policy> p, weft::machine m, const t
 thread_engine::~thread_engine() {
     files.leave_exit_list();
     cores_follower.reset();
+    ticks_of_policy.reset();
     stop();
     for (auto& w : all_workers) pthread_join(w->thread, nullptr);
     preemption.join_spares();
@@ -186,6 +188,7 @@ void thread_engine::stop() noexcept {
 void thread_engine::end_threads_at_exit() noexcept {
     if (const worker* self = impl::hot_self(); self && &self->engine == this) return;
     cores_follower.reset();
+    if (ticks_of_policy) ticks_of_policy->stop();
     ending_at_exit = true;
     stop();
     alarms.stop();

@@ -12,6 +12,7 @@
 #include "engine/threads/alarm_clock.hpp"
 #include "engine/threads/core_count_follower.hpp"
 #include "engine/threads/exposure_handler.hpp"
+#include "engine/threads/policy_clock.hpp"
 #include "engine/threads/preemption/preempter.hpp"
 #include "engine/threads/thread_meter.hpp"
 #include "engine/threads/thread_worker.hpp"
@@ -93,7 +94,11 @@ struct thread_engine final : host, engine, team_host, observation, lifetime {
     }
     void announce_in(arena& a, workers range) override { announce_in(a, range, 0); }
     static void announce_in(arena&, workers range, worker_id near) noexcept;
-    void wake_inactive(arena&, rank_range) noexcept override;
+    void wake_inactive(arena& a, rank_range ranks) noexcept override {
+        wake_inactive_in<thread_worker>(a, ranks);
+    }
+    /// From then on the number does not follow the cores any more. Returns when the policy has been told.
+    void set_active(int count) override;
     void leave_search(worker& w) noexcept override { sleep_protocol_of(w.arena())->leave(w.local); }
     void await_team(worker&) override;
     void call(worker& w) noexcept override { static_cast<thread_worker&>(w).parker.wake(); }
@@ -149,13 +154,9 @@ struct thread_engine final : host, engine, team_host, observation, lifetime {
     bool work_as(thread_worker& w, thread_waiter& until, task* root);
 
     // ---- active workers: active.cpp
-    /// Makes the workers of the lowest ranks active, 1 to all of them; `count` is clamped to that. Under a
-    /// policy that is not resizable nothing changes. From any thread. Returns when the policy has been told;
-    /// workers that become inactive may still be busy with what they have.
-    void set_active(int count);
+    void change_active(int count); ///< requires: the caller holds `resizing`
     void wait_inactive(thread_worker&);
-    /// A task that only workers of its rank may run, or null. It runs the task even if it is inactive.
-    static task* bound_task(const thread_worker&);
+    static task* bound_task(const thread_worker& w) { return bound_task_of(w); }
     /// Makes as many workers active as there are cores, by the threads' affinity masks and the quota.
     void match_active_to_cores(std::optional<double> quota);
 
@@ -191,7 +192,8 @@ struct thread_engine final : host, engine, team_host, observation, lifetime {
     // Of the outermost arena: idle/README.md, "Words".
     queue::worker_set<>&searching = outermost.searching, &parked = outermost.parked;
     std::atomic<int>& active_count = outermost.active_count; ///< written under `resizing` (S6)
-    std::mutex resizing;                                     ///< one call of policy::resized() at a time
+    std::mutex resizing; ///< one call of policy::resized() at a time; guards the next one
+    bool follows_cores = true; ///< match_active_to_cores() has an effect
 
     // ---- external threads
     /// External threads may work as workers. Written by the constructor, and when preemption begins; relaxed: an external
@@ -202,7 +204,8 @@ struct thread_engine final : host, engine, team_host, observation, lifetime {
     /// External threads that look for a place; a searching worker then makes room. Relaxed: a hint.
     std::atomic<int> looking_for_place{0};
 
-    // ---- preemption
+    // ---- ticks
+    std::optional<policy_clock> ticks_of_policy; ///< if it wants some; emplaced before there are threads
     preempter preemption{*this, options.preempt};
 
     // ---- beginning and end

@@ -3,9 +3,11 @@
 #include "engine/ports/host.hpp"
 #include "engine/ports/team_host.hpp"
 #include "engine/worker/engine.hpp"
+#include "engine/worker/task_watch.hpp"
 #include "machine/workers.hpp"
 
 #include <algorithm>
+#include <cassert>
 #include <utility>
 
 namespace weft::engine {
@@ -17,6 +19,19 @@ arena::arena(weft::engine::engine& e, unsigned n, std::size_t size)
     , parked(size)
     , active_count(static_cast<int>(size)) {
     members.reserve(size);
+}
+
+arena::~arena() = default;
+
+void arena::watch_if_needed(const requirements& need) {
+    if (!need.snapshots) return;
+    watch_ = std::make_unique<task_watch>(*scheduler, *this);
+    scheduler = watch_.get();
+}
+
+snapshot arena::running(worker_id w) const {
+    assert(watch_); // requirements::snapshots
+    return watch_ ? watch_->running(w) : snapshot{};
 }
 
 void arena::add_member(worker& w, const machine& m) {
@@ -36,7 +51,7 @@ void arena::attach(std::unique_ptr<policy> p, const machine& m) {
     on_ = std::make_unique<machine>(restrict_to(m, cores));
     own_ = std::move(p);
     scheduler = own_.get();
-    static_cast<void>(scheduler->attach(*on_, *this)); // its needs are those of the engine's own instance
+    watch_if_needed(scheduler->attach(*on_, *this)); // its needs are those of the engine's own instance
 }
 
 bool arena::try_retain(std::uint32_t incarnation) noexcept {

@@ -24,6 +24,7 @@ namespace weft::engine {
 
 using impl::worker;
 struct engine;
+class task_watch;
 
 /// Workers that share an instance of the policy: all workers of an engine (the outermost arena), or the
 /// members of a team. They steal from each other, wake each other, and know each other by local ranks, which
@@ -40,12 +41,15 @@ struct engine;
 ///   requests          | members, under `requests_lock`  |
 struct arena final : core_pool, policy_context {
     arena(weft::engine::engine&, unsigned number, std::size_t size);
+    ~arena();
 
     bool is_team() const noexcept { return number != 0; }
     int size() const noexcept { return static_cast<int>(members.size()); }
     void add_member(worker&, const machine&);
     /// Gives the arena its instance of the policy. From then on the arena can be used.
     void attach(std::unique_ptr<policy>, const machine&);
+    /// The policy has been attached, and needs that: puts a task_watch in front of it if it asks for snapshots.
+    void watch_if_needed(const requirements&);
 
     /// Counts one more thing that keeps the team together. The caller runs in a task of the team, so the
     /// count is above 0.
@@ -81,10 +85,11 @@ struct arena final : core_pool, policy_context {
     std::uint32_t random(worker_id, std::uint32_t below) override;
     void wake(workers) override;
     void post(worker_id from, worker_id to, int kind, task* t) override { send(*this, from, to, kind, t); }
+    snapshot running(worker_id) const override;
 
     weft::engine::engine& engine;
     const unsigned number; ///< 0: the outermost
-    policy* scheduler = nullptr;
+    policy* scheduler = nullptr; ///< with a watch in front of it, if it asks for snapshots
     std::vector<worker*> members{}; ///< by local rank
     queue::worker_set<> searching;  ///< local ranks: awake and looking; these will find what is announced
     queue::worker_set<> parked;     ///< local ranks: asleep, or about to sleep after one last look
@@ -103,6 +108,7 @@ struct arena final : core_pool, policy_context {
 
 private:
     std::unique_ptr<policy> own_{};
+    std::unique_ptr<task_watch> watch_; ///< null: the policy asks for no snapshots
     std::unique_ptr<machine> on_{};
     std::vector<int> core_of_{};
     std::atomic<std::uint64_t> open_{0}; ///< incarnation << 32 | count of what has begun and not ended

@@ -28,6 +28,7 @@ void engine::attach_policy() {
         throw error("the policy asks for too many bytes in each task or group",
                     fmt::format("{} and {}", need.task_bytes, need.group_bytes),
                     fmt::format("at most {} and {}", max_task_bytes, max_group_bytes));
+    outermost.watch_if_needed(need);
     const std::size_t count = outermost.members.size();
     for (worker* w : outermost.members) {
         w->times_tasks = need.own_usage;

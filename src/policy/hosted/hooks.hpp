@@ -54,6 +54,8 @@ public:
     virtual void blocked(worker_id, task&, const char* reason) = 0;
     virtual void finished(worker_id, task&, const usage&) = 0; ///< the last hook about this task
     virtual void iteration(worker_id, task&, int number) = 0;
+    virtual bool gives_way(worker_id, task&) = 0; ///< a task that the policy has seen
+    virtual void tick(time_ns now) = 0;
 
     virtual ~hooks() = default;
 };

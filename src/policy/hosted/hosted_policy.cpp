@@ -121,6 +121,16 @@ void hosted_policy::iteration(worker_id w, task& t, int number) {
     static_cast<void>(call([&](hooks& h) { h.iteration(w, t, number); }));
 }
 
+bool hosted_policy::gives_way(worker_id w, const task& t) {
+    bool answer = true;
+    static_cast<void>(call([&](hooks& h) { answer = h.gives_way(w, const_cast<task&>(t)); })); // a view of it
+    return answer;
+}
+
+void hosted_policy::tick(time_ns now) {
+    static_cast<void>(call([&](hooks& h) { h.tick(now); }));
+}
+
 // ---- failures
 
 template <class Use>

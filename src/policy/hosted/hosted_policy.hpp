@@ -34,6 +34,8 @@ public:
     void resumed(worker_id, task&) override;
     void finished(worker_id, task&, const usage&) override;
     void iteration(worker_id, task&, int) override;
+    bool gives_way(worker_id, const task&) override;
+    void tick(time_ns now) override;
 
 private:
     /// Calls `use` with the hooks. Returns false if a hook has failed, now or before.

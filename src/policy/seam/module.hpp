@@ -15,10 +15,10 @@
 /// a policy calls the engine through its context, and everything else here is inline. So it does not matter how the
 /// program was linked. docs/adding-a-policy.md is the tour.
 namespace weft {
-inline namespace policy_v3 {
+inline namespace policy_v4 {
 
 /// The version of the seam. It changes, and the namespace with it, when a hook, or what a hook gets, changes.
-inline constexpr std::uint32_t policy_abi = 3;
+inline constexpr std::uint32_t policy_abi = 4;
 
 /// What a module may ask of the library that has loaded it.
 struct policy_host {
@@ -39,7 +39,7 @@ constexpr policy_layout layout_of_policies() {
     for (const std::size_t bytes :
          {sizeof(task), sizeof(group), sizeof(hints), sizeof(data_access), sizeof(machine),
           sizeof(machine_parts), sizeof(core), sizeof(cache), sizeof(memory_node), sizeof(requirements),
-          sizeof(placement), sizeof(decision), sizeof(usage), sizeof(knob), sizeof(knob_values),
+          sizeof(placement), sizeof(decision), sizeof(usage), sizeof(snapshot), sizeof(knob), sizeof(knob_values),
           sizeof(policy_entry), sizeof(std::unique_ptr<policy>)})
         sum = (sum ^ static_cast<std::uint32_t>(bytes)) * 16777619U;
 #if defined(_GLIBCXX_USE_CXX11_ABI)
@@ -68,7 +68,7 @@ inline std::unique_ptr<policy> make_host_policy(std::string_view spec) {
     return host_of_this_module.load_acquire()->make_policy(spec); // pairs with the store by the library
 }
 
-} // namespace policy_v3
+} // namespace policy_v4
 } // namespace weft
 
 /// Once in a module, at namespace scope outside of all namespaces: lists the entries of its policies, which must be

@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <string_view>
 
 /// The seam between a scheduling policy and the engines that carry it out.
 ///
@@ -14,7 +15,7 @@
 /// tour; src/policy/README.md has the rules that the engine guarantees in return.
 namespace weft {
 /// Everything that a policy and an engine share by layout. The number is policy_abi, see module.hpp.
-inline namespace policy_v3 {
+inline namespace policy_v4 {
 
 enum class spawn_order : std::uint8_t {
     child_first,  ///< the child runs now; the parent's fiber is saved and offered by ready(.., continuation)
@@ -77,6 +78,16 @@ struct usage { ///< of a finished task; the optional figures are there where the
     bool cancelled = false;
 };
 
+/// What a worker runs, as policy_context::running() tells it. It is a copy: the task may have ended since.
+struct snapshot {
+    bool busy = false;       ///< it runs a task that the policy knows, to which the other fields belong
+    std::uint64_t id = 0;    ///< task::id()
+    std::string_view name{}; ///< hints::name
+    int priority = 0;        ///< hints::priority
+    preemption preempt = preemption::off; ///< task::preempt()
+    time_ns since = 0;                    ///< when the worker came to it, for the first time or again
+};
+
 /// Read-only view of a data-flow graph, for policies that look ahead. Its tasks have numbers from 0, in the
 /// order of adding (task::graph_number). Valid during graph_grew() only, except bottom_level().
 struct graph_view {
@@ -104,6 +115,8 @@ struct policy_context {
     /// Sends a message from the calling worker, `from`, and wakes `to`. It arrives as message() when `to`
     /// next enters the runtime, in the order of posting. Until then a task that it brings is in no place.
     virtual void post(worker_id from, worker_id to, int kind, task* = nullptr) = 0;
+    /// What that worker ran a moment ago. Requires: requirements::snapshots.
+    virtual snapshot running(worker_id) const = 0;
 
 protected:
     ~policy_context() = default;
@@ -133,6 +146,8 @@ struct requirements {
     bool posts = false;     ///< calls context.post
     bool uses = false;      ///< reads task::uses
     bool levels = false;    ///< reads task::bottom_level, or wants graph_grew
+    bool snapshots = false; ///< calls context.running
+    time_ns tick = 0;       ///< so many nanoseconds between two calls of tick(); 0: it is not called
 };
 
 /// In every hook `w` is the calling worker. Hooks of different workers run at the same time. No hook
@@ -186,9 +201,15 @@ struct policy {
     /// With requirements::levels; before ready() of any new task.
     virtual void graph_grew(worker_id, const graph_view&) {}
     virtual void resized(workers active) { static_cast<void>(active); }
+    /// At a tick of the preemption timer: whether `t`, which `w` runs and which may be preempted, makes room for other
+    /// tasks. `w` is in the middle of the code of `t`, so this hook takes no lock that is not held in hooks only.
+    virtual bool gives_way(worker_id, const task& t) { return static_cast<void>(t), true; }
+    /// With requirements::tick, while some worker of the engine runs a task. No worker calls it: it may ask the context
+    /// for anything but random numbers and messages. Calls never overlap each other, but they overlap other hooks.
+    virtual void tick(time_ns now) { static_cast<void>(now); }
 
     virtual ~policy() = default;
 };
 
-} // namespace policy_v3
+} // namespace policy_v4
 } // namespace weft

@@ -50,6 +50,8 @@
     entry(tatl) \
     entry(offline) \
     entry(numalb) \
+    entry(packing) \
+    entry(insitu) \
     entry(chaos)
 // clang-format on
 

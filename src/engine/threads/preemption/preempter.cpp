@@ -1,5 +1,6 @@
 #include "engine/threads/preemption/preempter.hpp"
 
+#include "engine/idle/collect.hpp"
 #include "engine/process/signal_claim.hpp"
 #include "engine/run/switch.hpp"
 #include "engine/run/tasks.hpp"
@@ -175,6 +176,7 @@ void preempter::on_tick(thread_worker& w, const siginfo_t& info, ucontext_t& int
     ticks_.arrives(w, info.si_code == SI_TIMER);
     if (!may_preempt(w)) return;
     task& t = *w.current->running;
+    if (!makes_room(w, t)) return;
     if (!w.free_fibers) {
         fiber* const f = of_.fibers.take_quietly();
         if (!f) return;

@@ -1,7 +1,7 @@
 #pragma once
 
 #include "engine/threads/preemption/kernel_thread.hpp"
-#include "engine/threads/preemption/options.hpp"
+#include "engine/worker/preemption_options.hpp"
 #include "queue/spin_lock.hpp"
 
 #include <atomic>

@@ -4,7 +4,6 @@
 #include "engine/threads/reached.hpp"
 #include "engine/threads/thread_engine.hpp"
 
-#include <algorithm>
 #include <csignal>
 #include <ctime>
 
@@ -25,25 +24,18 @@ timespec as_timespec(std::int64_t ns) noexcept {
 ticks::ticks(thread_engine& of, const preemption_options& o) noexcept : of_(of), how_(o) {}
 
 void ticks::begin() {
-    const int workers = of_.worker_count();
-    switch (how_.timers) {
-    case tick_timers::created:
-    case tick_timers::aligned: count_ = workers; break;
-    case tick_timers::one_to_all:
-    case tick_timers::chain: count_ = 1; break;
-    case tick_timers::hybrid: count_ = std::clamp(how_.groups, 1, workers); break;
-    }
-    groups_ = std::make_unique<group[]>(static_cast<std::size_t>(count_));
-    for (int g = 0; g < count_; ++g) {
+    const tick_groups of(how_, of_.worker_count());
+    groups_ = std::make_unique<group[]>(static_cast<std::size_t>(of.count()));
+    for (int g = 0; g < of.count(); ++g) {
         group& made = groups_[static_cast<std::size_t>(g)];
-        made.first = (g * workers + count_ - 1) / count_; // as group_of() counts
-        made.last = ((g + 1) * workers + count_ - 1) / count_;
-        made.phase_ns = how_.interval.count() * g / count_;
+        made.first = of.first(g);
+        made.last = of.last(g);
+        made.phase_ns = of.phase_ns(g);
     }
 }
 
 ticks::group& ticks::group_of(const thread_worker& w) const noexcept {
-    return groups_[static_cast<std::size_t>(w.id * count_ / of_.worker_count())];
+    return groups_[static_cast<std::size_t>(tick_groups(how_, of_.worker_count()).of(w.id))];
 }
 
 // ---- timers

@@ -1,7 +1,7 @@
 #pragma once
 
 #include "engine/threads/preemption/kernel_thread.hpp"
-#include "engine/threads/preemption/options.hpp"
+#include "engine/worker/preemption_options.hpp"
 
 #include <atomic>
 #include <cstdint>
@@ -58,7 +58,6 @@ private:
 
     thread_engine& of_;
     const preemption_options how_;
-    int count_ = 0;
     std::unique_ptr<group[]> groups_;
     std::atomic<std::uint64_t> of_timers_{0}, forwarded_{0};
 };

@@ -2,6 +2,7 @@
 
 #include <weft/hints.hpp>
 
+#include <algorithm>
 #include <chrono>
 #include <cstdint>
 
@@ -30,6 +31,29 @@ struct preemption_options {
     tick_timers timers = tick_timers::aligned;
     int groups = 0; ///< of hybrid, 1 or more
     parking park = parking::futex_local;
+};
+
+/// Which workers share a timer: groups of adjacent ranks, which differ by one worker at most.
+class tick_groups {
+public:
+    tick_groups(const preemption_options& o, int workers) noexcept
+        : workers_(workers)
+        , count_(o.timers == tick_timers::hybrid    ? std::clamp(o.groups, 1, workers)
+                 : o.timers == tick_timers::created ? workers
+                 : o.timers == tick_timers::aligned ? workers
+                                                    : 1)
+        , interval_ns_(o.interval.count()) {}
+
+    int count() const noexcept { return count_; }
+    int of(int worker) const noexcept { return worker * count_ / workers_; }
+    int first(int group) const noexcept { return (group * workers_ + count_ - 1) / count_; } ///< as of() counts
+    int last(int group) const noexcept { return first(group + 1); }                          ///< behind its last one
+    /// The share of the interval by which the group's timer is shifted, where phases are aligned.
+    std::int64_t phase_ns(int group) const noexcept { return interval_ns_ * group / count_; }
+
+private:
+    int workers_, count_;
+    std::int64_t interval_ns_;
 };
 
 } // namespace weft::engine

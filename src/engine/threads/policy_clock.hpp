@@ -1,0 +1,44 @@
+#pragma once
+
+#include "engine/threads/futex.hpp"
+#include "task/task.hpp"
+
+#include <atomic>
+#include <cstdint>
+#include <thread>
+
+namespace weft::engine {
+
+struct thread_engine;
+
+/// A thread that calls policy::tick() at the multiples of a period, while some worker runs a task (requirements::tick). While
+/// none does, the thread sleeps for as long as it takes: an idle engine uses no processor time.
+///
+/// A worker that begins to work says so, passes a fence, and wakes the thread (S7).
+class policy_clock {
+public:
+    policy_clock(thread_engine& of, time_ns period); ///< throws weft::error if the thread cannot be created
+    ~policy_clock() { stop(); }
+    policy_clock(const policy_clock&) = delete;
+    policy_clock& operator=(const policy_clock&) = delete;
+
+    void work_begins() noexcept { parker_.wake(); } ///< after `working` was set, and a fence
+    void stop() noexcept;                           ///< when it returns no tick() runs any more, and none will
+
+private:
+    void run() noexcept;
+    bool some_worker_works() const noexcept;
+    void rest() noexcept;
+    void wait_until(time_ns) noexcept;
+    bool is_stopping() const noexcept {
+        return stopping_.load(std::memory_order_acquire) != 0; // pairs with stop()
+    }
+
+    thread_engine& of_;
+    const time_ns period_;
+    futex_parker parker_;
+    std::atomic<std::uint32_t> stopping_{0}; ///< a futex; written by stop()
+    std::thread thread_;
+};
+
+} // namespace weft::engine

@@ -1,0 +1,105 @@
+#pragma once
+
+#include "engine/worker/ranks.hpp"
+#include "policy/seam/policy.hpp"
+#include "queue/cache_line.hpp"
+#include "queue/spin_lock.hpp"
+
+#include <memory>
+#include <mutex>
+#include <utility>
+
+namespace weft::engine {
+
+/// What each worker of an arena runs, for a policy with requirements::snapshots. It stands between the engine and the
+/// policy, and notes what the hooks say. An arena whose policy asks for no snapshots has none, and pays nothing.
+///
+/// A worker comes to a task when next() returns it, when it starts, and when it is resumed; it leaves the task when it is
+/// blocked or ends. A child that was called on the stack of its parent ends without a further hook of the parent, so
+/// after the end of a child the worker counts as running the parent, until next() says otherwise.
+///
+/// The lock of a worker's note is taken in the runtime, and by readers in hooks: its holder is never preempted (Y4).
+class task_watch final : public policy {
+public:
+    /// `of` is attached already.
+    task_watch(policy& of, const policy_context& clock)
+        : of_(of)
+        , clock_(clock)
+        , notes_(std::make_unique<note[]>(static_cast<std::size_t>(clock.all().size()))) {}
+
+    snapshot running(worker_id w) const noexcept {
+        note& n = at(w);
+        const std::lock_guard held(n.lock);
+        return n.now;
+    }
+
+    requirements attach(const machine& m, policy_context& c) override { return of_.attach(m, c); }
+    placement ready(worker_id w, task& t, ready_reason reason) override { return of_.ready(w, t, reason); }
+    decision next(worker_id w, bool last_look) override {
+        const decision found = of_.next(w, last_look);
+        if (found.t != nullptr) comes_to(w, *found.t);
+        return found;
+    }
+    workers victims(worker_id w) override { return of_.victims(w); }
+    spawn_order spawn(worker_id w, task& parent, task& child) override { return of_.spawn(w, parent, child); }
+    bool queues_child(worker_id w) override { return of_.queues_child(w); }
+    int pieces(worker_id w, task& loop) override { return of_.pieces(w, loop); }
+    void group_begin(worker_id w, task& t, group& g) override { of_.group_begin(w, t, g); }
+    after_wait group_wait(worker_id w, task& t, group& g) override { return of_.group_wait(w, t, g); }
+    void group_end(worker_id w, task& t, group& g) override { of_.group_end(w, t, g); }
+    void started(worker_id w, task& t) override {
+        comes_to(w, t);
+        of_.started(w, t);
+    }
+    void blocked(worker_id w, task& t, ready_reason reason) override {
+        leaves(w);
+        of_.blocked(w, t, reason);
+    }
+    void resumed(worker_id w, task& t) override {
+        comes_to(w, t);
+        of_.resumed(w, t);
+    }
+    void finished(worker_id w, task& t, const usage& used) override {
+        if (const task* const parent = t.parent())
+            comes_to(w, *parent);
+        else
+            leaves(w);
+        of_.finished(w, t, used);
+    }
+    placement message(worker_id w, worker_id from, int kind, task* t) override {
+        return of_.message(w, from, kind, t);
+    }
+    void iteration(worker_id w, task& t, int k) override { of_.iteration(w, t, k); }
+    void graph_grew(worker_id w, const graph_view& g) override { of_.graph_grew(w, g); }
+    void resized(workers active) override { of_.resized(active); }
+    bool gives_way(worker_id w, const task& t) override { return of_.gives_way(w, t); }
+    void tick(time_ns now) override { of_.tick(now); }
+
+private:
+    struct alignas(queue::k_cache_line_bytes) note {
+        queue::spin_lock<> lock;
+        snapshot now{};
+    };
+
+    note& at(worker_id w) const noexcept { return notes_[rank(w)]; }
+    void comes_to(worker_id w, const task& t) {
+        put(w, {.busy = true,
+                .id = t.id(),
+                .name = t.hint().name,
+                .priority = t.hint().priority,
+                .preempt = t.preempt(),
+                .since = clock_.now()});
+    }
+    void leaves(worker_id w) { put(w, {.since = clock_.now()}); }
+    void put(worker_id w, const snapshot& s) {
+        note& n = at(w);
+        const std::lock_guard held(n.lock);
+        n.now = s;
+    }
+
+    policy& of_;
+    const policy_context& clock_;
+    const std::unique_ptr<note[]> notes_;
+};
+
+} // namespace weft::engine
