@@ -79,36 +79,33 @@ void ticks::disarm(kernel_thread& t) noexcept {
 
 // ---- leaders (Y6)
 
-void ticks::lead(group& g, thread_worker& w) noexcept {
-    thread_worker* none = nullptr;
-    if (w.kernel && g.leader.load(std::memory_order_seq_cst) == nullptr &&
-        g.leader.compare_exchange_strong(none, &w, std::memory_order_seq_cst))
-        arm(g, *w.kernel);
+void ticks::try_to_lead(group& g, thread_worker& w) noexcept {
+    if (w.kernel && g.lead.take(w)) arm(g, *w.kernel);
 }
 
 void ticks::runs(thread_worker& w, bool preemptible) noexcept {
-    w.ticks.store(preemptible, std::memory_order_seq_cst);
-    if (preemptible) lead(group_of(w), w);
+    group::leader::needs_ticks(w, preemptible);
+    if (preemptible) try_to_lead(group_of(w), w);
 }
 
 void ticks::pauses(thread_worker& w) noexcept {
-    w.ticks.store(false, std::memory_order_seq_cst);
     group& g = group_of(w);
-    if (g.leader.load(std::memory_order_seq_cst) != &w) return;
-    disarm(*w.kernel);
-    g.leader.store(nullptr, std::memory_order_seq_cst);
-    for (int i = g.first; i < g.last; ++i) // one of them becomes the leader
-        if (auto& m = *of_.all_workers[static_cast<std::size_t>(i)]; m.ticks.load(std::memory_order_seq_cst))
-            send(m);
+    g.lead.give_up(
+        w, [&] { disarm(*w.kernel); },
+        [&](auto&& of_each) {
+            for (int i = g.first; i < g.last; ++i) of_each(*of_.all_workers[static_cast<std::size_t>(i)]);
+        },
+        [&](worker& m) {
+            send(static_cast<thread_worker&>(m));
+        }); // it becomes the leader, or another one does
 }
 
 void ticks::leaves(thread_worker& w, kernel_thread& t) noexcept {
-    if (group_of(w).leader.load(std::memory_order_relaxed) == &w)
-        disarm(t); // relaxed: written by this worker only
+    if (group_of(w).lead.is_led_by(w)) disarm(t);
 }
 
 void ticks::comes(thread_worker& w, kernel_thread& t) noexcept {
-    if (group& g = group_of(w); g.leader.load(std::memory_order_relaxed) == &w) arm(g, t); // likewise
+    if (group& g = group_of(w); g.lead.is_led_by(w)) arm(g, t);
 }
 
 // ---- in the handler
@@ -121,9 +118,9 @@ void ticks::send(thread_worker& to) noexcept {
 void ticks::arrives(thread_worker& w, bool of_timer) noexcept {
     group& g = group_of(w);
     if (of_timer) of_timers_.fetch_add(1, std::memory_order_relaxed);
-    if (w.ticks.load(std::memory_order_relaxed)) lead(g, w);
+    if (w.ticks.load(std::memory_order_relaxed)) try_to_lead(g, w);
     if (g.last - g.first == 1) return;
-    thread_worker* const leader = g.leader.load(std::memory_order_seq_cst);
+    const worker* const leader = g.lead.leader();
     if (of_timer && leader != &w) return; // a late tick: the worker has given the lead up
     const auto at = [&](int i) -> thread_worker& { return *of_.all_workers[static_cast<std::size_t>(i)]; };
     if (how_.timers == tick_timers::one_to_all) {

@@ -1,7 +1,10 @@
 #pragma once
 
 #include "engine/threads/preemption/kernel_thread.hpp"
+#include "engine/threads/preemption/tick_lead.hpp"
 #include "engine/worker/preemption_options.hpp"
+#include "engine/worker/worker.hpp"
+#include "queue/sync.hpp"
 
 #include <atomic>
 #include <cstdint>
@@ -45,13 +48,12 @@ private:
     struct group {
         int first = 0, last = 0; ///< its workers
         std::int64_t phase_ns = 0;
-        /// The worker whose timer gives the ticks. Taken by a worker that finds none, given up by that worker; seq_cst, with
-        /// worker::ticks (Y6).
-        std::atomic<thread_worker*> leader{nullptr};
+        using leader = tick_lead<queue::std_sync, worker>;
+        leader lead{}; ///< the worker whose timer gives the ticks (Y6)
     };
 
     group& group_of(const thread_worker&) const noexcept;
-    void lead(group&, thread_worker&) noexcept;
+    void try_to_lead(group&, thread_worker&) noexcept;
     void arm(const group&, kernel_thread&) const noexcept;
     static void disarm(kernel_thread&) noexcept;
     void send(thread_worker&) noexcept;
