@@ -128,13 +128,13 @@ public:
         "Closure: f is called without arguments or with a context, and returns void or a movable value");
     /// @endcond
 
-    int workers() const noexcept;               ///< number of workers
+    int workers() const noexcept; ///< number of workers
     /// From now on the workers of the `count` lowest ranks run tasks. A worker that becomes inactive stops when its task
     /// is preempted, or ends; the other workers run what lies at its places. One that becomes active again is woken. From
     /// any thread, at any time; on a modelled machine a thread that is no worker waits for the end of the runs that go on. Throws
     /// weft::error if the count is not 1 to workers(), or if the policy does not support it.
     void set_active_workers(int count);
-    int active_workers() const noexcept; ///< number of workers that are active
+    int active_workers() const noexcept;        ///< number of workers that are active
     const std::string& policy() const noexcept; ///< as given
     run_stats stats() const;                    ///< must not be called during a run
     /// A report of the last run: what the workers did and, on a modelled machine, what its caches and memory

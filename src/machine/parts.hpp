@@ -159,8 +159,8 @@ struct preemption_charges {
     double one_to_all = 0; // more for each other worker that is sent the same tick by the one with the timer
     double forward = 0;    // more for a worker that sends the tick on, to the next of its chain
     double yield = 0;      // more if the task yields; the runtime's own charges come besides, here and below
-    double klt = 0;        // more if its kernel thread stops: on a futex, with pools of threads for each worker
-    double klt_futex = 0;  // the same with one pool of threads for all workers
+    double klt = 0; // more if its kernel thread stops: on a futex, with pools of threads for each worker
+    double klt_futex = 0;      // the same with one pool of threads for all workers
     double klt_sigsuspend = 0; // the same, stopped in sigsuspend()
 };
 
@@ -170,10 +170,14 @@ struct preemption_key {
     double preemption_charges::* charge;
 };
 inline constexpr preemption_key preemption_keys[] = {
-    {"interrupt_ns", &preemption_charges::interrupt},   {"contention_ns", &preemption_charges::contention},
-    {"one_to_all_ns", &preemption_charges::one_to_all}, {"forward_ns", &preemption_charges::forward},
-    {"yield_ns", &preemption_charges::yield},           {"klt_ns", &preemption_charges::klt},
-    {"klt_futex_ns", &preemption_charges::klt_futex},   {"klt_sigsuspend_ns", &preemption_charges::klt_sigsuspend},
+    {"interrupt_ns", &preemption_charges::interrupt},
+    {"contention_ns", &preemption_charges::contention},
+    {"one_to_all_ns", &preemption_charges::one_to_all},
+    {"forward_ns", &preemption_charges::forward},
+    {"yield_ns", &preemption_charges::yield},
+    {"klt_ns", &preemption_charges::klt},
+    {"klt_futex_ns", &preemption_charges::klt_futex},
+    {"klt_sigsuspend_ns", &preemption_charges::klt_sigsuspend},
 };
 
 // How a model of this machine counts.

@@ -13,7 +13,7 @@
 ///
 /// A task is of low priority if its hint is below 0, and of high priority if it is above; without a hint it is as its
 /// parent. Workers take tasks of high priority first, from one pool for all; then their own tasks of low priority, the youngest
-/// first; then the oldest of another worker. At a tick a task of low priority makes room if one of high priority waits. It
+/// first; then the oldest of another worker. At a tick a task that has a type makes room if one of high priority waits. One of low priority
 /// comes back on top of its worker's own, so that it continues there next.
 namespace weft::policies {
 namespace {
@@ -55,7 +55,7 @@ public:
         return low_.look_outside(w, last_look, false);
     }
 
-    bool gives_way(worker_id, const task& t) override { return is_low(t) && !high_.empty(); }
+    bool gives_way(worker_id, const task&) override { return !high_.empty(); }
 
 private:
     struct own {

@@ -11,6 +11,7 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <cstdio>
 #include <string>
 #include <utility>
 #include <vector>
@@ -270,8 +271,9 @@ TEST(model_preemption, programs_are_slowed_down_as_the_reference_measured) {
         auto how = every(row.interval, row.type, tick_timers::aligned);
         how.park = row.park;
         const double ours = slowdown(row.is_skylake ? skylake() : knights_landing(), how);
-        SCOPED_TRACE(testing::Message()
-                     << row.interval / us << " us, measured " << row.measured << ", ours " << ours);
+        std::printf("%s, %lld us: measured %.2f %%, ours %.2f %%\n",
+                    row.is_skylake ? "Skylake" : "Knights Landing", static_cast<long long>(row.interval / us),
+                    row.measured, ours);
         EXPECT_LE(ours, row.measured * 1.5);
         EXPECT_GE(ours, row.measured / 1.5);
     }

@@ -110,8 +110,9 @@ TEST(packing_in_model, has_the_shape_of_what_the_author_measured) {
         const double without = over(packed(on, preemption::off, row.active, work), 28, row.active, work);
         const double yields = over(packed(on, preemption::yield, row.active, work), 28, row.active, work);
         const double stops = over(packed(on, preemption::klt, row.active, work), 28, row.active, work);
-        std::printf("%2d of 28: without preemption %5.1f, ours %5.2f; klt at 1 ms %4.1f, ours %4.2f (yield %4.2f)\n",
-                    row.active, row.without, without, row.with, stops, yields);
+        std::printf(
+            "%2d of 28: without preemption %5.1f, ours %5.2f; klt at 1 ms %4.1f, ours %4.2f (yield %4.2f)\n",
+            row.active, row.without, without, row.with, stops, yields);
         // Where n does not divide 28 preemption pays, for the author and here.
         EXPECT_EQ(row.without > row.with + 2, without > stops + 2) << row.active;
     }

@@ -92,12 +92,12 @@ struct event {
 using recording = std::vector<event>;
 
 inline values fields(const requirements& n) {
-    return {n.task_bytes, n.group_bytes, n.lazy,      n.wide_groups, n.offers_ahead, n.own_usage,
-            n.own_misses, n.demotable,   n.resizable, n.posts,       n.uses,         n.levels,
-            n.snapshots,  n.tick};
+    return {n.task_bytes, n.group_bytes, n.lazy,  n.wide_groups, n.offers_ahead, n.own_usage, n.own_misses,
+            n.demotable,  n.resizable,   n.posts, n.uses,        n.levels,       n.snapshots, n.tick};
 }
 inline values fields(const snapshot& s) {
-    return {s.busy, static_cast<std::int64_t>(s.id), s.priority, static_cast<std::int64_t>(s.preempt), s.since};
+    return {s.busy, static_cast<std::int64_t>(s.id), s.priority, static_cast<std::int64_t>(s.preempt),
+            s.since};
 }
 inline values fields(workers r) { return {r.first, r.last}; }
 inline values fields(const placement& p) { return {p.at, p.who.first, p.who.last, p.near}; }

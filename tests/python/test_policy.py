@@ -119,6 +119,26 @@ def test_what_a_policy_sees(program: weft.Program) -> None:
         _ = seen[0][1].level
 
 
+def test_ticks_and_snapshots(program: weft.Program) -> None:
+    ticks: list[int] = []
+    busy: set[bool] = set()
+
+    class Ticking(WorkSharing):
+        needs = frozenset({"snapshots"})
+        tick_ns = 1000
+
+        def tick(self, now: int) -> None:
+            ticks.append(now)
+            for worker in range(self.context.workers):
+                seen = self.context.running(worker)
+                assert seen["since_ns"] <= now
+                busy.add(seen["busy"])
+
+    weft.simulate(program, machine=MACHINE, policy=Ticking)
+    assert ticks == sorted(set(ticks)) and all(t % 1000 == 0 for t in ticks)
+    assert busy == {False, True}
+
+
 @pytest.mark.parametrize(
     ("hook", "replacement", "error", "says"),
     [
@@ -161,6 +181,8 @@ def test_what_a_policy_sees(program: weft.Program) -> None:
         ("needs", 7, weft.LibraryError, "needs has a wrong value; given: 7"),
         ("needs", frozenset({"usages"}), weft.LibraryError, "given: 'usages'"),
         ("needs", "usage", weft.LibraryError, "needs has a wrong value"),
+        ("tick_ns", -1, weft.LibraryError, "tick_ns has a wrong value; given: -1"),
+        ("next", lambda self, w, last: self.context.running(0), RuntimeError, "no snapshots are kept"),
         # the simulator inside a hook
         ("next", lambda self, w, last: simulate_again(self), RuntimeError, "weft.simulate.* inside a hook"),
         ("ready", lambda self, w, t, reason: simulate_again(self), RuntimeError, "weft.simulate.* inside a hook"),

@@ -54,7 +54,6 @@ TEST_F(insitu, descendants_have_the_priority_of_their_parents_unless_they_say_ot
     EXPECT_FALSE(policy_->gives_way(0, grandchild)) << "nothing waits";
     put(0, made(0));
     EXPECT_TRUE(policy_->gives_way(0, grandchild));
-    EXPECT_FALSE(policy_->gives_way(0, urgent));
 }
 
 TEST_F(insitu, the_youngest_of_the_own_analysis_comes_next) {
@@ -69,13 +68,14 @@ TEST_F(insitu, the_youngest_of_the_own_analysis_comes_next) {
     EXPECT_EQ(next(1), all[0]) << "worker 1 draws victim 0, and takes its oldest";
 }
 
-TEST_F(insitu, a_task_makes_room_only_for_one_of_higher_priority) {
+TEST_F(insitu, a_task_makes_room_only_for_one_of_high_priority) {
     task &low = child_of(analysis_), &other = child_of(analysis_), &high = child_of(simulation_);
     put(0, other);
     EXPECT_FALSE(policy_->gives_way(0, low));
     put(0, high);
     EXPECT_TRUE(policy_->gives_way(0, low));
-    EXPECT_FALSE(policy_->gives_way(0, simulation_));
+    EXPECT_TRUE(policy_->gives_way(0, simulation_))
+        << "it has a type, so it may be waiting for the other in a loop";
     EXPECT_EQ(next(1), &high);
     EXPECT_FALSE(policy_->gives_way(0, low)) << "another worker has it";
 }

@@ -33,7 +33,8 @@ inline decision next_task(worker& w, bool last_look) {
 /// what came in from outside, which the policy has not seen, is given to it by the worker that makes room.
 inline bool makes_room(worker& w, const task& t) {
     const arena& in = w.arena();
-    const bool is_active = w.local < in.active_count.load(std::memory_order_relaxed); // one tick earlier or later
+    const bool is_active =
+        w.local < in.active_count.load(std::memory_order_relaxed); // one tick earlier or later
     return !is_active || !in.inbox.empty() || has_messages(w) || in.scheduler->gives_way(w.local, t);
 }
 

@@ -243,7 +243,7 @@ struct model_engine final : host, engine, meter, team_host, timers, observation,
     exception_globals* exceptions = nullptr; ///< the ABI's, of the thread
     std::map<timer*, alarm> alarms;          ///< never iterated: the order of addresses differs between runs
     std::optional<event_queue::number> next_transfer_end;
-    bool policy_ticks = false; ///< the next call of policy::tick() is among the events
+    bool policy_ticks = false;          ///< the next call of policy::tick() is among the events
     time_ns capacities_valid_until = 0; ///< then the scenario changes the bandwidth of a node
     /// [from package][to package], by which a link carries one message at a time: it is free `after` ns after
     /// `since`.

@@ -1,5 +1,5 @@
-#include "engine/model/model_engine.hpp"
 #include "engine/idle/collect.hpp"
+#include "engine/model/model_engine.hpp"
 #include "engine/model/virtual_clock.hpp"
 #include "engine/run/switch.hpp"
 #include "engine/run/tasks.hpp"

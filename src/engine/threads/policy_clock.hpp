@@ -23,7 +23,7 @@ public:
     policy_clock& operator=(const policy_clock&) = delete;
 
     void work_begins() noexcept { parker_.wake(); } ///< after `working` was set, and a fence
-    void stop() noexcept;                           ///< when it returns no tick() runs any more, and none will
+    void stop() noexcept; ///< when it returns no tick() runs any more, and none will
 
 private:
     void run() noexcept;

@@ -167,7 +167,7 @@ thread_engine::thread_engine(std::unique_ptr<policy> p, weft::machine m, const t
 thread_engine::~thread_engine() {
     files.leave_exit_list();
     cores_follower.reset();
-    ticks_of_policy.reset();
+    if (ticks_of_policy) ticks_of_policy->stop(); // workers may still wake it
     stop();
     for (auto& w : all_workers) pthread_join(w->thread, nullptr);
     preemption.join_spares();

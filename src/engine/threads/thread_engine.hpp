@@ -192,7 +192,7 @@ struct thread_engine final : host, engine, team_host, observation, lifetime {
     // Of the outermost arena: idle/README.md, "Words".
     queue::worker_set<>&searching = outermost.searching, &parked = outermost.parked;
     std::atomic<int>& active_count = outermost.active_count; ///< written under `resizing` (S6)
-    std::mutex resizing; ///< one call of policy::resized() at a time; guards the next one
+    std::mutex resizing;       ///< one call of policy::resized() at a time; guards the next one
     bool follows_cores = true; ///< match_active_to_cores() has an effect
 
     // ---- external threads

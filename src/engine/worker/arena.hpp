@@ -88,8 +88,8 @@ struct arena final : core_pool, policy_context {
     snapshot running(worker_id) const override;
 
     weft::engine::engine& engine;
-    const unsigned number; ///< 0: the outermost
-    policy* scheduler = nullptr; ///< with a watch in front of it, if it asks for snapshots
+    const unsigned number;          ///< 0: the outermost
+    policy* scheduler = nullptr;    ///< with a watch in front of it, if it asks for snapshots
     std::vector<worker*> members{}; ///< by local rank
     queue::worker_set<> searching;  ///< local ranks: awake and looking; these will find what is announced
     queue::worker_set<> parked;     ///< local ranks: asleep, or about to sleep after one last look

@@ -39,8 +39,8 @@ constexpr policy_layout layout_of_policies() {
     for (const std::size_t bytes :
          {sizeof(task), sizeof(group), sizeof(hints), sizeof(data_access), sizeof(machine),
           sizeof(machine_parts), sizeof(core), sizeof(cache), sizeof(memory_node), sizeof(requirements),
-          sizeof(placement), sizeof(decision), sizeof(usage), sizeof(snapshot), sizeof(knob), sizeof(knob_values),
-          sizeof(policy_entry), sizeof(std::unique_ptr<policy>)})
+          sizeof(placement), sizeof(decision), sizeof(usage), sizeof(snapshot), sizeof(knob),
+          sizeof(knob_values), sizeof(policy_entry), sizeof(std::unique_ptr<policy>)})
         sum = (sum ^ static_cast<std::uint32_t>(bytes)) * 16777619U;
 #if defined(_GLIBCXX_USE_CXX11_ABI)
     return {_GLIBCXX_USE_CXX11_ABI, sum};

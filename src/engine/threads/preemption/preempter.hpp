@@ -2,9 +2,9 @@
 
 #include "engine/process/process.hpp"
 #include "engine/threads/preemption/kernel_thread.hpp"
-#include "engine/worker/preemption_options.hpp"
 #include "engine/threads/preemption/spare_threads.hpp"
 #include "engine/threads/preemption/ticks.hpp"
+#include "engine/worker/preemption_options.hpp"
 
 #include <atomic>
 #include <csignal>
