@@ -38,7 +38,7 @@ enum class kind : std::uint8_t {
     computing,
     joined,  ///< two children
     grouped, ///< any number of children, each with a type of its own in programs that mix types
-    cancelled, ///< the same, cancelled in the middle; the value does not depend on the children, which meet nobody
+    cancelled, ///< the same, cancelled in the middle; the value does not depend on the children, which do not meet others
     looped, ///< a parallel_for over the children
     met,    ///< members wait for each other at a weft::barrier
     locked, ///< members add up under a weft::mutex

@@ -101,8 +101,9 @@ void ticks::runs(thread_worker& w, bool preemptible, bool here) noexcept {
     w.ticks.store(preemptible, std::memory_order_seq_cst);
     if (!preemptible) return;
     group& g = group_of(w);
-    if (g.leader.load(std::memory_order_relaxed) != &w) return lead(g, w); // relaxed: written by this worker only
-    if (here && w.kernel && !w.kernel->is_armed) arm(g, *w.kernel);        // see comes()
+    if (g.leader.load(std::memory_order_relaxed) != &w)
+        return lead(g, w);                                          // relaxed: written by this worker only
+    if (here && w.kernel && !w.kernel->is_armed) arm(g, *w.kernel); // see comes()
 }
 
 void ticks::pauses(thread_worker& w) noexcept {

@@ -28,7 +28,7 @@ public:
     // ---- in the runtime, on the worker's thread
     /// A task is about to run, or to go on; `here`: not on another kernel thread.
     void runs(thread_worker&, bool preemptible, bool here) noexcept;
-    void pauses(thread_worker&) noexcept;                 ///< the worker is about to sleep, or to end
+    void pauses(thread_worker&) noexcept; ///< the worker is about to sleep, or to end
     /// The worker's thread gives the worker away, or has just got it: with a task that goes on, or to look for one.
     void leaves(thread_worker&, kernel_thread&) noexcept;
     void comes(thread_worker&, kernel_thread&, bool with_task) noexcept;
