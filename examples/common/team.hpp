@@ -1,5 +1,5 @@
 // Teams of threads that a task starts, as a parallel library inside of a parallel program does, and the barriers at
-// which the members wait for each other. A barrier that spins lets nobody pass as long as not all members run: if there
+// which the members wait for each other. At a barrier that spins no member passes as long as not all of them run: if there
 // are more members than workers, they must be preempted (docs/preemption.md).
 #pragma once
 

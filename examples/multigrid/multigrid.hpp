@@ -8,7 +8,7 @@
 // waits for ever: S. Shiina, 2021, section 3.3.3, packs such threads onto the remaining cores.
 //
 // -div grad u = f on the unit cube, u = 0 on its faces; f belongs to u = sin(pi x) sin(pi y) sin(pi z). Cells are
-// smoothed red and black, in place: a cell reads cells of the other colour only, so bits do not depend on who smooths when.
+// smoothed red and black, in place: a cell reads cells of the other colour only, so bits do not depend on the order of threads.
 #pragma once
 
 #include "../common/team.hpp"

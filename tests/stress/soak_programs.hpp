@@ -38,7 +38,7 @@ enum class kind : std::uint8_t {
     computing,
     joined,  ///< two children
     grouped, ///< any number of children, each with a type of its own in programs that mix types
-    cancelled, ///< the same, cancelled in the middle; the value does not depend on the children, which meet nobody
+    cancelled, ///< the same, cancelled in the middle; the value does not depend on the children, which do not meet others
     looped, ///< a parallel_for over the children
     met,    ///< members wait for each other at a weft::barrier
     locked, ///< members add up under a weft::mutex
@@ -48,7 +48,7 @@ enum class kind : std::uint8_t {
     kernel_met,  ///< members wait for each other at a pthread_barrier
     spin_locked, ///< members add up under a lock for which they spin
     piped,       ///< one member writes into a pipe, the others read
-    guarded,     ///< members allocate and throw under a guard, in programs whose tasks all do so
+    guarded,     ///< members allocate, print and throw under a guard, in programs whose tasks all do so
     last_of_yielding = guarded,
     // in tasks that keep their kernel thread
     allocating,    ///< members allocate and free
@@ -291,7 +291,7 @@ inline value printed(value v) {
 
 inline value guarded(value v) {
     const preemption_guard of_the_thread;
-    const value kept = allocated(v);
+    const value kept = allocated(v) == v && printed(v) == v ? v : ~v;
     try {
         throw std::runtime_error(std::to_string(v));
     } catch (const std::runtime_error& e) { return std::to_string(v) == e.what() ? kept : ~v; }

@@ -42,6 +42,7 @@ struct kernel_thread : reach {
     // ---- the timer: used by the thread that runs the worker
     timer_t timer{};
     bool has_timer = false;
+    bool is_armed = false;
     int core = -1; ///< to which it is pinned; -1: to none
 };
 

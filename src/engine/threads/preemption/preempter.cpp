@@ -77,7 +77,7 @@ void preempter::begin() {
 
 void preempter::runs(thread_worker& w, const task& t) noexcept {
     const bool may = t.preempt_ != preemption::off;
-    ticks_.runs(w, may);
+    ticks_.runs(w, may, !t.stopped_with_);
     // The handler needs one.
     if (may && !w.free_fibers)
         if (fiber* const f = of_.fibers.take_quietly()) free_fiber(w, *f);
@@ -89,7 +89,7 @@ void preempter::pauses(thread_worker& w) noexcept {
 
 // ---- the thread of a worker changes (Y2)
 
-void preempter::occupy(thread_worker& w, kernel_thread& self) noexcept {
+void preempter::occupy(thread_worker& w, kernel_thread& self, bool with_task) noexcept {
     self.hot->limit.store(0, std::memory_order_relaxed);
     w.hot = self.hot;
     w.exceptions = reinterpret_cast<exception_globals*>(abi::__cxa_get_globals());
@@ -103,7 +103,7 @@ void preempter::occupy(thread_worker& w, kernel_thread& self) noexcept {
         of_.pin(w);
         self.core = w.core;
     }
-    if (has_begun()) ticks_.comes(w, self);
+    if (has_begun()) ticks_.comes(w, self, with_task);
 }
 
 void preempter::hand_over(thread_worker& w, kernel_thread& from, kernel_thread& to,
@@ -221,7 +221,7 @@ void preempter::stop_with(thread_worker& w, task& t, kernel_thread& spare) noexc
     spares_.stop(self); // until change_threads() of another thread
     thread_worker& here = *self.worker;
     stopped_.fetch_sub(1, std::memory_order_relaxed);
-    occupy(here, self);
+    occupy(here, self, true);
     here.current = &on; // resume() has set the rest of the chain
     end_suspension(t);
 }

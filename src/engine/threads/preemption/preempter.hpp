@@ -43,7 +43,8 @@ public:
 
     // ---- kernel threads
     /// Makes a thread that no worker has the one of this worker. The thread's words are ready, and it is in the runtime.
-    void occupy(thread_worker&, kernel_thread&) noexcept;
+    /// `with_task`: the thread goes on with the task with which it was stopped.
+    void occupy(thread_worker&, kernel_thread&, bool with_task = false) noexcept;
     /// On the thread's own stack, which the scheduler has left for a task whose kernel thread is stopped: gives it the
     /// worker, and waits as a spare thread. Returns when the thread has a worker again; false if it is to end.
     bool change_threads(thread_worker&, kernel_thread& self, task& preempted) noexcept;

@@ -70,11 +70,14 @@ void ticks::arm(const group& g, kernel_thread& t) const noexcept {
         flags = TIMER_ABSTIME;
     }
     timer_settime(t.timer, flags, &when, nullptr);
+    t.is_armed = true;
 }
 
 void ticks::disarm(kernel_thread& t) noexcept {
+    if (!t.is_armed) return;
     const itimerspec never{};
     timer_settime(t.timer, 0, &never, nullptr);
+    t.is_armed = false;
 }
 
 // ---- leaders (Y6)
@@ -83,9 +86,12 @@ void ticks::try_to_lead(group& g, thread_worker& w) noexcept {
     if (w.kernel && g.lead.take(w)) arm(g, *w.kernel);
 }
 
-void ticks::runs(thread_worker& w, bool preemptible) noexcept {
+void ticks::runs(thread_worker& w, bool preemptible, bool here) noexcept {
     group::leader::needs_ticks(w, preemptible);
-    if (preemptible) try_to_lead(group_of(w), w);
+    if (!preemptible) return;
+    group& g = group_of(w);
+    if (!g.lead.is_led_by(w)) return try_to_lead(g, w);
+    if (here && w.kernel && !w.kernel->is_armed) arm(g, *w.kernel); // see comes()
 }
 
 void ticks::pauses(thread_worker& w) noexcept {
@@ -104,8 +110,11 @@ void ticks::leaves(thread_worker& w, kernel_thread& t) noexcept {
     if (group_of(w).lead.is_led_by(w)) disarm(t);
 }
 
-void ticks::comes(thread_worker& w, kernel_thread& t) noexcept {
-    if (group& g = group_of(w); g.lead.is_led_by(w)) arm(g, t);
+/// A thread that only looks for a task needs no ticks, unless it sends them to others: often it finds one whose own thread takes
+/// the worker at once.
+void ticks::comes(thread_worker& w, kernel_thread& t, bool with_task) noexcept {
+    group& g = group_of(w);
+    if (g.lead.is_led_by(w) && (with_task || !is_of_one(g))) arm(g, t);
 }
 
 // ---- in the handler
@@ -119,7 +128,7 @@ void ticks::arrives(thread_worker& w, bool of_timer) noexcept {
     group& g = group_of(w);
     if (of_timer) of_timers_.fetch_add(1, std::memory_order_relaxed);
     if (w.ticks.load(std::memory_order_relaxed)) try_to_lead(g, w);
-    if (g.last - g.first == 1) return;
+    if (is_of_one(g)) return;
     const worker* const leader = g.lead.leader();
     if (of_timer && leader != &w) return; // a late tick: the worker has given the lead up
     const auto at = [&](int i) -> thread_worker& { return *of_.all_workers[static_cast<std::size_t>(i)]; };

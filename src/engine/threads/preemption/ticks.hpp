@@ -29,11 +29,12 @@ public:
     static void delete_timer(kernel_thread&) noexcept;
 
     // ---- in the runtime, on the worker's thread
-    void runs(thread_worker&, bool preemptible) noexcept; ///< a task is about to run, or to go on
-    void pauses(thread_worker&) noexcept;                 ///< the worker is about to sleep, or to end
-    /// The worker's thread gives the worker away, or has just got it.
+    /// A task is about to run, or to go on; `here`: not on another kernel thread.
+    void runs(thread_worker&, bool preemptible, bool here) noexcept;
+    void pauses(thread_worker&) noexcept; ///< the worker is about to sleep, or to end
+    /// The worker's thread gives the worker away, or has just got it: with a task that goes on, or to look for one.
     void leaves(thread_worker&, kernel_thread&) noexcept;
-    void comes(thread_worker&, kernel_thread&) noexcept;
+    void comes(thread_worker&, kernel_thread&, bool with_task) noexcept;
 
     // ---- in the handler
     /// The worker has got a tick, of its timer or of another worker: sends it on.
@@ -54,6 +55,7 @@ private:
 
     group& group_of(const thread_worker&) const noexcept;
     void try_to_lead(group&, thread_worker&) noexcept;
+    static bool is_of_one(const group& g) noexcept { return g.last - g.first == 1; }
     void arm(const group&, kernel_thread&) const noexcept;
     static void disarm(kernel_thread&) noexcept;
     void send(thread_worker&) noexcept;
