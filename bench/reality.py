@@ -8,6 +8,11 @@
 Every round runs each program under each policy with all workers, and under `serial`, one after the other. The best times
 count: what others take of a shared machine only adds to a time. The model is deterministic.
 
+The programs declare what an element costs on the core and with the compiler of examples/common/cost.hpp. This machine and
+this build may differ from them, which is no error of the model. So each program first runs, serially, a problem whose data
+stay in a core's own caches, and the model's work takes so many times as long in this program as the problem took longer than
+in the model (the column "work"). No other problem, policy or number of workers has a part in that. `--declared` leaves it out.
+
 The table shows how far the modelled time is from the real one. The order of two policies is right if both say that the same
 one is faster, or if neither finds a difference of more than 3 %. A real difference that is no larger than the one between
 the best times of two halves of the rounds (unsure) shows nothing, so that any order is right.
@@ -20,9 +25,11 @@ import fnmatch
 import itertools
 import json
 import os
+import re
 import statistics
 import subprocess
 import sys
+import tempfile
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -39,19 +46,45 @@ PROGRAMS = {
     "nqueens": "--n 12",
     "mandelbrot": "--side 1024",
 }
+# The same programs with data that a core's own caches hold, a thousandth of a second or more.
+SMALL = {
+    "heat2d": "--rows 16 --cols 1024 --sweeps 1000",
+    "sor": "--rows 16 --cols 1024 --sweeps 300",
+    "stencil": "--points 25 --x 16 --y 16 --z 32 --sweeps 100",
+    "gaussian": "--n 256",
+    "matmul": "--n 128",
+    "merge_sort": "--n 20000",
+    "quicksort": "--n 20000",
+    "fft": "--log-n 13",
+    "nqueens": "--n 10",
+    "mandelbrot": "--side 128",
+}
+SMALL_RUNS = 5  # in each round: they are short
 POLICIES = ("steal", "share", "steal-parent-first")
 MEDIAN, WIDE, ORDERS = 0.08, 0.20, 0.9
 TIE = 0.03
 
 
-def seconds(build, name, policy, workers, extra):
+def seconds(build, name, arguments, policy, workers, extra):
     environment = {k: v for k, v in os.environ.items() if not k.startswith("WEFT_")}
     environment |= {"WEFT_POLICY": policy, "WEFT_WORKERS": str(workers)} | extra
-    command = [str(build / "examples" / name), *PROGRAMS[name].split(), "--json"]
+    command = [str(build / "examples" / name), *arguments.split(), "--json"]
     done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
     if done.returncode != 0:
         sys.exit(f"reality.py: {' '.join(command)} failed:\n{done.stderr}")
     return json.loads(done.stdout)["seconds"]
+
+
+def with_work(machine, factor):
+    """The text of a machine file on which all work takes `factor` times as long."""
+    text = Path(machine).read_text()
+    for key in ("work_per_cycle", "vector_work_per_cycle"):
+        text = re.sub(rf"(?m)^({key} = )([0-9.]+)", lambda m: f"{m[1]}{float(m[2]) / factor:.6g}", text)
+    if not re.search(r"(?m)^work_per_cycle = ", text):
+        if not re.search(r"(?m)^\[model\]$", text):
+            text += "\n[model]\n"
+        text = re.sub(r"(?m)^\[model\]$", f"[model]\nwork_per_cycle = {1 / factor:.6g}", text)
+    return text
 
 
 def faster(a, b, least):
@@ -66,6 +99,7 @@ def main():
     parser.add_argument("--rounds", type=int, default=10, help="real runs of each pair (default: 10)")
     parser.add_argument("--workers", type=int, default=2, help="workers of the parallel runs (default: 2)")
     parser.add_argument("--only", default="*", help="names of programs; * stands for anything (default: all)")
+    parser.add_argument("--declared", action="store_true", help="take the costs that the programs declare as they are")
     parser.add_argument("--json", action="store_true", help="print one JSON object")
     options = parser.parse_args()
     names = [n for n in PROGRAMS if any(fnmatch.fnmatchcase(n, p) for p in options.only.split(","))]
@@ -83,15 +117,29 @@ def main():
         return 1 if policy == "serial" else options.workers
 
     real = {pair: [] for pair in pairs}
+    small = {name: [] for name in names}
     for r in range(options.rounds):
+        for name in names * SMALL_RUNS:
+            small[name].append(seconds(options.build, name, SMALL[name], "serial", 1, {}))
         for i, (name, policy) in enumerate(pairs):
             if sys.stderr.isatty():
                 print(f"\rround {r + 1} of {options.rounds}: {i + 1} of {len(pairs)}  ", end="", file=sys.stderr, flush=True)
-            real[name, policy].append(seconds(options.build, name, policy, workers(policy), {}))
+            real[name, policy].append(seconds(options.build, name, PROGRAMS[name], policy, workers(policy), {}))
     if sys.stderr.isatty():
         print("\r" + " " * 40 + "\r", end="", file=sys.stderr)
     model = {"WEFT_ENGINE": "model", "WEFT_MACHINE": options.machine, "WEFT_SEED": "1"}
-    modelled = {pair: seconds(options.build, *pair, workers(pair[1]), model) for pair in pairs}
+    factors = dict.fromkeys(names, 1.0)
+    if not options.declared:
+        for name in names:
+            factors[name] = min(small[name]) / seconds(options.build, name, SMALL[name], "serial", 1, model)
+    modelled = {}
+    with tempfile.TemporaryDirectory() as folder:
+        for name in names:
+            machine = Path(folder, f"{name}.toml")
+            machine.write_text(with_work(options.machine, factors[name]))
+            for policy in ("serial", *POLICIES):
+                modelled[name, policy] = seconds(options.build, name, PROGRAMS[name], policy, workers(policy),
+                                                 model | {"WEFT_MACHINE": str(machine)})
 
     rows = []
     for name, policy in pairs:
@@ -99,7 +147,7 @@ def main():
         half = len(times) // 2
         # How far the best of one half of the rounds is from that of the other.
         unsure = abs(min(times[:half]) / min(times[half:]) - 1)
-        rows.append({"program": name, "policy": policy, "real_seconds": min(times), "unsure": unsure,
+        rows.append({"program": name, "policy": policy, "work": factors[name], "real_seconds": min(times), "unsure": unsure,
                      "model_seconds": modelled[name, policy], "off": modelled[name, policy] / min(times) - 1})
     of = {(row["program"], row["policy"]): row for row in rows}
     orders = []
@@ -120,9 +168,9 @@ def main():
         print(json.dumps({"machine": options.machine, "rounds": options.rounds, "median_error": median,
                           "below_20_percent": near, "orders_right": right, "orders": orders, "rows": rows}))
         return 0 if well else 1
-    print(f"{'program':<12}{'policy':<20}{'real s':>10}{'unsure':>9}{'model s':>10}{'off':>9}")
+    print(f"{'program':<12}{'policy':<20}{'work':>6}{'real s':>10}{'unsure':>9}{'model s':>10}{'off':>9}")
     for row in rows:
-        print(f"{row['program']:<12}{row['policy']:<20}{row['real_seconds']:>10.4f}{row['unsure']:>9.1%}"
+        print(f"{row['program']:<12}{row['policy']:<20}{row['work']:>6.2f}{row['real_seconds']:>10.4f}{row['unsure']:>9.1%}"
               f"{row['model_seconds']:>10.4f}{row['off']:>+9.1%}")
     for order in orders:
         if not order["right"]:

@@ -23,8 +23,8 @@ inline constexpr std::size_t fft_leaf = 2048;
 
 // A number that is put apart; one that is combined; one
 // that is transformed serially, for each halving.
-inline constexpr double fft_apart_cycles_per_number = 4.7, fft_combine_cycles_per_number = 6,
-                        fft_cycles_per_number_and_halving = 5.3;
+inline constexpr double fft_apart_cycles_per_number = 0.7, fft_combine_cycles_per_number = 2.1,
+                        fft_cycles_per_number_and_halving = 3.1;
 
 struct complex_number {
     double re = 0, im = 0;

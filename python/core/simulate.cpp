@@ -85,6 +85,8 @@ nb::dict simulate(const program& p, const std::string& machine, const nb::object
 } // namespace
 
 void bind_simulate(nb::module_& m) {
+    nb::exception<replay::endless_wait>(m, "EndlessWait").attr("__doc__") =
+        "The tasks of a program wait for each other.";
     nb::class_<program>(m, "Program", "A recorded program, for simulate().")
         .def_prop_ro("tasks", [](const program& p) { return p.script.tasks.size(); })
         .def_prop_ro("lost", [](const program& p) { return p.script.lost; });

@@ -120,7 +120,8 @@ def simulate(
     of that variable; without the variable it is this machine, the default policy, as many workers as the machine has,
     the resources of the recorded run, and nothing for the others. `policy` may also be a class derived from `Policy`,
     or another callable that makes one (CPython up to 3.13). `stack_bytes`: size of each task's stack. Raises
-    `LibraryError` if the library refuses an argument, and `Error` if the program cannot be run again.
+    `LibraryError` if the library refuses an argument, and `Error` if the program cannot be run again or its tasks wait
+    for each other, as those of a damaged trace may.
     """
     if not isinstance(program, Program):
         program = Program(program)
@@ -128,17 +129,20 @@ def simulate(
         # Tasks have stacks of their own. From 3.14 on the interpreter refuses to run on any stack but the thread's.
         raise Error(compose("a policy in Python needs an older interpreter", sys.version.split()[0], "3.11 to 3.13"))
     with _resources_file(resources, program.trace.header.resources) as file:
-        d = _core.simulate(
-            program._core,
-            machine=os.fspath(machine),
-            policy=policy,
-            workers=workers,
-            seed=seed,
-            resources=file,
-            scenario=os.fspath(scenario),
-            trace=os.fspath(trace),
-            stack_bytes=stack_bytes,
-        )
+        try:
+            d = _core.simulate(
+                program._core,
+                machine=os.fspath(machine),
+                policy=policy,
+                workers=workers,
+                seed=seed,
+                resources=file,
+                scenario=os.fspath(scenario),
+                trace=os.fspath(trace),
+                stack_bytes=stack_bytes,
+            )
+        except _core.EndlessWait as waiting:
+            raise Error(str(waiting)) from None
     runs = tuple(
         SimulatedRun(r["seconds"], r["recorded_seconds"], RunReport.of(json.loads(r["report"]))) for r in d["runs"]
     )

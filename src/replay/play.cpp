@@ -3,11 +3,24 @@
 #include "calibrate/model_machine.hpp"
 #include "replay/player.hpp"
 
+#include <weft/impl/deadlock_scope.hpp>
 #include <weft/weft.hpp>
+
+#include <fmt/format.h>
 
 #include <algorithm>
 #include <chrono>
+#include <condition_variable>
 #include <cstdlib>
+#include <exception>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <sstream>
+#include <string>
+#include <thread>
+#include <utility>
+#include <vector>
 
 namespace weft::replay {
 
@@ -34,35 +47,101 @@ double cycles_per_nanosecond(const machine& m, bool is_virtual) {
     return is_virtual ? cycles : cycles * m.model().host_speed;
 }
 
+/// The first lines of a report about tasks that wait.
+std::string in_one_line(const std::string& report) {
+    constexpr int most = 5;
+    std::istringstream lines(report);
+    std::string all, line;
+    int count = 0;
+    for (; std::getline(lines, line); ++count)
+        if (count < most)
+            all += (count > 0 ? ", " : "") + line.substr(std::min(line.find_first_not_of(' '), line.size()));
+    return count > most ? fmt::format("{}, and {} more", all, count - most) : all;
+}
+
+/// A script that is being played. It is left behind if its tasks wait for each other: see play().
+struct run_of_script {
+    run_of_script(const script& of, bool is_virtual, const machine& m, const runtime_options& o)
+        : s(of)
+        , rt(made(o, [this](const std::string& report) { end(report); }))
+        , out{.machine = m.name(), .workers = rt.workers()}
+        , with(of, cycles_per_nanosecond(m, is_virtual)) {}
+
+    static runtime made(const runtime_options& o, impl::deadlock_scope::handler at_deadlock) {
+        const impl::deadlock_scope scope(std::move(at_deadlock));
+        return runtime(o);
+    }
+
+    void play() {
+        const auto play_batch = [&](const batch& b) {
+            rt.run([&] { run_batch(with, b); });
+            with.rethrow();
+            const double seconds = rt.stats().seconds;
+            const double recorded = static_cast<double>(b.ended - b.began) * 1e-9;
+            out.batches.push_back({seconds, recorded, rt.report(report_format::json)});
+            out.seconds += seconds;
+            out.recorded_seconds += recorded;
+        };
+        try {
+            for (const batch& b : s.batches) play_batch(b);
+        } catch (...) {
+            rt.run([&] { with.clean_up(); });
+            throw;
+        }
+        rt.run([&] { with.clean_up(); });
+        with.rethrow();
+    }
+
+    void end(const std::optional<std::string>& report) {
+        const std::lock_guard lock(ending);
+        deadlock = report;
+        over = true;
+        ended.notify_all();
+    }
+    void wait() {
+        std::unique_lock lock(ending);
+        ended.wait(lock, [this] { return over; });
+    }
+
+    const script& s;
+    runtime rt;
+    played out;
+    player with;
+    std::exception_ptr failure{};
+    std::mutex ending; ///< guards the members below
+    std::condition_variable ended;
+    bool over = false;
+    std::optional<std::string> deadlock{};
+};
+
 } // namespace
 
+/// A thread of its own plays the script: it waits to the end of the process if the tasks of a damaged trace wait for each
+/// other, since the stacks of tasks that do not end cannot be unwound. What it uses stays, too.
 played play(const script& s, bool is_virtual, runtime_options o) {
     o.engine = "model";
     o.costs = "declared";
     if (const char* const set = std::getenv("WEFT_MACHINE"); o.machine.empty() && set != nullptr)
         o.machine = set;
     const machine m = model_machine(o.machine);
-    runtime rt(o);
-    played out{.machine = m.name(), .workers = rt.workers()};
-    player with(s, cycles_per_nanosecond(m, is_virtual));
-    const auto play_batch = [&](const batch& b) {
-        rt.run([&] { run_batch(with, b); });
-        with.rethrow();
-        const double seconds = rt.stats().seconds;
-        const double recorded = static_cast<double>(b.ended - b.began) * 1e-9;
-        out.batches.push_back({seconds, recorded, rt.report(report_format::json)});
-        out.seconds += seconds;
-        out.recorded_seconds += recorded;
-    };
-    try {
-        for (const batch& b : s.batches) play_batch(b);
-    } catch (...) {
-        rt.run([&] { with.clean_up(); });
-        throw;
+    auto of = std::make_unique<run_of_script>(s, is_virtual, m, o);
+    std::thread player([&run = *of] {
+        try {
+            run.play();
+        } catch (...) { run.failure = std::current_exception(); }
+        run.end({});
+    });
+    of->wait();
+    if (of->deadlock) {
+        player.detach();
+        const std::string waiting = in_one_line(*of->deadlock);
+        static_cast<void>(of.release()); // the thread uses it
+        throw endless_wait(error::compose("the trace is damaged: its tasks wait for each other for ever",
+                                          waiting, "tasks whose waits can end"));
     }
-    rt.run([&] { with.clean_up(); });
-    with.rethrow();
-    return out;
+    player.join();
+    if (of->failure) std::rethrow_exception(of->failure);
+    return std::move(of->out);
 }
 
 } // namespace weft::replay

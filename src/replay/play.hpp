@@ -4,6 +4,7 @@
 
 #include <weft/runtime.hpp>
 
+#include <stdexcept>
 #include <string>
 #include <vector>
 
@@ -21,8 +22,14 @@ struct played {
     double seconds = 0, recorded_seconds = 0; ///< sums
 };
 
+/// The tasks of a script wait for each other, which no recorded run can have done.
+struct endless_wait : std::runtime_error {
+    using std::runtime_error::runtime_error;
+};
+
 /// Runs the script on a modelled machine. `is_virtual`: the times of the script come from a modelled machine,
-/// too. `o.engine` and `o.costs` are set here. Throws weft::error.
+/// too. `o.engine` and `o.costs` are set here. Throws weft::error, and endless_wait after two seconds in which no task
+/// could go on; the stacks of the tasks stay to the end of the process.
 played play(const script&, bool is_virtual, runtime_options o);
 
 } // namespace weft::replay

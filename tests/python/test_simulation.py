@@ -297,6 +297,44 @@ def test_the_task_that_unblocks_it_may_be_missing(write: Write, greedy: Callable
     assert weft.simulate(write(trace.end()), machine=greedy(2)).seconds * 1e9 == pytest.approx(20, abs=1.01)
 
 
+def test_tasks_that_wait_for_each_other_are_an_error(write: Write, greedy: Callable[[int], Path]) -> None:
+    """Each of two children is resumed before the other one, which unblocks it, is: no run can have left such a trace."""
+    unblocked, group = 5, 0x1000
+    trace = TraceFile(workers=2)
+    trace.stream(
+        0,
+        (0, "spawn", 1, 0, 0, ROOT),
+        (0, "begin", 1),
+        (0, "spawn", 2, group, 0, CHILD),
+        (0, "spawn", 3, group, 0, CHILD),
+        (0, "wait", 1, group),
+        (0, "suspend", 1, 0, 0, 3),
+        (1, "begin", 2),
+        (11, "suspend", 2, 0, 0, unblocked),
+        (90, "resume", 2),
+        (110, "ready", 3, 0, 0, unblocked),
+        (120, "end", 2),
+        (160, "resume", 1),
+        (160, "waited", 1, group),
+        (160, "end", 1),
+    )
+    trace.stream(
+        1,
+        (1, "begin", 3),
+        (11, "suspend", 3, 0, 0, unblocked),
+        (90, "resume", 3),
+        (100, "ready", 2, 0, 0, unblocked),
+        (120, "end", 3),
+    )
+    circle = write(trace.end())
+    for _ in range(2):
+        with pytest.raises(weft.Error, match=r"its tasks wait for each other for ever; given: .* waits since 0\.000000 s"):
+            weft.simulate(circle, machine=greedy(2))
+    # What was left behind disturbs no later run.
+    sound = write(Serial().root(leaf(10)).file())
+    assert weft.simulate(sound, machine=greedy(2)).seconds * 1e9 == pytest.approx(10, abs=1.01)
+
+
 def test_runs_follow_each_other_unless_they_overlapped(write: Write, greedy: Callable[[int], Path]) -> None:
     trace = TraceFile(workers=2)
     trace.stream(layout.OUTSIDE, (0, "spawn", 1), (100, "spawn", 2), (120, "spawn", 3))

@@ -172,8 +172,10 @@ void model_engine::run_thread() {
         if (open_roots == 0)
             submitted_or_stopping.wait(lock, is_needed);
         else if (!submitted_or_stopping.wait_for(
-                     lock, std::chrono::duration<double>(options.deadlock_seconds), is_needed))
-            report_deadlock();
+                     lock, std::chrono::duration<double>(options.deadlock_seconds), is_needed)) {
+            lock.unlock();
+            return report_deadlock();
+        }
         if (submitted.empty()) return;
         quiet = false;
         while (task* t = submitted.pop_front()) {
@@ -202,14 +204,25 @@ void model_engine::waits_for(worker& of, const char* what, const void* which) no
 void model_engine::resumed(worker&, const task& t) noexcept { waiting.remove(t); }
 
 void model_engine::report_deadlock() {
+    const std::string report = waiting.to_string() + gate.to_string() + teams_to_string(*this);
+    files.finish();
+    if (options.on_deadlock) {
+        leave_behind();
+        return options.on_deadlock(report);
+    }
     std::fflush(stdout);
     std::fprintf(stderr,
                  "weft: deadlock at %.6f s of virtual time: no event is left, no other thread has submitted\n"
                  "a task for %g s, and these tasks wait for each other:\n%s",
-                 static_cast<double>(now()) * 1e-9, options.deadlock_seconds,
-                 (waiting.to_string() + gate.to_string() + teams_to_string(*this)).c_str());
-    files.finish();
+                 static_cast<double>(now()) * 1e-9, options.deadlock_seconds, report.c_str());
     std::_Exit(EXIT_FAILURE); // their stacks cannot be unwound
+}
+
+/// The engine stays as it is to the end of the process: nothing runs in it any more.
+void model_engine::leave_behind() noexcept {
+    watchdog = {};
+    files.leave_exit_list();
+    impl::listeners.fetch_sub(1, std::memory_order_relaxed);
 }
 
 void model_engine::report_end_of_time() noexcept {

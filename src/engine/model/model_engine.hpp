@@ -22,6 +22,8 @@
 #include "engine/worker/preemption_options.hpp"
 #include "queue/chain.hpp"
 
+#include <weft/impl/deadlock_scope.hpp>
+
 #include <atomic>
 #include <condition_variable>
 #include <cstddef>
@@ -52,7 +54,8 @@ struct model_engine_options {
     preemption_options preempt{};
     record_options record{};
     double deadlock_seconds = 2; ///< of real time in which no other thread submits a task
-    double stuck_seconds = 30;   ///< of processor time in one stretch of user code, until it is reported
+    impl::deadlock_scope::handler on_deadlock = impl::deadlock_scope::current(); ///< empty: the process ends
+    double stuck_seconds = 30; ///< of processor time in one stretch of user code, until it is reported
 };
 
 /// A spin time that never passes: workers do not sleep.
@@ -216,7 +219,8 @@ struct model_engine final : host, engine, meter, team_host, timers, observation,
     void run_thread();
     void run_watchdog(const std::stop_token&, clockid_t thread_clock);
     model_report snapshot();
-    [[noreturn]] void report_deadlock();
+    void report_deadlock();
+    void leave_behind() noexcept;
     [[noreturn]] void report_end_of_time() noexcept;
 
     struct alarm {
