@@ -96,14 +96,11 @@ void ticks::runs(thread_worker& w, bool preemptible, bool here) noexcept {
 
 void ticks::pauses(thread_worker& w) noexcept {
     group& g = group_of(w);
-    g.lead.give_up(
-        w, [&] { disarm(*w.kernel); },
-        [&](auto&& of_each) {
-            for (int i = g.first; i < g.last; ++i) of_each(*of_.all_workers[static_cast<std::size_t>(i)]);
-        },
-        [&](worker& m) {
-            send(static_cast<thread_worker&>(m));
-        }); // it becomes the leader, or another one does
+    const auto members = [&](auto&& of_each) {
+        for (int i = g.first; i < g.last; ++i) of_each(*of_.all_workers[static_cast<std::size_t>(i)]);
+    };
+    const auto tell = [&](worker& m) { send(static_cast<thread_worker&>(m)); }; // it or another one will lead
+    g.lead.give_up(w, [&] { disarm(*w.kernel); }, members, tell);
 }
 
 void ticks::leaves(thread_worker& w, kernel_thread& t) noexcept {
