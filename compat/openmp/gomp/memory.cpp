@@ -22,17 +22,17 @@ void GOMP_free(void* p, std::uintptr_t) { deallocate(p); }
 
 void GOMP_warning(const char* text, std::size_t length) {
     if (text)
-        std::fprintf(stderr, "libgomp: error directive encountered: %.*s\n",
+        std::fprintf(stderr, "\nlibgomp: error directive encountered: %.*s\n",
                      static_cast<int>(length == ~std::size_t{0} ? __builtin_strlen(text) : length), text);
     else
-        std::fputs("libgomp: error directive encountered\n", stderr);
+        std::fputs("\nlibgomp: error directive encountered\n", stderr);
 }
 void GOMP_error(const char* text, std::size_t length) {
     if (text)
-        std::fprintf(stderr, "libgomp: fatal error: error directive encountered: %.*s\n",
+        std::fprintf(stderr, "\nlibgomp: fatal error: error directive encountered: %.*s\n",
                      static_cast<int>(length == ~std::size_t{0} ? __builtin_strlen(text) : length), text);
     else
-        std::fputs("libgomp: fatal error: error directive encountered\n", stderr);
+        std::fputs("\nlibgomp: fatal error: error directive encountered\n", stderr);
     std::exit(EXIT_FAILURE);
 }
 

@@ -51,6 +51,7 @@ void run_on_host(void (*code)(void*), void* data) {
     context& here = *context_of_caller();
     region* const before = here.current;
     team alone(1);
+    alone.left.store(1, std::memory_order_relaxed);
     region& r = alone.seats[0].implicit;
     r.icv = before->icv;
     here.current = &r;
@@ -123,6 +124,7 @@ void GOMP_teams_reg(void (*code)(void*), void* data, unsigned teams, unsigned th
     if (thread_limit == 0) thread_limit = static_cast<unsigned>(settings().teams_thread_limit);
     for (unsigned i = 0; i < teams; ++i) {
         team alone(1);
+    alone.left.store(1, std::memory_order_relaxed);
         alone.league_size = static_cast<int>(teams);
         alone.league_rank = static_cast<int>(i);
         region& r = alone.seats[0].implicit;

@@ -64,8 +64,11 @@ struct lender {
 /// M1  A task is counted before its creator arrives, so the lower half is 0 only when all threads have arrived and no
 ///     task is left. The thread or task that brings it to 0 ends the barrier, and is the only one that changes the word
 ///     until it has stored the next value.
-/// M2  Ending the barrier is the last use of the team by those who have arrived at the barrier at the end of the region:
-///     thread 0 may use the memory of the team again from there on. What follows uses the address only (W2).
+/// M2  The end of the region has a count of its own, `left`, since threads may come there while others still wait at a
+///     barrier of the region that was cancelled. The thread that comes last arrives in the word for all.
+/// M3  Arriving at the end is the last use of the team by all threads but thread 0; ending the barrier is the last use by
+///     the one who ends it: thread 0 may use the memory of the team again from there on. What follows uses the address
+///     only (W2).
 struct team {
     explicit team(int threads);
     ~team();
@@ -81,6 +84,7 @@ struct team {
     void* data = nullptr;
 
     std::atomic<std::uint64_t> word;
+    std::atomic<int> left{0};              ///< threads that have not come to the end; acq_rel, like the word
     std::atomic<bool> is_cancelled{false}; ///< relaxed: those who miss it look again
     work_share first_share{};              ///< in front of the first construct
 
@@ -104,8 +108,7 @@ struct team {
 
     void count_task() noexcept { word.fetch_add(1, std::memory_order_relaxed); } // the creator has not arrived (M1)
     /// A thread has arrived, or a task has ended.
-    void count_down() noexcept;
-    bool has_open_tasks_only() const noexcept;
+    void count_down(std::uint32_t n = 1) noexcept;
 };
 
 /// Waits at a barrier of the team. `cancellable`: returns true, without having passed, if the region is cancelled.
