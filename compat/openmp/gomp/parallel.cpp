@@ -98,7 +98,7 @@ void GOMP_parallel_sections_start(void (*code)(void*), void* data, unsigned thre
 bool GOMP_cancellation_point(int which) {
     if (!settings().cancellation) return false;
     region& me = current_region();
-    if (which & (cancel_loop | cancel_sections)) return me.on->share->is_cancelled.load(std::memory_order_relaxed);
+    if (which & (cancel_loop | cancel_sections)) return me.in->is_share_cancelled.load(std::memory_order_relaxed);
     if (which & cancel_group) {
         const task_group* const g = group_that_can_be_cancelled(me);
         if (g && g->is_cancelled.load(std::memory_order_relaxed)) return true;
@@ -112,7 +112,7 @@ bool GOMP_cancel(int which, bool is_so) {
     if (!is_so) return GOMP_cancellation_point(which);
     region& me = current_region();
     if (which & (cancel_loop | cancel_sections)) {
-        me.on->share->is_cancelled.store(true, std::memory_order_relaxed);
+        me.in->is_share_cancelled.store(true, std::memory_order_relaxed);
         wake_all(&me.on->share->turn);
         return true;
     }

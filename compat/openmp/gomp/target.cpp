@@ -2,6 +2,7 @@
 #include "runtime/tasks.hpp"
 #include "runtime/team.hpp"
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <cstdio>
@@ -18,12 +19,15 @@ namespace {
 
 constexpr unsigned map_kind_mask = 0xff, map_firstprivate = 0x0c;
 
-/// Under OMP_TARGET_OFFLOAD=mandatory there must be a device.
-void check_offload() {
-    if (settings().offload != process_settings::offloading::mandatory) return;
-    std::fputs("weft: OpenMP: there is no device for a target region; given: OMP_TARGET_OFFLOAD=mandatory; allowed: default, "
-               "disabled\n",
-               stderr);
+/// Under OMP_TARGET_OFFLOAD=mandatory the device must exist. The host, number 0, is one.
+void check_offload(int device) {
+    constexpr int of_icv = -1, host_fallback = -2;
+    if (settings().offload != process_settings::offloading::mandatory || device == host_fallback) return;
+    if (device == of_icv) device = current_region().icv.default_device;
+    if (device == 0) return;
+    std::fprintf(stderr,
+                 "weft: OpenMP: there is no such device; given: %d, with OMP_TARGET_OFFLOAD=mandatory; allowed: 0, the host\n",
+                 device);
     std::exit(1);
 }
 
@@ -46,14 +50,30 @@ private:
     std::vector<std::unique_ptr<std::byte[]>> memory_{};
 };
 
+/// What the clauses of the construct say for all devices, as a list of words that ends with 0. A word has a device in bits 0 to
+/// 6, a kind in bits 8 to 15, and the value above; or bit 7, and the value is the next word. 0: there is no limit.
+int thread_limit_in(void** arguments) noexcept {
+    constexpr std::uintptr_t device_mask = 0x7f, value_follows = 1 << 7, kind_mask = 0xff00, thread_limit = 2 << 8;
+    constexpr unsigned value_at = 16;
+    while (arguments && *arguments) {
+        const auto word = reinterpret_cast<std::uintptr_t>(*arguments++);
+        const std::uintptr_t value =
+            word & value_follows ? reinterpret_cast<std::uintptr_t>(*arguments++) : word >> value_at;
+        if ((word & device_mask) == 0 && (word & kind_mask) == thread_limit)
+            return static_cast<int>(std::min<std::uintptr_t>(value, 0x7fff'ffff));
+    }
+    return 0;
+}
+
 /// The region begins anew, as the initial task of a device does: outside of any parallel region.
-void run_on_host(void (*code)(void*), void* data) {
+void run_on_host(void (*code)(void*), void* data, int thread_limit = 0) {
     context& here = *context_of_caller();
     region* const before = here.current;
     team alone(1);
     alone.left.store(1, std::memory_order_relaxed);
     region& r = alone.seats[0].implicit;
-    r.icv = before->icv;
+    r.icv = settings().first;
+    if (thread_limit) r.icv.thread_limit = thread_limit;
     here.current = &r;
     code(data);
     wait_at_end(r);
@@ -67,27 +87,27 @@ extern "C" void GOMP_taskwait_depend(void** depend);
 
 extern "C" {
 
-void GOMP_target_ext(int, void (*code)(void*), std::size_t count, void** addresses, std::size_t* sizes,
-                     unsigned short* kinds, unsigned, void** depend, void**) {
-    check_offload();
+void GOMP_target_ext(int device, void (*code)(void*), std::size_t count, void** addresses, std::size_t* sizes,
+                     unsigned short* kinds, unsigned, void** depend, void** arguments) {
+    check_offload(device);
     if (depend) GOMP_taskwait_depend(depend);
     const private_copies copies(count, addresses, sizes, kinds);
+    run_on_host(code, addresses, thread_limit_in(arguments));
+}
+void GOMP_target(int device, void (*code)(void*), const void*, std::size_t, void** addresses, std::size_t*, unsigned char*) {
+    check_offload(device);
     run_on_host(code, addresses);
 }
-void GOMP_target(int, void (*code)(void*), const void*, std::size_t, void** addresses, std::size_t*, unsigned char*) {
-    check_offload();
-    run_on_host(code, addresses);
-}
-void GOMP_target_data(int, const void*, std::size_t, void**, std::size_t*, unsigned char*) { check_offload(); }
-void GOMP_target_data_ext(int, std::size_t, void**, std::size_t*, unsigned short*) { check_offload(); }
+void GOMP_target_data(int device, const void*, std::size_t, void**, std::size_t*, unsigned char*) { check_offload(device); }
+void GOMP_target_data_ext(int device, std::size_t, void**, std::size_t*, unsigned short*) { check_offload(device); }
 void GOMP_target_end_data() {}
-void GOMP_target_update(int, const void*, std::size_t, void**, std::size_t*, unsigned char*) { check_offload(); }
-void GOMP_target_update_ext(int, std::size_t, void**, std::size_t*, unsigned short*, unsigned, void** depend) {
-    check_offload();
+void GOMP_target_update(int device, const void*, std::size_t, void**, std::size_t*, unsigned char*) { check_offload(device); }
+void GOMP_target_update_ext(int device, std::size_t, void**, std::size_t*, unsigned short*, unsigned, void** depend) {
+    check_offload(device);
     if (depend) GOMP_taskwait_depend(depend);
 }
-void GOMP_target_enter_exit_data(int, std::size_t, void**, std::size_t*, unsigned short*, unsigned, void** depend) {
-    check_offload();
+void GOMP_target_enter_exit_data(int device, std::size_t, void**, std::size_t*, unsigned short*, unsigned, void** depend) {
+    check_offload(device);
     if (depend) GOMP_taskwait_depend(depend);
 }
 

@@ -138,11 +138,17 @@ void* reallocate(void* old, std::size_t size, std::uintptr_t of, std::uintptr_t)
         deallocate(old);
         return nullptr;
     }
-    const header& h = static_cast<header*>(old)[-1];
+    const header h = static_cast<header*>(old)[-1];
+    // What the old block has of its pool may be used for the new one.
+    allocator* const pool = h.taken ? made_by_program(h.of) : nullptr;
+    if (pool) pool->used.fetch_sub(h.taken, std::memory_order_relaxed);
     void* const p = allocate(1, size, of ? of : h.of);
-    if (!p) return nullptr;
+    if (!p) {
+        if (pool) pool->used.fetch_add(h.taken, std::memory_order_relaxed);
+        return nullptr;
+    }
     std::memcpy(p, old, std::min(size, h.size));
-    deallocate(old);
+    std::free(h.block);
     return p;
 }
 

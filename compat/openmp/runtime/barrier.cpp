@@ -10,6 +10,7 @@ namespace {
 void end_barrier(team& t, std::uint64_t w) noexcept {
     const std::uint64_t next = (std::uint64_t{team::phase(w)} + 1) << 32 | static_cast<std::uint32_t>(t.size);
     const void* const address = &t.word;
+    t.is_share_cancelled.store(false, std::memory_order_relaxed); // before the next line
     t.word.store(next, std::memory_order_release); // pairs with the loads of those who wait; the last use of the team (M3)
     wake_all(address);
 }

@@ -25,7 +25,8 @@ void wait_for_turn(seat& s, work_share& w) {
         &w.turn,
         [&] {
             return w.turn.load(std::memory_order_acquire) >= mine || // pairs with the store in pass_turn()
-                   w.is_cancelled.load(std::memory_order_relaxed) || s.of->is_cancelled.load(std::memory_order_relaxed);
+                   s.of->is_share_cancelled.load(std::memory_order_relaxed) ||
+                   s.of->is_cancelled.load(std::memory_order_relaxed);
         },
         patience::some);
 }

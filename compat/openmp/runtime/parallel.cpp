@@ -130,6 +130,7 @@ team& begin_parallel(int size, void (*code)(void*), void* data, const share_requ
     t.code = code;
     t.data = data;
     t.is_cancelled.store(false, std::memory_order_relaxed); // before the threads start
+    t.is_share_cancelled.store(false, std::memory_order_relaxed);
     t.left.store(size, std::memory_order_relaxed);          // likewise
     if (share) prepare(t.first_share, *share, size);
     const task_settings icv = settings_in(around, t.level, bind);

@@ -30,6 +30,7 @@ struct region {
     int depth = 0;            ///< number of explicit tasks around it up to the implicit one
     bool is_final = false;
     bool is_implicit = true;
+    bool has_copies = false; ///< its data were copied by constructors, and its body destroys them
     bool is_counted = false; ///< in the team's word: a task that may run after its creator has gone on
     task_group* group = nullptr;
     task_settings icv{};

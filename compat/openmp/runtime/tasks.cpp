@@ -17,8 +17,8 @@ struct block {
 
 namespace {
 
-/// While a thread has this many unstarted tasks for each thread of the team, it calls further ones.
-constexpr int most_queued = 64;
+/// While so many tasks of a thread have not started, it calls further ones: enough for the other threads while it runs one.
+constexpr int most_queued(int threads) noexcept { return 8 + 4 * threads; }
 
 /// Memory of most tasks: the region and a few hundred bytes of data.
 constexpr std::size_t block_bytes = 640;
@@ -109,7 +109,7 @@ void run_started(launch& l) noexcept {
         t->creator->queued.fetch_sub(1, std::memory_order_relaxed);
         own.current = t;
         t->on = s;
-        if (!discards_tasks(*t)) t->code(t->data);
+        if (t->has_copies || !discards_tasks(*t)) t->code(t->data);
         // The seat is given before the task is counted down: the end of the barrier finds all seats free.
         region* next = nullptr;
         const bool ends = ends_with_body(*t);
@@ -124,11 +124,20 @@ void run_started(launch& l) noexcept {
     enter_context(nullptr);
 }
 
+bool has_free_seat(const team& t) noexcept {
+    for (int i = 0; i < t.size; ++i)
+        if (!t.seats[static_cast<std::size_t>(i)].is_taken.load(std::memory_order_relaxed)) return true; // a hint
+    return false;
+}
+
+/// As long as every thread of the team is busy, only a few tasks are queued for the one that is free first.
 bool is_called(const region& me, const task_request& r) noexcept {
     if (!r.is_deferrable || me.is_final) return true;
     if (r.is_detached) return false;
     const team& t = *me.in;
-    return t.size == 1 || me.on->queued.load(std::memory_order_relaxed) >= most_queued * t.size;
+    if (t.size == 1) return true;
+    const int queued = me.on->queued.load(std::memory_order_relaxed);
+    return queued >= most_queued(t.size) || (queued >= t.size && !has_free_seat(t));
 }
 
 } // namespace
@@ -155,6 +164,7 @@ region& make_task(region& me, const task_request& r) {
     t->start.run = run_started;
     const auto at = round_up(reinterpret_cast<std::uintptr_t>(p) + data_at, alignment);
     t->data = reinterpret_cast<void*>(at);
+    t->has_copies = r.copy != nullptr;
     if (r.copy)
         r.copy(t->data, r.data);
     else if (r.bytes)

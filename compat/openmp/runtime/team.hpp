@@ -86,6 +86,8 @@ struct team {
     std::atomic<std::uint64_t> word;
     std::atomic<int> left{0};              ///< threads that have not come to the end; acq_rel, like the word
     std::atomic<bool> is_cancelled{false}; ///< relaxed: those who miss it look again
+    /// The loop or the sections that the threads are in is cancelled; until the next barrier. Relaxed likewise.
+    std::atomic<bool> is_share_cancelled{false};
     work_share first_share{};              ///< in front of the first construct
 
     engine::without_ticks<queue::spin_lock<>> lock{};

@@ -57,7 +57,6 @@ struct work_share {
 
     std::atomic<std::uint64_t> taken{0}; ///< iterations handed out
     std::atomic<std::uint64_t> turn{0};  ///< ordered: the first iteration that has not had its turn
-    std::atomic<bool> is_cancelled{false};
     std::atomic<void*> copied{nullptr}; ///< copyprivate; the barrier orders it
 };
 
