@@ -19,8 +19,9 @@ _OTHER_RUNTIMES = ("libomp.so", "libiomp5.so")
 
 
 def library_folder() -> Path:
-    """The folder of Weft's libgomp.so.1: WEFT_OPENMP, or that of this package, its build, or the installed library. Raises
-    `Error` if there is none."""
+    """The folder of Weft's libgomp.so.1: WEFT_OPENMP, or that of this package, its build, or the installed library.
+
+    Raises `Error` if there is none."""
     here = Path(_core.__file__).resolve().parent
     given = os.environ.get("WEFT_OPENMP")
     places = [Path(given)] if given else [here / "openmp", here.parents[1] / "openmp"]
@@ -39,7 +40,9 @@ def library_folder() -> Path:
 
 
 def library_for(command: Sequence[str]) -> Path:
-    """The library to load into the program in front of all others. Raises `Error` for programs that would not use it."""
+    """The library to load into the program in front of all others.
+
+    Raises `Error` for programs that would not use it."""
     if not command:
         raise Error(compose("no program", "nothing", "a program and its arguments"))
     found = shutil.which(command[0])

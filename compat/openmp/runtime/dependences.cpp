@@ -3,9 +3,6 @@
 
 #include "graph/data_versions.hpp"
 
-// GCC 12 takes an index that it cannot bound for one beyond the object.
-#pragma GCC diagnostic ignored "-Wstringop-overflow"
-
 #include <cstdint>
 #include <memory>
 #include <mutex>

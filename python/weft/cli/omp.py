@@ -40,9 +40,9 @@ def omp(
 ) -> int:
     """Run an unmodified OpenMP program on Weft's workers.
 
-    Weft's library takes the place of gcc's libgomp in the program. OMP_NUM_THREADS and the other settings of OpenMP apply;
-    without it a parallel region has as many threads as there are workers. The exit status is 1 if the program fails, or has
-    not used OpenMP.
+    Weft's library takes the place of gcc's libgomp in the program. OMP_NUM_THREADS and the other settings of OpenMP
+    apply; without it a parallel region has as many threads as there are workers. The exit status is 1 if the program
+    fails, or has not used OpenMP.
 
     Example: weft omp --policy near --workers 4 -- ./solver input.dat
 
