@@ -219,9 +219,11 @@ void call_and_wait(region& me, region& task, const task_request& r) {
 
 } // namespace
 
-void submit_task(region& me, region& task, const task_request& r) {
+namespace {
+
+/// `calls`: decided once, since a task that is called may use the data of its creator. Others may be queued meanwhile.
+void submit(region& me, region& task, const task_request& r, bool calls) {
     if (!r.is_deferrable || me.is_final) return call_and_wait(me, task, r);
-    const bool calls = is_called(me, r);
     if (calls && !r.depends) {
         call(me, task);
         return drop_reference_at(me.on, &task);
@@ -235,13 +237,19 @@ void submit_task(region& me, region& task, const task_request& r) {
     end_called(me, task);
 }
 
+} // namespace
+
+void submit_task(region& me, region& task, const task_request& r) { submit(me, task, r, is_called(me, r)); }
+
 void run_task(region& me, const task_request& r) {
     if (discards_tasks(me)) return;
+    const bool calls = is_called(me, r);
+    const bool needs_copy = r.copy || r.depends || !calls;
     task_request given = r;
-    if (!r.copy && !r.depends && is_called(me, r)) given.bytes = 0; // it uses the creator's data
+    if (!needs_copy) given.bytes = 0;
     region& task = make_task(me, given);
-    if (!given.bytes && r.bytes) task.data = r.data;
-    submit_task(me, task, given);
+    if (!needs_copy) task.data = r.data;
+    submit(me, task, r, calls);
 }
 
 void fulfill(void* event) {
