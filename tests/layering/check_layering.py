@@ -51,6 +51,10 @@ ROOMS["src/replay"] = ["src/machine", "src/calibrate", "src/trace/write", "src/t
 ROOMS["src/policy/hosted"] = ["src/machine", "src/task", "src/queue", "src/policy/seam"]
 ROOMS["python/core"] = ["src/machine", "src/calibrate", "src/trace/write", "src/trace/walk", "src/replay", "src/policy/seam",
                         "src/policy/hosted"]
+# Libraries of their own, which contain all of the above.
+ROOMS["compat/openmp/runtime"] = [*ROOMS["src/graph"], "src/engine/idle", "src/engine/threads", "src/graph"]
+ROOMS["compat/openmp/gomp"] = ["compat/openmp/runtime"]
+ROOMS["compat/openmp/api"] = ["compat/openmp/runtime"]
 
 # A policy runs in real and in virtual time alike: time, chance and concurrency come from its context
 # and from src/queue.
@@ -80,7 +84,7 @@ def room_of(path):
 
 def resolve(root, file, quote, name):
     """The file an include names, relative to root; None for one that is not in the tree."""
-    places = [root / "src", root / "include"]
+    places = [root / "src", root / "include", root / "compat/openmp"]
     if quote == '"':
         places.insert(0, (root / file).parent)
     for place in places:
@@ -127,7 +131,7 @@ def check_file(root, file):
 
 def check_tree(root):
     root = Path(root).resolve()
-    files = [p.relative_to(root) for top in ("include", "src", "python/core") for p in sorted((root / top).rglob("*"))
+    files = [p.relative_to(root) for top in ("include", "src", "python/core", "compat") for p in sorted((root / top).rglob("*"))
              if p.suffix in SUFFIXES]
     return [error for file in files for error in check_file(root, file)]
 
@@ -151,6 +155,8 @@ def self_test():
         "src/trace/write/record.hpp": "\n" * MOST_LINES,
         "src/trace/walk/walk.hpp": '#include "trace/write/record.hpp"\n',
         "src/replay/script.hpp": '#include "trace/walk/walk.hpp"\n#include "machine/tree.hpp"\n',
+        "compat/openmp/runtime/team.hpp": '#include "queue/deque.hpp"\n',
+        "compat/openmp/gomp/loops.cpp": '#include "runtime/team.hpp"\n',
         "python/core/module.hpp": "",
         "python/core/module.cpp": '#include "module.hpp"\n#include "replay/script.hpp"\n'
                                   '#include "policy/hosted/hooks.hpp"\n#include <nanobind/nanobind.h>\n',
@@ -176,6 +182,9 @@ def self_test():
         ("src/replay/side.cpp", '#include "engine/threads/worker.hpp"\n', "src/replay includes src/engine/threads"),
         ("src/replay/side.cpp", "#include <nanobind/nanobind.h>\n", "is for python/core only"),
         ("src/api/side.cpp", '#include "replay/script.hpp"\n', "src/api includes src/replay/script.hpp"),
+        ("compat/openmp/gomp/side.cpp", '#include "queue/deque.hpp"\n', "compat/openmp/gomp includes src/queue/deque.hpp"),
+        ("compat/openmp/runtime/up.hpp", '#include "../gomp/loops.cpp"\n', "compat/openmp/runtime includes compat/openmp/gomp"),
+        ("compat/other/loose.hpp", "", "compat/other is in no room"),
         ("python/core/side.cpp", '#include "engine/run/run.hpp"\n', "python/core includes src/engine/run/run.hpp"),
         ("python/core/long.hpp", "\n" * (MOST_LINES + 1), "401 lines, more than 400"),
         ("src/queue/long.hpp", "\n" * (MOST_LINES + 1), "401 lines, more than 400"),

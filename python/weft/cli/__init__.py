@@ -14,6 +14,7 @@ from . import programs
 from .analyze import analyze
 from .compare import compare
 from .library import machines, policies, topo
+from .omp import omp
 from .reproduce import reproduce
 from .trace import trace
 
@@ -33,6 +34,7 @@ app.command(name="policies")(policies)
 app.command()(reproduce)
 app.command(context_settings=programs.OPTIONS_END_AT_THE_PROGRAM)(programs.run)
 app.command(context_settings=programs.OPTIONS_END_AT_THE_PROGRAM)(programs.sim)
+app.command(context_settings=programs.OPTIONS_END_AT_THE_PROGRAM)(omp)
 app.command(context_settings=programs.OPTIONS_END_AT_THE_PROGRAM)(compare)
 
 # Typer's own copy of click, or click: whichever this Typer is built on.

@@ -172,6 +172,19 @@ def _check(policy: str | None, machine: str | None) -> None:
         checked_machine(spec)
 
 
+def run_with(
+    program: list[str],
+    settings: dict[str, Any],
+    trace: Path | None,
+    progress: bool | None,
+    as_json: bool,
+    *,
+    shows: bool = True,
+) -> int:
+    """Runs a program with these settings of `launch`. `shows`: what the workers did is printed."""
+    return _run(program, settings, trace, False, progress, as_json, shows)
+
+
 def _run(
     program: list[str],
     settings: dict[str, Any],
@@ -179,6 +192,7 @@ def _run(
     speedup: bool,
     progress: bool | None,
     as_json: bool,
+    shows: bool = True,
 ) -> int:
     _check(settings.get("policy"), settings.get("machine"))
     if progress and not StatusLine.is_possible():
@@ -194,7 +208,7 @@ def _run(
     summary = summarise(done, alone)
     if as_json:
         print(json.dumps(summary.to_json(), indent=2))
-    else:
+    elif shows:
         _print(summary)
     done.check()
     if not summary.runtimes:

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "engine/idle/home_tasks.hpp"
 #include "engine/idle/sleep_protocol.hpp"
 #include "engine/worker/arena.hpp"
 #include "engine/worker/engine.hpp"
@@ -75,8 +76,10 @@ void wake_inactive_in(arena& a, rank_range ranks) noexcept {
         if (auto& w = static_cast<Worker&>(*a.members[rank(r)]); ranks.contains(w.core)) w.parker.wake();
 }
 
-/// A task that only workers on the core of this one may run, or null. The worker runs it even if it is inactive.
+/// A task that only this worker, or only workers on its core, may run, or null. The worker runs it even if it is inactive.
 inline task* bound_task_of(const worker& w) {
+    if (has_home_tasks(w))
+        if (task* const t = take_home_task(w)) return t;
     weft::gate& of_engine = w.engine.gate;
     return of_engine.has_bound() ? of_engine.take_bound(w.core, &w.arena()) : nullptr;
 }

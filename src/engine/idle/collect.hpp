@@ -1,5 +1,6 @@
 #pragma once
 
+#include "engine/idle/home_tasks.hpp"
 #include "engine/worker/arena.hpp"
 #include "engine/worker/engine.hpp"
 #include "engine/worker/message.hpp"
@@ -21,9 +22,11 @@ inline void collect(worker& w) {
         read_messages(w);
 }
 
-/// What the worker runs next: a task that the gate has bound to its core if there is one, else what the
-/// policy gives.
+/// What the worker runs next: a task that was sent to it, or that the gate has bound to its core, if there is one, else
+/// what the policy gives.
 inline decision next_task(worker& w, bool last_look) {
+    if (has_home_tasks(w)) [[unlikely]]
+        if (task* const t = take_home_task(w)) return {t, w.local};
     if (w.engine.gate.has_bound()) [[unlikely]] // a last look follows a fence: see gate::bind
         if (task* const t = w.engine.gate.take_bound(w.core, &w.arena())) return {t, w.local};
     return w.arena().scheduler->next(w.local, last_look);

@@ -1,3 +1,4 @@
+#include "engine/idle/home_tasks.hpp"
 #include "engine/team/teams.hpp"
 #include "engine/threads/thread_engine.hpp"
 
@@ -32,7 +33,7 @@ void thread_engine::wait_inactive(thread_worker& w) {
     w.count.asleep.begin(now());
     sleep_protocol_of(w.arena())->wait_inactive(w.local, [&] {
         if (has_messages(w)) read_messages(w); // tasks that come to it are found by others (S5)
-        return is_stopping(w) || is_called(w) || gate.has_bound_for(w.core, &w.arena());
+        return is_stopping(w) || is_called(w) || has_home_tasks(w) || gate.has_bound_for(w.core, &w.arena());
     });
     w.count.asleep.end(now());
     if (options.pin) pin(w); // a control group that changed has moved it

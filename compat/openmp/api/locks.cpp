@@ -1,0 +1,89 @@
+#include "runtime/locks.hpp"
+#include "runtime/team.hpp"
+
+#include <atomic>
+#include <ctime>
+#include <cstdint>
+
+/// omp_*_lock, and the clock.
+using namespace weft::openmp;
+
+namespace {
+
+/// omp_nest_lock_t: 16 bytes. The owner is a task region (OpenMP 5.1, 3.9).
+struct nest_lock {
+    lock_word lock;
+    int count;                          ///< of its owner; guarded by the lock
+    std::atomic<const region*> owner; ///< relaxed: only the owner itself finds itself there
+};
+static_assert(sizeof(nest_lock) == 16);
+
+lock_word& plain(void* l) noexcept { return *static_cast<lock_word*>(l); }
+nest_lock& nested(void* l) noexcept { return *static_cast<nest_lock*>(l); }
+
+/// Begins or repeats the ownership; true if the caller has the lock already.
+bool holds_again(nest_lock& l) noexcept {
+    if (l.owner.load(std::memory_order_relaxed) != &current_region()) return false;
+    ++l.count;
+    return true;
+}
+void own(nest_lock& l) noexcept {
+    l.owner.store(&current_region(), std::memory_order_relaxed);
+    l.count = 1;
+}
+
+double seconds(const timespec& t) noexcept {
+    return static_cast<double>(t.tv_sec) + static_cast<double>(t.tv_nsec) * 1e-9;
+}
+
+} // namespace
+
+extern "C" {
+
+void omp_init_lock(void* l) { plain(l).store(0, std::memory_order_relaxed); } // no other thread uses it yet
+void omp_init_lock_with_hint(void* l, int) { omp_init_lock(l); }
+void omp_destroy_lock(void*) {}
+void omp_set_lock(void* l) { acquire(plain(l)); }
+void omp_unset_lock(void* l) { release(plain(l)); }
+int omp_test_lock(void* l) { return try_acquire(plain(l)); }
+
+void omp_init_nest_lock(void* at) {
+    nest_lock& l = nested(at);
+    l.lock.store(0, std::memory_order_relaxed); // as above
+    l.count = 0;
+    l.owner.store(nullptr, std::memory_order_relaxed);
+}
+void omp_init_nest_lock_with_hint(void* l, int) { omp_init_nest_lock(l); }
+void omp_destroy_nest_lock(void*) {}
+void omp_set_nest_lock(void* at) {
+    nest_lock& l = nested(at);
+    if (holds_again(l)) return;
+    acquire(l.lock);
+    own(l);
+}
+void omp_unset_nest_lock(void* at) {
+    nest_lock& l = nested(at);
+    if (--l.count > 0) return;
+    l.owner.store(nullptr, std::memory_order_relaxed);
+    release(l.lock);
+}
+int omp_test_nest_lock(void* at) {
+    nest_lock& l = nested(at);
+    if (holds_again(l)) return l.count;
+    if (!try_acquire(l.lock)) return 0;
+    own(l);
+    return 1;
+}
+
+double omp_get_wtime() {
+    timespec t{};
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return seconds(t);
+}
+double omp_get_wtick() {
+    timespec t{};
+    clock_getres(CLOCK_MONOTONIC, &t);
+    return seconds(t);
+}
+
+} // extern "C"

@@ -1,0 +1,129 @@
+#include "runtime/reductions.hpp"
+#include "runtime/tasks.hpp"
+#include "runtime/team.hpp"
+#include "runtime/wait.hpp"
+
+#include <cstdint>
+#include <memory>
+
+/// GOMP_parallel and its like, sections, and cancellation.
+using namespace weft::openmp;
+
+namespace {
+
+constexpr int cancel_parallel = 1, cancel_loop = 2, cancel_sections = 4, cancel_group = 8;
+
+share_request sections(unsigned count) {
+    return {.loop = {.count = count, .first = 1, .last = count + 1ULL, .chunk = 1, .how = schedule_kind::by_dynamic}};
+}
+
+unsigned next_section() {
+    std::uint64_t begin = 0, end = 0;
+    return next_chunk(current_region(), begin, end) ? static_cast<unsigned>(begin + 1) : 0;
+}
+
+task_group* group_that_can_be_cancelled(const region& me) noexcept {
+    task_group* g = me.group;
+    while (g && g->is_work_share) g = g->outer;
+    return g;
+}
+
+int bind_of(unsigned flags) noexcept { return static_cast<int>(flags & 7); }
+
+} // namespace
+
+extern "C" {
+
+void GOMP_parallel(void (*code)(void*), void* data, unsigned threads, unsigned flags) {
+    begin_parallel(team_size(current_region(), threads), code, data, nullptr, bind_of(flags), nullptr);
+    code(data);
+    end_parallel();
+}
+
+// Compilers before gcc 4.9 call the code themselves.
+void GOMP_parallel_start(void (*code)(void*), void* data, unsigned threads) {
+    begin_parallel(team_size(current_region(), threads), code, data, nullptr, 0, nullptr);
+}
+void GOMP_parallel_end() { end_parallel(); }
+
+unsigned GOMP_parallel_reductions(void (*code)(void*), void* data, unsigned threads, unsigned flags) {
+    region& me = current_region();
+    const int size = team_size(me, threads);
+    auto* const set = *static_cast<std::uintptr_t**>(data);
+    register_reductions(set, nullptr, size);
+    task_group of_team;
+    of_team.is_work_share = true;
+    of_team.reductions = set;
+    begin_parallel(size, code, data, nullptr, bind_of(flags), &of_team);
+    code(data);
+    end_parallel();
+    return static_cast<unsigned>(size);
+}
+
+// ---- sections
+
+unsigned GOMP_sections_start(unsigned count) {
+    static_cast<void>(enter_share(current_region(), sections(count)));
+    return next_section();
+}
+unsigned GOMP_sections2_start(unsigned count, std::uintptr_t* reductions, void** memory) {
+    region& me = current_region();
+    share_request r = sections(count);
+    if (reductions) begin_group(me, true);
+    r.reductions = reductions;
+    r.memory = memory ? reinterpret_cast<std::uintptr_t>(*memory) : 0;
+    static_cast<void>(enter_share(me, r));
+    if (reductions) me.group->reductions = reductions;
+    if (memory) *memory = me.on->share->memory;
+    return next_section();
+}
+unsigned GOMP_sections_next() { return next_section(); }
+void GOMP_sections_end() { static_cast<void>(pass_barrier(current_region(), false)); }
+void GOMP_sections_end_nowait() {}
+bool GOMP_sections_end_cancel() { return pass_barrier(current_region(), true); }
+
+void GOMP_parallel_sections(void (*code)(void*), void* data, unsigned threads, unsigned count, unsigned flags) {
+    const share_request r = sections(count);
+    begin_parallel(team_size(current_region(), threads), code, data, &r, bind_of(flags), nullptr);
+    code(data);
+    end_parallel();
+}
+void GOMP_parallel_sections_start(void (*code)(void*), void* data, unsigned threads, unsigned count) {
+    const share_request r = sections(count);
+    begin_parallel(team_size(current_region(), threads), code, data, &r, 0, nullptr);
+}
+
+// ---- cancellation
+
+bool GOMP_cancellation_point(int which) {
+    if (!settings().cancellation) return false;
+    region& me = current_region();
+    if (which & (cancel_loop | cancel_sections)) return me.in->is_share_cancelled.load(std::memory_order_relaxed);
+    if (which & cancel_group) {
+        const task_group* const g = group_that_can_be_cancelled(me);
+        if (g && g->is_cancelled.load(std::memory_order_relaxed)) return true;
+        // Explicit tasks end with the parallel region that is cancelled.
+    }
+    return me.in->is_cancelled.load(std::memory_order_relaxed);
+}
+
+bool GOMP_cancel(int which, bool is_so) {
+    if (!settings().cancellation) return false;
+    if (!is_so) return GOMP_cancellation_point(which);
+    region& me = current_region();
+    if (which & (cancel_loop | cancel_sections)) {
+        me.in->is_share_cancelled.store(true, std::memory_order_relaxed);
+        wake_all(&me.on->share->turn);
+        return true;
+    }
+    if (which & cancel_group) {
+        if (task_group* const g = group_that_can_be_cancelled(me)) g->is_cancelled.store(true, std::memory_order_relaxed);
+        return true;
+    }
+    me.in->is_cancelled.store(true, std::memory_order_relaxed);
+    wake_all(&me.in->word); // those who wait at barriers that can be cancelled
+    wake_all(&me.on->share->turn);
+    return true;
+}
+
+} // extern "C"

@@ -1,0 +1,361 @@
+#include "runtime/affinity.hpp"
+#include "runtime/launch.hpp"
+#include "runtime/settings.hpp"
+#include "runtime/wait.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cctype>
+#include <charconv>
+#include <chrono>
+#include <cstdio>
+#include <cstdlib>
+#include <optional>
+#include <string_view>
+#include <thread>
+
+#include <sched.h>
+
+/// OMP_*: read when the library is loaded. A value that OpenMP does not know is reported and has no effect, as OpenMP leaves
+/// it to the implementation and programs are started with such values.
+namespace weft::openmp {
+
+namespace {
+
+std::string trimmed(std::string_view t) {
+    while (!t.empty() && std::isspace(static_cast<unsigned char>(t.front()))) t.remove_prefix(1);
+    while (!t.empty() && std::isspace(static_cast<unsigned char>(t.back()))) t.remove_suffix(1);
+    return std::string(t);
+}
+
+std::string lower(std::string t) {
+    std::ranges::transform(t, t.begin(), [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+    return t;
+}
+
+void refuse(const char* name, const std::string& value, const char* allowed) {
+    std::fprintf(stderr, "weft: OpenMP: the value of %s is ignored: given: '%s'; allowed: %s\n", name, value.c_str(),
+                 allowed);
+}
+
+std::optional<std::string> variable(const char* name) {
+    const char* const v = std::getenv(name);
+    if (!v) return std::nullopt;
+    return trimmed(v);
+}
+
+std::optional<long> number_of(const std::string& text) {
+    const std::string t = trimmed(text);
+    const char* first = t.data();
+    if (t.starts_with('+')) ++first;
+    long n = 0;
+    const auto [end, error] = std::from_chars(first, t.data() + t.size(), n);
+    if (error != std::errc{} || end != t.data() + t.size()) return std::nullopt;
+    return n;
+}
+
+template <class Int>
+bool read_number(const char* name, Int& to, long least, long most) {
+    const auto v = variable(name);
+    if (!v) return false;
+    const auto n = number_of(*v);
+    if (!n || *n < least || *n > most) {
+        refuse(name, *v, "a whole number in the range that OpenMP allows");
+        return false;
+    }
+    to = static_cast<Int>(*n);
+    return true;
+}
+
+bool read_truth(const char* name, bool& to) {
+    const auto v = variable(name);
+    if (!v) return false;
+    const std::string t = lower(*v);
+    if (t != "true" && t != "false") {
+        refuse(name, *v, "true, false");
+        return false;
+    }
+    to = t == "true";
+    return true;
+}
+
+std::vector<std::string> parts_of(const std::string& list) {
+    std::vector<std::string> parts;
+    for (std::size_t from = 0;;) {
+        const std::size_t comma = list.find(',', from);
+        parts.push_back(trimmed(std::string_view(list).substr(from, comma == std::string::npos ? comma : comma - from)));
+        if (comma == std::string::npos) return parts;
+        from = comma + 1;
+    }
+}
+
+bool read_threads(process_settings& s) {
+    const auto v = variable("OMP_NUM_THREADS");
+    if (!v) return false;
+    std::vector<int> all;
+    for (const std::string& part : parts_of(*v)) {
+        const auto n = number_of(part);
+        if (!n || *n < 1 || *n > 0x7fff'ffff) {
+            refuse("OMP_NUM_THREADS", *v, "positive numbers, separated by commas");
+            return false;
+        }
+        all.push_back(static_cast<int>(*n));
+    }
+    s.first.threads = all.front();
+    if (all.size() > 1) s.threads_of_level = all;
+    return true;
+}
+
+void read_schedule(loop_schedule& to) {
+    const auto v = variable("OMP_SCHEDULE");
+    if (!v) return;
+    const char* const allowed = "[monotonic:|nonmonotonic:]static|dynamic|guided|auto[,chunk]";
+    std::string text = lower(*v);
+    loop_schedule read{.monotonic = false, .chunk = 0};
+    const std::size_t colon = text.find(':');
+    bool has_modifier = false;
+    if (colon != std::string::npos) {
+        const std::string modifier = trimmed(std::string_view(text).substr(0, colon));
+        if (modifier != "monotonic" && modifier != "nonmonotonic") return refuse("OMP_SCHEDULE", *v, allowed);
+        read.monotonic = modifier == "monotonic";
+        has_modifier = true;
+        text = text.substr(colon + 1);
+    }
+    const std::vector<std::string> parts = parts_of(text);
+    const std::string& kind = parts[0];
+    if (kind == "static") read.kind = schedule_kind::by_static;
+    else if (kind == "dynamic") read.kind = schedule_kind::by_dynamic;
+    else if (kind == "guided") read.kind = schedule_kind::by_guided;
+    else if (kind == "auto") read.kind = schedule_kind::by_auto;
+    else return refuse("OMP_SCHEDULE", *v, allowed);
+    if (read.kind == schedule_kind::by_static && !has_modifier) read.monotonic = true;
+    if (parts.size() > 2) return refuse("OMP_SCHEDULE", *v, allowed);
+    if (parts.size() == 2) {
+        const auto n = number_of(parts[1]);
+        if (!n || *n < 0 || *n > 0x7fff'ffff) return refuse("OMP_SCHEDULE", *v, allowed);
+        read.chunk = static_cast<int>(*n);
+    }
+    if (read.chunk == 0 && read.kind != schedule_kind::by_static) read.chunk = 1;
+    to = read;
+}
+
+std::optional<binding> binding_named(const std::string& t) {
+    if (t == "false") return binding::off;
+    if (t == "true") return binding::on;
+    if (t == "master" || t == "primary") return binding::primary;
+    if (t == "close") return binding::close;
+    if (t == "spread") return binding::spread;
+    return std::nullopt;
+}
+
+bool read_bindings(process_settings& s) {
+    const auto v = variable("OMP_PROC_BIND");
+    if (!v) return false;
+    std::vector<binding> all;
+    for (const std::string& part : parts_of(lower(*v))) {
+        const auto b = binding_named(part);
+        if (!b || (all.size() > 0 && (*b == binding::off || *b == binding::on))) {
+            refuse("OMP_PROC_BIND", *v, "false, true, or primary, master, close, spread, separated by commas");
+            return false;
+        }
+        all.push_back(*b);
+    }
+    s.first.bind = all.front();
+    if (all.size() > 1) s.bind_of_level = all;
+    return true;
+}
+
+void read_stack(process_settings& s) {
+    for (const char* name : {"OMP_STACKSIZE", "GOMP_STACKSIZE"}) {
+        const auto v = variable(name);
+        if (!v) continue;
+        std::string text = lower(*v);
+        std::size_t unit = 1024;
+        if (!text.empty() && std::isalpha(static_cast<unsigned char>(text.back()))) {
+            const std::size_t at = std::string_view("bkmg").find(text.back());
+            if (at == std::string_view::npos) return refuse(name, *v, "a number with B, K, M or G");
+            unit = std::size_t{1} << (10 * at);
+            text.pop_back();
+        }
+        const auto n = number_of(text);
+        if (!n || *n < 1) return refuse(name, *v, "a number with B, K, M or G");
+        s.stack_bytes = static_cast<std::size_t>(*n) * unit;
+        return;
+    }
+}
+
+void read_waiting(process_settings& s) {
+    using namespace std::chrono_literals;
+    const auto v = variable("OMP_WAIT_POLICY");
+    if (!v) return;
+    const std::string t = lower(*v);
+    if (t != "active" && t != "passive") return refuse("OMP_WAIT_POLICY", *v, "active, passive");
+    s.wait_policy = t == "active" ? process_settings::waiting::active : process_settings::waiting::passive;
+    set_patience(t == "active" ? std::chrono::nanoseconds(1ms) : 0ns);
+}
+
+void read_levels(process_settings& s) {
+    bool nested = false;
+    const bool is_nested_set = read_truth("OMP_NESTED", nested);
+    int levels = 0;
+    if (read_number("OMP_MAX_ACTIVE_LEVELS", levels, 0, 0x7fff'ffff))
+        s.first.max_active_levels = static_cast<std::uint8_t>(std::min(levels, most_active_levels));
+    else if (is_nested_set)
+        s.first.max_active_levels = nested ? most_active_levels : 1;
+    else if (!s.threads_of_level.empty() || !s.bind_of_level.empty())
+        s.first.max_active_levels = most_active_levels;
+}
+
+void read_allocator(process_settings& s) {
+    const auto v = variable("OMP_ALLOCATOR");
+    if (!v) return;
+    constexpr std::string_view names[] = {"default", "large_cap", "const", "high_bw", "low_lat", "cgroup", "pteam", "thread"};
+    std::string t = lower(*v);
+    for (std::size_t i = 0; i < std::size(names); ++i)
+        if (t == "omp_" + std::string(names[i]) + (i < 5 ? "_mem_alloc" : "_mem_alloc") || t == std::to_string(i + 1)) {
+            s.first.allocator = i + 1;
+            return;
+        }
+    refuse("OMP_ALLOCATOR", *v, "the name of a predefined allocator; memory spaces with traits are not supported");
+}
+
+void read_offload(process_settings& s) {
+    const auto v = variable("OMP_TARGET_OFFLOAD");
+    if (!v) return;
+    const std::string t = lower(*v);
+    using kind = process_settings::offloading;
+    if (t == "default") s.offload = kind::by_default;
+    else if (t == "disabled") s.offload = kind::disabled;
+    else if (t == "mandatory") s.offload = kind::mandatory;
+    else refuse("OMP_TARGET_OFFLOAD", *v, "default, disabled, mandatory");
+}
+
+int usable_processors() {
+    cpu_set_t set;
+    CPU_ZERO(&set);
+    if (sched_getaffinity(0, sizeof set, &set) == 0) return std::max(1, CPU_COUNT(&set));
+    return std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
+}
+
+process_settings read_environment() {
+    process_settings s;
+    s.processors = usable_processors();
+    if (!read_threads(s)) {
+        s.first.threads = s.processors;
+        // WEFT_WORKERS is the width that the user has chosen for Weft.
+        if (const auto w = variable("WEFT_WORKERS"))
+            if (const auto n = number_of(*w); n && *n >= 1 && *n <= 1024) s.first.threads = static_cast<int>(*n);
+    }
+    static_cast<void>(read_truth("OMP_DYNAMIC", s.first.dynamic));
+    static_cast<void>(read_truth("OMP_CANCELLATION", s.cancellation));
+    static_cast<void>(read_truth("OMP_DISPLAY_AFFINITY", s.displays_affinity));
+    static_cast<void>(read_number("OMP_THREAD_LIMIT", s.first.thread_limit, 1, 0x7fff'ffff));
+    static_cast<void>(read_number("OMP_MAX_TASK_PRIORITY", s.max_task_priority, 0, 0x7fff'ffff));
+    static_cast<void>(read_number("OMP_DEFAULT_DEVICE", s.first.default_device, 0, 0x7fff'ffff));
+    static_cast<void>(read_number("OMP_NUM_TEAMS", s.teams, 1, 0x7fff'ffff));
+    static_cast<void>(read_number("OMP_TEAMS_THREAD_LIMIT", s.teams_thread_limit, 1, 0x7fff'ffff));
+    read_schedule(s.first.run_schedule);
+    const bool is_bound = read_bindings(s);
+    if (const auto v = variable("OMP_PLACES")) {
+        if (!read_places(*v))
+            refuse("OMP_PLACES", *v, "threads, cores, sockets, or a list of places");
+        else if (!is_bound)
+            s.first.bind = binding::on;
+    }
+    read_levels(s);
+    read_stack(s);
+    read_waiting(s);
+    read_allocator(s);
+    read_offload(s);
+    if (const auto v = variable("OMP_AFFINITY_FORMAT")) s.affinity_format = *v;
+    return s;
+}
+
+const char* name_of(binding b) {
+    switch (b) {
+    case binding::off: return "FALSE";
+    case binding::on: return "TRUE";
+    case binding::primary: return "PRIMARY";
+    case binding::close: return "CLOSE";
+    case binding::spread: break;
+    }
+    return "SPREAD";
+}
+
+const char* name_of(schedule_kind k) {
+    switch (k) {
+    case schedule_kind::by_static: return "STATIC";
+    case schedule_kind::by_dynamic: return "DYNAMIC";
+    case schedule_kind::by_guided: return "GUIDED";
+    case schedule_kind::by_auto: break;
+    }
+    return "AUTO";
+}
+
+const char* truth(bool b) { return b ? "TRUE" : "FALSE"; }
+
+/// What must be right before the first runtime of Weft is made.
+[[gnu::constructor]] void begin() {
+    process_settings& s = settings();
+    if (s.stack_bytes > 0) setenv("WEFT_STACK", std::to_string(std::max<std::size_t>(s.stack_bytes, 65536)).c_str(), 0);
+    const auto display = variable("OMP_DISPLAY_ENV");
+    if (!display) return;
+    const std::string t = lower(*display);
+    if (t == "true" || t == "1" || t == "verbose") display_settings(t == "verbose");
+}
+
+} // namespace
+
+process_settings& settings() noexcept {
+    static process_settings all = read_environment();
+    return all;
+}
+
+void display_settings(bool verbose) {
+    const process_settings& s = settings();
+    const task_settings& t = s.first;
+    std::string out = "\nOPENMP DISPLAY ENVIRONMENT BEGIN\n";
+    const auto line = [&](const char* name, const std::string& value) {
+        out += fmt::format("  {} = '{}'\n", name, value);
+    };
+    line("_OPENMP", "201511");
+    line("OMP_DYNAMIC", truth(t.dynamic));
+    line("OMP_NESTED", truth(t.max_active_levels > 1));
+    line("OMP_NUM_THREADS", s.threads_of_level.empty() ? std::to_string(t.threads)
+                                                       : fmt::format("{}", fmt::join(s.threads_of_level, ",")));
+    std::string schedule = t.run_schedule.kind == schedule_kind::by_static
+                               ? (t.run_schedule.monotonic ? "" : "NONMONOTONIC:")
+                               : (t.run_schedule.monotonic ? "MONOTONIC:" : "");
+    schedule += name_of(t.run_schedule.kind);
+    if (t.run_schedule.chunk > 1 || (t.run_schedule.kind == schedule_kind::by_static && t.run_schedule.chunk == 1))
+        schedule += fmt::format(",{}", t.run_schedule.chunk);
+    line("OMP_SCHEDULE", schedule);
+    std::string bindings = name_of(t.bind);
+    for (std::size_t i = 1; i < s.bind_of_level.size(); ++i) bindings += fmt::format(",{}", name_of(s.bind_of_level[i]));
+    line("OMP_PROC_BIND", bindings);
+    std::string all_places;
+    for (const auto& p : places()) all_places += fmt::format("{}{{{}}}", all_places.empty() ? "" : ",", fmt::join(p, ","));
+    line("OMP_PLACES", all_places);
+    line("OMP_STACKSIZE", std::to_string(s.stack_bytes));
+    line("OMP_WAIT_POLICY", s.wait_policy == process_settings::waiting::active ? "ACTIVE" : "PASSIVE");
+    line("OMP_THREAD_LIMIT", std::to_string(t.thread_limit));
+    line("OMP_MAX_ACTIVE_LEVELS", std::to_string(t.max_active_levels));
+    line("OMP_NUM_TEAMS", std::to_string(s.teams));
+    line("OMP_TEAMS_THREAD_LIMIT", std::to_string(s.teams_thread_limit));
+    line("OMP_CANCELLATION", truth(s.cancellation));
+    line("OMP_DEFAULT_DEVICE", std::to_string(t.default_device));
+    line("OMP_MAX_TASK_PRIORITY", std::to_string(s.max_task_priority));
+    line("OMP_DISPLAY_AFFINITY", truth(s.displays_affinity));
+    line("OMP_AFFINITY_FORMAT", s.affinity_format);
+    line("OMP_ALLOCATOR", std::to_string(t.allocator));
+    line("OMP_TARGET_OFFLOAD", s.offload == process_settings::offloading::mandatory  ? "MANDATORY"
+                               : s.offload == process_settings::offloading::disabled ? "DISABLED"
+                                                                                     : "DEFAULT");
+    if (verbose)
+        if (const char* const w = std::getenv("WEFT_WORKERS")) line("WEFT_WORKERS", w);
+    out += "OPENMP DISPLAY ENVIRONMENT END\n";
+    std::fputs(out.c_str(), stderr);
+}
+
+} // namespace weft::openmp

@@ -1,0 +1,170 @@
+#include "runtime/affinity.hpp"
+#include "runtime/initial.hpp"
+#include "runtime/tasks.hpp"
+#include "runtime/team.hpp"
+
+#include <algorithm>
+#include <memory>
+#include <new>
+#include <utility>
+
+/// Parallel regions. The caller becomes thread 0 and stays on its stack and its kernel thread; each other thread of the team is a
+/// task of Weft. Those of a team outside of any region start at fixed workers, so that a thread of the same number finds
+/// the thread-local variables of the last region; those of a nested team start where the policy places them.
+namespace weft::openmp {
+
+namespace {
+
+void run_implicit(launch& l) noexcept {
+    region& r = *l.of;
+    team& t = *r.in;
+    context own{&r};
+    set_context_of_task(own);
+    enter_context(&own);
+    t.code(t.data);
+    enter_context(nullptr);
+    arrive_at_end(r);
+}
+
+/// The settings of the implicit tasks of a team at this level.
+task_settings settings_in(const region& around, int level, int bind) {
+    task_settings icv = around.icv;
+    const process_settings& all = settings();
+    const auto at = static_cast<std::size_t>(level);
+    if (!all.threads_of_level.empty())
+        icv.threads = all.threads_of_level[std::min(at, all.threads_of_level.size() - 1)];
+    if (icv.bind != binding::off && !all.bind_of_level.empty())
+        icv.bind = all.bind_of_level[std::min(at, all.bind_of_level.size() - 1)];
+    static_cast<void>(bind);
+    return icv;
+}
+
+void reset(region& r) noexcept {
+    free_dependences(r);
+    r.children.store(0, std::memory_order_relaxed); // no task is left
+    r.group = nullptr;
+}
+
+/// A team that no thread is in.
+std::unique_ptr<team> take_team(seat& s, int size) {
+    if (s.spare_team && s.spare_team->size == size) return std::unique_ptr<team>(std::exchange(s.spare_team, nullptr));
+    return std::make_unique<team>(size);
+}
+
+void keep_team(seat& s, team& t) noexcept {
+    delete std::exchange(s.spare_team, &t);
+}
+
+/// The context in which the region begins: the caller's, or, in a task of Weft that is none of OpenMP, a new one. (The
+/// context of the kernel thread is not that of the task, which may go on elsewhere.)
+context& enter(team& t, context& here) {
+    if (weft::impl::hot_self() && &here == &initial_context()) {
+        t.is_foreign = true;
+        t.own.current = here.current;
+        enter_context(&t.own);
+        return t.own;
+    }
+    t.is_foreign = false;
+    return here;
+}
+
+void start_threads(team& t, bool is_outermost) {
+    const unsigned others = static_cast<unsigned>(t.size) - 1;
+    const unsigned first = number_of_initial_thread() * others;
+    for (unsigned i = 1; i <= others; ++i) {
+        launch& l = t.seats[i].implicit.start;
+        if (is_outermost)
+            start_at(l, worker_of_thread(t, i, first + i - 1));
+        else
+            start_anywhere(l, 0);
+    }
+}
+
+} // namespace
+
+team::team(int threads)
+    : size(threads)
+    , seats(std::make_unique<seat[]>(static_cast<std::size_t>(threads)))
+    , word(static_cast<std::uint64_t>(threads)) {
+    first_share.is_first = true;
+    for (int i = 0; i < size; ++i) {
+        seat& s = seats[static_cast<std::size_t>(i)];
+        s.number = i;
+        s.of = this;
+        s.share = &first_share;
+        s.implicit.in = this;
+        s.implicit.on = &s;
+        s.implicit.start.of = &s.implicit;
+        s.implicit.start.run = run_implicit;
+    }
+}
+
+team::~team() {
+    free_shares(*this);
+    for (int i = 0; i < size; ++i) {
+        seat& s = seats[static_cast<std::size_t>(i)];
+        reset(s.implicit);
+        free_spare_blocks(s);
+        delete s.spare_share;
+        delete s.spare_team;
+    }
+}
+
+int team_size(const region& here, unsigned wanted) noexcept {
+    if (wanted == 1 || here.in->active_level >= here.icv.max_active_levels) return 1;
+    int n = wanted ? static_cast<int>(std::min(wanted, 0x7fff'ffffu)) : here.icv.threads;
+    if (here.icv.dynamic) n = std::min(n, settings().processors);
+    return std::max(1, std::min(n, here.icv.thread_limit));
+}
+
+team& begin_parallel(int size, void (*code)(void*), void* data, const share_request* share, int bind,
+                     task_group* reduces) {
+    context& from = *context_of_caller();
+    region& around = *from.current;
+    team& t = *take_team(*around.on, size).release();
+    t.outer = around.in;
+    t.level = t.outer->level + 1;
+    t.active_level = t.outer->active_level + (size > 1);
+    t.league_size = t.outer->league_size;
+    t.league_rank = t.outer->league_rank;
+    t.code = code;
+    t.data = data;
+    t.is_cancelled.store(false, std::memory_order_relaxed); // before the threads start
+    t.is_share_cancelled.store(false, std::memory_order_relaxed);
+    t.left.store(size, std::memory_order_relaxed);          // likewise
+    if (share) prepare(t.first_share, *share, size);
+    const task_settings icv = settings_in(around, t.level, bind);
+    for (int i = 0; i < size; ++i) {
+        seat& s = t.seats[static_cast<std::size_t>(i)];
+        s.share = &t.first_share;
+        s.at = {};
+        s.is_taken.store(true, std::memory_order_relaxed); // as above
+        s.implicit.parent = &around;
+        s.implicit.is_final = around.is_final;
+        s.implicit.group = reduces;
+        s.implicit.icv = icv;
+        s.place = place_of_thread(t, i, bind);
+    }
+    t.reduces = reduces;
+    t.around = &around;
+    t.entered_in = &enter(t, from);
+    t.entered_in->current = &t.seats[0].implicit;
+    if (size > 1) start_threads(t, !weft::impl::hot_self() && t.level == 1);
+    if (settings().displays_affinity) display_affinity_of(t);
+    return t;
+}
+
+void end_parallel() {
+    context& here = *context_of_caller();
+    team& t = *here.current->in;
+    wait_at_end(*here.current);
+    free_shares(t);
+    for (int i = 0; i < t.size; ++i) reset(t.seats[static_cast<std::size_t>(i)].implicit);
+    region& around = *t.around;
+    here.current = &around;
+    const bool was_foreign = t.is_foreign;
+    keep_team(*around.on, t);
+    if (was_foreign) enter_context(nullptr);
+}
+
+} // namespace weft::openmp

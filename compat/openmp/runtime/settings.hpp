@@ -1,0 +1,59 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+/// The internal control variables of OpenMP 5.1 (section 2.4): those of each task, which children inherit, and those of the
+/// process, which the environment sets once.
+namespace weft::openmp {
+
+enum class schedule_kind : std::uint8_t { by_static = 1, by_dynamic = 2, by_guided = 3, by_auto = 4 }; // as omp_sched_t
+
+struct loop_schedule {
+    schedule_kind kind = schedule_kind::by_dynamic; ///< as libgomp, where OMP_SCHEDULE is not set
+    bool monotonic = false;
+    int chunk = 1; ///< 0: none was given
+};
+
+/// As omp_proc_bind_t.
+enum class binding : std::uint8_t { off = 0, on = 1, primary = 2, close = 3, spread = 4 };
+
+struct task_settings {
+    int threads = 1; ///< nthreads-var
+    int thread_limit = 0x7fff'ffff;
+    std::uint8_t max_active_levels = 1;
+    bool dynamic = false;
+    loop_schedule run_schedule{};
+    int default_device = 0;
+    std::uintptr_t allocator = 1; ///< omp_default_mem_alloc
+    binding bind = binding::off;
+};
+
+struct process_settings {
+    task_settings first{};                ///< of the initial tasks
+    std::vector<int> threads_of_level{};  ///< OMP_NUM_THREADS with several values
+    std::vector<binding> bind_of_level{}; ///< OMP_PROC_BIND likewise
+    bool cancellation = false;
+    bool displays_affinity = false;
+    int max_task_priority = 0;
+    int teams = 0; ///< 0: not set
+    int teams_thread_limit = 0;
+    std::size_t stack_bytes = 0; ///< 0: not set
+    enum class waiting : std::uint8_t { passive, active, unset } wait_policy = waiting::unset;
+    enum class offloading : std::uint8_t { by_default, disabled, mandatory } offload = offloading::by_default;
+    std::string affinity_format = "level %L thread %i affinity %A";
+    int processors = 1; ///< omp_get_num_procs()
+};
+
+inline constexpr int most_active_levels = 255;
+
+/// Read from the environment when the library is loaded; changed by API calls of the program only (omp_set_num_teams,
+/// omp_set_affinity_format), which must not overlap with their use.
+process_settings& settings() noexcept;
+
+/// The table of omp_display_env() and OMP_DISPLAY_ENV, on standard error.
+void display_settings(bool verbose);
+
+} // namespace weft::openmp

@@ -1,0 +1,308 @@
+#include "runtime/tasks.hpp"
+
+#include "runtime/team.hpp"
+
+#include <algorithm>
+#include <cstdlib>
+#include <cstring>
+#include <new>
+
+/// Explicit tasks. A task is called by its creator if it may not be deferred, if no other thread could run it, or if enough
+/// tasks of the creator wait already; else it is a task of Weft, which takes a seat of the team when it starts.
+namespace weft::openmp {
+
+struct block {
+    block* next;
+};
+
+namespace {
+
+/// While so many tasks of a thread have not started, it calls further ones: enough for the other threads while it runs one.
+constexpr int most_queued(int threads) noexcept { return 8 + 4 * threads; }
+
+/// Memory of most tasks: the region and a few hundred bytes of data.
+constexpr std::size_t block_bytes = 640;
+
+void* take_block(seat& s, std::size_t bytes) {
+    if (bytes == block_bytes)
+        if (block* const b = s.spare_blocks) {
+            s.spare_blocks = b->next;
+            return b;
+        }
+    void* const p = std::aligned_alloc(alignof(std::max_align_t) * 4, bytes);
+    if (!p) throw std::bad_alloc();
+    return p;
+}
+
+std::size_t round_up(std::size_t n, std::size_t to) noexcept { return (n + to - 1) / to * to; }
+
+/// Frees a task. The caller holds a seat, or is no thread of OpenMP (`s` is null).
+void free_task(seat* s, region& t) noexcept {
+    if (t.depends) free_dependences(t);
+    const std::size_t bytes = t.block_bytes;
+    t.~region();
+    if (s && bytes == block_bytes) {
+        auto* const b = ::new (&t) block;
+        b->next = s->spare_blocks;
+        s->spare_blocks = b;
+    } else {
+        std::free(&t);
+    }
+}
+
+void drop_reference_at(seat* s, region* r) noexcept {
+    while (r && !r->is_implicit) {
+        region* const parent = r->parent;
+        // acq_rel: the last one frees what the others have used
+        if (r->references.fetch_sub(1, std::memory_order_acq_rel) != 1) return;
+        free_task(s, *r);
+        r = parent; // which the freed one has kept
+    }
+}
+
+void keep(region& r) noexcept {
+    if (!r.is_implicit) r.references.fetch_add(1, std::memory_order_relaxed); // the caller's own reference is there
+}
+
+/// The body has ended, and the event has occurred: what waits for the task goes on. The caller has a seat, unless the event
+/// comes from outside.
+void complete(region& t) {
+    if (t.number) release_successors(t);
+    if (!t.is_counted) return;
+    region& parent = *t.parent;
+    const void* const children = &parent.children;
+    task_group* const group = t.group;
+    // release: pairs with the loads in the waits. From here on the parent is kept by `t` alone.
+    if (parent.children.fetch_sub(1, std::memory_order_acq_rel) == 1) wake_all(children);
+    if (group) {
+        const void* const open = &group->open;
+        if (group->open.fetch_sub(1, std::memory_order_acq_rel) == 1) wake_all(open); // likewise; the group may be gone
+    }
+}
+
+/// Calls the task on the stack and the seat of the caller.
+void call(region& me, region& t) {
+    context& c = *context_of_caller();
+    t.on = me.on;
+    c.current = &t;
+    t.code(t.data);
+    context_of_caller()->current = &me;
+}
+
+/// True if the body's end is the task's end: it has no event that is still to come.
+bool ends_with_body(region& t) noexcept {
+    if (t.event.load(std::memory_order_relaxed) == region::no_event) return true; // set before the task was submitted
+    // acq_rel: pairs with the exchange in fulfill(): the second of the two ends the task
+    return t.event.exchange(region::body_ended, std::memory_order_acq_rel) == region::fulfilled;
+}
+
+/// The body of the task of Weft.
+void run_started(launch& l) noexcept {
+    region* t = l.of;
+    seat* s = t->assigned ? t->assigned : take_seat(*t);
+    if (!s) return; // it starts when there is a seat
+    context own;
+    set_context_of_task(own);
+    enter_context(&own);
+    while (t) {
+        team& in = *t->in;
+        t->creator->queued.fetch_sub(1, std::memory_order_relaxed);
+        own.current = t;
+        t->on = s;
+        if (t->has_copies || !discards_tasks(*t)) t->code(t->data);
+        // The seat is given before the task is counted down: the end of the barrier finds all seats free.
+        region* next = nullptr;
+        const bool ends = ends_with_body(*t);
+        if (ends) {
+            complete(*t);
+            drop_reference_at(s, t);
+        }
+        next = give_seat(*s);
+        if (ends) in.count_down();
+        t = next;
+    }
+    enter_context(nullptr);
+}
+
+bool has_free_seat(const team& t) noexcept {
+    for (int i = 0; i < t.size; ++i)
+        if (!t.seats[static_cast<std::size_t>(i)].is_taken.load(std::memory_order_relaxed)) return true; // a hint
+    return false;
+}
+
+/// As long as every thread of the team is busy, only a few tasks are queued for the one that is free first.
+bool is_called(const region& me, const task_request& r) noexcept {
+    if (!r.is_deferrable || me.is_final) return true;
+    if (r.is_detached) return false;
+    const team& t = *me.in;
+    if (t.size == 1) return true;
+    const int queued = me.on->queued.load(std::memory_order_relaxed);
+    return queued >= most_queued(t.size) || (queued >= t.size && !has_free_seat(t));
+}
+
+} // namespace
+
+region& make_task(region& me, const task_request& r) {
+    const std::size_t alignment = std::max(r.alignment, alignof(std::max_align_t));
+    const std::size_t data_at = round_up(sizeof(region), alignof(std::max_align_t));
+    std::size_t bytes = data_at + r.bytes + (alignment - alignof(std::max_align_t));
+    bytes = bytes <= block_bytes ? block_bytes : round_up(bytes, alignof(std::max_align_t) * 4);
+    void* const p = take_block(*me.on, bytes);
+    auto* const t = ::new (p) region;
+    t->block_bytes = bytes;
+    t->in = me.in;
+    t->parent = &me;
+    t->depth = me.is_implicit ? 1 : me.depth + 1;
+    t->is_implicit = false;
+    t->is_final = r.is_final || me.is_final;
+    t->group = me.group;
+    t->icv = me.icv;
+    t->code = r.code;
+    t->priority = r.priority;
+    t->creator = me.on;
+    t->start.of = t;
+    t->start.run = run_started;
+    const auto at = round_up(reinterpret_cast<std::uintptr_t>(p) + data_at, alignment);
+    t->data = reinterpret_cast<void*>(at);
+    t->has_copies = r.copy != nullptr;
+    if (r.copy)
+        r.copy(t->data, r.data);
+    else if (r.bytes)
+        std::memcpy(t->data, r.data, r.bytes);
+    keep(me);
+    return *t;
+}
+
+void* event_of(region& task) noexcept {
+    task.event.store(region::event_open, std::memory_order_relaxed); // before the task is submitted
+    return &task;
+}
+
+void start_task(region& task) { start_anywhere(task.start, task.priority); }
+
+namespace {
+
+/// The task counts for the waits for it, before it exists for others.
+void count(region& me, region& task) noexcept {
+    task.is_counted = true;
+    me.children.fetch_add(1, std::memory_order_relaxed);
+    if (me.group) me.group->open.fetch_add(1, std::memory_order_relaxed);
+    me.in->count_task();
+}
+
+/// A counted task that its creator has called.
+void end_called(region& me, region& task) {
+    team& in = *me.in;
+    complete(task);
+    drop_reference_at(me.on, &task);
+    in.count_down(); // the creator has not arrived at the barrier, so this is not the last one
+}
+
+/// The construct is over when the task is.
+void call_and_wait(region& me, region& task, const task_request& r) {
+    if (r.depends) wait_for_dependences(me, *r.depends);
+    if (!r.is_detached) {
+        call(me, task);
+        return drop_reference_at(me.on, &task);
+    }
+    count(me, task);
+    keep(task);
+    call(me, task);
+    if (ends_with_body(task))
+        end_called(me, task);
+    else
+        wait_for_tasks(me, &task.event, [&] {
+            return task.event.load(std::memory_order_acquire) == region::fulfilled; // pairs with fulfill()
+        });
+    drop_reference_at(me.on, &task);
+}
+
+} // namespace
+
+namespace {
+
+/// `calls`: decided once, since a task that is called may use the data of its creator. Others may be queued meanwhile.
+void submit(region& me, region& task, const task_request& r, bool calls) {
+    if (!r.is_deferrable || me.is_final) return call_and_wait(me, task, r);
+    if (calls && !r.depends) {
+        call(me, task);
+        return drop_reference_at(me.on, &task);
+    }
+    count(me, task);
+    me.on->queued.fetch_add(1, std::memory_order_relaxed);
+    if (r.depends && !add_dependences(me, task, *r.depends)) return; // its last predecessor starts it
+    if (!calls) return start_task(task);
+    me.on->queued.fetch_sub(1, std::memory_order_relaxed);
+    call(me, task);
+    end_called(me, task);
+}
+
+} // namespace
+
+void submit_task(region& me, region& task, const task_request& r) { submit(me, task, r, is_called(me, r)); }
+
+void run_task(region& me, const task_request& r) {
+    if (discards_tasks(me)) return;
+    const bool calls = is_called(me, r);
+    const bool needs_copy = r.copy || r.depends || !calls;
+    task_request given = r;
+    if (!needs_copy) given.bytes = 0;
+    region& task = make_task(me, given);
+    if (!needs_copy) task.data = r.data;
+    submit(me, task, r, calls);
+}
+
+void fulfill(void* event) {
+    region& t = *static_cast<region*>(event);
+    team& in = *t.in;
+    const void* const address = &t.event;
+    // acq_rel: pairs with the exchange in ends_with_body()
+    if (t.event.exchange(region::fulfilled, std::memory_order_acq_rel) == region::body_ended) {
+        complete(t);
+        drop_reference_at(nullptr, &t);
+        wake_all(address);
+        in.count_down();
+    }
+}
+
+void wait_for_children(region& me) {
+    wait_for_tasks(me, &me.children, [&] {
+        return me.children.load(std::memory_order_acquire) == 0; // pairs with the subtraction in complete()
+    });
+}
+
+void begin_group(region& me, bool of_work_share) {
+    auto* const g = new task_group;
+    g->outer = me.group;
+    g->is_work_share = of_work_share;
+    if (g->outer) g->reductions = g->outer->reductions;
+    me.group = g;
+}
+
+void end_group(region& me) {
+    task_group* const g = me.group;
+    if (!g) return; // without its beginning, as libgomp allows in a region that was cancelled
+    wait_for_tasks(me, &g->open, [&] {
+        return g->open.load(std::memory_order_acquire) == 0; // pairs with the subtraction in complete()
+    });
+    me.group = g->outer;
+    delete g;
+}
+
+bool discards_tasks(const region& me) noexcept {
+    if (me.in->is_cancelled.load(std::memory_order_relaxed)) return true;
+    const task_group* g = me.group;
+    while (g && g->is_work_share) g = g->outer;
+    return g && g->is_cancelled.load(std::memory_order_relaxed);
+}
+
+void drop_reference(region& r) noexcept { drop_reference_at(nullptr, &r); }
+
+void free_spare_blocks(seat& s) noexcept {
+    while (block* const b = s.spare_blocks) {
+        s.spare_blocks = b->next;
+        std::free(b);
+    }
+}
+
+} // namespace weft::openmp

@@ -1,0 +1,112 @@
+"""Which library runs an OpenMP program on Weft."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import stat
+import subprocess
+from collections.abc import Sequence
+from pathlib import Path
+
+from . import _core
+from .errors import Error, compose
+
+LIBRARY = "libgomp.so.1"
+
+_MAGIC = b"\x7fELF"
+_OTHER_RUNTIMES = ("libomp.so", "libiomp5.so")
+
+
+def library_folder() -> Path:
+    """The folder of Weft's libgomp.so.1: WEFT_OPENMP, or that of this package, its build, or the installed library.
+
+    Raises `Error` if there is none."""
+    here = Path(_core.__file__).resolve().parent
+    given = os.environ.get("WEFT_OPENMP")
+    places = [Path(given)] if given else [here / "openmp", here.parents[1] / "openmp"]
+    if not given:
+        places += [Path(p, "weft/openmp") for p in ("/usr/local/lib", "/usr/lib", "/usr/lib/x86_64-linux-gnu")]
+    for place in places:
+        if (place / LIBRARY).is_file():
+            return place
+    raise Error(
+        compose(
+            "Weft's library for OpenMP programs is not installed",
+            ", ".join(map(str, places)),
+            f"a folder with {LIBRARY}, named by WEFT_OPENMP (cmake -DWEFT_BUILD_OPENMP=ON)",
+        )
+    )
+
+
+def library_for(command: Sequence[str]) -> Path:
+    """The library to load into the program in front of all others.
+
+    Raises `Error` for programs that would not use it."""
+    if not command:
+        raise Error(compose("no program", "nothing", "a program and its arguments"))
+    found = shutil.which(command[0])
+    if found is None:
+        raise Error(
+            compose(
+                "the program cannot be started",
+                command[0],
+                "a file that can be executed: a path (./name), or a name that PATH finds",
+            )
+        )
+    program = Path(found)
+    if program.stat().st_mode & (stat.S_ISUID | stat.S_ISGID):
+        raise Error(
+            compose(
+                "the loader ignores LD_PRELOAD for this program",
+                f"{program} (setuid or setgid)",
+                "a program without these bits",
+            )
+        )
+    with program.open("rb") as file:
+        is_script = file.read(4) != _MAGIC
+    if not is_script:
+        _check(program)
+    return library_folder() / LIBRARY
+
+
+def _check(program: Path) -> None:
+    """As ldd does: the loader lists what the program needs, and runs nothing of it."""
+    if not _is_dynamic(program):
+        raise Error(
+            compose(
+                "the program cannot get another OpenMP library",
+                f"{program} (statically linked, or not for this machine)",
+                "a dynamically linked program",
+            )
+        )
+    listing = subprocess.run(
+        [str(program)], env={**os.environ, "LD_TRACE_LOADED_OBJECTS": "1"}, capture_output=True, text=True, check=False
+    )
+    for line in listing.stdout.splitlines():
+        name = line.split()[0] if line.split() else ""
+        if name.startswith(_OTHER_RUNTIMES):
+            raise Error(
+                compose(
+                    "programs of this OpenMP library do not run on Weft yet",
+                    f"{program} needs {name}",
+                    "a program that was compiled by gcc, which needs libgomp.so.1",
+                )
+            )
+
+
+def _is_dynamic(program: Path) -> bool:
+    """Whether the file names an interpreter, the loader."""
+    with program.open("rb") as file:
+        header = file.read(64)
+        if len(header) < 64 or header[4] != 2 or header[5] != 1:  # 64 bits, little-endian
+            return False
+        begin, size, count = (
+            int.from_bytes(header[32:40], "little"),
+            int.from_bytes(header[54:56], "little"),
+            int.from_bytes(header[56:58], "little"),
+        )
+        file.seek(begin)
+        table = file.read(size * count)
+    interpreter = 3  # PT_INTERP
+    return any(int.from_bytes(table[i * size : i * size + 4], "little") == interpreter for i in range(count))

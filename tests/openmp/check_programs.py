@@ -1,0 +1,107 @@
+#!/usr/bin/env python3
+"""Runs the programs beside this script on gcc's OpenMP library and on Weft's, and compares what they print.
+
+    check_programs.py --weft BUILD/openmp [--all]     exit status 1 and one line a difference
+    check_programs.py --self-test                     that a difference is noticed
+
+Each program is compiled once, without knowing of Weft. It runs with Weft's libgomp.so.1 on the library path under several policies,
+numbers of workers and types of preemption, and once with the form for LD_PRELOAD. --all: every policy of a longer list.
+"""
+
+import argparse
+import os
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+PROGRAMS = Path(__file__).resolve().parent / "programs"
+COMPILERS = {".c": "gcc", ".cpp": "g++"}
+SECONDS = 60
+SETTINGS: list[dict[str, str]] = [
+    {"WEFT_POLICY": "steal", "WEFT_WORKERS": "1"},
+    {"WEFT_POLICY": "steal", "WEFT_WORKERS": "3", "OMP_WAIT_POLICY": "passive"},
+    {"WEFT_POLICY": "share", "WEFT_WORKERS": "2"},
+    {"WEFT_POLICY": "adws", "WEFT_WORKERS": "2"},
+    {"WEFT_POLICY": "steal", "WEFT_WORKERS": "2", "WEFT_PREEMPT": "klt"},
+]
+MORE = [
+    {"WEFT_POLICY": policy, "WEFT_WORKERS": workers}
+    for policy in ("steal", "steal-parent-first", "near", "slaw", "mts", "pdf", "cab", "hws", "sb", "ml-adws", "serial", "chaos:of=steal")
+    for workers in ("1", "2", "5")
+]
+ENVIRONMENT = {"cancellation": {"OMP_CANCELLATION": "true"}}
+# Threads that wait in loops of their own: more of them than workers.
+NEEDS_PREEMPTION = {"spin_barriers"}
+
+
+def run(program: Path, environment: dict[str, str]) -> str:
+    """What the program prints, or how it failed."""
+    try:
+        done = subprocess.run([str(program)], env={**os.environ, **ENVIRONMENT.get(program.name, {}), **environment},
+                              capture_output=True, text=True, timeout=SECONDS)
+    except subprocess.TimeoutExpired:
+        return f"(longer than {SECONDS} s)"
+    return done.stdout + done.stderr if done.returncode == 0 else f"(status {done.returncode}) {done.stdout}{done.stderr}"
+
+
+def difference(expected: str, printed: str) -> str:
+    """The first line that differs; empty if none does."""
+    if expected == printed:
+        return ""
+    lines = printed.splitlines()
+    for i, line in enumerate(expected.splitlines()):
+        if i >= len(lines):
+            return f"expected '{line}' in line {i + 1}; printed: nothing"
+        if lines[i] != line:
+            return f"expected '{line}' in line {i + 1}; printed: '{lines[i]}'"
+    return f"printed after the last line: '{lines[len(expected.splitlines())] if lines else ''}'"
+
+
+def check(weft: Path, settings: list[dict[str, str]]) -> list[str]:
+    wrong = []
+    with tempfile.TemporaryDirectory(prefix="weft-openmp-") as folder:
+        for source in sorted(PROGRAMS.iterdir()):
+            program = Path(folder, source.stem)
+            subprocess.run([COMPILERS[source.suffix], "-O2", "-fopenmp", "-w", str(source), "-o", str(program)], check=True)
+            expected = run(program, {})
+            if expected.startswith("("):
+                wrong.append(f"{source.name}: with gcc's own library: {expected}")
+                continue
+            forms = [{**s, "LD_LIBRARY_PATH": str(weft)} for s in settings]
+            forms.append({"WEFT_WORKERS": "2", "LD_PRELOAD": str(weft / "libweft-openmp.so")})
+            for form in forms:
+                if source.stem in NEEDS_PREEMPTION and "WEFT_PREEMPT" not in form:
+                    continue
+                if why := difference(expected, run(program, form)):
+                    shown = " ".join(f"{k}={v}" for k, v in form.items())
+                    wrong.append(f"{source.name}: {shown}: {why}")
+    return wrong
+
+
+def self_test() -> int:
+    assert not difference("a\nb\n", "a\nb\n")
+    assert "line 2" in difference("a\nb\n", "a\nc\n")
+    assert "nothing" in difference("a\nb\n", "a\n")
+    assert "after" in difference("a\n", "a\nb\n")
+    return 0
+
+
+def main() -> int:
+    options = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    options.add_argument("--weft", type=Path)
+    options.add_argument("--all", action="store_true")
+    options.add_argument("--self-test", action="store_true")
+    given = options.parse_args()
+    if given.self_test:
+        return self_test()
+    if given.weft is None or not (given.weft / "libgomp.so.1").exists():
+        options.error("--weft: expected a folder with libgomp.so.1")
+    wrong = check(given.weft.resolve(), SETTINGS + (MORE if given.all else []))
+    for line in wrong:
+        print(line)
+    return 1 if wrong else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

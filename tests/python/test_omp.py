@@ -1,0 +1,115 @@
+"""weft omp: programs of gcc, and what it refuses."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import stat
+import subprocess
+from pathlib import Path
+
+import pytest
+from weft import cli
+
+BUILD = Path(os.environ.get("WEFT_TEST_BUILD", "build/dev"))
+pytestmark = [
+    pytest.mark.usefixtures("no_settings"),
+    pytest.mark.skipif(not (BUILD / "openmp/libgomp.so.1").exists(), reason="built without WEFT_BUILD_OPENMP"),
+]
+
+SOURCE = """
+#include <omp.h>
+#include <stdio.h>
+int main(void) {
+    int sum = 0;
+#pragma omp parallel reduction(+ : sum)
+#pragma omp for schedule(dynamic)
+    for (int i = 0; i < 100; ++i) sum += i;
+    printf("%d with %d\\n", sum, omp_get_max_threads());
+    return sum == 4950 ? 0 : 3;
+}
+"""
+
+
+def compiled(folder: Path, source: str, *options: str) -> Path:
+    program = folder / "program"
+    subprocess.run(["gcc", "-x", "c", "-", "-o", program, *options], input=source, text=True, check=True)
+    return program
+
+
+@pytest.fixture(autouse=True)
+def library(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("WEFT_OPENMP", str((BUILD / "openmp").resolve()))
+
+
+def test_runs_a_program(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    program = compiled(tmp_path, SOURCE, "-fopenmp")
+    assert cli.run(["omp", "--workers", "3", "--policy", "near", "--", str(program)]) == 0
+    said = capfd.readouterr()
+    assert said.out == "4950 with 3\n"
+    assert "near on" in said.err and "3 workers" in said.err
+
+
+def test_report_can_be_left_out(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    program = compiled(tmp_path, SOURCE, "-fopenmp")
+    assert cli.run(["omp", "--no-report", "--workers", "2", "--preempt", "klt", "--", str(program)]) == 0
+    assert capfd.readouterr().err == ""
+
+
+def test_json(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    program = compiled(tmp_path, SOURCE, "-fopenmp")
+    assert cli.run(["omp", "--json", "--workers", "2", "--", str(program)]) == 0
+    assert json.loads(capfd.readouterr().out)["runtimes"]
+
+
+def test_a_program_without_openmp(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    program = compiled(tmp_path, "int main(void) { return 0; }")
+    assert cli.run(["omp", "--", str(program)]) == 1
+    assert "has made no runtime of Weft" in capfd.readouterr().err
+
+
+def test_a_program_that_fails(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    program = compiled(tmp_path, SOURCE.replace("? 0 : 3", "? 5 : 3"), "-fopenmp")
+    assert cli.run(["omp", "--", str(program)]) == 1
+    assert "ended with status 5" in capfd.readouterr().err
+
+
+def test_refuses_static_programs(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    program = compiled(tmp_path, "int main(void) { return 0; }", "-static")
+    assert cli.run(["omp", "--", str(program)]) == 1
+    assert "statically linked" in capfd.readouterr().err
+
+
+def test_refuses_setuid_programs(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    program = compiled(tmp_path, SOURCE, "-fopenmp")
+    program.chmod(program.stat().st_mode | stat.S_ISUID)
+    assert cli.run(["omp", "--", str(program)]) == 1
+    assert "setuid" in capfd.readouterr().err
+
+
+def test_refuses_programs_of_clang(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    other = tmp_path / "libomp.so.5"
+    subprocess.run(
+        ["gcc", "-shared", "-x", "c", "-", "-o", other, "-Wl,-soname,libomp.so.5"],
+        input="int f(void) { return 0; }",
+        text=True,
+        check=True,
+    )
+    program = compiled(
+        tmp_path, "int f(void); int main(void) { return f(); }", "-x", "none", str(other), f"-Wl,-rpath,{tmp_path}"
+    )
+    assert cli.run(["omp", "--", str(program)]) == 1
+    assert "libomp.so.5" in capfd.readouterr().err
+
+
+def test_names_what_is_missing(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("WEFT_OPENMP", str(tmp_path))
+    program = shutil.which("true")
+    assert program
+    assert cli.run(["omp", "--", program]) == 1
+    assert "WEFT_OPENMP" in capfd.readouterr().err
+    assert cli.run(["omp", "--", str(tmp_path / "none")]) == 1
+    assert "cannot be started" in capfd.readouterr().err
