@@ -328,7 +328,9 @@ def test_tasks_that_wait_for_each_other_are_an_error(write: Write, greedy: Calla
     )
     circle = write(trace.end())
     for _ in range(2):
-        with pytest.raises(weft.Error, match=r"its tasks wait for each other for ever; given: .* waits since 0\.000000 s"):
+        with pytest.raises(
+            weft.Error, match=r"its tasks wait for each other for ever; given: .* waits since 0\.000000 s"
+        ):
             weft.simulate(circle, machine=greedy(2))
     # What was left behind disturbs no later run.
     sound = write(Serial().root(leaf(10)).file())

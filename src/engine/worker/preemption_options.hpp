@@ -48,7 +48,7 @@ public:
     int of(int worker) const noexcept { return worker * count_ / workers_; }
     int first(int group) const noexcept {
         return (group * workers_ + count_ - 1) / count_;
-    }                                                               ///< as of() counts
+    } ///< as of() counts
     int last(int group) const noexcept { return first(group + 1); } ///< behind its last one
     /// The share of the interval by which the group's timer is shifted, where phases are aligned.
     std::int64_t phase_ns(int group) const noexcept { return interval_ns_ * group / count_; }
