@@ -112,7 +112,7 @@ def foretold(what, found, limits, real, skip, paper):
 def copy_and_compute(runs):
     """Section 5.1, figure 10: copies of 100 MB first, and computations enough to occupy the other three workers meanwhile."""
     machine, folder = "core-i7-2600k.toml", ROOT / "examples" / "copy_compute"
-    work = ["--copies", "20", "--mbytes", "100", "--computations", "48", "--steps", "9000000", "--copies-first"]
+    work = ["--copies", "20", "--mbytes", "100", "--computations", "48", "--steps", "6000000", "--copies-first"]
 
     def run(resources, workers):
         return runs.trace(machine, "copy_compute", *work, "--resources", str(folder / resources), workers=workers)

@@ -7,7 +7,7 @@
 namespace weft::impl {
 
 /// While one lives, a modelled runtime that this thread makes calls the handler instead of ending the process. The
-/// tasks stay where they are: a thread outside that waits for them waits to the end of the process, and the runtime must
+/// tasks stay where they are: a thread that waits for them waits to the end of the process, and the runtime must
 /// not be destroyed. The handler runs on the model's thread, once for a runtime, with the report.
 class deadlock_scope {
 public:
