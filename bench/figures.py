@@ -165,9 +165,9 @@ def programs(n):
 
 def preemption_programs():
     found = [Program("preempt-cost", "preemption_cost", rounds=5), Program("preempt-one", "preemption_one", rounds=5)]
-    found += [Program(f"preempt-cost-{us}us", "preemption_cost", (f"interval_us={us}", "rounds=12"), rounds=3)
+    found += [Program(f"preempt-cost-{us}us", "preemption_cost", (f"interval_us={us}", "rounds=3"), rounds=3)
               for us in PREEMPTION_US]
-    found += [Program(f"preempt-cost-{way}", "preemption_cost", (way, "rounds=12"), rounds=3) for way, _ in PREEMPTION_WAYS]
+    found += [Program(f"preempt-cost-{way}", "preemption_cost", (way, "rounds=3"), rounds=3) for way, _ in PREEMPTION_WAYS]
     found += [Program(f"preempt-barrier-{barrier}-{kind}", "preemption_barrier", (f"barrier={barrier}", f"type={kind}"), rounds=3)
               for barrier in ("spin", "pthread") for kind in ("yield", "klt")]
     found += [Program(f"preempt-sweeps-{kb}", "preemption_sweeps", (f"kbytes={kb}", f"threads={threads}",

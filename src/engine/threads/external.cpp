@@ -103,6 +103,9 @@ private:
         of_.occupant.store(&to, std::memory_order_seq_cst);
         // A signal that is on its way to the occupant before does nothing any more. The next one must be sent (P2).
         of_.signal_out.exchange(false, std::memory_order_seq_cst);
+        // Likewise, if tasks are preempted since this thread came (Y8).
+        if (of_.tick_out.load(std::memory_order_seq_cst))
+            of_.tick_out.store(false, std::memory_order_seq_cst);
     }
 
     thread_worker& of_;

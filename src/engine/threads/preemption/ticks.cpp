@@ -111,19 +111,29 @@ void ticks::leaves(thread_worker& w, kernel_thread& t) noexcept {
 /// the worker at once.
 void ticks::comes(thread_worker& w, kernel_thread& t, bool with_task) noexcept {
     group& g = group_of(w);
-    if (g.lead.is_led_by(w) && (with_task || !is_of_one(g))) arm(g, t);
+    w.tick_out.store(false, std::memory_order_seq_cst); // it may be on its way to the occupant before (Y8)
+    if (g.lead.is_led_by(w)) {
+        if (with_task || !is_of_one(g)) arm(g, t);
+    } else if (w.ticks.load(std::memory_order_seq_cst)) {
+        try_to_lead(g, w); // the leader may have sent its last tick to the occupant before (Y8)
+    }
 }
 
 // ---- in the handler
 
 void ticks::send(thread_worker& to) noexcept {
+    if (to.tick_out.exchange(true, std::memory_order_seq_cst)) return;
     forwarded_.fetch_add(1, std::memory_order_relaxed);
-    pthread_kill(reached(to)->thread, tick_signal());
+    if (pthread_kill(reached(to)->thread, tick_signal()) != 0)
+        to.tick_out.store(false, std::memory_order_seq_cst);
 }
 
 void ticks::arrives(thread_worker& w, bool of_timer) noexcept {
     group& g = group_of(w);
-    if (of_timer) of_timers_.fetch_add(1, std::memory_order_relaxed);
+    if (of_timer)
+        of_timers_.fetch_add(1, std::memory_order_relaxed);
+    else
+        w.tick_out.store(false, std::memory_order_seq_cst); // before it reads the leader (Y8)
     if (w.ticks.load(std::memory_order_relaxed)) try_to_lead(g, w);
     if (is_of_one(g)) return;
     const worker* const leader = g.lead.leader();
