@@ -18,16 +18,16 @@ void report(const char* name, long n, Body body) {
 }
 
 void schedules(long n) {
-#define WEFT_LOOP(name, clause)                                                                                        \
-    report(name, n, [&](std::vector<int>& hits) {                                                                      \
-        _Pragma("omp parallel num_threads(threads)") {                                                                 \
-            _Pragma(clause) for (long i = 0; i < n; ++i) {                                                             \
-                _Pragma("omp atomic") hits[static_cast<std::size_t>(i)] += 1;                                          \
-            }                                                                                                          \
-            _Pragma(clause) for (unsigned long long i = static_cast<unsigned long long>(n); i > 0; --i) {              \
-                _Pragma("omp atomic") hits[static_cast<std::size_t>(i - 1)] += 0;                                      \
-            }                                                                                                          \
-        }                                                                                                              \
+#define WEFT_LOOP(name, clause)                                                                              \
+    report(name, n, [&](std::vector<int>& hits) {                                                            \
+        _Pragma("omp parallel num_threads(threads)") {                                                       \
+            _Pragma(clause) for (long i = 0; i < n; ++i) {                                                   \
+                _Pragma("omp atomic") hits[static_cast<std::size_t>(i)] += 1;                                \
+            }                                                                                                \
+            _Pragma(clause) for (unsigned long long i = static_cast<unsigned long long>(n); i > 0; --i) {    \
+                _Pragma("omp atomic") hits[static_cast<std::size_t>(i - 1)] += 0;                            \
+            }                                                                                                \
+        }                                                                                                    \
     })
     WEFT_LOOP("static", "omp for schedule(static)");
     WEFT_LOOP("static,3", "omp for schedule(static, 3) nowait");
@@ -113,7 +113,8 @@ void others() {
 #pragma omp scan inclusive(scanned)
         sums[static_cast<std::size_t>(i)] = scanned;
     }
-    std::printf("sections, masked, critical: %d; copyprivate: %d; last %d; scan %d %d\n", runs, copied, last, sums[10], sums[63]);
+    std::printf("sections, masked, critical: %d; copyprivate: %d; last %d; scan %d %d\n", runs, copied, last,
+                sums[10], sums[63]);
 }
 
 } // namespace

@@ -1,6 +1,6 @@
 // Target regions and teams on the host, allocators, the error directive, and what the API says of devices.
-#include <cstdio>
 #include <cstdint>
+#include <cstdio>
 #include <omp.h>
 
 int main() {
