@@ -46,7 +46,9 @@ void omp_get_partition_place_nums(int* numbers) {
 }
 
 void omp_set_affinity_format(const char* format) { settings().affinity_format = format; }
-std::size_t omp_get_affinity_format(char* to, std::size_t room) { return copy_text(settings().affinity_format, to, room); }
+std::size_t omp_get_affinity_format(char* to, std::size_t room) {
+    return copy_text(settings().affinity_format, to, room);
+}
 void omp_display_affinity(const char* format) {
     std::fputs((describe_affinity(current_region(), format_or_default(format)) + "\n").c_str(), stderr);
 }

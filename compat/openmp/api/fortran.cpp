@@ -108,18 +108,24 @@ void omp_set_max_active_levels_8_(const std::int64_t* n) { omp_set_max_active_le
 void omp_set_num_teams_(const std::int32_t* n) { omp_set_num_teams(*n); }
 void omp_set_num_teams_8_(const std::int64_t* n) { omp_set_num_teams(static_cast<int>(*n)); }
 void omp_set_teams_thread_limit_(const std::int32_t* n) { omp_set_teams_thread_limit(*n); }
-void omp_set_teams_thread_limit_8_(const std::int64_t* n) { omp_set_teams_thread_limit(static_cast<int>(*n)); }
+void omp_set_teams_thread_limit_8_(const std::int64_t* n) {
+    omp_set_teams_thread_limit(static_cast<int>(*n));
+}
 void omp_set_default_device_(const std::int32_t* n) { omp_set_default_device(*n); }
 void omp_set_default_device_8_(const std::int64_t* n) { omp_set_default_device(static_cast<int>(*n)); }
 void omp_display_env_(const std::int32_t* n) { omp_display_env(*n); }
 void omp_display_env_8_(const std::int64_t* n) { omp_display_env(static_cast<int>(*n)); }
 
 std::int32_t omp_get_ancestor_thread_num_(const std::int32_t* n) { return omp_get_ancestor_thread_num(*n); }
-std::int32_t omp_get_ancestor_thread_num_8_(const std::int64_t* n) { return omp_get_ancestor_thread_num(static_cast<int>(*n)); }
+std::int32_t omp_get_ancestor_thread_num_8_(const std::int64_t* n) {
+    return omp_get_ancestor_thread_num(static_cast<int>(*n));
+}
 std::int32_t omp_get_team_size_(const std::int32_t* n) { return omp_get_team_size(*n); }
 std::int32_t omp_get_team_size_8_(const std::int64_t* n) { return omp_get_team_size(static_cast<int>(*n)); }
 std::int32_t omp_get_place_num_procs_(const std::int32_t* n) { return omp_get_place_num_procs(*n); }
-std::int32_t omp_get_place_num_procs_8_(const std::int64_t* n) { return omp_get_place_num_procs(static_cast<int>(*n)); }
+std::int32_t omp_get_place_num_procs_8_(const std::int64_t* n) {
+    return omp_get_place_num_procs(static_cast<int>(*n));
+}
 
 // A lock of Fortran is one of C; a nested lock is the address of one.
 void omp_init_lock_(void* l) { omp_init_lock(l); }
@@ -174,14 +180,20 @@ std::int32_t omp_pause_resource_(const std::int32_t* kind, const std::int32_t* d
 std::int32_t omp_pause_resource_all_(const std::int32_t* kind) { return omp_pause_resource_all(*kind); }
 void omp_fulfill_event_(std::intptr_t event) { omp_fulfill_event(static_cast<std::uintptr_t>(event)); }
 std::intptr_t omp_init_allocator_(const std::intptr_t* space, const std::int32_t* count, const void* traits) {
-    return static_cast<std::intptr_t>(omp_init_allocator(static_cast<std::uintptr_t>(*space), *count, traits));
+    return static_cast<std::intptr_t>(
+        omp_init_allocator(static_cast<std::uintptr_t>(*space), *count, traits));
 }
-std::intptr_t omp_init_allocator_8_(const std::intptr_t* space, const std::int64_t* count, const void* traits) {
+std::intptr_t omp_init_allocator_8_(const std::intptr_t* space, const std::int64_t* count,
+                                    const void* traits) {
     return static_cast<std::intptr_t>(
         omp_init_allocator(static_cast<std::uintptr_t>(*space), static_cast<int>(*count), traits));
 }
-void omp_destroy_allocator_(const std::intptr_t* a) { omp_destroy_allocator(static_cast<std::uintptr_t>(*a)); }
-void omp_set_default_allocator_(const std::intptr_t* a) { omp_set_default_allocator(static_cast<std::uintptr_t>(*a)); }
+void omp_destroy_allocator_(const std::intptr_t* a) {
+    omp_destroy_allocator(static_cast<std::uintptr_t>(*a));
+}
+void omp_set_default_allocator_(const std::intptr_t* a) {
+    omp_set_default_allocator(static_cast<std::uintptr_t>(*a));
+}
 std::intptr_t omp_get_default_allocator_() { return static_cast<std::intptr_t>(omp_get_default_allocator()); }
 
 } // extern "C"

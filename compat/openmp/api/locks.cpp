@@ -2,8 +2,8 @@
 #include "runtime/team.hpp"
 
 #include <atomic>
-#include <ctime>
 #include <cstdint>
+#include <ctime>
 
 /// omp_*_lock, and the clock.
 using namespace weft::openmp;
@@ -13,7 +13,7 @@ namespace {
 /// omp_nest_lock_t: 16 bytes. The owner is a task region (OpenMP 5.1, 3.9).
 struct nest_lock {
     lock_word lock;
-    int count;                          ///< of its owner; guarded by the lock
+    int count;                        ///< of its owner; guarded by the lock
     std::atomic<const region*> owner; ///< relaxed: only the owner itself finds itself there
 };
 static_assert(sizeof(nest_lock) == 16);

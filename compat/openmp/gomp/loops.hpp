@@ -22,7 +22,11 @@ inline std::uint64_t count_up(std::uint64_t from, std::uint64_t to, std::uint64_
 inline loop_shape shape_of(long start, long end, long step, long chunk, schedule_kind how) noexcept {
     const auto s = static_cast<std::uint64_t>(start), e = static_cast<std::uint64_t>(end),
                i = static_cast<std::uint64_t>(step);
-    loop_shape l{.first = s, .step = i, .last = e, .chunk = chunk > 0 ? static_cast<std::uint64_t>(chunk) : 0, .how = how};
+    loop_shape l{.first = s,
+                 .step = i,
+                 .last = e,
+                 .chunk = chunk > 0 ? static_cast<std::uint64_t>(chunk) : 0,
+                 .how = how};
     if (step > 0 && start < end) l.count = count_up(s, e, i);
     if (step < 0 && start > end) l.count = count_up(e, s, 0 - i);
     return l;
@@ -90,13 +94,14 @@ bool start_with(const share_request& r, T* istart, T* iend, std::uintptr_t* redu
 
 /// A doacross nest: its outermost loop is shared.
 template <class T>
-bool start_doacross(unsigned loops, const T* counts, loop_shape l, T* istart, T* iend, std::uintptr_t* reductions = nullptr,
-                    void** memory = nullptr) {
+bool start_doacross(unsigned loops, const T* counts, loop_shape l, T* istart, T* iend,
+                    std::uintptr_t* reductions = nullptr, void** memory = nullptr) {
     static_assert(sizeof(T) == sizeof(std::uint64_t));
     l.first = 0;
     l.step = 1;
     l.count = l.last = static_cast<std::uint64_t>(counts[0]);
-    share_request r{.loop = l, .doacross = reinterpret_cast<const std::uint64_t*>(counts), .doacross_loops = loops};
+    share_request r{
+        .loop = l, .doacross = reinterpret_cast<const std::uint64_t*>(counts), .doacross_loops = loops};
     return start_with(r, istart, iend, reductions, memory);
 }
 

@@ -14,7 +14,9 @@ namespace {
 constexpr int cancel_parallel = 1, cancel_loop = 2, cancel_sections = 4, cancel_group = 8;
 
 share_request sections(unsigned count) {
-    return {.loop = {.count = count, .first = 1, .last = count + 1ULL, .chunk = 1, .how = schedule_kind::by_dynamic}};
+    return {
+        .loop = {
+            .count = count, .first = 1, .last = count + 1ULL, .chunk = 1, .how = schedule_kind::by_dynamic}};
 }
 
 unsigned next_section() {
@@ -82,7 +84,8 @@ void GOMP_sections_end() { static_cast<void>(pass_barrier(current_region(), fals
 void GOMP_sections_end_nowait() {}
 bool GOMP_sections_end_cancel() { return pass_barrier(current_region(), true); }
 
-void GOMP_parallel_sections(void (*code)(void*), void* data, unsigned threads, unsigned count, unsigned flags) {
+void GOMP_parallel_sections(void (*code)(void*), void* data, unsigned threads, unsigned count,
+                            unsigned flags) {
     const share_request r = sections(count);
     begin_parallel(team_size(current_region(), threads), code, data, &r, bind_of(flags), nullptr);
     code(data);
@@ -98,7 +101,8 @@ void GOMP_parallel_sections_start(void (*code)(void*), void* data, unsigned thre
 bool GOMP_cancellation_point(int which) {
     if (!settings().cancellation) return false;
     region& me = current_region();
-    if (which & (cancel_loop | cancel_sections)) return me.in->is_share_cancelled.load(std::memory_order_relaxed);
+    if (which & (cancel_loop | cancel_sections))
+        return me.in->is_share_cancelled.load(std::memory_order_relaxed);
     if (which & cancel_group) {
         const task_group* const g = group_that_can_be_cancelled(me);
         if (g && g->is_cancelled.load(std::memory_order_relaxed)) return true;
@@ -117,11 +121,12 @@ bool GOMP_cancel(int which, bool is_so) {
         return true;
     }
     if (which & cancel_group) {
-        if (task_group* const g = group_that_can_be_cancelled(me)) g->is_cancelled.store(true, std::memory_order_relaxed);
+        if (task_group* const g = group_that_can_be_cancelled(me))
+            g->is_cancelled.store(true, std::memory_order_relaxed);
         return true;
     }
     me.in->is_cancelled.store(true, std::memory_order_relaxed);
-    wake_all(&me.in->word); // those who wait at barriers that can be cancelled
+    wake_all(&me.in->word); // threads that wait at barriers that can be cancelled
     wake_all(&me.on->share->turn);
     return true;
 }

@@ -49,7 +49,9 @@ void GOMP_atomic_end() { release(for_atomics); }
 
 void GOMP_ordered_start() { begin_ordered(current_region()); }
 void GOMP_ordered_end() { end_ordered(current_region()); }
-void GOMP_doacross_post(long* at) { post_doacross(current_region(), reinterpret_cast<const std::uint64_t*>(at)); }
+void GOMP_doacross_post(long* at) {
+    post_doacross(current_region(), reinterpret_cast<const std::uint64_t*>(at));
+}
 void GOMP_doacross_ull_post(unsigned long long* at) {
     post_doacross(current_region(), reinterpret_cast<const std::uint64_t*>(at));
 }

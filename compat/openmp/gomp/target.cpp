@@ -26,7 +26,8 @@ void check_offload(int device) {
     if (device == of_icv) device = current_region().icv.default_device;
     if (device == 0) return;
     std::fprintf(stderr,
-                 "weft: OpenMP: there is no such device; given: %d, with OMP_TARGET_OFFLOAD=mandatory; allowed: 0, the host\n",
+                 "weft: OpenMP: there is no such device; given: %d, with OMP_TARGET_OFFLOAD=mandatory; "
+                 "allowed: 0, the host\n",
                  device);
     std::exit(1);
 }
@@ -34,7 +35,8 @@ void check_offload(int device) {
 /// Copies of what a target region has as firstprivate; the array of addresses names the copies.
 class private_copies {
 public:
-    private_copies(std::size_t count, void** addresses, const std::size_t* sizes, const unsigned short* kinds) {
+    private_copies(std::size_t count, void** addresses, const std::size_t* sizes,
+                   const unsigned short* kinds) {
         for (std::size_t i = 0; i < count; ++i) {
             if ((kinds[i] & map_kind_mask) != map_firstprivate) continue;
             const std::size_t alignment = std::size_t{1} << (kinds[i] >> 8);
@@ -53,7 +55,8 @@ private:
 /// What the clauses of the construct say for all devices, as a list of words that ends with 0. A word has a device in bits 0 to
 /// 6, a kind in bits 8 to 15, and the value above; or bit 7, and the value is the next word. 0: there is no limit.
 int thread_limit_in(void** arguments) noexcept {
-    constexpr std::uintptr_t device_mask = 0x7f, value_follows = 1 << 7, kind_mask = 0xff00, thread_limit = 2 << 8;
+    constexpr std::uintptr_t device_mask = 0x7f, value_follows = 1 << 7, kind_mask = 0xff00,
+                             thread_limit = 2 << 8;
     constexpr unsigned value_at = 16;
     while (arguments && *arguments) {
         const auto word = reinterpret_cast<std::uintptr_t>(*arguments++);
@@ -94,19 +97,28 @@ void GOMP_target_ext(int device, void (*code)(void*), std::size_t count, void** 
     const private_copies copies(count, addresses, sizes, kinds);
     run_on_host(code, addresses, thread_limit_in(arguments));
 }
-void GOMP_target(int device, void (*code)(void*), const void*, std::size_t, void** addresses, std::size_t*, unsigned char*) {
+void GOMP_target(int device, void (*code)(void*), const void*, std::size_t, void** addresses, std::size_t*,
+                 unsigned char*) {
     check_offload(device);
     run_on_host(code, addresses);
 }
-void GOMP_target_data(int device, const void*, std::size_t, void**, std::size_t*, unsigned char*) { check_offload(device); }
-void GOMP_target_data_ext(int device, std::size_t, void**, std::size_t*, unsigned short*) { check_offload(device); }
+void GOMP_target_data(int device, const void*, std::size_t, void**, std::size_t*, unsigned char*) {
+    check_offload(device);
+}
+void GOMP_target_data_ext(int device, std::size_t, void**, std::size_t*, unsigned short*) {
+    check_offload(device);
+}
 void GOMP_target_end_data() {}
-void GOMP_target_update(int device, const void*, std::size_t, void**, std::size_t*, unsigned char*) { check_offload(device); }
-void GOMP_target_update_ext(int device, std::size_t, void**, std::size_t*, unsigned short*, unsigned, void** depend) {
+void GOMP_target_update(int device, const void*, std::size_t, void**, std::size_t*, unsigned char*) {
+    check_offload(device);
+}
+void GOMP_target_update_ext(int device, std::size_t, void**, std::size_t*, unsigned short*, unsigned,
+                            void** depend) {
     check_offload(device);
     if (depend) GOMP_taskwait_depend(depend);
 }
-void GOMP_target_enter_exit_data(int device, std::size_t, void**, std::size_t*, unsigned short*, unsigned, void** depend) {
+void GOMP_target_enter_exit_data(int device, std::size_t, void**, std::size_t*, unsigned short*, unsigned,
+                                 void** depend) {
     check_offload(device);
     if (depend) GOMP_taskwait_depend(depend);
 }
@@ -144,7 +156,7 @@ void GOMP_teams_reg(void (*code)(void*), void* data, unsigned teams, unsigned th
     if (thread_limit == 0) thread_limit = static_cast<unsigned>(settings().teams_thread_limit);
     for (unsigned i = 0; i < teams; ++i) {
         team alone(1);
-    alone.left.store(1, std::memory_order_relaxed);
+        alone.left.store(1, std::memory_order_relaxed);
         alone.league_size = static_cast<int>(teams);
         alone.league_rank = static_cast<int>(i);
         region& r = alone.seats[0].implicit;

@@ -13,8 +13,8 @@ using namespace weft::openmp;
 namespace {
 
 constexpr unsigned flag_final = 1 << 1, flag_depend = 1 << 3, flag_priority = 1 << 4, flag_up = 1 << 8,
-                   flag_grainsize = 1 << 9, flag_if = 1 << 10, flag_nogroup = 1 << 11, flag_reduction = 1 << 12,
-                   flag_detach = 1 << 13, flag_strict = 1 << 14;
+                   flag_grainsize = 1 << 9, flag_if = 1 << 10, flag_nogroup = 1 << 11,
+                   flag_reduction = 1 << 12, flag_detach = 1 << 13, flag_strict = 1 << 14;
 
 std::size_t word_of(void* p) noexcept { return reinterpret_cast<std::size_t>(p); }
 
@@ -34,7 +34,8 @@ std::vector<dependence> dependences_in(void** list) {
             all.push_back({list[2 + i], i < out ? dependence::kind::in_out : dependence::kind::in});
         return all;
     }
-    const std::size_t n = word_of(list[1]), out = word_of(list[2]), mutex = word_of(list[3]), in = word_of(list[4]);
+    const std::size_t n = word_of(list[1]), out = word_of(list[2]), mutex = word_of(list[3]),
+                      in = word_of(list[4]);
     for (std::size_t i = 0; i < n; ++i) {
         void* const at = list[5 + i];
         if (i < out)
@@ -69,7 +70,8 @@ cut cut_of(std::uint64_t n, unsigned long given, unsigned flags, int threads) no
         }
         c.tasks = std::max<std::uint64_t>(n / grain, 1);
     } else {
-        c.tasks = std::min(n, given ? static_cast<std::uint64_t>(given) : static_cast<std::uint64_t>(threads));
+        c.tasks =
+            std::min(n, given ? static_cast<std::uint64_t>(given) : static_cast<std::uint64_t>(threads));
     }
     c.each = n / c.tasks;
     c.larger = n % c.tasks;
@@ -84,8 +86,9 @@ struct loop_data {
 };
 
 template <class T>
-void run_taskloop(void (*code)(void*), void* data, void (*copy)(void*, void*), long bytes, long alignment, unsigned flags,
-                  unsigned long given, int priority, T start, T end, T step, std::uint64_t n) {
+void run_taskloop(void (*code)(void*), void* data, void (*copy)(void*, void*), long bytes, long alignment,
+                  unsigned flags, unsigned long given, int priority, T start, T end, T step,
+                  std::uint64_t n) {
     auto* const head = static_cast<loop_data<T>*>(data);
     if (n == 0) {
         // Says to the caller that the reductions were not registered.
@@ -116,9 +119,13 @@ void run_taskloop(void (*code)(void*), void* data, void (*copy)(void*, void*), l
         const std::uint64_t size = c.last && is_last ? c.last : c.each + (i < c.larger);
         region& t = make_task(me, r);
         auto* const bounds = static_cast<loop_data<T>*>(t.data);
-        bounds->begin = static_cast<T>(static_cast<std::uint64_t>(start) + at * static_cast<std::uint64_t>(step));
+        bounds->begin =
+            static_cast<T>(static_cast<std::uint64_t>(start) + at * static_cast<std::uint64_t>(step));
         at += size;
-        bounds->end = is_last ? end : static_cast<T>(static_cast<std::uint64_t>(start) + at * static_cast<std::uint64_t>(step));
+        bounds->end =
+            is_last
+                ? end
+                : static_cast<T>(static_cast<std::uint64_t>(start) + at * static_cast<std::uint64_t>(step));
         submit_task(me, t, r);
     }
     if (has_group) end_group(me);
@@ -129,8 +136,8 @@ void run_taskloop(void (*code)(void*), void* data, void (*copy)(void*, void*), l
 extern "C" {
 
 // `priority` and `detach` are arguments of newer compilers: they may be read if the flags say so only.
-void GOMP_task(void (*code)(void*), void* data, void (*copy)(void*, void*), long bytes, long alignment, bool is_deferrable,
-               unsigned flags, void** depend, int priority, void* detach) {
+void GOMP_task(void (*code)(void*), void* data, void (*copy)(void*, void*), long bytes, long alignment,
+               bool is_deferrable, unsigned flags, void** depend, int priority, void* detach) {
     region& me = current_region();
     std::vector<dependence> depends;
     if (flags & flag_depend) depends = dependences_in(depend);
@@ -153,8 +160,8 @@ void GOMP_task(void (*code)(void*), void* data, void (*copy)(void*, void*), long
     submit_task(me, t, r);
 }
 
-void GOMP_taskloop(void (*code)(void*), void* data, void (*copy)(void*, void*), long bytes, long alignment, unsigned flags,
-                   unsigned long tasks, int priority, long start, long end, long step) {
+void GOMP_taskloop(void (*code)(void*), void* data, void (*copy)(void*, void*), long bytes, long alignment,
+                   unsigned flags, unsigned long tasks, int priority, long start, long end, long step) {
     const auto s = static_cast<std::uint64_t>(start), e = static_cast<std::uint64_t>(end),
                i = static_cast<std::uint64_t>(step);
     std::uint64_t n = 0;
@@ -163,13 +170,14 @@ void GOMP_taskloop(void (*code)(void*), void* data, void (*copy)(void*, void*), 
     run_taskloop<long>(code, data, copy, bytes, alignment, flags, tasks, priority, start, end, step, n);
 }
 
-void GOMP_taskloop_ull(void (*code)(void*), void* data, void (*copy)(void*, void*), long bytes, long alignment,
-                       unsigned flags, unsigned long tasks, int priority, unsigned long long start, unsigned long long end,
-                       unsigned long long step) {
+void GOMP_taskloop_ull(void (*code)(void*), void* data, void (*copy)(void*, void*), long bytes,
+                       long alignment, unsigned flags, unsigned long tasks, int priority,
+                       unsigned long long start, unsigned long long end, unsigned long long step) {
     std::uint64_t n = 0;
     if ((flags & flag_up) && start < end) n = (end - start - 1) / step + 1;
     if (!(flags & flag_up) && start > end) n = (start - end - 1) / (0 - step) + 1;
-    run_taskloop<unsigned long long>(code, data, copy, bytes, alignment, flags, tasks, priority, start, end, step, n);
+    run_taskloop<unsigned long long>(code, data, copy, bytes, alignment, flags, tasks, priority, start, end,
+                                     step, n);
 }
 
 void GOMP_taskwait() { wait_for_children(current_region()); }

@@ -47,7 +47,8 @@ public:
 
     bool read(std::vector<std::vector<int>>& out) {
         skip();
-        if (!rest_.empty() && (std::isalpha(static_cast<unsigned char>(rest_.front())) != 0)) return read_level(out);
+        if (!rest_.empty() && (std::isalpha(static_cast<unsigned char>(rest_.front())) != 0))
+            return read_level(out);
         do {
             if (!read_interval(out)) return false;
         } while (take(','));
@@ -56,7 +57,8 @@ public:
 
 private:
     void skip() {
-        while (!rest_.empty() && std::isspace(static_cast<unsigned char>(rest_.front()))) rest_.remove_prefix(1);
+        while (!rest_.empty() && std::isspace(static_cast<unsigned char>(rest_.front())))
+            rest_.remove_prefix(1);
     }
     bool take(char c) {
         skip();
@@ -129,7 +131,8 @@ private:
     }
     bool read_level(std::vector<std::vector<int>>& out) {
         std::size_t n = 0;
-        while (n < rest_.size() && (std::isalnum(static_cast<unsigned char>(rest_[n])) || rest_[n] == '_')) ++n;
+        while (n < rest_.size() && (std::isalnum(static_cast<unsigned char>(rest_[n])) || rest_[n] == '_'))
+            ++n;
         std::string name(rest_.substr(0, n));
         std::ranges::transform(name, name.begin(), [](unsigned char c) { return std::tolower(c); });
         rest_.remove_prefix(n);
@@ -147,7 +150,8 @@ private:
         } else {
             return false;
         }
-        if (count && static_cast<std::size_t>(*count) < out.size()) out.resize(static_cast<std::size_t>(*count));
+        if (count && static_cast<std::size_t>(*count) < out.size())
+            out.resize(static_cast<std::size_t>(*count));
         return true;
     }
 
@@ -218,9 +222,9 @@ struct field {
     char short_name;
     std::string_view long_name;
 };
-constexpr field fields[] = {{'t', "team_num"},       {'T', "num_teams"},    {'L', "nesting_level"},
-                            {'n', "thread_num"},     {'N', "num_threads"},  {'a', "ancestor_tnum"},
-                            {'H', "host"},           {'P', "process_id"},   {'i', "native_thread_id"},
+constexpr field fields[] = {{'t', "team_num"},       {'T', "num_teams"},   {'L', "nesting_level"},
+                            {'n', "thread_num"},     {'N', "num_threads"}, {'a', "ancestor_tnum"},
+                            {'H', "host"},           {'P', "process_id"},  {'i', "native_thread_id"},
                             {'A', "thread_affinity"}};
 
 std::string value_of(char name, const region& r) {
@@ -246,7 +250,9 @@ std::string value_of(char name, const region& r) {
     }
 }
 
-bool is_number(char name) noexcept { return std::string_view("tTLnNaPi").find(name) != std::string_view::npos; }
+bool is_number(char name) noexcept {
+    return std::string_view("tTLnNaPi").find(name) != std::string_view::npos;
+}
 
 } // namespace
 
@@ -271,7 +277,8 @@ std::string describe_affinity(const region& r, const std::string& format) {
         char name = i < format.size() ? format[i] : '?';
         if (name == '{') {
             const std::size_t end = format.find('}', i);
-            const std::string_view word(format.data() + i + 1, (end == std::string::npos ? format.size() : end) - i - 1);
+            const std::string_view word(format.data() + i + 1,
+                                        (end == std::string::npos ? format.size() : end) - i - 1);
             const auto* const known = std::ranges::find(fields, word, &field::long_name);
             name = known == std::end(fields) ? '?' : known->short_name;
             i = end == std::string::npos ? format.size() : end;
@@ -296,7 +303,8 @@ std::string describe_affinity(const region& r, const std::string& format) {
 void display_affinity_of(const team& t) {
     std::string all;
     for (int i = 0; i < t.size; ++i)
-        all += describe_affinity(t.seats[static_cast<std::size_t>(i)].implicit, settings().affinity_format) + "\n";
+        all += describe_affinity(t.seats[static_cast<std::size_t>(i)].implicit, settings().affinity_format) +
+               "\n";
     std::fputs(all.c_str(), stderr);
 }
 

@@ -116,7 +116,9 @@ void* allocate(std::size_t alignment, std::size_t size, std::uintptr_t of) noexc
         switch (own->on_failure) {
         case null_fb: return nullptr;
         case abort_fb:
-            std::fprintf(stderr, "weft: OpenMP: an allocator with the fallback abort cannot allocate %zu bytes\n", size);
+            std::fprintf(stderr,
+                         "weft: OpenMP: an allocator with the fallback abort cannot allocate %zu bytes\n",
+                         size);
             std::abort();
         case allocator_fb: a = own->other; break;
         default: a = 1; break;
@@ -124,7 +126,8 @@ void* allocate(std::size_t alignment, std::size_t size, std::uintptr_t of) noexc
     }
 }
 
-void* allocate_zeroed(std::size_t alignment, std::size_t count, std::size_t size, std::uintptr_t of) noexcept {
+void* allocate_zeroed(std::size_t alignment, std::size_t count, std::size_t size,
+                      std::uintptr_t of) noexcept {
     std::size_t bytes = 0;
     if (__builtin_mul_overflow(count, size, &bytes)) return nullptr;
     void* const p = allocate(alignment, bytes, of);

@@ -19,7 +19,8 @@ void free_allocator(std::uintptr_t) noexcept;
 
 /// `allocator` 0: that of the calling task. Null if there is no memory, by the rules of the allocator.
 void* allocate(std::size_t alignment, std::size_t size, std::uintptr_t allocator) noexcept;
-void* allocate_zeroed(std::size_t alignment, std::size_t count, std::size_t size, std::uintptr_t allocator) noexcept;
+void* allocate_zeroed(std::size_t alignment, std::size_t count, std::size_t size,
+                      std::uintptr_t allocator) noexcept;
 void* reallocate(void*, std::size_t size, std::uintptr_t allocator, std::uintptr_t of_old) noexcept;
 void deallocate(void*) noexcept;
 

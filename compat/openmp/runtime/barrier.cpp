@@ -11,7 +11,10 @@ void end_barrier(team& t, std::uint64_t w) noexcept {
     const std::uint64_t next = (std::uint64_t{team::phase(w)} + 1) << 32 | static_cast<std::uint32_t>(t.size);
     const void* const address = &t.word;
     t.is_share_cancelled.store(false, std::memory_order_relaxed); // before the next line
-    t.word.store(next, std::memory_order_release); // pairs with the loads of those who wait; the last use of the team (M3)
+    t.word.store(
+        next,
+        std::
+            memory_order_release); // pairs with the loads of the waiting threads; the last use of the team (M3)
     wake_all(address);
 }
 
@@ -21,13 +24,15 @@ patience patience_in(const team& t) noexcept {
 }
 
 bool has_passed(const team& t, std::uint32_t phase) noexcept {
-    return team::phase(t.word.load(std::memory_order_acquire)) != phase; // pairs with the store in end_barrier()
+    return team::phase(t.word.load(std::memory_order_acquire)) !=
+           phase; // pairs with the store in end_barrier()
 }
 
 /// As long as only threads are missing there is nothing to lend a seat for.
 template <class Done>
 bool looks_while_threads_are_missing(const team& t, std::uint64_t word, Done&& done) {
-    return team::open(word) <= static_cast<std::uint32_t>(t.size) && patience_in(t) == patience::some && looks_true(done);
+    return team::open(word) <= static_cast<std::uint32_t>(t.size) && patience_in(t) == patience::some &&
+           looks_true(done);
 }
 
 /// Takes back the arrival of the caller; false if the barrier has ended meanwhile.
@@ -42,7 +47,7 @@ bool take_arrival_back(team& t, std::uint32_t phase) noexcept {
 } // namespace
 
 void team::count_down(std::uint32_t n) noexcept {
-    // release: what came before, for those who pass the barrier; acquire: the same of the others, for the one who ends it
+    // release: what came before, for the threads that pass the barrier; acquire: the same of the others, for the one that ends it
     const std::uint64_t w = word.fetch_sub(n, std::memory_order_acq_rel);
     if (open(w) == n) end_barrier(*this, w);
 }
@@ -77,9 +82,11 @@ void arrive_at_end(region& implicit) noexcept {
 
 void wait_at_end(region& implicit) noexcept {
     team& t = *implicit.in;
-    const std::uint64_t before = t.word.load(std::memory_order_relaxed); // no barrier ends before this thread arrives
+    const std::uint64_t before =
+        t.word.load(std::memory_order_relaxed); // no barrier ends before this thread arrives
     const std::uint32_t phase = team::phase(before);
-    if (t.left.fetch_sub(1, std::memory_order_acq_rel) == 1) t.count_down(static_cast<std::uint32_t>(t.size)); // as above
+    if (t.left.fetch_sub(1, std::memory_order_acq_rel) == 1)
+        t.count_down(static_cast<std::uint32_t>(t.size)); // as above
     const auto is_over = [&] { return has_passed(t, phase); };
     if (is_over() || looks_while_threads_are_missing(t, before, is_over)) return;
     const seat_loan lent(implicit, true);

@@ -29,9 +29,10 @@ public:
         tasks_.push_back(&task);
         ++open_;
         for (const dependence& d : on)
-            versions_->access(versions_->find(d.address, nullptr), mode_of(d.how), task.number, [&](std::uint32_t u) {
-                if (region* const before = tasks_[u]) wait_for(*before);
-            });
+            versions_->access(versions_->find(d.address, nullptr), mode_of(d.how), task.number,
+                              [&](std::uint32_t u) {
+                                  if (region* const before = tasks_[u]) wait_for(*before);
+                              });
     }
     void remove(const region& task) noexcept {
         tasks_[task.number] = nullptr;
@@ -92,7 +93,9 @@ bool add(region& parent, region& task, const std::vector<dependence>& on) {
 
 } // namespace
 
-bool add_dependences(region& parent, region& task, const std::vector<dependence>& on) { return add(parent, task, on); }
+bool add_dependences(region& parent, region& task, const std::vector<dependence>& on) {
+    return add(parent, task, on);
+}
 
 void release_successors(region& task) {
     dependences& d = *task.parent->depends;

@@ -35,8 +35,8 @@ std::string lower(std::string t) {
 }
 
 void refuse(const char* name, const std::string& value, const char* allowed) {
-    std::fprintf(stderr, "weft: OpenMP: the value of %s is ignored: given: '%s'; allowed: %s\n", name, value.c_str(),
-                 allowed);
+    std::fprintf(stderr, "weft: OpenMP: the value of %s is ignored: given: '%s'; allowed: %s\n", name,
+                 value.c_str(), allowed);
 }
 
 std::optional<std::string> variable(const char* name) {
@@ -84,7 +84,8 @@ std::vector<std::string> parts_of(const std::string& list) {
     std::vector<std::string> parts;
     for (std::size_t from = 0;;) {
         const std::size_t comma = list.find(',', from);
-        parts.push_back(trimmed(std::string_view(list).substr(from, comma == std::string::npos ? comma : comma - from)));
+        parts.push_back(
+            trimmed(std::string_view(list).substr(from, comma == std::string::npos ? comma : comma - from)));
         if (comma == std::string::npos) return parts;
         from = comma + 1;
     }
@@ -124,11 +125,16 @@ void read_schedule(loop_schedule& to) {
     }
     const std::vector<std::string> parts = parts_of(text);
     const std::string& kind = parts[0];
-    if (kind == "static") read.kind = schedule_kind::by_static;
-    else if (kind == "dynamic") read.kind = schedule_kind::by_dynamic;
-    else if (kind == "guided") read.kind = schedule_kind::by_guided;
-    else if (kind == "auto") read.kind = schedule_kind::by_auto;
-    else return refuse("OMP_SCHEDULE", *v, allowed);
+    if (kind == "static")
+        read.kind = schedule_kind::by_static;
+    else if (kind == "dynamic")
+        read.kind = schedule_kind::by_dynamic;
+    else if (kind == "guided")
+        read.kind = schedule_kind::by_guided;
+    else if (kind == "auto")
+        read.kind = schedule_kind::by_auto;
+    else
+        return refuse("OMP_SCHEDULE", *v, allowed);
     if (read.kind == schedule_kind::by_static && !has_modifier) read.monotonic = true;
     if (parts.size() > 2) return refuse("OMP_SCHEDULE", *v, allowed);
     if (parts.size() == 2) {
@@ -156,7 +162,8 @@ bool read_bindings(process_settings& s) {
     for (const std::string& part : parts_of(lower(*v))) {
         const auto b = binding_named(part);
         if (!b || (all.size() > 0 && (*b == binding::off || *b == binding::on))) {
-            refuse("OMP_PROC_BIND", *v, "false, true, or primary, master, close, spread, separated by commas");
+            refuse("OMP_PROC_BIND", *v,
+                   "false, true, or primary, master, close, spread, separated by commas");
             return false;
         }
         all.push_back(*b);
@@ -210,14 +217,17 @@ void read_levels(process_settings& s) {
 void read_allocator(process_settings& s) {
     const auto v = variable("OMP_ALLOCATOR");
     if (!v) return;
-    constexpr std::string_view names[] = {"default", "large_cap", "const", "high_bw", "low_lat", "cgroup", "pteam", "thread"};
+    constexpr std::string_view names[] = {"default", "large_cap", "const", "high_bw",
+                                          "low_lat", "cgroup",    "pteam", "thread"};
     std::string t = lower(*v);
     for (std::size_t i = 0; i < std::size(names); ++i)
-        if (t == "omp_" + std::string(names[i]) + (i < 5 ? "_mem_alloc" : "_mem_alloc") || t == std::to_string(i + 1)) {
+        if (t == "omp_" + std::string(names[i]) + (i < 5 ? "_mem_alloc" : "_mem_alloc") ||
+            t == std::to_string(i + 1)) {
             s.first.allocator = i + 1;
             return;
         }
-    refuse("OMP_ALLOCATOR", *v, "the name of a predefined allocator; memory spaces with traits are not supported");
+    refuse("OMP_ALLOCATOR", *v,
+           "the name of a predefined allocator; memory spaces with traits are not supported");
 }
 
 void read_offload(process_settings& s) {
@@ -225,10 +235,14 @@ void read_offload(process_settings& s) {
     if (!v) return;
     const std::string t = lower(*v);
     using kind = process_settings::offloading;
-    if (t == "default") s.offload = kind::by_default;
-    else if (t == "disabled") s.offload = kind::disabled;
-    else if (t == "mandatory") s.offload = kind::mandatory;
-    else refuse("OMP_TARGET_OFFLOAD", *v, "default, disabled, mandatory");
+    if (t == "default")
+        s.offload = kind::by_default;
+    else if (t == "disabled")
+        s.offload = kind::disabled;
+    else if (t == "mandatory")
+        s.offload = kind::mandatory;
+    else
+        refuse("OMP_TARGET_OFFLOAD", *v, "default, disabled, mandatory");
 }
 
 int usable_processors() {
@@ -245,7 +259,8 @@ process_settings read_environment() {
         s.first.threads = s.processors;
         // WEFT_WORKERS is the width that the user has chosen for Weft.
         if (const auto w = variable("WEFT_WORKERS"))
-            if (const auto n = number_of(*w); n && *n >= 1 && *n <= 1024) s.first.threads = static_cast<int>(*n);
+            if (const auto n = number_of(*w); n && *n >= 1 && *n <= 1024)
+                s.first.threads = static_cast<int>(*n);
     }
     static_cast<void>(read_truth("OMP_DYNAMIC", s.first.dynamic));
     static_cast<void>(read_truth("OMP_CANCELLATION", s.cancellation));
@@ -298,7 +313,8 @@ const char* truth(bool b) { return b ? "TRUE" : "FALSE"; }
 /// What must be right before the first runtime of Weft is made.
 [[gnu::constructor]] void begin() {
     process_settings& s = settings();
-    if (s.stack_bytes > 0) setenv("WEFT_STACK", std::to_string(std::max<std::size_t>(s.stack_bytes, 65536)).c_str(), 0);
+    if (s.stack_bytes > 0)
+        setenv("WEFT_STACK", std::to_string(std::max<std::size_t>(s.stack_bytes, 65536)).c_str(), 0);
     const auto display = variable("OMP_DISPLAY_ENV");
     if (!display) return;
     const std::string t = lower(*display);
@@ -322,20 +338,24 @@ void display_settings(bool verbose) {
     line("_OPENMP", "201511");
     line("OMP_DYNAMIC", truth(t.dynamic));
     line("OMP_NESTED", truth(t.max_active_levels > 1));
-    line("OMP_NUM_THREADS", s.threads_of_level.empty() ? std::to_string(t.threads)
-                                                       : fmt::format("{}", fmt::join(s.threads_of_level, ",")));
+    line("OMP_NUM_THREADS", s.threads_of_level.empty()
+                                ? std::to_string(t.threads)
+                                : fmt::format("{}", fmt::join(s.threads_of_level, ",")));
     std::string schedule = t.run_schedule.kind == schedule_kind::by_static
                                ? (t.run_schedule.monotonic ? "" : "NONMONOTONIC:")
                                : (t.run_schedule.monotonic ? "MONOTONIC:" : "");
     schedule += name_of(t.run_schedule.kind);
-    if (t.run_schedule.chunk > 1 || (t.run_schedule.kind == schedule_kind::by_static && t.run_schedule.chunk == 1))
+    if (t.run_schedule.chunk > 1 ||
+        (t.run_schedule.kind == schedule_kind::by_static && t.run_schedule.chunk == 1))
         schedule += fmt::format(",{}", t.run_schedule.chunk);
     line("OMP_SCHEDULE", schedule);
     std::string bindings = name_of(t.bind);
-    for (std::size_t i = 1; i < s.bind_of_level.size(); ++i) bindings += fmt::format(",{}", name_of(s.bind_of_level[i]));
+    for (std::size_t i = 1; i < s.bind_of_level.size(); ++i)
+        bindings += fmt::format(",{}", name_of(s.bind_of_level[i]));
     line("OMP_PROC_BIND", bindings);
     std::string all_places;
-    for (const auto& p : places()) all_places += fmt::format("{}{{{}}}", all_places.empty() ? "" : ",", fmt::join(p, ","));
+    for (const auto& p : places())
+        all_places += fmt::format("{}{{{}}}", all_places.empty() ? "" : ",", fmt::join(p, ","));
     line("OMP_PLACES", all_places);
     line("OMP_STACKSIZE", std::to_string(s.stack_bytes));
     line("OMP_WAIT_POLICY", s.wait_policy == process_settings::waiting::active ? "ACTIVE" : "PASSIVE");

@@ -48,8 +48,12 @@ initial_thread& make() {
 
 } // namespace
 
-[[gnu::noinline]] context& initial_context() noexcept { return of_this_thread ? of_this_thread->own : make().own; }
+[[gnu::noinline]] context& initial_context() noexcept {
+    return of_this_thread ? of_this_thread->own : make().own;
+}
 
-[[gnu::noinline]] unsigned number_of_initial_thread() noexcept { return of_this_thread ? of_this_thread->number : 0; }
+[[gnu::noinline]] unsigned number_of_initial_thread() noexcept {
+    return of_this_thread ? of_this_thread->number : 0;
+}
 
 } // namespace weft::openmp

@@ -127,7 +127,8 @@ void set_context_of_task(context& c) noexcept {
 
 void check_runtime() {
     if (worker_count() > 0 && home().worker_at(0).modelled) {
-        std::fputs("weft: OpenMP programs do not run on the engine 'model'; given: WEFT_ENGINE=model; allowed: threads\n",
+        std::fputs("weft: OpenMP programs do not run on the engine 'model'; given: WEFT_ENGINE=model; "
+                   "allowed: threads\n",
                    stderr);
         std::_Exit(2);
     }

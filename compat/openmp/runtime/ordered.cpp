@@ -48,9 +48,9 @@ void pass_turn(seat& s, work_share& w) {
 
 struct doacross_state {
     unsigned loops = 0;
-    std::vector<std::uint64_t> counts{};  ///< of all loops of the nest
-    std::uint64_t each = 1;               ///< outer iterations of an entry; 0: those of a thread in blocks
-    std::uint64_t blocks = 1;             ///< then: the number of threads
+    std::vector<std::uint64_t> counts{}; ///< of all loops of the nest
+    std::uint64_t each = 1;              ///< outer iterations of an entry; 0: those of a thread in blocks
+    std::uint64_t blocks = 1;            ///< then: the number of threads
     std::unique_ptr<std::atomic<std::uint64_t>[]> done{};
 
     std::uint64_t entry_of(std::uint64_t outer) const noexcept {
@@ -76,7 +76,9 @@ doacross_state* make_doacross(const share_request& r, int threads) {
         (r.loop.how == schedule_kind::by_static || r.loop.how == schedule_kind::by_auto) && r.loop.chunk == 0;
     d->blocks = static_cast<std::uint64_t>(threads);
     // Chunks of a guided schedule begin anywhere: every outer iteration is an entry.
-    d->each = in_blocks ? 0 : r.loop.how == schedule_kind::by_guided ? 1 : std::max<std::uint64_t>(r.loop.chunk, 1);
+    d->each = in_blocks                                ? 0
+              : r.loop.how == schedule_kind::by_guided ? 1
+                                                       : std::max<std::uint64_t>(r.loop.chunk, 1);
     const std::uint64_t entries = in_blocks ? d->blocks : n / d->each + 1;
     d->done = std::make_unique<std::atomic<std::uint64_t>[]>(entries);
     return d.release();
@@ -103,7 +105,8 @@ void wait_doacross(region& me, const std::uint64_t* at) {
     auto& done = d.done[d.entry_of(at[0])];
     const std::uint64_t n = d.number_of(at) + 1;
     wait_until(
-        &done, [&] { return done.load(std::memory_order_acquire) >= n; }, // pairs with the store in post_doacross()
+        &done,
+        [&] { return done.load(std::memory_order_acquire) >= n; }, // pairs with the store in post_doacross()
         patience::some);
 }
 

@@ -47,13 +47,12 @@ void reset(region& r) noexcept {
 
 /// A team that no thread is in.
 std::unique_ptr<team> take_team(seat& s, int size) {
-    if (s.spare_team && s.spare_team->size == size) return std::unique_ptr<team>(std::exchange(s.spare_team, nullptr));
+    if (s.spare_team && s.spare_team->size == size)
+        return std::unique_ptr<team>(std::exchange(s.spare_team, nullptr));
     return std::make_unique<team>(size);
 }
 
-void keep_team(seat& s, team& t) noexcept {
-    delete std::exchange(s.spare_team, &t);
-}
+void keep_team(seat& s, team& t) noexcept { delete std::exchange(s.spare_team, &t); }
 
 /// The context in which the region begins: the caller's, or, in a task of Weft that is none of OpenMP, a new one. (The
 /// context of the kernel thread is not that of the task, which may go on elsewhere.)
@@ -131,7 +130,7 @@ team& begin_parallel(int size, void (*code)(void*), void* data, const share_requ
     t.data = data;
     t.is_cancelled.store(false, std::memory_order_relaxed); // before the threads start
     t.is_share_cancelled.store(false, std::memory_order_relaxed);
-    t.left.store(size, std::memory_order_relaxed);          // likewise
+    t.left.store(size, std::memory_order_relaxed); // likewise
     if (share) prepare(t.first_share, *share, size);
     const task_settings icv = settings_in(around, t.level, bind);
     for (int i = 0; i < size; ++i) {

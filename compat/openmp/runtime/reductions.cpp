@@ -13,13 +13,24 @@ namespace weft::openmp {
 
 namespace {
 
-enum word : std::size_t { number = 0, bytes = 1, memory = 2, next = 4, is_head = 5, memory_end = 6, entries = 7 };
+enum word : std::size_t {
+    number = 0,
+    bytes = 1,
+    memory = 2,
+    next = 4,
+    is_head = 5,
+    memory_end = 6,
+    entries = 7
+};
 constexpr std::size_t words_of_entry = 3;
 
-std::uintptr_t* block_at(std::uintptr_t address) noexcept { return reinterpret_cast<std::uintptr_t*>(address); }
+std::uintptr_t* block_at(std::uintptr_t address) noexcept {
+    return reinterpret_cast<std::uintptr_t*>(address);
+}
 
 std::uintptr_t allocate(std::size_t alignment, std::size_t size) {
-    const std::size_t a = std::max(alignment, sizeof(void*)), n = (std::max<std::size_t>(size, 1) + a - 1) / a * a;
+    const std::size_t a = std::max(alignment, sizeof(void*)),
+                      n = (std::max<std::size_t>(size, 1) + a - 1) / a * a;
     void* const p = std::aligned_alloc(a, n);
     if (!p) throw std::bad_alloc();
     std::memset(p, 0, n);
@@ -58,7 +69,8 @@ bool find_copy(const std::uintptr_t* set, std::uintptr_t address, place& found) 
 
 } // namespace
 
-void register_reductions(std::uintptr_t* set, const std::uintptr_t* like, int threads, std::uintptr_t* around) {
+void register_reductions(std::uintptr_t* set, const std::uintptr_t* like, int threads,
+                         std::uintptr_t* around) {
     for (std::uintptr_t* b = set;; b = block_at(b[next])) {
         if (like) {
             b[memory] = like[memory];
@@ -97,7 +109,8 @@ void remap_reductions(const region& me, std::size_t count, std::size_t originals
         const auto address = reinterpret_cast<std::uintptr_t>(addresses[i]);
         place found{};
         if (!find_original(set, address, found) && !find_copy(set, address, found)) {
-            std::fprintf(stderr, "weft: OpenMP: no task_reduction, or reduction with the modifier task, for %p\n",
+            std::fprintf(stderr,
+                         "weft: OpenMP: no task_reduction, or reduction with the modifier task, for %p\n",
                          addresses[i]);
             std::abort();
         }

@@ -20,7 +20,8 @@ struct region;
 
 /// Gives a set its memory. `like`: the same set of another thread of the team, whose memory is used; null: there is none.
 /// `around`: the set around it, or null.
-void register_reductions(std::uintptr_t* set, const std::uintptr_t* like, int threads, std::uintptr_t* around = nullptr);
+void register_reductions(std::uintptr_t* set, const std::uintptr_t* like, int threads,
+                         std::uintptr_t* around = nullptr);
 /// Takes back a registration that no task has seen.
 void discard_reductions(std::uintptr_t* set) noexcept;
 /// Frees the memory of a set.

@@ -25,9 +25,10 @@ class dependences;
 /// All other members belong to the code that runs the region; before it starts, to its creator.
 struct region {
     team* in = nullptr;
-    seat* on = nullptr;       ///< the OpenMP thread that runs it; null until it starts
-    region* parent = nullptr; ///< the region that has created it; for an implicit task, the one with the construct
-    int depth = 0;            ///< number of explicit tasks around it up to the implicit one
+    seat* on = nullptr; ///< the OpenMP thread that runs it; null until it starts
+    region* parent =
+        nullptr;   ///< the region that has created it; for an implicit task, the one with the construct
+    int depth = 0; ///< number of explicit tasks around it up to the implicit one
     bool is_final = false;
     bool is_implicit = true;
     bool has_copies = false; ///< its data were copied by constructors, and its body destroys them
@@ -36,17 +37,17 @@ struct region {
     task_settings icv{};
 
     std::atomic<int> references{1};
-    std::atomic<int> children{0}; ///< not yet ended; only those that are counted
+    std::atomic<int> children{0};   ///< not yet ended; only those that are counted
     dependences* depends = nullptr; ///< of its children; made at the first one with a depend clause
     launch start{};
 
     // ---- of an explicit task
     void (*code)(void*) = nullptr;
     void* data = nullptr;
-    std::atomic<int> missing{0};        ///< predecessors that have not ended
-    std::uint32_t number = 0;           ///< in the dependences of its parent; 0: none
+    std::atomic<int> missing{0};            ///< predecessors that have not ended
+    std::uint32_t number = 0;               ///< in the dependences of its parent; 0: none
     struct successor* successors = nullptr; ///< guarded by the lock of those dependences
-    bool ended = false;                 ///< likewise
+    bool ended = false;                     ///< likewise
     int priority = 0;
     std::size_t block_bytes = 0; ///< of its memory
     seat* creator = nullptr;     ///< whose count of queued tasks it is in

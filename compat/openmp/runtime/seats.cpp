@@ -5,7 +5,7 @@
 
 #include <mutex>
 
-/// Who holds a seat. A task that finds no seat waits in the team's list:
+/// Which region holds a seat. A task that finds no seat waits in the team's list:
 ///
 ///   task: scans the seats; puts itself into the list and counts itself (`seatless`); fence; scans again
 ///   seat: is made free under its lock; fence; looks at `seatless`
@@ -24,7 +24,8 @@ bool is_for(const seat& s, const region& task) noexcept {
 }
 
 bool try_take(seat& s, const region& task) noexcept {
-    if (s.is_taken.load(std::memory_order_relaxed)) return false; // a hint; the caller's fence orders its last look
+    if (s.is_taken.load(std::memory_order_relaxed))
+        return false; // a hint; the caller's fence orders its last look
     const std::lock_guard guard(s.lock);
     if (!is_for(s, task)) return false;
     s.is_taken.store(true, std::memory_order_relaxed);
@@ -71,7 +72,8 @@ void put(team& t, region& task) noexcept {
 /// The seat was made free: takes a task for it out of the list, and takes the seat for that task.
 region* next_for(seat& s) noexcept {
     team& t = *s.of;
-    queue::std_sync::fence(std::memory_order_seq_cst); // after the seat was made free: pairs with that in take_seat()
+    queue::std_sync::fence(
+        std::memory_order_seq_cst); // after the seat was made free: pairs with that in take_seat()
     if (t.seatless.load(std::memory_order_relaxed) == 0) return nullptr;
     const std::lock_guard guard(t.lock);
     for (region* r = t.first_seatless; r; r = r->next) {

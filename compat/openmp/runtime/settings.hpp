@@ -9,7 +9,12 @@
 /// process, which the environment sets once.
 namespace weft::openmp {
 
-enum class schedule_kind : std::uint8_t { by_static = 1, by_dynamic = 2, by_guided = 3, by_auto = 4 }; // as omp_sched_t
+enum class schedule_kind : std::uint8_t {
+    by_static = 1,
+    by_dynamic = 2,
+    by_guided = 3,
+    by_auto = 4
+}; // as omp_sched_t
 
 struct loop_schedule {
     schedule_kind kind = schedule_kind::by_dynamic; ///< as libgomp, where OMP_SCHEDULE is not set

@@ -61,7 +61,8 @@ void drop_reference_at(seat* s, region* r) noexcept {
 }
 
 void keep(region& r) noexcept {
-    if (!r.is_implicit) r.references.fetch_add(1, std::memory_order_relaxed); // the caller's own reference is there
+    if (!r.is_implicit)
+        r.references.fetch_add(1, std::memory_order_relaxed); // the caller's own reference is there
 }
 
 /// The body has ended, and the event has occurred: what waits for the task goes on. The caller has a seat, unless the event
@@ -76,7 +77,8 @@ void complete(region& t) {
     if (parent.children.fetch_sub(1, std::memory_order_acq_rel) == 1) wake_all(children);
     if (group) {
         const void* const open = &group->open;
-        if (group->open.fetch_sub(1, std::memory_order_acq_rel) == 1) wake_all(open); // likewise; the group may be gone
+        if (group->open.fetch_sub(1, std::memory_order_acq_rel) == 1)
+            wake_all(open); // likewise; the group may be gone
     }
 }
 
@@ -91,7 +93,8 @@ void call(region& me, region& t) {
 
 /// True if the body's end is the task's end: it has no event that is still to come.
 bool ends_with_body(region& t) noexcept {
-    if (t.event.load(std::memory_order_relaxed) == region::no_event) return true; // set before the task was submitted
+    if (t.event.load(std::memory_order_relaxed) == region::no_event)
+        return true; // set before the task was submitted
     // acq_rel: pairs with the exchange in fulfill(): the second of the two ends the task
     return t.event.exchange(region::body_ended, std::memory_order_acq_rel) == region::fulfilled;
 }
@@ -126,7 +129,8 @@ void run_started(launch& l) noexcept {
 
 bool has_free_seat(const team& t) noexcept {
     for (int i = 0; i < t.size; ++i)
-        if (!t.seats[static_cast<std::size_t>(i)].is_taken.load(std::memory_order_relaxed)) return true; // a hint
+        if (!t.seats[static_cast<std::size_t>(i)].is_taken.load(std::memory_order_relaxed))
+            return true; // a hint
     return false;
 }
 

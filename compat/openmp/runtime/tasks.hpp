@@ -32,7 +32,8 @@ struct dependence {
 struct task_request {
     void (*code)(void*) = nullptr;
     void* data = nullptr;
-    void (*copy)(void*, void*) = nullptr; ///< copies the data, with constructors; null: their bytes are copied
+    void (*copy)(void*,
+                 void*) = nullptr; ///< copies the data, with constructors; null: their bytes are copied
     std::size_t bytes = 0;
     std::size_t alignment = 1;
     bool is_deferrable = true; ///< the if clause

@@ -67,7 +67,7 @@ struct lender {
 /// M2  The end of the region has a count of its own, `left`, since threads may come there while others still wait at a
 ///     barrier of the region that was cancelled. The thread that comes last arrives in the word for all.
 /// M3  Arriving at the end is the last use of the team by all threads but thread 0; ending the barrier is the last use by
-///     the one who ends it: thread 0 may use the memory of the team again from there on. What follows uses the address
+///     the one that ends it: thread 0 may use the memory of the team again from there on. What follows uses the address
 ///     only (W2).
 struct team {
     explicit team(int threads);
@@ -85,10 +85,10 @@ struct team {
 
     std::atomic<std::uint64_t> word;
     std::atomic<int> left{0};              ///< threads that have not come to the end; acq_rel, like the word
-    std::atomic<bool> is_cancelled{false}; ///< relaxed: those who miss it look again
+    std::atomic<bool> is_cancelled{false}; ///< relaxed: a thread that misses it looks again
     /// The loop or the sections that the threads are in is cancelled; until the next barrier. Relaxed likewise.
     std::atomic<bool> is_share_cancelled{false};
-    work_share first_share{};              ///< in front of the first construct
+    work_share first_share{}; ///< in front of the first construct
 
     engine::without_ticks<queue::spin_lock<>> lock{};
     region* first_seatless = nullptr; ///< tasks that found no seat; guarded by the lock
@@ -108,7 +108,9 @@ struct team {
     static std::uint32_t open(std::uint64_t w) noexcept { return static_cast<std::uint32_t>(w); }
     static std::uint32_t phase(std::uint64_t w) noexcept { return static_cast<std::uint32_t>(w >> 32); }
 
-    void count_task() noexcept { word.fetch_add(1, std::memory_order_relaxed); } // the creator has not arrived (M1)
+    void count_task() noexcept {
+        word.fetch_add(1, std::memory_order_relaxed);
+    } // the creator has not arrived (M1)
     /// A thread has arrived, or a task has ended.
     void count_down(std::uint32_t n = 1) noexcept;
 };
@@ -155,8 +157,8 @@ void wait_for_tasks(region& me, const void* address, Done&& done) {
 struct team_request {
     void (*code)(void*);
     void* data;
-    unsigned threads;   ///< as in the num_threads clause; 0: there is none
-    int bind = 0;       ///< as in the proc_bind clause
+    unsigned threads;    ///< as in the num_threads clause; 0: there is none
+    int bind = 0;        ///< as in the proc_bind clause
     bool serial = false; ///< by the if clause
 };
 

@@ -76,8 +76,8 @@ void tell(sleeper& s) noexcept {
     if (asleep == 0) return;
     if ((asleep & 1) == 0) return engine::send_home(s.way);
     auto& bell = s.rung;
-    bell.store(1, std::memory_order_release);       // pairs with the load in sleep_as_thread()
-    engine::futex_calls::wake_one(bell, ~0U);       // of an address; the word may be gone
+    bell.store(1, std::memory_order_release); // pairs with the load in sleep_as_thread()
+    engine::futex_calls::wake_one(bell, ~0U); // of an address; the word may be gone
 }
 
 struct alignas(queue::k_cache_line_bytes) bucket {
@@ -90,7 +90,7 @@ struct alignas(queue::k_cache_line_bytes) bucket {
         (first ? last->next : first) = &s;
         last = &s;
     }
-    /// Takes those who wait for the address, in their order.
+    /// Takes the sleepers that wait for the address, in their order.
     sleeper* take(const void* address) noexcept;
 };
 
@@ -147,7 +147,8 @@ void impl::wait_until(const void* address, condition done, void* of, patience p)
     for (bool is_done = false; !is_done;) {
         sleeper me(address);
         {
-            b.count.fetch_add(1, std::memory_order_seq_cst); // before the last look: pairs with the fence in wake_all()
+            b.count.fetch_add(
+                1, std::memory_order_seq_cst); // before the last look: pairs with the fence in wake_all()
             const std::lock_guard guard(b.lock);
             if ((is_done = done(of)))
                 b.count.fetch_sub(1, std::memory_order_relaxed);
@@ -163,7 +164,7 @@ void impl::wait_until(const void* address, condition done, void* of, patience p)
 
 void wake_all(const void* address) noexcept {
     bucket& b = bucket_of(address);
-    queue::std_sync::fence(std::memory_order_seq_cst); // after the caller's change (W1)
+    queue::std_sync::fence(std::memory_order_seq_cst);        // after the caller's change (W1)
     if (b.count.load(std::memory_order_relaxed) == 0) return; // relaxed: after the fence
     sleeper* s = nullptr;
     {

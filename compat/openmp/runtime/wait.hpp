@@ -27,7 +27,7 @@ enum class patience { none, some };
 /// The limit of `patience::some`, by OMP_WAIT_POLICY. Set before the first wait.
 void set_patience(std::chrono::nanoseconds) noexcept;
 
-/// Wakes those who wait for this address. Passes a sequentially consistent fence first (W1).
+/// Wakes all that wait for this address. Passes a sequentially consistent fence first (W1).
 void wake_all(const void* address) noexcept;
 
 namespace impl {

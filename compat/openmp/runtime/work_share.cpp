@@ -41,8 +41,8 @@ void keep_spare(seat& s, work_share& w) noexcept {
 
 /// Chunks are handed out by an addition as long as the sum cannot exceed 2^64 when every thread adds once too often.
 bool may_overflow(const loop_shape& l, std::uint64_t chunk, int threads) noexcept {
-    const auto most = static_cast<wide>(l.count) +
-                      static_cast<wide>(chunk) * static_cast<unsigned>(threads + 1);
+    const auto most =
+        static_cast<wide>(l.count) + static_cast<wide>(chunk) * static_cast<unsigned>(threads + 1);
     return most > ~std::uint64_t{0};
 }
 
@@ -56,7 +56,8 @@ bool take_dynamic(work_share& w, int threads, std::uint64_t& begin, std::uint64_
     } else {
         do {
             if (at >= n) return false;
-        } while (!w.taken.compare_exchange_weak(at, n - at < chunk ? n : at + chunk, std::memory_order_relaxed));
+        } while (
+            !w.taken.compare_exchange_weak(at, n - at < chunk ? n : at + chunk, std::memory_order_relaxed));
     }
     begin = at;
     end = n - at < chunk ? n : at + chunk;
@@ -80,7 +81,8 @@ bool take_guided(work_share& w, int threads, std::uint64_t& begin, std::uint64_t
 /// Blocks of equal size (the first ones have one more), or chunks in turn.
 bool take_static(const work_share& w, const seat& s, int threads, std::uint64_t trip, std::uint64_t& begin,
                  std::uint64_t& end) noexcept {
-    const std::uint64_t n = w.loop.count, of = static_cast<std::uint64_t>(threads), me = static_cast<std::uint64_t>(s.number);
+    const std::uint64_t n = w.loop.count, of = static_cast<std::uint64_t>(threads),
+                        me = static_cast<std::uint64_t>(s.number);
     if (w.loop.chunk == 0) {
         if (trip > 0) return false;
         const std::uint64_t each = n / of, more = n % of;
@@ -118,7 +120,8 @@ bool enter_share(region& me, const share_request& r) {
         prepare(made, r, me.in->size);
         if (r.reductions) register_reductions(r.reductions, nullptr, me.in->size, me.group->reductions);
         // release: what the link says; acquire: the same of the thread that came first
-        is_mine = last.next.compare_exchange_strong(next, &made, std::memory_order_acq_rel, std::memory_order_acquire);
+        is_mine = last.next.compare_exchange_strong(next, &made, std::memory_order_acq_rel,
+                                                    std::memory_order_acquire);
         if (is_mine) {
             next = &made;
         } else {
@@ -127,7 +130,8 @@ bool enter_share(region& me, const share_request& r) {
             s.spare_share = &made;
         }
     }
-    if (r.reductions && !is_mine) register_reductions(r.reductions, next->reductions, me.in->size, me.group->reductions);
+    if (r.reductions && !is_mine)
+        register_reductions(r.reductions, next->reductions, me.in->size, me.group->reductions);
     s.share = next;
     s.at = {};
     // acq_rel: the last thread frees what the others have used

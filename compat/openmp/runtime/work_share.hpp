@@ -28,7 +28,7 @@ struct share_request {
     loop_shape loop{};
     bool is_ordered = false;
     std::uintptr_t* reductions = nullptr;
-    std::size_t memory = 0; ///< zeroed bytes that the threads share
+    std::size_t memory = 0;                  ///< zeroed bytes that the threads share
     const std::uint64_t* doacross = nullptr; ///< counts of the inner loops of a doacross nest
     unsigned doacross_loops = 0;             ///< 0: it is none
 };
@@ -57,7 +57,7 @@ struct work_share {
 
     std::atomic<std::uint64_t> taken{0}; ///< iterations handed out
     std::atomic<std::uint64_t> turn{0};  ///< ordered: the first iteration that has not had its turn
-    std::atomic<void*> copied{nullptr}; ///< copyprivate; the barrier orders it
+    std::atomic<void*> copied{nullptr};  ///< copyprivate; the barrier orders it
 };
 
 /// Where a thread is in a loop.
