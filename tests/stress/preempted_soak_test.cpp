@@ -74,7 +74,8 @@ struct setting {
     }
 };
 
-/// Threads that compute beside the workers: without them each worker has a core, with them it waits for one.
+/// Threads that compute beside the workers: without them each worker has a core, with them it waits for one, and its next
+/// kernel thread comes late (Y8 of src/engine/threads/preemption/README.md).
 class burners {
 public:
     explicit burners(int count) {
