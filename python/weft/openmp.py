@@ -54,7 +54,7 @@ def library_for(command: Sequence[str]) -> Path:
                 "a file that can be executed: a path (./name), or a name that PATH finds",
             )
         )
-    program = Path(found)
+    program = Path(found).resolve()  # ./solver, without the ./, would be a name to look up
     if program.stat().st_mode & (stat.S_ISUID | stat.S_ISGID):
         raise Error(
             compose(

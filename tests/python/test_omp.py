@@ -51,6 +51,13 @@ def test_runs_a_program(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> No
     assert "near on" in said.err and "3 workers" in said.err
 
 
+def test_a_relative_path(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]) -> None:
+    compiled(tmp_path, SOURCE, "-fopenmp")
+    monkeypatch.chdir(tmp_path)
+    assert cli.run(["omp", "--workers", "2", "--no-report", "--", "./program"]) == 0
+    assert capfd.readouterr().out == "4950 with 2\n"
+
+
 def test_report_can_be_left_out(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
     program = compiled(tmp_path, SOURCE, "-fopenmp")
     assert cli.run(["omp", "--no-report", "--workers", "2", "--preempt", "klt", "--", str(program)]) == 0
