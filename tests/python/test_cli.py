@@ -137,7 +137,7 @@ def test_limits_by_names_alone(capsys: pytest.CaptureFixture[str], tmp_path: Pat
     status, out, _ = weft(capsys, "analyze", run, *kinds, "--apply", "--machine", CORE_I7, "-o", limits, "--json")
     said = json.loads(out)
     assert status == 0 and said["predictions"][0]["limits"] == {"compute": 1, "mutex": 1, "read": 2}
-    assert abs(said["applied"]["error"]) < 0.05 and said["applied"]["gain"] > 0.2
+    assert abs(said["applied"]["error"]) < 0.05 and said["applied"]["gain"] > 0.15
     assert said["applied"]["command"][1:] == sizes.split(), "the program of the trace, unless another is given"
     assert len(tomllib.loads(limits.read_text())["needs"]) == 3
     status, out, _ = weft(capsys, "analyze", run)
