@@ -458,7 +458,8 @@ TEST_P(join_stolen, returns_both_results) {
         ASSERT_EQ(b.value, 2);
         // Policies whose pools belong to no worker steal nothing here.
         const std::string& policy = GetParam().policy;
-        if (policy != "share" && policy != "socket" && policy != "mts" && policy != "pdf" && policy != "insitu") {
+        if (policy != "share" && policy != "socket" && policy != "mts" && policy != "pdf" &&
+            policy != "insitu") {
             ASSERT_GT(rt_.stats().steals, 0u);
         }
     }

@@ -219,8 +219,8 @@ TEST_P(loops, a_grain_is_learnt) {
         });
     });
     const std::string& policy = GetParam().policy;
-    const bool cut_beforehand = policy.starts_with("static") ||
-                               policy.starts_with("dynamic") || policy == "packing";
+    const bool cut_beforehand =
+        policy.starts_with("static") || policy.starts_with("dynamic") || policy == "packing";
     if (!cut_beforehand) { EXPECT_GE(pieces.load(), 16); }
 }
 

@@ -1,4 +1,7 @@
-// ctest: timeout=600 labels=slow,not_tsan
+// ctest: timeout=600 labels=slow,not_tsan,not_asan
+//
+// Not under AddressSanitizer: it hung there once in some hundred rounds, with threads stopped by klt, for a cause that is not
+// known. (The sanitizer's allocator has locks that spin, and a stopped thread may hold one.) ThreadSanitizer keeps signals.
 //
 // Random nested programs of preempted tasks, of every type and with every way of ticking, while the machine is idle or
 // busy and workers come and go: the results are those of plain code, and nothing is left over.
