@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <memory>
 
+#include "members.hpp"
 #include "relacy_run.hpp"
 
 #include "engine/idle/sleep_protocol.hpp"
@@ -17,32 +18,6 @@ using sync = relacy_sync;
 
 constexpr const char* trusts = "the number of active workers is not read again";
 constexpr const char* silent = "the workers that stay active are not woken";
-
-class parker_type {
-public:
-    void arm() { word_.store(1, order::seq_cst); }
-    void sleep() {
-        while (word_.load(order::acquire) == 1) sync::yield();
-    }
-    void disarm() { word_.store(0, order::relaxed); }
-    void wake() {
-        if (word_.load(order::relaxed) == 1) word_.exchange(0, order::acq_rel);
-    }
-
-private:
-    sync::atomic<std::uint32_t> word_{0};
-};
-
-struct worker {
-    parker_type parker;
-    sync::atomic<std::uint64_t> pending_wakes{0};
-};
-
-template <int Workers>
-struct member_list {
-    worker all[Workers];
-    worker* operator[](std::uint32_t id) { return &all[id]; }
-};
 
 /// One thread puts a task into a pool, while another one changes the number of active workers. There are as many workers here as
 /// are active at some time.

@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <memory>
 
+#include "members.hpp"
 #include "relacy_run.hpp"
 
 #include "engine/threads/rest.hpp"
@@ -15,22 +16,6 @@ using sync = relacy_sync;
 
 constexpr const char* arms_late = "the parker armed after the look at the workers";
 constexpr const char* begins_without_fence = "the worker without its fence";
-
-// The futex_parker without its system calls.
-class parker_type {
-public:
-    void arm() { word_.store(1, order::seq_cst); }
-    void sleep() {
-        while (word_.load(order::acquire) == 1) sync::yield();
-    }
-    void disarm() { word_.store(0, order::relaxed); }
-    void wake() {
-        if (word_.load(order::relaxed) == 1) word_.exchange(0, order::acq_rel);
-    }
-
-private:
-    sync::atomic<std::uint32_t> word_{0};
-};
 
 /// Thread 0 is the clock, which ends when it has seen every worker work. The others begin to work once.
 template <class Derived, int Workers>

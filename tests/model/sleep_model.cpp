@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <memory>
 
+#include "members.hpp"
 #include "relacy_run.hpp"
 
 #include "engine/idle/search.hpp"
@@ -27,33 +28,6 @@ constexpr const char* arms_late = "the parker armed after the insertion into par
 constexpr const char* keeps_wake = "the inactive worker passes nothing on";
 constexpr const char* arms_inactive_late = "the parker armed after the look at the number of active workers";
 constexpr const char* knows_early = "the number of active workers read before the announcer's fence";
-
-// The futex_parker without its system calls.
-class parker_type {
-public:
-    void arm() { word_.store(1, order::seq_cst); }
-    void sleep() {
-        while (word_.load(order::acquire) == 1) sync::yield();
-    }
-    void disarm() { word_.store(0, order::relaxed); }
-    void wake() {
-        if (word_.load(order::relaxed) == 1) word_.exchange(0, order::acq_rel);
-    }
-
-private:
-    sync::atomic<std::uint32_t> word_{0};
-};
-
-struct worker {
-    parker_type parker;
-    sync::atomic<std::uint64_t> pending_wakes{0};
-};
-
-template <int Workers>
-struct member_list {
-    worker all[Workers];
-    worker* operator[](std::uint32_t id) { return &all[id]; }
-};
 
 /// `ToSearchers`: a wake is passed on to a worker that searches. `From` workers are active at first. If `To` differs, one thread changes the number to `To`.
 template <class Derived, int Workers, int Tasks, int From = Workers, int To = From, bool ToSearchers = false>
