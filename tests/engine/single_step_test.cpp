@@ -693,7 +693,7 @@ TEST_P(single_step, exposures_after_two_instructions) {
     const program p = GetParam();
     stepped_engine on(3);
     const course c(on, p, 12'000, random);
-    const int pairs = thorough ? 2'000 : 100;
+    const int pairs = thorough ? 2'000 : test::sanitized ? 25 : 100;
     for (int i = 0; i < pairs; ++i) {
         const point first = c.points[number(static_cast<unsigned>(c.points.size()))];
         const auto some_thief = [this] { return static_cast<thief>(number(4)); };
@@ -729,7 +729,7 @@ TEST_F(stepping, sees_a_comparison_before_the_unlinking) {
 // points between the two where it does not: the signal finds nothing, and no worker looks again. A slow fork
 // goes through the runtime: there the handler leaves its mark, and the way out must see it, or the ask.
 void expect_no_ask_is_left(stepped_engine& on, std::mt19937& random, const program& p) {
-    const course c(on, p, 1'000'000, random);
+    const course c(on, p, test::sanitized ? 12'000 : 1'000'000, random);
     std::string hidden;
     for (const point at : c.points) {
         now.start = at.stretch;

@@ -60,7 +60,9 @@ TEST(waiting_children, are_bounded_in_a_breadth_first_order) {
         runtime(o).run([&] { bounded.run(depth); });
         unsetenv("WEFT_WAITING");
         EXPECT_EQ(bounded.leaves, leaves);
-        EXPECT_GT(unbounded.most, leaves / 2) << "the order is breadth-first";
+        // A single worker takes all of a level before the next one. Where there are more, the operating system
+        // may hold one up with a task whose whole subtree then comes later: no bound holds.
+        if (workers == 1) { EXPECT_GT(unbounded.most, leaves / 2) << "the order is breadth-first"; }
         // Each worker looks at the counts once in 32 spawns.
         EXPECT_LE(bounded.most, 100 + workers * 34) << workers;
     }
