@@ -2,6 +2,8 @@
 
 #include "task/task.hpp"
 
+#include <boost/intrusive/set_hook.hpp>
+
 namespace weft::engine {
 
 /// Something to be done at a time. The timer belongs to the code that sets it and must stay at its address
@@ -11,6 +13,8 @@ struct timer {
     /// Called once, not before `at`, on a thread or in a context of the engine. Must neither block nor set
     /// timers.
     void (*fire)(timer&) noexcept = nullptr;
+    boost::intrusive::set_member_hook<>
+        link{}; ///< the engine's, while the timer is set: setting one allocates nothing
 };
 
 /// The timers of an engine; from any thread.

@@ -33,13 +33,13 @@ void alarm_clock::set_timer(timer& t) {
                         "waits without a limit, or a larger limit of threads or memory for this process");
         }
     }
-    const auto position = pending_.insert(&t).first;
-    if (position == pending_.begin()) changed_.notify_one();
+    pending_.insert(t);
+    if (&*pending_.begin() == &t) changed_.notify_one();
 }
 
 void alarm_clock::cancel_timer(timer& t) noexcept {
     const std::lock_guard lock(mutex_);
-    pending_.erase(&t);
+    if (t.link.is_linked()) pending_.erase(pending_.iterator_to(t)); // else it has fired
 }
 
 std::size_t alarm_clock::pending() noexcept {
@@ -54,14 +54,14 @@ void alarm_clock::run() {
             changed_.wait(lock);
             continue;
         }
-        timer* const next = *pending_.begin();
-        const time_ns left = next->at - of_.now();
+        timer& next = *pending_.begin();
+        const time_ns left = next.at - of_.now();
         if (left > 0) {
             changed_.wait_for(lock, std::chrono::nanoseconds(left));
             continue;
         }
         pending_.erase(pending_.begin());
-        next->fire(*next);
+        next.fire(next);
     }
 }
 

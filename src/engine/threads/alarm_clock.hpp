@@ -2,11 +2,11 @@
 
 #include "engine/ports/timers.hpp"
 
+#include <boost/intrusive/set.hpp>
+
 #include <condition_variable>
 #include <cstddef>
-#include <functional>
 #include <mutex>
-#include <set>
 #include <thread>
 
 namespace weft::engine {
@@ -29,16 +29,17 @@ public:
 
 private:
     struct earlier {
-        bool operator()(const timer* a, const timer* b) const noexcept {
-            return a->at != b->at ? a->at < b->at : std::less<const timer*>()(a, b);
-        }
+        bool operator()(const timer& a, const timer& b) const noexcept { return a.at < b.at; }
     };
+    using timers_by_time = boost::intrusive::multiset<
+        timer, boost::intrusive::compare<earlier>,
+        boost::intrusive::member_hook<timer, boost::intrusive::set_member_hook<>, &timer::link>>;
     void run();
 
     const host& of_;
     std::mutex mutex_;
     std::condition_variable changed_;
-    std::set<timer*, earlier> pending_; // guarded by mutex_, as is the next one
+    timers_by_time pending_; // guarded by mutex_, as is the next one
     bool stopping_ = false;
     std::thread thread_;
 };
