@@ -21,6 +21,7 @@
 #include <thread>
 #include <vector>
 
+#include <malloc.h>
 #include <unistd.h>
 
 #include "engine/preempted.hpp"
@@ -53,6 +54,31 @@ protected:
 INSTANTIATE_TEST_SUITE_P(all, with_preemption,
                          testing::Values("klt", "yield", "klt:timer=chain,interval=200us",
                                          "yield:timer=one-to-all,interval=200us"));
+
+// ---- one lock of malloc for all
+
+[[noreturn]] void allocate_in_many_tasks() {
+    alarm(60);
+    mallopt(M_ARENA_MAX, 1);
+    runtime rt(preempting("klt:interval=100us,timer=one-to-all", 3));
+    constexpr int tasks = 24, rounds = 1'000'000;
+    constexpr std::size_t beyond_caches = 2'000;
+    test::run_all(rt, tasks, [](int n) {
+        for (int i = 0; i < rounds; ++i) {
+            void* const block = std::malloc(beyond_caches + static_cast<std::size_t>((n + i) % 64) * 64);
+            asm volatile("" : : "r"(block) : "memory");
+            std::free(block);
+        }
+    });
+    std::_Exit(0);
+}
+
+/// A thread that is stopped in malloc keeps its lock. The other tasks wait for it, and so does the thread that makes more
+/// threads, without which no further task is stopped (Y9).
+TEST(preempted_scenarios, threads_stopped_in_malloc_get_their_turn) {
+    GTEST_FLAG_SET(death_test_style, "threadsafe");
+    EXPECT_EXIT(allocate_in_many_tasks(), testing::ExitedWithCode(0), "");
+}
 
 // ---- teams inside of tasks: the factorisation of S. Shiina, 2021, section 3.3.2
 

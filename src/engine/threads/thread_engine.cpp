@@ -257,7 +257,7 @@ void thread_engine::serve(kernel_thread& self) {
         fiber& first = take_fiber(w); // there is one: the worker's first, or that which a handler has seen
         first.become_scheduler();
         task* const preempted = std::exchange(self.preempted, nullptr);
-        switch_to(w, first, preempted ? switch_action{offer_preempted, preempted, nullptr} : switch_action{});
+        switch_to(w, first, preempted ? switch_action{offer_stopped, preempted, nullptr} : switch_action{});
         // The thread is on its own stack again, and may run another worker.
         auto& here = static_cast<thread_worker&>(*impl::hot_self());
         task* const to_resume = std::exchange(here.to_resume, nullptr);

@@ -10,6 +10,7 @@
 #include "engine/worker/notes.hpp"
 #include "engine/worker/offer.hpp"
 #include "engine/worker/runtime_entry.hpp"
+#include "queue/chain.hpp"
 
 #include <weft/error.hpp>
 
@@ -36,10 +37,16 @@ bool runs_on_its_stack(const fiber& f) noexcept {
     return f.memory.base && f.memory.limit() <= &here && &here < f.memory.top();
 }
 
-} // namespace
-
 void offer_preempted(worker& at, void* t, void*) {
     offer(at, *static_cast<task*>(t), ready_reason::preempted);
+}
+
+} // namespace
+
+void offer_stopped(worker& at, void* t, void*) {
+    offer_preempted(at, t, nullptr);
+    auto& w = static_cast<thread_worker&>(at);
+    static_cast<thread_engine&>(w.engine).preemption.look_for_stopped(w);
 }
 
 preempter::preempter(thread_engine& of, const preemption_options& o) noexcept
@@ -81,6 +88,21 @@ void preempter::runs(thread_worker& w, const task& t) noexcept {
     // The handler needs one.
     if (may && !w.free_fibers)
         if (fiber* const f = of_.fibers.take_quietly()) free_fiber(w, *f);
+}
+
+void preempter::look_for_stopped(thread_worker& w) noexcept {
+    if (spares_.count() > 0) return;
+    policy& from = *w.arena().scheduler;
+    queue::chain<task> others;
+    decision found;
+    while ((found = from.next(w.local, true)).t) {
+        of_.found_in_last_look(w, found);
+        if (found.moved > 0) w.host.announce(w, {.at = w.local, .who = w.arena().active()});
+        if (found.t->stopped_with_) break;
+        others.push_back(found.t);
+    }
+    while (task* const t = others.pop_front()) offer(w, *t, ready_reason::granted);
+    w.resume_first = found.t;
 }
 
 void preempter::pauses(thread_worker& w) noexcept {
@@ -182,11 +204,23 @@ void preempter::on_tick(thread_worker& w, const siginfo_t& info, ucontext_t& int
         if (!f) return;
         free_fiber(w, *f);
     }
-    kernel_thread* spare = nullptr;
-    if (t.preempt_ == preemption::klt && !(spare = spares_.take(w))) return spares_.request(w);
+    kernel_thread* const spare = t.preempt_ == preemption::klt ? spare_for(w) : nullptr;
+    if (t.preempt_ == preemption::klt && !spare) return;
     // The end of the handler gives the thread the alternate stack that is named there. After a yield that must be the stack of
     // the thread on which the task goes on, and not that of the one which it has left (Y7).
     if (preempt(w, t, spare) && !spare) sigaltstack(nullptr, &interrupted.uc_stack);
+}
+
+/// A spare thread for a worker whose task is to be stopped, or null. The last one is taken only if none is made in time (Y9).
+kernel_thread* preempter::spare_for(thread_worker& w) noexcept {
+    constexpr int patience = 4; // ticks
+    if (spares_.count() < 2) {
+        spares_.request(w);
+        const bool is_active = w.local < w.arena().active_count.load(std::memory_order_relaxed);
+        if (++w.ticks_in_want < patience || !is_active) return nullptr;
+    }
+    w.ticks_in_want = 0;
+    return spares_.take(w);
 }
 
 /// False if there is no memory for it.

@@ -18,8 +18,8 @@ namespace weft::engine {
 struct thread_engine;
 struct thread_worker;
 
-/// A switch_action: gives the preempted task `t` to the policy.
-void offer_preempted(impl::worker& at, void* t, void*);
+/// A switch_action: gives the preempted task `t`, which was stopped with its kernel thread, to the policy.
+void offer_stopped(impl::worker& at, void* t, void*);
 
 /// The preemption of an engine's tasks: README.md beside this file. As long as no task may be preempted there is no
 /// handler, no timer and no thread.
@@ -40,6 +40,9 @@ public:
     // ---- in the runtime, on the worker's thread
     void runs(thread_worker&, const task&) noexcept; ///< the task is about to begin, or to go on
     void pauses(thread_worker&) noexcept;            ///< the worker is about to sleep, or to end
+
+    /// If the worker runs on the last spare thread: the task that it resumes first is a stopped one, if it finds any (Y9).
+    void look_for_stopped(thread_worker&) noexcept;
 
     // ---- kernel threads
     /// Makes a thread that no worker has the one of this worker. The thread's words are ready, and it is in the runtime.
@@ -66,6 +69,7 @@ public:
 
 private:
     bool may_preempt(thread_worker&) noexcept;
+    kernel_thread* spare_for(thread_worker&) noexcept;
     bool preempt(thread_worker&, task&, kernel_thread* spare) noexcept;
     void stop_with(thread_worker&, task&, kernel_thread& spare) noexcept;
     void hand_over(thread_worker&, kernel_thread& from, kernel_thread& to, task* preempted) noexcept;

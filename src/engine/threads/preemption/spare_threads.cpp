@@ -124,8 +124,8 @@ void spare_threads::create_on_request() noexcept {
 }
 
 void spare_threads::create(thread_worker& w) noexcept try {
-    // One that runs for each worker, one with each stopped task, and a spare one for each worker.
-    if (static_cast<int>(made()) >= of_.preemption.stopped() + of_.worker_count()) return;
+    // Beside the workers' own: one with each stopped task, a spare one for each worker, and the last one (Y9).
+    if (static_cast<int>(made()) > of_.preemption.stopped() + of_.worker_count()) return;
     all_.push_back(std::make_unique<made_thread>());
     made_thread& made = *all_.back();
     made.of = this;

@@ -34,6 +34,9 @@ public:
     void join() noexcept; ///< after end(): waits until those threads have ended, unless they are workers' own
 
     // ---- in the handler or in the runtime
+    int count() const noexcept {
+        return spare_.load(std::memory_order_relaxed);
+    } ///< spare ones, in all pools
     /// A spare thread for the worker, or null.
     kernel_thread* take(thread_worker&) noexcept;
     /// Wants one more spare thread for the worker; at most one for each worker is on its way.
