@@ -1,7 +1,6 @@
-// ctest: timeout=600 labels=slow,not_tsan,not_asan
+// ctest: timeout=600 labels=slow,not_tsan
 //
-// Not under AddressSanitizer: it hung there once in some hundred rounds, with threads stopped by klt, for a cause that is not
-// known. (The sanitizer's allocator has locks that spin, and a stopped thread may hold one.) ThreadSanitizer keeps signals.
+// ThreadSanitizer keeps signals, so preempted code must call it to be stopped: not there.
 //
 // Random nested programs of preempted tasks, of every type and with every way of ticking, while the machine is idle or
 // busy and workers come and go: the results are those of plain code, and nothing is left over.
