@@ -1,5 +1,6 @@
 #pragma once
 
+#include "policy/parts/held_lock.hpp"
 #include "policy/seam/policy.hpp"
 
 #include "queue/cell.hpp"
@@ -11,7 +12,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <vector>
 
@@ -75,7 +75,7 @@ public:
         group = std::min(group, groups() - 1);
         const auto t = static_cast<double>(std::max<time_ns>(time, 1));
         record& r = of(c);
-        const std::lock_guard held(r.lock);
+        const held_lock held(r.lock);
         if (instructions.value_or(0) > 0)
             r.by_instructions.add(group, t, static_cast<double>(*instructions) / t);
         else
@@ -114,7 +114,7 @@ public:
 
     rate_source source(class_id c) const noexcept {
         const record& r = of(c);
-        const std::lock_guard held(r.lock);
+        const held_lock held(r.lock);
         return r.uncounted ? rate_source::speed : rate_source::instructions;
     }
 
@@ -178,7 +178,7 @@ private:
     T get(class_id c, const Get& from) const noexcept {
         if (c == no_class) return T{};
         const record& r = of(c);
-        const std::lock_guard held(r.lock);
+        const held_lock held(r.lock);
         return from(r.uncounted ? r.by_speed : r.by_instructions);
     }
 
