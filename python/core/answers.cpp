@@ -122,12 +122,13 @@ time_ns as_period(const nb::object& period) {
 
 requirements as_requirements(const nb::object& needs) {
     constexpr const char* allowed =
-        "a set of \"lazy\", \"usage\", \"uses\", \"levels\", \"snapshots\" and \"demotable\"";
+        "a set of \"lazy\", \"usage\", \"uses\", \"levels\", \"snapshots\", \"exchanges\" and \"demotable\"";
     requirements r;
     const std::pair<const char*, bool requirements::*> words[] = {
         {"lazy", &requirements::lazy},           {"usage", &requirements::own_usage},
         {"uses", &requirements::uses},           {"levels", &requirements::levels},
-        {"snapshots", &requirements::snapshots}, {"demotable", &requirements::demotable}};
+        {"snapshots", &requirements::snapshots}, {"exchanges", &requirements::exchanges},
+        {"demotable", &requirements::demotable}};
     const nb::object listed = nb::steal(PySequence_List(needs.ptr()));
     if (!listed.is_valid() || nb::isinstance<nb::str>(needs)) {
         PyErr_Clear();

@@ -124,6 +124,7 @@ public:
             requirements r = as_requirements(self_.attr("needs"));
             r.tick = as_period(self_.attr("tick_ns"));
             nb::cast<context_view&>(context_).has_snapshots = r.snapshots;
+            nb::cast<context_view&>(context_).may_exchange = r.exchanges;
             return r;
         } catch (const nb::python_error& e) {
             throw error("a policy in Python has failed in attach()", e.what(),

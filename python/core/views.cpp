@@ -118,9 +118,22 @@ void bind_views(nb::module_& m) {
                 seen["name"] = std::string(s.name);
                 seen["priority"] = s.priority;
                 seen["since_ns"] = s.since;
+                seen["before_ns"] = s.before;
+                seen["class"] = s.of_class;
                 return seen;
             },
             nb::arg("worker"), "What the worker runs, and since when; needs \"snapshots\".")
+        .def(
+            "exchange",
+            [](const context_view& v, int a, int b) {
+                if (!v.may_exchange)
+                    throw std::runtime_error(
+                        "workers cannot change cores; given: Context.exchange(); allowed: a policy "
+                        "with \"exchanges\" in its needs, after attach()");
+                return asked(v).exchange(checked(asked(v), a), checked(asked(v), b));
+            },
+            nb::arg("worker"), nb::arg("other"),
+            "The two workers change cores, and what they run goes on; needs \"exchanges\".")
         .def(
             "random",
             [](const context_view& v, int w, std::uint32_t below) {

@@ -22,6 +22,7 @@ using task_view = view<task>;
 using group_view = view<group>;
 struct context_view : view<policy_context> {
     bool has_snapshots = false; ///< the policy needs them
+    bool may_exchange = false;  ///< likewise
 };
 
 /// Task, Group and Context of weft._core.

@@ -111,6 +111,7 @@ struct two_workers final : policy_context {
     void wake(workers) override {}
     void post(worker_id, worker_id, int, task*) override {}
     snapshot running(worker_id) const override { return {}; }
+    bool exchange(worker_id, worker_id) override { return false; }
 };
 
 /// One of the two steps of a task through a policy's own place: into it, or out of it.

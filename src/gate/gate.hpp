@@ -8,6 +8,8 @@
 #include "queue/spin_lock.hpp"
 #include "task/task.hpp"
 
+#include <algorithm>
+#include <mutex>
 #include <optional>
 #include <span>
 #include <string>
@@ -51,6 +53,14 @@ public:
 
     /// The workers of a team are free again, `by_cell[n]` of cell n.
     void give_back_cores(int rank, core_pool&, const std::vector<int>& by_cell, released&);
+
+    /// What `change(none_is_out)` returns: under the gate's lock, it may give the pool's workers other ranks if none of their
+    /// tokens is taken. The ranks as a whole stay the same.
+    template <class Change>
+    bool with_workers(const core_pool& of, const Change& change) {
+        const std::lock_guard guard(lock_);
+        return change(std::ranges::all_of(of.cells, [](const auto& c) { return c.free == c.workers; }));
+    }
 
     /// A task of that arena that only workers of certain ranks may run, `rank` among them; null if there is
     /// none. policy::ready is not called for it.

@@ -1,5 +1,6 @@
 #include "machine/index.hpp"
 #include "machine/load.hpp"
+#include "machine/machine_files.hpp"
 #include "machine/read_file.hpp"
 #include "machine/toml_parts.hpp"
 #include "machine/toml_section.hpp"
@@ -22,12 +23,33 @@ std::string class_names(const std::vector<core_class>& classes) {
     return names;
 }
 
+constexpr std::initializer_list<const char*> core_class_keys = {
+    "name", "speed", "compute_speed", "memory_speed", "frequency_mhz", "frequencies_mhz"};
+
+core_class read_core_class(const toml_section& s, const std::vector<core_class>& before) {
+    core_class out;
+    out.name = s.text("name");
+    for (const core_class& other : before) {
+        if (other.name == out.name) s.refuse("name", "two core classes have this name", "a name for each");
+    }
+    out.speed = s.number("speed", any_speed, 1.0);
+    out.compute_speed = s.maybe_number("compute_speed", any_speed);
+    out.memory_speed = s.maybe_number("memory_speed", any_speed);
+    out.frequency_mhz = s.number("frequency_mhz", any_mhz, 0);
+    out.frequencies_mhz = s.numbers("frequencies_mhz", any_mhz);
+    if (std::adjacent_find(out.frequencies_mhz.begin(), out.frequencies_mhz.end(), std::less_equal<>()) !=
+        out.frequencies_mhz.end()) {
+        s.refuse("frequencies_mhz", "not in order", "numbers from the highest to the lowest, no two alike");
+    }
+    return out;
+}
+
 class toml_machine {
 public:
     toml_machine(const toml::table& table, const std::string& file)
         : root_(table, file, "",
                 {"name", "description", "core_class", "regular", "domain", "memory_node", "distance", "steal",
-                 "cache", "device", "disk", "cluster", "charges", "preemption", "model"}) {}
+                 "cache", "device", "disk", "cluster", "charges", "preemption", "exchange", "model"}) {}
 
     machine_parts read() {
         parts_.name = root_.text("name");
@@ -45,33 +67,15 @@ public:
         read_toml_cluster(root_, parts_);
         read_toml_charges(root_, parts_);
         read_toml_preemption(root_, parts_);
+        read_toml_exchange(root_, parts_);
         read_toml_model(root_, parts_);
         return std::move(parts_);
     }
 
 private:
     void read_classes() {
-        for (const toml_section& s :
-             root_.tables("core_class", {"name", "speed", "compute_speed", "memory_speed", "frequency_mhz",
-                                         "frequencies_mhz"})) {
-            core_class out;
-            out.name = s.text("name");
-            for (const core_class& other : parts_.core_classes) {
-                if (other.name == out.name)
-                    s.refuse("name", "two core classes have this name", "a name for each");
-            }
-            out.speed = s.number("speed", any_speed, 1.0);
-            out.compute_speed = s.maybe_number("compute_speed", any_speed);
-            out.memory_speed = s.maybe_number("memory_speed", any_speed);
-            out.frequency_mhz = s.number("frequency_mhz", any_mhz, 0);
-            out.frequencies_mhz = s.numbers("frequencies_mhz", any_mhz);
-            if (std::adjacent_find(out.frequencies_mhz.begin(), out.frequencies_mhz.end(),
-                                   std::less_equal<>()) != out.frequencies_mhz.end()) {
-                s.refuse("frequencies_mhz", "not in order",
-                         "numbers from the highest to the lowest, no two alike");
-            }
-            parts_.core_classes.push_back(out);
-        }
+        for (const toml_section& c : root_.tables("core_class", core_class_keys))
+            parts_.core_classes.push_back(read_core_class(c, parts_.core_classes));
         if (parts_.core_classes.empty()) parts_.core_classes.emplace_back();
     }
 
@@ -248,12 +252,60 @@ int class_of(const toml_section& s, const std::vector<core_class>& classes) {
     s.refuse("class", "no such core class", class_names(classes));
 }
 
-machine parse_toml(std::string_view text, std::string_view name) {
+namespace {
+
+machine parse(std::string_view text, const std::string& name, bool stands_alone);
+
+/// The machine of another file, with other core classes.
+machine_parts read_based_on(const toml::table& table, const std::string& file, bool stands_alone) {
+    const toml_section root(table, file, "", {"name", "description", "based_on", "core_class"});
+    const std::string base = root.text("based_on");
+    if (stands_alone)
+        root.refuse("based_on", "another file is based on this one",
+                    "a machine that is described as a whole");
+    if (!is_machine_name(base))
+        root.refuse("based_on", "not the name of a machine file", "a name, such as \"hikey960\"");
+    const std::filesystem::path beside = std::filesystem::path(file).parent_path() / (base + ".toml");
+    const std::filesystem::path from = std::filesystem::exists(beside) ? beside : find_machine_file(base);
+    machine_parts parts =
+        parse(read_file(from, "machine description", "a readable TOML file"), from.string(), true).parts();
+    parts.name = root.text("name");
+    parts.description = root.text("description", "");
+    parts.core_classes.clear();
+    std::size_t rank = 0;
+    for (const toml_section& s : root.tables("core_class", {"name", "speed", "compute_speed", "memory_speed",
+                                                            "frequency_mhz", "frequencies_mhz", "cores"})) {
+        parts.core_classes.push_back(read_core_class(s, parts.core_classes));
+        const int wanted = s.count("cores", 1, most_ranks);
+        for (int left = wanted; left > 0; --left) {
+            if (rank == parts.cores.size())
+                s.refuse("cores", fmt::format("more cores than '{}' has", base),
+                         fmt::format("{} in all", parts.cores.back().physical_core + 1));
+            const int physical = parts.cores[rank].physical_core;
+            for (; rank < parts.cores.size() && parts.cores[rank].physical_core == physical; ++rank)
+                parts.cores[rank].core_class = static_cast<int>(parts.core_classes.size()) - 1;
+        }
+    }
+    if (rank < parts.cores.size())
+        root.refuse("core_class", fmt::format("the classes have fewer cores than '{}'", base),
+                    rank == 0 ? "none" : fmt::format("{}", parts.cores[rank - 1].physical_core + 1),
+                    fmt::format("{} in all", parts.cores.back().physical_core + 1));
+    return parts;
+}
+
+machine parse(std::string_view text, const std::string& name, bool stands_alone) {
     const toml::table table = parse_toml_table(text, name);
-    machine_parts parts = toml_machine(table, std::string(name)).read();
+    machine_parts parts = table.contains("based_on") ? read_based_on(table, name, stands_alone)
+                                                     : toml_machine(table, name).read();
     try {
         return machine(std::move(parts));
     } catch (const error& failure) { throw error(fmt::format("{}: {}", name, failure.what())); }
+}
+
+} // namespace
+
+machine parse_toml(std::string_view text, std::string_view name) {
+    return parse(text, std::string(name), false);
 }
 
 machine load_toml(const std::filesystem::path& file) {

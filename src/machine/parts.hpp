@@ -180,6 +180,8 @@ inline constexpr preemption_key preemption_keys[] = {
     {"klt_sigsuspend_ns", &preemption_charges::klt_sigsuspend},
 };
 
+inline constexpr double default_exchange_ns = 5000;
+
 // How a model of this machine counts.
 struct model_settings {
     std::int64_t block_bytes = 4096; // the unit that caches track; its touched cache lines move
@@ -226,6 +228,9 @@ struct machine_parts {
         steal_latency_ns{};            // between domains; the diagonal is between two cores of one domain
     std::optional<double> link_gbps{}; // of each link between two packages, where these are far apart
     std::int64_t message_bytes = 0;    // of a message between workers over such a link, beside its data
+    // What it costs each of two workers when they change cores. The default is an assumption, of the order of a wake-up on
+    // another core and a context switch; bench/exchange measures it where threads have cores to themselves.
+    double exchange_ns = default_exchange_ns;
     std::vector<device> devices{};
     std::vector<disk> disks{};
     std::optional<weft::cluster> cluster_of{};

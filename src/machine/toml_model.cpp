@@ -35,6 +35,10 @@ void read_toml_preemption(const toml_section& root, machine_parts& parts) {
         parts.preemption.*k.charge = s->number(k.key, any_charge_ns, 0);
 }
 
+void read_toml_exchange(const toml_section& root, machine_parts& parts) {
+    if (const auto s = root.table("exchange", {"ns"})) parts.exchange_ns = s->number("ns", any_charge_ns);
+}
+
 void read_toml_model(const toml_section& root, machine_parts& parts) {
     const auto s = root.table("model", {"block_bytes", "loads_in_flight", "host_speed", "work_per_cycle",
                                         "vector_work_per_cycle", "overlap"});

@@ -47,6 +47,7 @@ public:
         disks();
         charges();
         preemption();
+        exchange();
         model();
         cluster();
         return std::move(out_);
@@ -260,6 +261,12 @@ private:
         begin("[preemption]");
         for (const preemption_key& k : preemption_keys)
             if (of.*k.charge > 0) put("{} = {}", k.key, of.*k.charge);
+    }
+
+    void exchange() {
+        if (p_.exchange_ns == default_exchange_ns) return;
+        begin("[exchange]");
+        put("ns = {}", p_.exchange_ns);
     }
 
     void model() {

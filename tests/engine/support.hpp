@@ -119,6 +119,12 @@ inline const std::vector<std::string> all_policies = {
     "numalb",
     "packing",
     "insitu",
+    "snatch",
+    "snatch:zone=reported",
+    "camp",
+    "bias",
+    "ljfcf",
+    "speed",
 };
 
 /// What most tests go through. A sanitizer sees the same accesses of the runtime under all policies of a kind, so under one

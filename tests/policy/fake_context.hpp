@@ -52,7 +52,16 @@ public:
         return static_cast<std::size_t>(w) < runs.size() ? runs[static_cast<std::size_t>(w)] : snapshot{};
     }
 
+    bool exchange(worker_id a, worker_id b) override {
+        exchanged.push_back({a, b});
+        if (!can_exchange) return false;
+        std::swap(cores[static_cast<std::size_t>(a)], cores[static_cast<std::size_t>(b)]);
+        return true;
+    }
+
     std::vector<snapshot> runs; ///< by worker
+    std::vector<std::pair<worker_id, worker_id>> exchanged;
+    bool can_exchange = true;
     std::vector<int> cores;
     std::deque<std::uint32_t> draws;
     std::vector<std::uint32_t> bounds; ///< the `below` of every draw

@@ -49,7 +49,7 @@ enum class hook : std::uint8_t {
     tick
 };
 
-enum class question : std::uint8_t { all, active, core_of, now, random, wake, post, running };
+enum class question : std::uint8_t { all, active, core_of, now, random, wake, post, running, exchange };
 
 using number = std::int64_t; ///< of a task or a group
 inline constexpr number no_number = -1;
@@ -92,12 +92,15 @@ struct event {
 using recording = std::vector<event>;
 
 inline values fields(const requirements& n) {
-    return {n.task_bytes, n.group_bytes, n.lazy,  n.wide_groups, n.offers_ahead, n.own_usage, n.own_misses,
-            n.demotable,  n.resizable,   n.posts, n.uses,        n.levels,       n.snapshots, n.tick};
+    return {n.task_bytes, n.group_bytes, n.lazy,      n.wide_groups, n.offers_ahead,
+            n.own_usage,  n.own_misses,  n.demotable, n.resizable,   n.posts,
+            n.uses,       n.levels,      n.snapshots, n.exchanges,   n.tick};
 }
 inline values fields(const snapshot& s) {
-    return {s.busy, static_cast<std::int64_t>(s.id), s.priority, static_cast<std::int64_t>(s.preempt),
-            s.since};
+    return {s.busy,     static_cast<std::int64_t>(s.id),
+            s.priority, static_cast<std::int64_t>(s.preempt),
+            s.since,    s.before,
+            s.root,     static_cast<std::int64_t>(s.of_class)};
 }
 inline values fields(workers r) { return {r.first, r.last}; }
 inline values fields(const placement& p) { return {p.at, p.who.first, p.who.last, p.near}; }
@@ -229,6 +232,10 @@ private:
 
     snapshot running(worker_id w) const override {
         return answered(question::running, {w}, engine_->running(w));
+    }
+
+    bool exchange(worker_id a, worker_id b) override {
+        return answered(question::exchange, {a, b}, engine_->exchange(a, b));
     }
 
     template <class T>

@@ -140,14 +140,19 @@ private:
     snapshot running(worker_id w) const override {
         const values v = answer(question::running, {w});
         snapshot s{};
-        if (v.size() == 5)
+        if (v.size() == 8)
             s = {.busy = v[0] != 0,
                  .id = static_cast<std::uint64_t>(v[1]),
                  .priority = static_cast<int>(v[2]),
                  .preempt = static_cast<preemption>(v[3]),
-                 .since = v[4]};
+                 .since = v[4],
+                 .before = v[5],
+                 .root = static_cast<int>(v[6]),
+                 .of_class = static_cast<std::uint64_t>(v[7])};
         return s;
     }
+
+    bool exchange(worker_id a, worker_id b) override { return one(question::exchange, {a, b}) != 0; }
 
     /// Zeros if the questions deviate: the replay ends with this event.
     values answer(question what, const values& about) const {

@@ -112,6 +112,8 @@ TEST(machine_load, shipped_machines_have_the_shape_their_papers_give) {
         {"opteron-8380-4x4", 16, 16, 4, 4, 4, 6 * mib},
         {"opteron-8380-a-4-4-4-4", 16, 16, 4, 4, 4, 6 * mib},
         {"xeon-x7560-4x8", 32, 32, 4, 4, 4, 24 * mib},
+        {"opteron-8380-a-2-2-2-10", 16, 16, 4, 4, 4, 6 * mib},
+        {"xeon-x7560-i-24-0-0-8", 32, 32, 4, 4, 4, 24 * mib},
         {"xeon-e5-2660-2x8", 16, 16, 2, 2, 2, 20 * mib},
         {"xeon-platinum-8180m-2x28", 112, 56, 2, 2, 2, 77 * mib / 2},
         {"xeon-gold-6130-4x16", 64, 64, 4, 4, 4, 22 * mib},
@@ -133,6 +135,65 @@ TEST(machine_load, shipped_machines_have_the_shape_their_papers_give) {
         EXPECT_EQ(m.last_level_cache_of(0)->bytes, s.last_level_bytes);
         EXPECT_EQ(m.last_level_cache_of(0)->shared_by, m.domains()[0].ranks);
     }
+}
+
+TEST(machine_load, machines_of_aats_have_cores_of_the_clocks_in_their_names) {
+    struct clocks {
+        const char* name;
+        int cores[4];
+    };
+    const clocks all[] = {
+        {"opteron-8380-a-2-2-2-10", {2, 2, 2, 10}}, {"opteron-8380-a-4-4-4-4", {4, 4, 4, 4}},
+        {"opteron-8380-a-2-0-0-14", {2, 0, 0, 14}}, {"opteron-8380-a-4-0-0-12", {4, 0, 0, 12}},
+        {"opteron-8380-a-8-0-0-8", {8, 0, 0, 8}},   {"opteron-8380-a-12-0-0-4", {12, 0, 0, 4}},
+        {"xeon-x7560-i-8-0-0-24", {8, 0, 0, 24}},   {"xeon-x7560-i-8-8-8-8", {8, 8, 8, 8}},
+        {"xeon-x7560-i-16-0-0-16", {16, 0, 0, 16}}, {"xeon-x7560-i-24-0-0-8", {24, 0, 0, 8}},
+    };
+    for (const clocks& c : all) {
+        SCOPED_TRACE(c.name);
+        const weft::machine m = weft::load_machine(where(c.name));
+        const bool amd = m.size() == 16;
+        const weft::machine base = weft::load_machine(where(amd ? "opteron-8380-4x4" : "xeon-x7560-4x8"));
+        ASSERT_EQ(m.size(), base.size());
+        const double mhz[2][4] = {{2262, 1862, 1463, 1064}, {2500, 1800, 1300, 800}};
+        int rank = 0;
+        for (int g = 0; g < 4; ++g)
+            for (int i = 0; i < c.cores[g]; ++i, ++rank) {
+                EXPECT_EQ(m.class_of(rank).frequency_mhz, mhz[amd][g]);
+                EXPECT_NEAR(m.speed_of(rank), mhz[amd][g] / mhz[amd][0], 5e-5);
+            }
+        EXPECT_EQ(rank, m.size());
+        EXPECT_EQ(m.steal_latency_ns(0, m.size() - 1), base.steal_latency_ns(0, base.size() - 1));
+        EXPECT_EQ(m.node_latency_ns(0, 3), base.node_latency_ns(0, 3));
+    }
+}
+
+TEST(machine_load, a_file_based_on_another_says_what_does_not_fit) {
+    const auto told = [](const std::string& text) -> std::string {
+        try {
+            weft::parse_toml(text, WEFT_SOURCE_DIR "/machines/mine.toml");
+        } catch (const weft::error& e) { return e.what(); }
+        return "taken";
+    };
+    const std::string begin = "name = 'm'\nbased_on = 'opteron-8380-4x4'\n";
+    const auto cores = [](const char* name, int n) {
+        return std::string("[[core_class]]\nname = '") + name + "'\ncores = " + std::to_string(n) + "\n";
+    };
+    EXPECT_EQ(told(begin + cores("a", 6) + cores("b", 10)), "taken");
+    EXPECT_NE(
+        told(begin).find("the classes have fewer cores than 'opteron-8380-4x4'; given: none; allowed: 16"),
+        std::string::npos);
+    EXPECT_NE(told(begin + cores("a", 15)).find("given: 15; allowed: 16 in all"), std::string::npos);
+    EXPECT_NE(told(begin + cores("a", 17)).find("more cores than 'opteron-8380-4x4' has; given: 17"),
+              std::string::npos);
+    EXPECT_NE(told(begin + "[model]\noverlap = 1\n").find("unknown key; given: model"), std::string::npos);
+    EXPECT_NE(told("name = 'm'\nbased_on = '../x'\n").find("not the name of a machine file"),
+              std::string::npos);
+    EXPECT_NE(told("name = 'm'\nbased_on = 'opteron-8380-a-4-4-4-4'\n" + cores("a", 16))
+                  .find("another file is based on this one"),
+              std::string::npos);
+    EXPECT_NE(told("name = 'm'\nbased_on = 'oppteron'\n" + cores("a", 16)).find("oppteron"),
+              std::string::npos);
 }
 
 TEST(machine_load, big_cores_of_hikey960_are_2_4_times_as_fast_at_arithmetic) {
@@ -240,7 +301,7 @@ TEST(machine_load, the_examples_of_the_readme_are_valid) {
         EXPECT_NO_THROW(weft::parse_toml(text, "README.md")) << text;
         ++examples;
     }
-    EXPECT_EQ(examples, 2);
+    EXPECT_EQ(examples, 3);
 }
 
 // A regular machine is described in both languages; both must give the same shape.

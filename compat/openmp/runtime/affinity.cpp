@@ -195,7 +195,7 @@ unsigned worker_of_thread(const team& t, unsigned i, unsigned otherwise) noexcep
     const std::vector<int>& cpus = places()[static_cast<std::size_t>(place)];
     engine::engine& e = engine::default_engine();
     for (int w = 0; w < e.worker_count(); ++w) {
-        const auto core = static_cast<std::size_t>(e.worker_at(w).core);
+        const auto core = static_cast<std::size_t>(e.worker_at(w).core());
         if (core < e.machine.cores().size() &&
             std::ranges::find(cpus, static_cast<int>(e.machine.cores()[core].os_index)) != cpus.end())
             return static_cast<unsigned>(w);

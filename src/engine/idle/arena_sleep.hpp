@@ -52,7 +52,7 @@ void wake_cells(arena& a, const std::vector<int>& by_cell) {
     std::vector<int> left = by_cell;
     for (worker_id r = 0; r < a.size(); ++r) {
         auto& w = static_cast<Worker&>(*a.members[rank(r)]);
-        int& wanted = left[static_cast<std::size_t>(a.cell_of(w.core))];
+        int& wanted = left[static_cast<std::size_t>(a.cell_of(w.core()))];
         if (wanted == 0) continue;
         if (a.parked.erase(rank(r))) {
             --wanted;
@@ -71,9 +71,9 @@ void wake_inactive_in(arena& a, rank_range ranks) noexcept {
     const int active = a.active_count.load(std::memory_order_relaxed); // after the fence
     if (active == a.size()) return;
     for (worker_id r = 0; r < active; ++r)
-        if (ranks.contains(a.members[rank(r)]->core)) return;
+        if (ranks.contains(a.members[rank(r)]->core())) return;
     for (worker_id r = active; r < a.size(); ++r)
-        if (auto& w = static_cast<Worker&>(*a.members[rank(r)]); ranks.contains(w.core)) w.parker.wake();
+        if (auto& w = static_cast<Worker&>(*a.members[rank(r)]); ranks.contains(w.core())) w.parker.wake();
 }
 
 /// A task that only this worker, or only workers on its core, may run, or null. The worker runs it even if it is inactive.
@@ -81,7 +81,7 @@ inline task* bound_task_of(const worker& w) {
     if (has_home_tasks(w))
         if (task* const t = take_home_task(w)) return t;
     weft::gate& of_engine = w.engine.gate;
-    return of_engine.has_bound() ? of_engine.take_bound(w.core, &w.arena()) : nullptr;
+    return of_engine.has_bound() ? of_engine.take_bound(w.core(), &w.arena()) : nullptr;
 }
 
 } // namespace weft::engine

@@ -28,7 +28,7 @@ inline decision next_task(worker& w, bool last_look) {
     if (has_home_tasks(w)) [[unlikely]]
         if (task* const t = take_home_task(w)) return {t, w.local};
     if (w.engine.gate.has_bound()) [[unlikely]] // a last look follows a fence: see gate::bind
-        if (task* const t = w.engine.gate.take_bound(w.core, &w.arena())) return {t, w.local};
+        if (task* const t = w.engine.gate.take_bound(w.core(), &w.arena())) return {t, w.local};
     return w.arena().scheduler->next(w.local, last_look);
 }
 

@@ -49,7 +49,7 @@ model_worker::model_worker(worker_id rank, model_engine& of, std::size_t workers
     std::uint32_t own = 0;
     words.generate(&own, &own + 1);
     random.seed(own | 1);
-    core = rank;
+    set_core(rank);
     slow = modelled = observed = true;
 }
 
@@ -297,6 +297,7 @@ model_report model_engine::snapshot() {
                    .misses_from = name_of(misses_from),
                    .instructions_from = name_of(instructions_from),
                    .invalidations = data.invalidations(),
+                   .changes_cores = need.exchanges,
                    .steals_by_distance = steals_by_distance};
     for (auto& w : all_workers) {
         set_activity(*w, w->times.current()); // counts the time that has passed
@@ -304,7 +305,9 @@ model_report model_engine::snapshot() {
                              .tasks = w->count.tasks.get(),
                              .steals = w->count.steals.get(),
                              .exposures = w->count.exposures.get(),
-                             .memory = data.of_worker(w->core)});
+                             .exchanges = w->count.exchanges.get(),
+                             .refused_exchanges = w->count.refused_exchanges.get(),
+                             .memory = data.of_worker(w->id)});
     }
     for (int n = 0; n < data.node_count(); ++n)
         r.nodes.push_back(

@@ -75,6 +75,7 @@ struct model_engine final : host, engine, meter, team_host, timers, observation,
     fiber& leave_for_thread_of(worker&, task& t) noexcept override { return *t.fiber_; } // never called
     void preemptible_runs(worker&, const task&) noexcept override;
     void schedule() override;
+    bool exchange_cores(worker&, worker&) noexcept override;
     void announce(worker&, const placement&) override;
     void answer(worker&, bool by_signal) noexcept override;
     void call_attention(worker&) noexcept override {} // virtual workers enter the runtime at every fork
@@ -150,6 +151,10 @@ struct model_engine final : host, engine, meter, team_host, timers, observation,
     /// The same for work that takes so many nanoseconds on a core of speed 1.
     void do_work(model_worker&, double ns, work_kind, activity) noexcept;
     void flush_charges(model_worker&, activity) noexcept; ///< spends the worker's pending charges
+    /// Work until `until` at the latest, on the cores that the worker has meanwhile. Returns the work that is left;
+    /// nothing if all is done. `spent` grows by the time that the work took.
+    std::optional<double> work_until(model_worker&, double ns, work_kind, activity, time_ns until,
+                                     time_ns& spent) noexcept;
     /// The running task of the worker computes. It may be preempted meanwhile: returns the worker that it ends on.
     model_worker& compute(model_worker&, double ns, work_kind) noexcept;
 

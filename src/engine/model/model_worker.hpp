@@ -9,6 +9,7 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <random>
 
 namespace weft::engine {
@@ -49,6 +50,12 @@ struct model_worker : worker {
     double cpu_began =
         0; ///< of the present stretch, where stretches are timed: thread CPU time in nanoseconds
     activity_times times;
+
+    // ---- the exchange of cores: exchange.cpp
+    double exchange_ns = 0;    ///< of exchanges, not yet spent: nanoseconds on any core
+    bool works = false;        ///< in work_until(): an exchange ends the wait for the end of the work
+    bool changed_core = false; ///< an exchange has done so
+    std::optional<event_queue::number> work_ends{}; ///< while it waits
 
     // ---- for the report of a deadlock: what the running task is about to wait for
     const char* waits_for_what = nullptr;

@@ -86,6 +86,8 @@ model_report model_report::since(const model_report& earlier) const {
         w.tasks -= before.tasks;
         w.steals -= before.steals;
         w.exposures -= before.exposures;
+        w.exchanges -= before.exchanges;
+        w.refused_exchanges -= before.refused_exchanges;
         subtract(w.memory.memory, before.memory.memory);
         for (std::size_t k = 0; k < w.memory.levels.size(); ++k) {
             w.memory.levels[k].accesses -= before.memory.levels[k].accesses;
@@ -142,6 +144,10 @@ std::string model_report::to_json() const {
         entry["tasks"] = w.tasks;
         entry["steals"] = w.steals;
         entry["exposures"] = w.exposures;
+        if (changes_cores) {
+            entry["exchanges"] = w.exchanges;
+            entry["refused_exchanges"] = w.refused_exchanges;
+        }
         entry.update(traffic_json(w.memory.memory));
         entry["caches"] = levels_json(w.memory.levels);
         each.push_back(std::move(entry));
@@ -188,6 +194,11 @@ std::string model_report::to_table() const {
              used(d.bytes, seconds()), d.bandwidth_gbps, percent(used(d.bytes, seconds()), d.bandwidth_gbps));
     for (const auto& [distance, count] : steals_by_distance)
         line("steals    {} at distance {:g}", count, distance);
+    if (changes_cores) {
+        std::uint64_t done = 0, refused = 0;
+        for (const worker& w : workers) done += w.exchanges, refused += w.refused_exchanges;
+        line("exchanges {} of cores, {} refused", done / 2, refused / 2);
+    }
     line("worker     compute  private   shared overhead   search   asleep    tasks   steals  local MB remote "
          "MB");
     for (std::size_t r = 0; r < workers.size(); ++r) {

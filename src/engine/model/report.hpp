@@ -18,8 +18,8 @@ namespace weft::engine {
 struct model_report {
     struct worker {
         std::array<time_ns, activities> spent{};
-        std::uint64_t tasks = 0, steals = 0, exposures = 0;
-        numa_memory::worker_count memory{};
+        std::uint64_t tasks = 0, steals = 0, exposures = 0, exchanges = 0, refused_exchanges = 0;
+        numa_memory::worker_count memory{}; ///< of the core of the worker's rank
     };
     struct node {
         numa_memory::traffic bytes{};
@@ -42,6 +42,7 @@ struct model_report {
     std::string_view misses_from{}; ///< the source of the misses that the policy sees; empty: it did not ask
     std::string_view instructions_from{}; ///< likewise, of the instructions
     std::uint64_t invalidations = 0;
+    bool changes_cores = false; ///< requirements::exchanges
     std::vector<worker> workers{};
     std::vector<node> nodes{};
     std::vector<disk> disks{};

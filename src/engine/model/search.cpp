@@ -100,14 +100,14 @@ bool model_engine::is_interrupted(const model_worker& w) const noexcept {
 
 double model_engine::transfer_time(const worker& from, const worker& to, const task* t) const noexcept {
     const double bytes = static_cast<double>(machine.message_bytes()) + static_cast<double>(t->hint().bytes);
-    return machine.link_gbps(from.core, to.core) ? bytes / *machine.link_gbps(from.core, to.core) : 0;
+    return machine.link_gbps(from.core(), to.core()) ? bytes / *machine.link_gbps(from.core(), to.core()) : 0;
 }
 
 void model_engine::deliver(worker& sender, message& m) {
-    const int from = machine.package_of(sender.core), to = machine.package_of(m.receiver->core);
+    const int from = machine.package_of(sender.core()), to = machine.package_of(m.receiver->core());
     const time_ns base = epoch_of(now());
     auto leaves = static_cast<double>(now() - base);
-    if (const auto gbps = machine.link_gbps(sender.core, m.receiver->core)) {
+    if (const auto gbps = machine.link_gbps(sender.core(), m.receiver->core())) {
         busy_link& link =
             links[static_cast<std::size_t>(from) * machine.packages().size() + static_cast<std::size_t>(to)];
         leaves = std::max(leaves, static_cast<double>(link.since - base) + link.after);
@@ -128,13 +128,13 @@ void model_engine::deliver(worker& sender, message& m) {
 }
 
 double model_engine::latency(const worker& from, const worker& to) const noexcept {
-    return machine.steal_latency_ns(from.core, to.core).value_or(machine.charges().look_away);
+    return machine.steal_latency_ns(from.core(), to.core()).value_or(machine.charges().look_away);
 }
 
 void model_engine::count_steal(model_worker& w, const worker& from, const task* t) {
     w.count.steals.add();
     note_steal(w, from, t);
-    ++steals_by_distance[machine.distance(w.core, from.core)];
+    ++steals_by_distance[machine.distance(w.core(), from.core())];
 }
 
 // ---- hidden entries

@@ -68,8 +68,10 @@ void model_engine::advance(model_worker& w, time_ns d) noexcept {
         set_clock(until);
         return;
     }
-    resume_worker(w, d);
+    const auto resumes = events.push(until, nullptr, &w);
+    if (w.works) w.work_ends = resumes;
     suspend_worker(w);
+    w.work_ends.reset();
 }
 
 void model_engine::suspend_worker(model_worker& w) noexcept { run_next_event(*w.current); }
@@ -133,12 +135,14 @@ void model_engine::spend_time(model_worker& w, double ns, activity what) noexcep
 }
 
 void model_engine::do_work(model_worker& w, double ns, work_kind kind, activity what) noexcept {
-    spend_time(w, speed.duration(w.core, ns, kind, now(), w.time_fraction), what);
+    time_ns spent = 0;
+    work_until(w, ns, kind, what, end_of_time, spent);
 }
 
 void model_engine::flush_charges(model_worker& w, activity what) noexcept {
     if (const double due = std::exchange(w.pending_charges, 0); due > 0)
         do_work(w, due, work_kind::general, what);
+    if (const double due = std::exchange(w.exchange_ns, 0); due > 0) spend_time(w, due, what);
 }
 
 void model_engine::charge(worker& w, operation o) noexcept {
@@ -188,25 +192,15 @@ void model_engine::declare_cost(worker& of, std::uint64_t cycles, work kind) noe
 
 model_worker& model_engine::compute(model_worker& begins_on, double ns, work_kind kind) noexcept {
     model_worker* w = &begins_on;
-    const auto count = [&](time_ns began) {
-        w->computed_ns += static_cast<double>(now() - began);
-        if (w->times_tasks) w->current->running->self_ns_ += now() - began;
-    };
     for (;;) {
-        const time_ns tick = next_tick(*w), began = now();
-        if (tick > began) {
-            const double takes = speed.duration(w->core, ns, kind, began, w->time_fraction);
-            if (at_or_after(began, w->time_fraction + takes) <= tick) {
-                spend_time(*w, takes, activity::compute);
-                count(began);
-                return *w;
-            }
-            ns = std::max(0.0, ns - speed.work_until(w->core, kind, began, w->time_fraction, tick));
-            w->time_fraction = 0;
-            set_activity(*w, activity::compute);
-            advance(*w, tick - began);
-            set_activity(*w, activity::compute);
-            count(began);
+        const time_ns tick = next_tick(*w);
+        if (tick > now()) {
+            time_ns spent = 0;
+            const auto left = work_until(*w, ns, kind, activity::compute, tick, spent);
+            w->computed_ns += static_cast<double>(spent);
+            if (w->times_tasks) w->current->running->self_ns_ += spent;
+            if (!left) return *w;
+            ns = *left;
         }
         w = &handle_tick(*w);
     }
@@ -216,7 +210,7 @@ model_worker& model_engine::compute(model_worker& begins_on, double ns, work_kin
 
 void model_engine::declare_data(worker& of, const void* first, std::size_t bytes, access how) noexcept {
     auto& w = static_cast<model_worker&>(of);
-    const int core = w.core;
+    const int core = w.core();
     const std::uint64_t before = data.of_worker(core).beyond_private;
     data.touch(core, first, bytes, how, w.touched, static_cast<double>(now()));
     if (w.counts_misses) w.current->running->counts_.misses += data.of_worker(core).beyond_private - before;
@@ -235,7 +229,7 @@ void model_engine::await_data(model_worker& w) noexcept {
     const double computed_ns = std::exchange(w.computed_ns, 0);
     w.waited_ns = 0;
     if (t.empty()) return;
-    const double share = speed.share(w.core, now());
+    const double share = speed.share(w.core(), now());
     // A core fetches lines while it computes. A part of what the stretch has computed is taken off the wait, and a part of
     // the wait off what it computes next; under contention the data need as long as ever.
     const double alone = (t.private_ns() + t.shared_ns()) / share;

@@ -61,7 +61,7 @@ void recording::begin(const record_options& o, const std::atomic<std::int64_t>* 
 
 void recording::begin_trace(const std::atomic<std::int64_t>* virtual_time) {
     std::vector<int> cores;
-    for (int w = 0; w < engine_.worker_count(); ++w) cores.push_back(engine_.worker_at(w).core);
+    for (int w = 0; w < engine_.worker_count(); ++w) cores.push_back(engine_.worker_at(w).core());
     const nlohmann::json header = {
         {"weft", WEFT_VERSION},
         {"engine", options_.engine_name},

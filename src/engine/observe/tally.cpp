@@ -13,6 +13,7 @@ void tally::take(const engine& e, time_ns now) {
         const auto& count = e.worker_at(rank).count;
         workers[static_cast<std::size_t>(rank)] = {count.tasks.get(),     count.steals.get(),
                                                    count.exposures.get(), count.suppressed.get(),
+                                                   count.exchanges.get(), count.refused_exchanges.get(),
                                                    count.idle.until(now), count.asleep.until(now)};
     }
 }
@@ -27,6 +28,8 @@ tally tally::since(const tally& earlier) const {
         w.steals -= before.steals;
         w.exposures -= before.exposures;
         w.suppressed -= before.suppressed;
+        w.exchanges -= before.exchanges;
+        w.refused_exchanges -= before.refused_exchanges;
         w.idle = std::clamp<time_ns>(w.idle - before.idle, 0, d.elapsed());
         w.asleep = std::clamp<time_ns>(w.asleep - before.asleep, 0, w.idle);
     }
@@ -40,6 +43,8 @@ tally::worker tally::total() const noexcept {
         t.steals += w.steals;
         t.exposures += w.exposures;
         t.suppressed += w.suppressed;
+        t.exchanges += w.exchanges;
+        t.refused_exchanges += w.refused_exchanges;
         t.idle += w.idle;
         t.asleep += w.asleep;
     }

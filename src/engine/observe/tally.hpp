@@ -14,8 +14,9 @@ struct engine;
 struct tally {
     struct worker {
         std::uint64_t tasks = 0, steals = 0, exposures = 0, suppressed = 0;
-        time_ns idle = 0;   ///< time spent looking for work or asleep
-        time_ns asleep = 0; ///< the part of `idle` spent asleep
+        std::uint64_t exchanges = 0, refused_exchanges = 0; ///< of cores with another worker
+        time_ns idle = 0;                                   ///< time spent looking for work or asleep
+        time_ns asleep = 0;                                 ///< the part of `idle` spent asleep
     };
 
     time_ns began = 0, at = 0; ///< engine time

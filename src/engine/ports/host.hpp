@@ -46,6 +46,9 @@ struct host {
     virtual void preemptible_runs(worker&, const task&) noexcept {}
     /// The worker's thread is to make room for the one that was stopped with the task: the fiber to switch to.
     virtual fiber& leave_for_thread_of(worker&, task&) noexcept = 0;
+    /// The two workers change cores, and what they run goes on: arena::exchange(), which holds the gate's lock. False if
+    /// the engine cannot do it, and nothing has changed.
+    virtual bool exchange_cores(worker&, worker&) noexcept = 0;
     /// A task that may be preempted was made; from any thread.
     virtual void preemptible_is_made() noexcept {}
     /// The engine's clock, in nanoseconds.

@@ -21,7 +21,7 @@ namespace {
 void announce_on(arena& in, rank_range ranks) {
     for (worker_id first = 0; first < in.size();) {
         worker_id last = first;
-        while (last < in.size() && ranks.contains(in.members[rank(last)]->core)) ++last;
+        while (last < in.size() && ranks.contains(in.members[rank(last)]->core())) ++last;
         if (last > first) in.engine.teams.announce_in(in, {first, last});
         first = last + 1;
     }
@@ -41,7 +41,7 @@ bool admit(worker& w, task& t) {
     const sanitizer::unseen gate_and_claims;
     charge(w, operation::gate);
     gate::released out;
-    const bool may = w.engine.gate.admit(w.core, t, *t.claim_, out);
+    const bool may = w.engine.gate.admit(w.core(), t, *t.claim_, out);
     const bool calls = may && t.claim_->cores.count > 0 && !t.claim_->is_settled();
     offer_released(w, out);
     note_what(w, may ? trace::kind::granted : trace::kind::refused, t, 0);
@@ -53,7 +53,7 @@ void pause_claim(worker& w, task& t) {
     const sanitizer::unseen gate_and_claims;
     charge(w, operation::gate);
     gate::released out;
-    w.engine.gate.rest(w.core, *t.claim_, out);
+    w.engine.gate.rest(w.core(), *t.claim_, out);
     offer_released(w, out);
 }
 
@@ -67,7 +67,7 @@ void release_claim() {
     t.claims_ = false;
     t.claim_ = c.above;
     gate::released out;
-    w.engine.gate.release(w.core, c, out);
+    w.engine.gate.release(w.core(), c, out);
     offer_released(w, out);
     leave_runtime();
 }

@@ -25,10 +25,14 @@ std::size_t at(int i) { return static_cast<std::size_t>(i); }
 
 enum class kind_of_arena : worker_id { team = -1, region = -2 };
 
-/// The arena for these members of `outer`, which are in the order of their ranks. Makes it at first use.
+/// The arena for these members of `outer`, which are in the order of their ranks, on their present cores. Makes it at
+/// first use.
 arena& arena_of(engine& e, arena& outer, const std::vector<worker*>& members, kind_of_arena kind) {
     std::vector<worker_id> key{static_cast<worker_id>(kind), static_cast<worker_id>(outer.number)};
-    for (const worker* w : members) key.push_back(w->id);
+    for (const worker* w : members) { // its machine is that of their cores
+        key.push_back(w->id);
+        key.push_back(w->core());
+    }
     const std::lock_guard guard(e.team_arenas_lock);
     if (const auto found = e.team_arenas.find(key); found != e.team_arenas.end()) return *found->second;
     const auto number = static_cast<unsigned>(e.team_arenas.size() + 1);
@@ -38,7 +42,7 @@ arena& arena_of(engine& e, arena& outer, const std::vector<worker*>& members, ki
     for (worker* w : members) {
         a->add_member(*w, e.machine);
         a->outer_rank.push_back(w->local);
-        if (kind == kind_of_arena::team) ++a->borrowed[at(outer.cell_of(w->core))];
+        if (kind == kind_of_arena::team) ++a->borrowed[at(outer.cell_of(w->core()))];
     }
     a->attach(e.make_policy(), e.machine);
     return *e.team_arenas.emplace(std::move(key), std::move(a)).first->second;
@@ -109,7 +113,7 @@ void leave(worker& w) noexcept {
 /// True if the worker has joined; `full` is the request if it was the last to come.
 bool join_request(worker& w, core_request*& full) noexcept {
     arena& a = w.arena();
-    const int cell = a.cell_of(w.core);
+    const int cell = a.cell_of(w.core());
     const std::lock_guard guard(a.requests_lock);
     for (core_request** r = &a.requests; *r; r = &(*r)->next) {
         if ((*r)->got[at(cell)] == 0) continue;
@@ -130,7 +134,7 @@ bool join_request(worker& w, core_request*& full) noexcept {
 void publish(worker& w, task& t) {
     arena& a = w.arena();
     core_request& r = t.claim_->cores;
-    r.rank = w.core;
+    r.rank = w.core();
     r.of = &t;
     r.joined.clear();
     r.next = nullptr;
@@ -148,7 +152,7 @@ void publish(worker& w, task& t) {
 bool is_called(const worker& w) noexcept {
     const arena& a = w.arena();
     if (!a.has_calls()) return false;
-    const int cell = a.cell_of(w.core);
+    const int cell = a.cell_of(w.core());
     const std::lock_guard guard(a.requests_lock);
     for (const core_request* r = a.requests; r; r = r->next)
         if (r->got[at(cell)] > 0) return true;
@@ -195,7 +199,7 @@ void release_team(worker& w, arena& a) {
     if (!a.release()) return;
     arena& back = *a.outer;
     gate::released out;
-    w.engine.gate.give_back_cores(w.core, back, a.borrowed, out);
+    w.engine.gate.give_back_cores(w.core(), back, a.borrowed, out);
     // (T5)
     a.calls.fetch_or(arena::team_ended, std::memory_order_seq_cst); // before the sleepers are looked for
     w.engine.teams.wake_in(a, {0, a.size()});

@@ -33,10 +33,14 @@ void thread_engine::wait_inactive(thread_worker& w) {
     w.count.asleep.begin(now());
     sleep_protocol_of(w.arena())->wait_inactive(w.local, [&] {
         if (has_messages(w)) read_messages(w); // tasks that come to it are found by others (S5)
-        return is_stopping(w) || is_called(w) || has_home_tasks(w) || gate.has_bound_for(w.core, &w.arena());
+        return is_stopping(w) || is_called(w) || has_home_tasks(w) ||
+               gate.has_bound_for(w.core(), &w.arena());
     });
     w.count.asleep.end(now());
-    if (options.pin) pin(w); // a control group that changed has moved it
+    if (options.pin) { // a control group that changed has moved it
+        const std::lock_guard held(pinning);
+        pin(w);
+    }
 }
 
 void thread_engine::match_active_to_cores(std::optional<double> quota) {

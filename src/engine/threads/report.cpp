@@ -43,6 +43,10 @@ std::string thread_report::to_json() const {
         entry["tasks"] = w.tasks;
         entry["steals"] = w.steals;
         entry["exposures"] = w.exposures;
+        if (changes_cores) {
+            entry["exchanges"] = w.exchanges;
+            entry["refused_exchanges"] = w.refused_exchanges;
+        }
         each.push_back(std::move(entry));
     }
     return out.dump(-1, ' ', false, json::error_handler_t::replace);
@@ -61,6 +65,9 @@ std::string thread_report::to_table() const {
         fmt::format_to(
             to_text,
             "callers   wait: the workers stay awake, or the policy reads counters of their threads\n");
+    if (changes_cores)
+        fmt::format_to(to_text, "exchanges {} of cores, {} refused\n", sum.exchanges / 2,
+                       sum.refused_exchanges / 2);
     fmt::format_to(to_text, "worker      busy   search   asleep    tasks   steals exposures\n");
     for (std::size_t r = 0; r < run.workers.size(); ++r) {
         const tally::worker& w = run.workers[r];

@@ -16,6 +16,7 @@ struct thread_report {
     bool callers_work = true;       ///< external threads may take the places of workers
     std::string_view misses_from{}; ///< the source of the misses that the policy sees; empty: it did not ask
     std::string_view instructions_from{}; ///< likewise, of the instructions
+    bool changes_cores = false;           ///< requirements::exchanges
     tally run{};                          ///< the difference between the end of the run and its beginning
 
     std::string to_json() const;  ///< one object; docs/reports.md names the keys

@@ -64,7 +64,7 @@ thread_engine::thread_engine(std::unique_ptr<policy> p, weft::machine m, const t
         seed.generate(&own, &own + 1);
         all_workers.push_back(
             std::make_unique<thread_worker>(static_cast<worker_id>(i), *this, count, own | 1));
-        all_workers.back()->core = static_cast<int>(i) % machine.size();
+        all_workers.back()->set_core(static_cast<int>(i) % machine.size());
         // relaxed: its thread does not exist yet
         all_workers.back()->arena_now.store(&outermost, std::memory_order_relaxed);
         outermost.add_member(*all_workers.back(), machine);
@@ -82,7 +82,7 @@ thread_engine::thread_engine(std::unique_ptr<policy> p, weft::machine m, const t
                    meter.misses_from != count_source::counters;
     if (!machine.is_modelled())
         for (const auto& w : all_workers) {
-            const auto cpu = static_cast<std::size_t>(machine.core_at(w->core).os_index);
+            const auto cpu = static_cast<std::size_t>(machine.core_at(w->core()).os_index);
             if (cpu >= worker_of_cpu.size()) worker_of_cpu.resize(cpu + 1, 0);
             worker_of_cpu[cpu] = w->id;
         }
@@ -120,10 +120,7 @@ thread_engine::thread_engine(std::unique_ptr<policy> p, weft::machine m, const t
                 worker->own.id = static_cast<pid_t>(syscall(SYS_gettid));
                 worker->own.worker = worker;
                 // Before the constructor ends: a mask that the program sets after that stays.
-                if (of->options.pin) {
-                    of->pin(*worker);
-                    worker->own.core = worker->core;
-                }
+                of->occupies(*worker, worker->own);
                 of->all_ready.arrive_and_wait();
                 if (!of->incomplete) of->run_thread(*worker);
                 impl::weft_hot.self = nullptr;
@@ -236,6 +233,7 @@ std::string thread_engine::describe_run(const tally& run, bool as_json) const {
                           lends_places.load(std::memory_order_relaxed),
                           name_of(meter.misses_from),
                           name_of(meter.instructions_from),
+                          need.exchanges,
                           run};
     return as_json ? r.to_json() : r.to_table();
 }
@@ -269,13 +267,6 @@ void thread_engine::serve(kernel_thread& self) {
         }
         if (!preemption.change_threads(here, self, *to_resume)) return;
     }
-}
-
-void thread_engine::pin(const thread_worker& w) const noexcept {
-    cpu_set_t mask;
-    CPU_ZERO(&mask);
-    CPU_SET(static_cast<std::size_t>(machine.core_at(w.core).os_index), &mask);
-    static_cast<void>(sched_setaffinity(0, sizeof mask, &mask));
 }
 
 time_ns thread_engine::now() const noexcept {

@@ -61,6 +61,7 @@ struct thread_engine final : host, engine, team_host, observation, lifetime {
     // ---- ports
     // host
     void schedule() override;
+    bool exchange_cores(worker&, worker&) noexcept override;
     void announce(worker&, const placement&) override;
     void answer(worker&, bool by_signal) noexcept override;
     void call_attention(worker& w) noexcept override { mark(static_cast<thread_worker&>(w)); }
@@ -165,7 +166,10 @@ struct thread_engine final : host, engine, team_host, observation, lifetime {
     /// The thread runs its worker, and others later, until the engine stops or the thread is not needed any more.
     void serve(kernel_thread&);
     bool is_own_thread(const kernel_thread&) const noexcept;
-    void pin(const thread_worker&) const noexcept;
+    /// The calling thread runs the worker from now on: it is pinned to the worker's core, if the engine pins.
+    void occupies(thread_worker&, kernel_thread& self) noexcept;
+    /// Pins the thread of the worker to the worker's core, wherever it is. Requires: `pinning`. False if the system refuses.
+    bool pin(const thread_worker&) const noexcept;
     void stop() noexcept;
 
     /// While one exists, what programs declare reaches the workers.
@@ -192,6 +196,7 @@ struct thread_engine final : host, engine, team_host, observation, lifetime {
     // Of the outermost arena: idle/README.md, "Words".
     queue::worker_set<>&searching = outermost.searching, &parked = outermost.parked;
     std::atomic<int>& active_count = outermost.active_count; ///< written under `resizing` (S6)
+    queue::spin_lock<> pinning;                              ///< exchange.cpp
     std::mutex resizing;       ///< one call of policy::resized() at a time; guards the next one
     bool follows_cores = true; ///< match_active_to_cores() has an effect
 

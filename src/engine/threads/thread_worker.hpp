@@ -51,6 +51,10 @@ struct thread_worker : worker {
     /// Left to the own thread by an external one, which then wakes it with leave_awake().
     task* left = nullptr;
 
+    /// The thread that is pinned to the worker's core: the one that runs it, or that comes back when an external thread
+    /// leaves. Guarded by thread_engine::pinning.
+    kernel_thread* pinned = &own;
+
     // ---- preemption
     kernel_thread* kernel = &own; ///< the occupant, if it is a thread of the engine; else null
     task* to_resume = nullptr;    ///< which the kernel thread that it was stopped with is to go on with

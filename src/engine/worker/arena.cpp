@@ -34,20 +34,37 @@ snapshot arena::running(worker_id w) const {
     return watch_ ? watch_->running(w) : snapshot{};
 }
 
+int arena::core_of(worker_id w) const {
+    return core_of_.empty() ? members[rank(w)]->core() : core_of_[rank(w)];
+}
+
+// A worker with a token of the gate is one of a certain cell (T1), so no cores change while a token is out. A task that is
+// bound to certain ranks has woken a worker that was there: it may be elsewhere now, so both look again.
+bool arena::exchange(worker_id a, worker_id b) {
+    worker &x = *members[rank(a)], &y = *members[rank(b)];
+    const bool done = engine.gate.with_workers(*this, [&](bool none_is_out) {
+        const bool can = none_is_out && &x != &y && !is_team() && engine.host.exchange_cores(x, y);
+        for (worker* const w : {&x, &y}) (can ? w->count.exchanges : w->count.refused_exchanges).add();
+        return can;
+    });
+    if (done && engine.gate.has_bound())
+        for (const worker_id w : {a, b}) wake({w, w + 1});
+    return done;
+}
+
 void arena::add_member(worker& w, const machine& m) {
     members.push_back(&w);
-    core_of_.push_back(w.core);
-    add(m, w.core);
+    add(m, w.core());
 }
 
 void arena::attach(std::unique_ptr<policy> p, const machine& m) {
     std::vector<int> cores;
-    for (const worker* w : members) cores.push_back(w->core);
+    for (const worker* w : members) cores.push_back(w->core());
     std::ranges::sort(cores);
     cores.erase(std::ranges::unique(cores).begin(), cores.end());
-    core_of_.clear(); // from now on ranks of the cores of the restricted machine
+    core_of_.clear(); // ranks of the cores of the restricted machine
     for (const worker* w : members)
-        core_of_.push_back(static_cast<int>(std::ranges::lower_bound(cores, w->core) - cores.begin()));
+        core_of_.push_back(static_cast<int>(std::ranges::lower_bound(cores, w->core()) - cores.begin()));
     on_ = std::make_unique<machine>(restrict_to(m, cores));
     own_ = std::move(p);
     scheduler = own_.get();
@@ -70,7 +87,7 @@ void arena::start_team(std::uint32_t references) noexcept {
 int arena::idle_in(int of_cell) const noexcept {
     int idle = 0;
     for (int r = 0; r < size(); ++r)
-        if (cell_of(members[rank(r)]->core) == of_cell &&
+        if (cell_of(members[rank(r)]->core()) == of_cell &&
             (searching.contains(rank(r)) || parked.contains(rank(r))))
             ++idle;
     return idle;

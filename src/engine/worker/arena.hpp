@@ -80,12 +80,13 @@ struct arena final : core_pool, policy_context {
     workers active() const override {
         return {0, active_count.load(std::memory_order_relaxed)}; // a snapshot in any case
     }
-    int core_of(worker_id w) const override { return core_of_[rank(w)]; }
+    int core_of(worker_id w) const override;
     time_ns now() const override;
     std::uint32_t random(worker_id, std::uint32_t below) override;
     void wake(workers) override;
     void post(worker_id from, worker_id to, int kind, task* t) override { send(*this, from, to, kind, t); }
     snapshot running(worker_id) const override;
+    bool exchange(worker_id, worker_id) override;
 
     weft::engine::engine& engine;
     const unsigned number;          ///< 0: the outermost
@@ -110,7 +111,8 @@ private:
     std::unique_ptr<policy> own_{};
     std::unique_ptr<task_watch> watch_; ///< null: the policy asks for no snapshots
     std::unique_ptr<machine> on_{};
-    std::vector<int> core_of_{};
+    std::vector<int>
+        core_of_{}; ///< of a team, whose members change no cores; empty: their ranks are the machine's
     std::atomic<std::uint64_t> open_{0}; ///< incarnation << 32 | count of what has begun and not ended
 };
 

@@ -70,7 +70,7 @@ struct engine : engine_ports {
     weft::machine machine;
     arena outermost;
     queue::spin_lock<> team_arenas_lock; ///< guards `team_arenas`
-    /// By the kind (engine/team), the number of the arena around, and the engine's ranks of the members.
+    /// By the kind (engine/team), the number of the arena around, and the engine's ranks and the cores of the members.
     std::map<std::vector<worker_id>, std::unique_ptr<arena>> team_arenas{};
     weft::gate gate;
     requirements need;                 ///< what the policy needs

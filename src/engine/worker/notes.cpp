@@ -28,13 +28,13 @@ void note_spawn(trace::log& log, task& t, trace::origin from, std::uint64_t in) 
 void note_steal(worker& w, const worker& from, const task* t) noexcept {
     if (w.log) [[unlikely]]
         w.log->note(trace::kind::steal, t ? t->number_ : 0,
-                    std::bit_cast<std::uint64_t>(w.engine.machine.distance(w.core, from.core)),
+                    std::bit_cast<std::uint64_t>(w.engine.machine.distance(w.core(), from.core())),
                     static_cast<std::uint32_t>(from.id));
 }
 
 void note_offer(worker& w, std::uint32_t number, const worker& thief) noexcept {
     note(w, trace::kind::expose, number,
-         std::bit_cast<std::uint64_t>(w.log ? w.engine.machine.distance(thief.core, w.core) : 0),
+         std::bit_cast<std::uint64_t>(w.log ? w.engine.machine.distance(thief.core(), w.core()) : 0),
          static_cast<std::uint32_t>(thief.id));
 }
 

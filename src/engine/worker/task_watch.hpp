@@ -4,6 +4,7 @@
 #include "policy/seam/policy.hpp"
 #include "queue/cache_line.hpp"
 #include "queue/spin_lock.hpp"
+#include "task/task_class.hpp"
 
 #include <memory>
 #include <mutex>
@@ -16,7 +17,7 @@ namespace weft::engine {
 ///
 /// A worker comes to a task when next() returns it, when it starts, and when it is resumed; it leaves the task when it is
 /// blocked or ends. A child that was called on the stack of its parent ends without a further hook of the parent, so
-/// after the end of a child the worker counts as running the parent, until next() says otherwise.
+/// after the end of a child the worker counts as running the parent, until next() is called.
 ///
 /// The lock of a worker's note is taken in the runtime, and by readers in hooks: its holder is never preempted (Y4).
 class task_watch final : public policy {
@@ -37,7 +38,10 @@ public:
     placement ready(worker_id w, task& t, ready_reason reason) override { return of_.ready(w, t, reason); }
     decision next(worker_id w, bool last_look) override {
         const decision found = of_.next(w, last_look);
-        if (found.t != nullptr) comes_to(w, *found.t);
+        if (found.t != nullptr)
+            comes_to(w, *found.t);
+        else if (at(w).now.busy) // only this worker writes the note
+            leaves(w);
         return found;
     }
     workers victims(worker_id w) override { return of_.victims(w); }
@@ -88,7 +92,10 @@ private:
                 .name = t.hint().name,
                 .priority = t.hint().priority,
                 .preempt = t.preempt(),
-                .since = clock_.now()});
+                .since = clock_.now(),
+                .before = t.self_ns_,
+                .root = t.root(),
+                .of_class = class_of(t)});
     }
     void leaves(worker_id w) { put(w, {.since = clock_.now()}); }
     void put(worker_id w, const snapshot& s) {

@@ -66,8 +66,10 @@ struct worker_counters {
     stopwatch asleep;   ///< the part of `idle` spent asleep
     counter suppressed; ///< exceptions that lost to an earlier one of their group
     counter parks;
-    counter queued; ///< children that it gave to the policy
-    counter begun;  ///< children of any worker that were queued, and that it has taken and started
+    counter queued;            ///< children that it gave to the policy
+    counter begun;             ///< children of any worker that were queued, and that it has taken and started
+    counter exchanges;         ///< of its core for another worker's; written under the gate's lock
+    counter refused_exchanges; ///< likewise, that the engine could not carry out
 };
 
 /// The hidden entries that a worker has given to the policy before a thief asked: engine/idle/README.md,
@@ -109,6 +111,11 @@ struct worker {
     worker(worker_id rank, weft::engine::engine& of, std::size_t workers);
     virtual ~worker() = default;
 
+    /// Rank of its core in the machine; it is pinned there if the engine pins. Changes under the gate's lock, by
+    /// arena::exchange(); relaxed: a reader that needs the pair of a worker and its core to stay holds that lock.
+    int core() const noexcept { return core_now.load(std::memory_order_relaxed); }
+    void set_core(int rank) noexcept { core_now.store(rank, std::memory_order_relaxed); }
+
     engine::arena& arena() const noexcept { return *arena_now.load(std::memory_order_relaxed); }
 
     const worker_id id; ///< among all workers of the engine
@@ -122,7 +129,7 @@ struct worker {
     /// The arena of the team for which it waits; written when all members have joined.
     std::atomic<engine::arena*> called_into{nullptr};
     task* share = nullptr; ///< its first task in the team, if it is a share; written before it is called in
-    int core = 0;          ///< rank of its core in the machine; it is pinned there if the engine pins
+    std::atomic<int> core_now{0};
     hot_words* hot = nullptr;
     fiber* current = nullptr; ///< the fiber whose code is running
     fiber* oldest = nullptr;  ///< the oldest fiber with hidden entries, of `current` and those below it

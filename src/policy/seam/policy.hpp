@@ -15,7 +15,7 @@
 /// tour; src/policy/README.md has the rules that the engine guarantees in return.
 namespace weft {
 /// Everything that a policy and an engine share by layout. The number is policy_abi, see module.hpp.
-inline namespace policy_v4 {
+inline namespace policy_v5 {
 
 enum class spawn_order : std::uint8_t {
     child_first,  ///< the child runs now; the parent's fiber is saved and offered by ready(.., continuation)
@@ -86,6 +86,9 @@ struct snapshot {
     int priority = 0;        ///< hints::priority
     preemption preempt = preemption::off; ///< task::preempt()
     time_ns since = 0;                    ///< when the worker came to it, for the first time or again
+    time_ns before = 0;         ///< how long it had run until then, by itself; requirements::own_usage
+    int root = 0;               ///< task::root()
+    std::uint64_t of_class = 0; ///< class_of() of the task, see task/task_class.hpp
 };
 
 /// Read-only view of a data-flow graph, for policies that look ahead. Its tasks have numbers from 0, in the
@@ -105,10 +108,11 @@ protected:
 
 /// What a policy may ask of the engine. None of it allocates or blocks.
 struct policy_context {
-    virtual workers all() const = 0;          ///< dense ranks of this instance
-    virtual workers active() const = 0;       ///< may change: never keep it across hooks
-    virtual int core_of(worker_id) const = 0; ///< rank of the machine's core that it runs on
-    virtual time_ns now() const = 0;          ///< of the engine: real or virtual
+    virtual workers all() const = 0;    ///< dense ranks of this instance
+    virtual workers active() const = 0; ///< may change: never keep it across hooks
+    virtual int
+        core_of(worker_id) const = 0; ///< rank of the machine's core that it runs on; may change: exchange()
+    virtual time_ns now() const = 0;  ///< of the engine: real or virtual
     /// Uniform in [0, below), by the runtime's seed.
     virtual std::uint32_t random(worker_id, std::uint32_t below) = 0;
     virtual void wake(workers) = 0; ///< state changed: sleepers of the range look again
@@ -117,6 +121,10 @@ struct policy_context {
     virtual void post(worker_id from, worker_id to, int kind, task* = nullptr) = 0;
     /// What that worker ran a moment ago. Requires: requirements::snapshots.
     virtual snapshot running(worker_id) const = 0;
+    /// The two workers change cores. Whatever they run goes on, each on the other's core; core_of() tells the new cores at
+    /// once. False, and nothing happens, if the engine cannot do it: src/policy/README.md says when. In any hook, and in
+    /// tick(). Requires: requirements::exchanges.
+    virtual bool exchange(worker_id, worker_id) = 0;
 
 protected:
     ~policy_context() = default;
@@ -147,6 +155,7 @@ struct requirements {
     bool uses = false;      ///< reads task::uses
     bool levels = false;    ///< reads task::bottom_level, or wants graph_grew
     bool snapshots = false; ///< calls context.running
+    bool exchanges = false; ///< calls context.exchange
     time_ns tick = 0;       ///< so many nanoseconds between two calls of tick(); 0: it is not called
 };
 
@@ -211,5 +220,5 @@ struct policy {
     virtual ~policy() = default;
 };
 
-} // namespace policy_v4
+} // namespace policy_v5
 } // namespace weft

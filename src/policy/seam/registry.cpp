@@ -52,6 +52,11 @@
     entry(numalb) \
     entry(packing) \
     entry(insitu) \
+    entry(snatch) \
+    entry(camp) \
+    entry(bias) \
+    entry(ljfcf) \
+    entry(speed) \
     entry(chaos)
 // clang-format on
 

@@ -121,10 +121,7 @@ void preempter::occupy(thread_worker& w, kernel_thread& self, bool with_task) no
     self.hot->self = &w;
     w.occupant.store(&self, std::memory_order_seq_cst); // as in occupation::change_occupant()
     w.signal_out.exchange(false, std::memory_order_seq_cst);
-    if (of_.options.pin && self.core != w.core) {
-        of_.pin(w);
-        self.core = w.core;
-    }
+    of_.occupies(w, self);
     if (has_begun()) ticks_.comes(w, self, with_task);
 }
 

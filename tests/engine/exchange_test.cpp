@@ -1,0 +1,287 @@
+// Workers that change cores: policy_context::exchange() in both engines, and the policy that snatches by it.
+#include <weft/weft.hpp>
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include <sched.h>
+
+#include "engine/modelled.hpp"
+#include "engine/support.hpp"
+#include "engine/threads/thread_engine.hpp"
+#include "policy/parts/places.hpp"
+#include "policy/parts/snatching.hpp"
+
+namespace weft {
+namespace {
+
+using test::modelled;
+
+/// Random stealing, child-first and reported; at each tick, and before each look, workers change cores: two that a counter
+/// names.
+class swapping final : public policy {
+public:
+    swapping(time_ns period, bool in_hooks) : period_(period), in_hooks_(in_hooks) {}
+
+    requirements attach(const machine&, policy_context& context) override {
+        context_ = &context;
+        places_.attach(context);
+        return {.demotable = true, .exchanges = true, .tick = period_};
+    }
+    placement ready(worker_id w, task& t, ready_reason reason) override { return places_.put(w, t, reason); }
+    decision next(worker_id w, bool last_look) override {
+        if (in_hooks_ && context_->all().size() > 1) exchange();
+        if (const decision own = places_.own(w, last_look); own.t != nullptr) return own;
+        return places_.look_outside(w, last_look, false);
+    }
+    workers victims(worker_id) override { return context_->all(); }
+    spawn_order spawn(worker_id, task&, task&) override { return spawn_order::child_first; }
+    void tick(time_ns) override { exchange(); }
+
+    std::atomic<int> done{0}, refused{0};
+
+private:
+    void exchange() {
+        const int n = context_->all().size();
+        const int turn = turn_.fetch_add(1);
+        const worker_id a = turn % n, b = (turn + 1) % n;
+        (context_->exchange(a, b) ? done : refused).fetch_add(1);
+    }
+
+    const time_ns period_;
+    const bool in_hooks_;
+    policy_context* context_ = nullptr;
+    places places_;
+    std::atomic<int> turn_{0};
+};
+
+/// The first core has speed 1, the others 0.5; a cycle is half a nanosecond on the first.
+machine fast_and_slow(int slow, time_ns exchange) {
+    std::string text = "name = 'unequal'\n[[core_class]]\nname = 'fast'\nfrequency_mhz = 2000\n"
+                       "[[core_class]]\nname = 'slow'\nspeed = 0.5\n"
+                       "[[domain]]\ncores = [{class = 'fast', count = 1}, {class = 'slow', count = " +
+                       std::to_string(slow) + "}]\n[exchange]\nns = " + std::to_string(exchange) +
+                       "\n[charges]\n";
+    for (const char* of : {"fork", "spawn", "start", "suspend", "wait", "look", "look_away", "lock", "wake",
+                           "woken", "exposure", "signal"})
+        text += of + std::string("_ns = 0\n");
+    return parse_toml(text, "unequal");
+}
+
+time_ns now() { return impl::hot_self()->host.now(); }
+int core() { return impl::hot_self()->core(); }
+/// Takes so many nanoseconds on the fast core.
+void compute(time_ns ns) { cost(static_cast<std::uint64_t>(2 * ns)); }
+
+// ---- the model
+
+TEST(exchange_in_model, rescales_what_is_left_of_the_work) {
+    // One task of 10 us on a machine of a fast and a slow core; each 4 us the cores change. On the fast core it does 4 us of
+    // work between two ticks, on the slow one 2.
+    auto p = std::make_unique<swapping>(4000, false);
+    auto& policy = *p;
+    modelled m(std::move(p), fast_and_slow(1, 0));
+    int first = -1;
+    const time_ns took = m.run([&] {
+        first = core();
+        compute(10'000);
+    });
+    EXPECT_EQ(first, 0);
+    EXPECT_EQ(took, 12'000); // 4 + 2 + 4 us of work
+    EXPECT_GE(policy.done.load(), 2);
+    EXPECT_EQ(policy.refused.load(), 0);
+}
+
+TEST(exchange_in_model, costs_each_of_the_two_workers_what_the_machine_says) {
+    modelled m(std::make_unique<swapping>(4000, false), fast_and_slow(1, 500));
+    // 4 us of work; 0.5 us and 3.5 us at half speed: 1.75 us; 0.5 us and 3.5 us; 0.5 us and the last 0.75 us at half speed.
+    EXPECT_EQ(m.run([] { compute(10'000); }), 12'000 + 500 + 1500);
+}
+
+TEST(exchange_in_model, is_counted_for_both_workers) {
+    modelled m(std::make_unique<swapping>(4000, false), fast_and_slow(2, 0));
+    m.run([] { compute(10'000); });
+    std::uint64_t all = 0;
+    for (int w = 0; w < 3; ++w) all += m.engine.worker_at(w).count.exchanges.get();
+    EXPECT_GT(all, 0u);
+    EXPECT_EQ(all % 2, 0u);
+    std::vector<int> cores;
+    for (int w = 0; w < 3; ++w) cores.push_back(m.engine.worker_at(w).core());
+    std::ranges::sort(cores);
+    EXPECT_EQ(cores, (std::vector{0, 1, 2}));
+}
+
+TEST(exchange_in_model, gives_the_same_times_in_each_run) {
+    const auto run = [] {
+        modelled m(std::make_unique<swapping>(700, true), fast_and_slow(3, 100));
+        const time_ns took = m.run([] {
+            task_group g;
+            for (int i = 1; i < 40; ++i) g.run([i] { compute(i * 137); });
+            g.wait();
+        });
+        m.engine.wait_until_quiescent();
+        return std::pair(took, m.engine.event_hash);
+    };
+    EXPECT_EQ(run(), run());
+}
+
+// ---- snatching: the example of the book, 5.2 and 5.3.1
+
+constexpr time_ns us = 1000;
+constexpr time_ns fast_times[] = {10 * us, 4 * us, 3 * us, 2 * us}; // f; s = 2 f
+constexpr time_ns delta = 1 * us;
+
+struct outcome {
+    time_ns took = 0;
+    int ended_on_fast[4] = {};
+};
+
+/// Four tasks begin at the same time, `order[0]` on the fast core.
+outcome four_tasks(const std::string& policy, std::vector<int> order, std::uint64_t seed) {
+    outcome out;
+    modelled m(make_policy(policy), fast_and_slow(3, delta), seed);
+    constexpr time_ns begin = 10 * us;
+    time_ns base = 0, last = 0;
+    const auto piece = [&](time_ns since) {
+        const int i = order[static_cast<std::size_t>(core())];
+        const time_ns left = since + begin - now();
+        cost(static_cast<std::uint64_t>(core() == 0 ? 2 * left
+                                                    : left)); // a cycle is a nanosecond on a slow core
+        EXPECT_EQ(now(), since + begin);
+        compute(fast_times[i]);
+        out.ended_on_fast[i] = core() == 0;
+        last = std::max(last, now());
+    };
+    m.run([&] {
+        base = now();
+        task_group g;
+        for (int i = 0; i < 3; ++i) g.run([&] { piece(base); });
+        piece(base);
+        g.wait();
+    });
+    out.took = last - base - begin;
+    return out;
+}
+
+TEST(snatch, the_vectors_of_the_book) {
+    EXPECT_DOUBLE_EQ(part_left(2, 20), 0.9);
+    EXPECT_DOUBLE_EQ(end_of_snatched(2, 20, 10, 1), 12);
+    EXPECT_DOUBLE_EQ(break_even_of_snatch(2, 20, 10), 9);
+}
+
+TEST(snatch, the_four_tasks_of_the_book_to_the_nanosecond) {
+    const std::vector<int> best{0, 1, 2, 3}, bad{3, 0, 1, 2}; // which task is on which core
+    EXPECT_EQ(four_tasks("steal:zone=reported", best, 1).took, 10 * us);
+    EXPECT_EQ(four_tasks("steal:zone=reported", bad, 1).took, 20 * us);
+    EXPECT_EQ(four_tasks("snatch:zone=reported,tries=1", best, 1).took, 10 * us);
+    int first_task = 0;
+    for (std::uint64_t seed = 1; seed <= 20; ++seed) {
+        const outcome o = four_tasks("snatch:zone=reported,tries=1", bad, seed);
+        EXPECT_LT(o.took, 20 * us) << seed;
+        EXPECT_GT(o.took, 10 * us) << seed;
+        // The longest task was snatched first: the other two end on slow cores.
+        if (o.ended_on_fast[0] && !o.ended_on_fast[1] && !o.ended_on_fast[2]) {
+            ++first_task;
+            EXPECT_EQ(o.took, 12 * us) << seed;
+        }
+    }
+    EXPECT_GT(first_task, 0);
+}
+
+TEST(snatch, a_hidden_rest_of_a_task_is_snatched_where_it_runs) {
+    // The zone is silent: the slow worker has got the rest of the root, which it runs as an exposed entry.
+    modelled m("snatch", fast_and_slow(1, 0));
+    const time_ns took = m.run([] {
+        task_group g;
+        g.run([] { compute(100 * us); });
+        compute(100 * us);
+        g.wait();
+    });
+    // Alone, the slow core would need 200 us. At 100 us half of its work is left.
+    EXPECT_GE(took, 150 * us);
+    EXPECT_LE(took, 151 * us);
+}
+
+// ---- threads
+
+struct threads_under {
+    explicit threads_under(std::unique_ptr<policy> p, int workers, bool pin,
+                           engine::preemption_options preempt = {})
+        : engine(std::move(p), this_machine(), {.workers = workers, .pin = pin, .preempt = preempt}) {}
+    engine::thread_engine engine;
+    template <class F>
+    void run(F&& f) {
+        engine::run_root(engine, {[](void* c) { (*static_cast<std::remove_reference_t<F>*>(c))(); }, &f});
+    }
+};
+
+std::uint64_t fib(int n) {
+    if (n < 2) return static_cast<std::uint64_t>(n);
+    auto [a, b] = join([=] { return fib(n - 1); }, [=] { return fib(n - 2); });
+    return a + b;
+}
+
+/// All threads are where their workers are: no exchange goes on meanwhile.
+void expect_pinned(engine::thread_engine& e) {
+    for (const auto& w : e.all_workers) {
+        cpu_set_t mask;
+        ASSERT_EQ(sched_getaffinity(w->pinned->id, sizeof mask, &mask), 0);
+        EXPECT_EQ(CPU_COUNT(&mask), 1);
+        EXPECT_TRUE(CPU_ISSET(static_cast<std::size_t>(e.machine.core_at(w->core()).os_index), &mask));
+        EXPECT_EQ(w->pinned->core, w->core());
+    }
+}
+
+TEST(exchange_on_threads, moves_the_threads_of_both_workers) {
+    const int n = std::min(4, this_machine().size());
+    if (n < 2) GTEST_SKIP() << "one core";
+    auto p = std::make_unique<swapping>(100'000, true);
+    auto& policy = *p;
+    threads_under t(std::move(p), n, true);
+    for (int i = 0; i < test::rounds(20); ++i) t.run([] { EXPECT_EQ(fib(16), 987u); });
+    t.engine.wait_until_quiescent();
+    EXPECT_GT(policy.done.load(), 0);
+    EXPECT_EQ(policy.refused.load(), 0);
+    const std::lock_guard held(t.engine.pinning);
+    expect_pinned(t.engine);
+}
+
+TEST(exchange_on_threads, is_refused_without_cores_to_exchange) {
+    auto p = std::make_unique<swapping>(0, true);
+    auto& policy = *p;
+    threads_under t(std::move(p), 2, false);
+    t.run([] { EXPECT_EQ(fib(12), 144u); });
+    EXPECT_EQ(policy.done.load(), 0);
+    EXPECT_GT(policy.refused.load(), 0);
+    EXPECT_EQ(t.engine.worker_at(0).core(), 0);
+}
+
+// A kernel thread that comes to a worker pins itself while others change the worker's core (K1 of threads/exchange.cpp,
+// K2 of threads/exchange.cpp).
+TEST(exchange_on_threads, finds_the_threads_of_preempted_tasks) {
+    const int n = std::min(4, this_machine().size());
+    if (n < 2 || test::sanitized) GTEST_SKIP() << "one core, or a sanitizer";
+    auto p = std::make_unique<swapping>(50'000, true);
+    auto& policy = *p;
+    threads_under t(std::move(p), n, true,
+                    {.type = preemption::klt, .interval = std::chrono::microseconds(300)});
+    for (int i = 0; i < test::rounds(5); ++i)
+        t.run([] {
+            task_group g;
+            for (int k = 0; k < 8; ++k) g.run([] { EXPECT_EQ(fib(18), 2584u); });
+            g.wait();
+        });
+    t.engine.wait_until_quiescent();
+    EXPECT_GT(policy.done.load(), 0);
+    const std::lock_guard held(t.engine.pinning);
+    expect_pinned(t.engine);
+}
+
+} // namespace
+} // namespace weft
