@@ -8,7 +8,7 @@
 #include <string_view>
 
 namespace weft {
-inline namespace policy_v4 {
+inline namespace policy_v5 {
 
 /// How a policy is known by name. A built-in policy is an `extern constinit const policy_entry NAME_entry` in
 /// its own file, and one line in registry.cpp. A program hands its own policy to register_policy(); a shared object
@@ -23,5 +23,5 @@ struct policy_entry {
     std::unique_ptr<policy> (*make)(const knob_values&);
 };
 
-} // namespace policy_v4
+} // namespace policy_v5
 } // namespace weft
