@@ -119,6 +119,13 @@ inline const std::vector<std::string> all_policies = {
     "numalb",
     "packing",
     "insitu",
+    "xitao",
+    "xitao:place=random,mold=off",
+    "xitao:place=critical,mold=off,steal=off",
+    "xitao:place=weight",
+    "cats",
+    "heft",
+    "dheft",
 };
 
 /// What most tests go through. A sanitizer sees the same accesses of the runtime under all policies of a kind, so under one

@@ -52,6 +52,10 @@
     entry(numalb) \
     entry(packing) \
     entry(insitu) \
+    entry(xitao) \
+    entry(cats) \
+    entry(heft) \
+    entry(dheft) \
     entry(chaos)
 // clang-format on
 
