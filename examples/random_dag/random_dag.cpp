@@ -64,7 +64,9 @@ private:
     std::vector<std::atomic<int>> shares_;
 };
 
-void run_on_workers(run_of& r, const dag& d, int width, bool plain, const std::vector<double>& works) {
+enum class workers_of { one, place, team };
+
+void run_on_workers(run_of& r, const dag& d, int width, workers_of task, const std::vector<double>& works) {
     weft::graph g;
     std::vector<weft::graph_task> tasks;
     for (std::size_t i = 0; i < d.nodes.size(); ++i) {
@@ -72,11 +74,14 @@ void run_on_workers(run_of& r, const dag& d, int width, bool plain, const std::v
         for (const std::size_t p : d.nodes[i].after) after.push_back(tasks[p]);
         const auto kind = static_cast<std::size_t>(d.nodes[i].kind);
         const weft::hints h{.work = works[kind], .name = kernel_names[kind]};
-        if (plain)
+        const auto share = [&r, i](int rank, int wide) { r.share(i, rank, wide); };
+        if (task == workers_of::one)
             tasks.push_back(g.add([&r, i] { r.share(i, 0, 1); }, h, after));
+        else if (task == workers_of::place)
+            tasks.push_back(g.add(weft::moldable(share), h, after, weft::width(width)));
         else
-            tasks.push_back(g.add(weft::moldable([&r, i](int rank, int wide) { r.share(i, rank, wide); }), h,
-                                  after, weft::width(width)));
+            tasks.push_back(
+                g.add(weft::moldable(share), h, after, weft::fixed_width(width, weft::within::cache)));
     }
     g.run();
 }
@@ -88,7 +93,7 @@ int main(int argc, char** argv) {
     double parallelism = 3.03;
     int width = 1;
     std::string kernel = "matmul";
-    bool plain = false;
+    bool plain = false, teams = false;
     program p("A random graph of moldable kernels: products of matrices, sorts and copies.",
               "random_dag --nodes 300 --parallelism 3.03 --width 2");
     p.add_costs_only();
@@ -116,15 +121,20 @@ int main(int argc, char** argv) {
         .add_option("--copy-words", copy_words, "of 8 bytes: the size of a copy")
         ->capture_default_str()
         ->check(CLI::Range(64, 100'000'000));
-    p.options().add_flag("--plain", plain, "tasks of one worker, which are not moldable");
+    auto* const is_plain =
+        p.options().add_flag("--plain", plain, "tasks of one worker, which are not moldable");
+    p.options()
+        .add_flag("--teams", teams, "the width is fixed: all workers come together before a task begins")
+        ->excludes(is_plain);
 
     return p.main(argc, argv, [&] {
         const auto kind = static_cast<kernel_kind>(kernel == "matmul" ? 0 : kernel == "sort" ? 1 : 2);
         const dag d =
             chains > 0 ? chains_of(kind, nodes, chains) : random_dag(nodes, parallelism, degree, p.seed());
         run_of r(d, copy_words);
+        const auto task = plain ? workers_of::one : teams ? workers_of::team : workers_of::place;
         auto rt = p.make_runtime();
-        rt.run([&] { run_on_workers(r, d, width, plain, {1, 1, 1}); });
+        rt.run([&] { run_on_workers(r, d, width, task, {1, 1, 1}); });
         const auto stats = rt.stats();
         bool is_right = r.is_complete();
         if (is_right && kernels_compute) {
