@@ -20,6 +20,7 @@ struct core_request {
     bool relaxed = false;   ///< the workers that are idle now are enough, at least one
     bool is_hint = false;   ///< if `count` is more than there are, it means all
     bool is_shared = false; ///< the task is run once by each of them
+    bool is_molded = false; ///< the policy molds the task; the gate has no part in it
     bool is_part = false;   ///< the claim's last part is these
 
     // Of the present run. The gate's lock guards the first three until the request is published; then the

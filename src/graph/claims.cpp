@@ -130,10 +130,18 @@ void graph::state::resolve_needs(std::uint32_t t, const gate& from) {
     for (const class_need& n : by_file) need(n.of, n.amount);
 }
 
+/// The policy molds a moldable task that needs nothing else at the gate, and has neither a width nor a place that is fixed.
+bool graph::state::is_for_policy(const claim& c, const requirements& need) noexcept {
+    const core_request& r = c.cores;
+    const std::size_t others = c.parts.size() - (r.is_part ? 1 : 0);
+    return need.most_width > 0 && r.is_shared && r.is_hint && r.within == scope::machine && others == 0;
+}
+
 void graph::state::resolve_arena(std::uint32_t t, engine::arena& at) {
     claim& c = *extras[nodes[t].extras].at_gate;
     c.among = &at;
-    if (c.cores.count > 0) resolve_cores(t, at, c);
+    c.cores.is_molded = is_for_policy(c, at.engine.need);
+    if (c.cores.count > 0 && !c.cores.is_molded) resolve_cores(t, at, c);
 }
 
 } // namespace weft

@@ -134,7 +134,7 @@ graph_task graph::commit(const addition& a) {
         s.claim_by_name(n, e->gate);
     if (s.claims(n)) {
         core_request& cores = s.extras[n.extras].at_gate->cores;
-        if (cores.is_shared && cores.count == 0) cores.count = 1;
+        if (cores.is_shared && cores.count == 0) cores.count = 1, cores.is_hint = true;
         if (s.running)
             s.resolve_claim(t, *s.inside, s.around.get());
         else if (w) // otherwise start() does it, when the arena is known
@@ -212,7 +212,7 @@ void graph::start() {
         s.around = around ? around->shared_from_this() : nullptr;
         s.root = me ? me->root_ : 0;
         s.preempts = me ? me->preempt_ : home.preempts;
-        s.reported = !home.need.lazy;
+        s.reported = !home.need.lazy || home.need.graph_tasks;
         ++s.run;
         s.running = true;
         s.first_sources = s.sources.size();

@@ -95,7 +95,7 @@ void graph::state::run_alone(std::uint32_t t) {
     if (is_share) sanitizer::happens_before(&me.claim_->shares_left);
     if (is_share && me.claim_->shares_left.fetch_sub(1, std::memory_order_acq_rel) != 1) return;
     if (is_share) sanitizer::happens_after(&me.claim_->shares_left);
-    if (has_claim || is_share) engine::release_claim();
+    if (has_claim || (is_share && !me.claim_->cores.is_molded)) engine::release_claim();
     ready_list ready = finish(n);
     if (levels) levels->ended(t);
     if (options.once) forget(t);
@@ -112,7 +112,9 @@ void graph::state::submit_ready(std::uint32_t t) {
     const bool at_home = w && &w->engine == home;
     if (at_home) w = &engine::enter_runtime();
     const graph_node& n = nodes[t];
-    const bool has_claim = claims(n) && n.failed_in.load(std::memory_order_relaxed) != run;
+    const bool runs = n.failed_in.load(std::memory_order_relaxed) != run;
+    const bool is_molded = runs && claims(n) && extras[n.extras].at_gate->cores.is_molded;
+    const bool has_claim = runs && claims(n) && !is_molded;
     std::size_t uses = 0;
     if (keeps_accesses && home->need.uses)
         for (std::uint32_t e = n.accesses; e; e = edges[e].next) ++uses;
@@ -122,7 +124,7 @@ void graph::state::submit_ready(std::uint32_t t) {
          .graph = this,
          .number = t,
          .hint = &hint_of(n),
-         .at_gate = has_claim ? extras[n.extras].at_gate.get() : around.get(),
+         .at_gate = has_claim || is_molded ? extras[n.extras].at_gate.get() : around.get(),
          .claims = has_claim,
          .in = inside,
          .incarnation = incarnation,
@@ -134,6 +136,8 @@ void graph::state::submit_ready(std::uint32_t t) {
     if (has_claim && made.arena_ != inside) resolve_arena(t, *made.arena_); // it outlives the team
     if (uses > 0) describe_uses(n, made);
     if (traced) made.number_ = numbers[t];
+    if (is_molded)
+        engine::make_moldable(at_home ? w : nullptr, *home, made, extras[n.extras].at_gate->cores.count);
     if (at_home && levels && &w->arena() == inside && levels->has_grown()) {
         const std::lock_guard guard(adding);
         inside->scheduler->graph_grew(w->local, *levels);

@@ -67,6 +67,10 @@ public:
         return of_->group_wait(w, t, g);
     }
 
+    elastic_place mold(worker_id w, task& t) override { return of_->mold(w, t); }
+    void assemble(worker_id w, std::span<task* const> shares, elastic_place at) override {
+        of_->assemble(w, shares, at);
+    }
     workers victims(worker_id w) override { return of_->victims(w); }
     bool queues_child(worker_id w) override { return of_->queues_child(w); }
     int pieces(worker_id w, task& loop) override { return of_->pieces(w, loop); }

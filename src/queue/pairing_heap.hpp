@@ -23,6 +23,7 @@ class pairing_heap {
 public:
     bool empty() const noexcept { return root_ == nullptr; }
     std::size_t size() const noexcept { return size_; }
+    const T* top() const noexcept { return root_; } // what pop() would give; null if empty
 
     void push(T* element) noexcept {
         Link::of(*element).next.set(nullptr);

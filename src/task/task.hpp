@@ -71,6 +71,9 @@ struct alignas(std::max_align_t) task {
     int root() const noexcept { return root_; }   ///< number of the root it descends from
     int rank() const noexcept { return rank_; }   ///< of a share of a moldable task
     int width() const noexcept { return width_; }
+    /// The policy is still to mold it: width() is what the program has asked for.
+    bool molds() const noexcept { return molds_; }
+    bool is_share() const noexcept { return share_; } ///< of a moldable task: rank() and width() are its own
     /// Of a graph's task, if requirements::levels is set: the number of tasks on the longest path from it to
     /// an end, as far as it was known when the task became ready.
     int bottom_level() const noexcept { return bottom_level_; }
@@ -100,6 +103,7 @@ struct alignas(std::max_align_t) task {
     void (*drop_)(void* closure) noexcept =
         nullptr; ///< destroys a closure that never runs; null: nothing to do
     void* closure_ = nullptr;
+    task* spare_ = nullptr;        ///< records for the shares of a moldable task, linked by this field
     impl::frame* frame_ = nullptr; ///< of a task made from an exposed frame
     fiber* fiber_ = nullptr;       ///< while suspended
     engine::kernel_thread* stopped_with_ =
@@ -134,6 +138,7 @@ struct alignas(std::max_align_t) task {
     bool prolongs_run_ = false;  ///< observation::run_continues()
     bool claims_ = false;        ///< claim_ is its own
     bool share_ = false;         ///< of a moldable task
+    bool molds_ = false;         ///< a moldable task without its shares
     bool of_wide_group_ = false; ///< a queued child; counted down in bulk, see group_count.hpp
     bool has_pages_ = false;     ///< its block is large, and of pages of its own
     bool queued_ = false;        ///< a child that the policy has, in worker_counters::queued

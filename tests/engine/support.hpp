@@ -125,6 +125,13 @@ inline const std::vector<std::string> all_policies = {
     "bias",
     "ljfcf",
     "speed",
+    "xitao",
+    "xitao:place=random,mold=off",
+    "xitao:place=critical,mold=off,steal=off",
+    "xitao:place=weight",
+    "cats",
+    "heft",
+    "dheft",
 };
 
 /// What most tests go through. A sanitizer sees the same accesses of the runtime under all policies of a kind, so under one

@@ -46,7 +46,9 @@ enum class hook : std::uint8_t {
     iteration,
     resized,
     gives_way,
-    tick
+    tick,
+    mold,
+    assemble
 };
 
 enum class question : std::uint8_t { all, active, core_of, now, random, wake, post, running, exchange };
@@ -61,7 +63,9 @@ struct task_facts {
     std::uint64_t id = 0;
     hints hint{};
     int level = 0, index = 0, root = 0, rank = 0, width = 0, bottom_level = 0;
-    bool last = false, fresh = false, of_wide_group = false;
+    bool last = false, fresh = false, of_wide_group = false, molds = false;
+    std::uint64_t graph = 0;
+    std::uint32_t graph_number = 0;
     /// Of a new task: the bytes that the engine gave it. From then on they are the policy's.
     std::optional<std::array<std::byte, max_task_bytes>> bytes{};
 };
@@ -92,9 +96,9 @@ struct event {
 using recording = std::vector<event>;
 
 inline values fields(const requirements& n) {
-    return {n.task_bytes, n.group_bytes, n.lazy,      n.wide_groups, n.offers_ahead,
-            n.own_usage,  n.own_misses,  n.demotable, n.resizable,   n.posts,
-            n.uses,       n.levels,      n.snapshots, n.exchanges,   n.tick};
+    return {n.task_bytes, n.group_bytes, n.lazy,      n.wide_groups, n.offers_ahead, n.own_usage,
+            n.own_misses, n.demotable,   n.resizable, n.posts,       n.uses,         n.levels,
+            n.snapshots,  n.exchanges,   n.tick,      n.graph_tasks, n.most_width};
 }
 inline values fields(const snapshot& s) {
     return {s.busy,     static_cast<std::int64_t>(s.id),
@@ -129,6 +133,18 @@ public:
         const decision p = of_->next(w, last_look);
         now_->decision = {number_of(p.t), p.from, p.ask, p.moved};
         return p;
+    }
+    elastic_place mold(worker_id w, task& t) override {
+        const auto lock = begin(hook::mold, w);
+        see(t);
+        const elastic_place at = of_->mold(w, t);
+        now_->decision = {at.leader, at.width};
+        return at;
+    }
+    void assemble(worker_id w, std::span<task* const> shares, elastic_place at) override {
+        const auto lock = begin(hook::assemble, w, {at.leader, at.width});
+        for (task* const t : shares) see(*t, t != shares.front());
+        of_->assemble(w, shares, at);
     }
     workers victims(worker_id w) override {
         const auto lock = begin(hook::victims, w);
@@ -275,7 +291,10 @@ private:
              .bottom_level = t.bottom_level(),
              .last = t.last(),
              .fresh = t.fresh(),
-             .of_wide_group = t.is_of_wide_group()};
+             .of_wide_group = t.is_of_wide_group(),
+             .molds = t.molds(),
+             .graph = t.graph(),
+             .graph_number = t.graph_number()};
         // The record of a silent child belongs to its fiber: it has no id, and no hook tells the policy where
         // one use of the record ends and the next begins.
         const bool of_fiber = t.id() == 0 && t.frame_ == nullptr;

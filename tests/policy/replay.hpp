@@ -10,6 +10,7 @@
 #include <memory_resource>
 #include <optional>
 #include <string>
+#include <vector>
 
 namespace weft::test {
 
@@ -17,7 +18,7 @@ inline std::string to_string(hook h) {
     constexpr const char* names[] = {"attach",  "ready",       "next",       "victims",   "spawn",
                                      "pieces",  "group_begin", "group_wait", "group_end", "started",
                                      "blocked", "resumed",     "finished",   "message",   "iteration",
-                                     "resized", "gives_way",   "tick"};
+                                     "resized", "gives_way",   "tick",       "mold",      "assemble"};
     return names[static_cast<std::size_t>(h)];
 }
 
@@ -82,6 +83,15 @@ private:
         case hook::iteration: return policy_.iteration(e.w, t(0), argument(0)), values{};
         case hook::resized: return policy_.resized({argument(0), argument(1)}), values{};
         case hook::gives_way: return fields(policy_.gives_way(e.w, t(0)));
+        case hook::mold: {
+            const elastic_place at = policy_.mold(e.w, t(0));
+            return {at.leader, at.width};
+        }
+        case hook::assemble: {
+            std::vector<task*> shares;
+            for (std::size_t i = 0; i < e.tasks.size(); ++i) shares.push_back(&t(i));
+            return policy_.assemble(e.w, shares, {argument(0), argument(1)}), values{};
+        }
         case hook::tick: return policy_.tick(e.arguments[0]), values{};
         }
         return {};
@@ -106,6 +116,9 @@ private:
         t.bottom_level_ = f.bottom_level;
         t.last_ = f.last;
         t.of_wide_group_ = f.of_wide_group;
+        t.molds_ = f.molds;
+        t.graph_ = f.graph;
+        t.graph_number_ = f.graph_number;
         t.state_ = f.fresh ? task_state::fresh : task_state::suspended;
         if (f.bytes) std::memcpy(s.bytes, f.bytes->data(), sizeof s.bytes);
     }

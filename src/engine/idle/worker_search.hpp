@@ -6,6 +6,7 @@
 #include "engine/run/switch.hpp"
 #include "engine/run/tasks.hpp"
 #include "engine/team/admission.hpp"
+#include "engine/team/molding.hpp"
 #include "engine/team/teams.hpp"
 #include "engine/worker/notes.hpp"
 #include "engine/worker/offer.hpp"
@@ -58,6 +59,10 @@ public:
             task* t = w.resume_first ? std::exchange(w.resume_first, nullptr) : find_work_unseen(w);
             if (t && t->claims_ && !admit(w, *t)) [[unlikely]]
                 continue;
+            if (t && t->molds_) [[unlikely]] {
+                mold(w, *t);
+                continue;
+            }
             if (!t) {
                 of_.end_worker(w);
             } else if (t->fresh()) {

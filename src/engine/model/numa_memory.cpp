@@ -315,11 +315,13 @@ void numa_memory::hit(const one_cache& c, sectors s, transfer& cost) const {
 void numa_memory::wait_for_memory(int rank, int node, sectors s, transfer& cost) {
     const auto bytes = static_cast<double>(bytes_of(s));
     const auto latency = on_.node_latency_ns(on_.memory_node_of(rank), node);
+    // A core of less memory speed has fewer lines on their way, not longer ones.
+    const double lines = on_.class_of(rank).memory_speed.value_or(1);
     if (one_by_one_)
         cost.wait(true, 0, count(s) * latency.value_or(0));
     else
         cost.wait(true, latency.value_or(0),
-                  bytes * ns_a_byte(on_, std::nullopt, latency, static_cast<int>(line_bytes_of(on_))));
+                  bytes * ns_a_byte(on_, std::nullopt, latency, static_cast<int>(line_bytes_of(on_))) / lines);
     for (const int c : above_[index(rank)])
         if (caches_[index(c)].shared) cost.use(caches_[index(c)].resource, bytes);
 }

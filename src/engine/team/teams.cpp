@@ -55,7 +55,7 @@ void make_shares(worker& w, task& t, const core_request& r) {
     t.claim_->shares_left.store(r.size, std::memory_order_relaxed); // published when they are called
     of.open_.fetch_add(r.size - 1, std::memory_order_relaxed);      // above 0: `t` is open (G1)
     for (int i = 0; i < r.size; ++i) {
-        task& s = i == 0 ? t : make_flow_share(w, t);
+        task& s = i == 0 ? t : make_flow_share(&w, w.engine, t);
         s.share_ = true;
         if (i > 0)
             note_spawn(w, s, trace::origin::share, reinterpret_cast<const void*>(std::uintptr_t{t.number_}));

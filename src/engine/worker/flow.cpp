@@ -10,7 +10,10 @@
 #include "engine/worker/task_record.hpp"
 #include "task/sanitizers.hpp"
 
+#include <algorithm>
+#include <cstdint>
 #include <type_traits>
+#include <utility>
 
 namespace weft::engine {
 
@@ -55,8 +58,8 @@ task& make_flow_task(worker* w, engine& home, group& of, const flow_task& f) {
     return t;
 }
 
-task& make_flow_share(worker& w, const task& of) {
-    task& t = make_task(&w, w.engine, sizeof(body), alignof(std::max_align_t));
+task& make_flow_share(worker* w, engine& home, const task& of) {
+    task& t = make_task(w, home, sizeof(body), alignof(std::max_align_t));
     ::new (t.closure_) body(*static_cast<const body*>(of.closure_));
     t.call_ = of.call_;
     t.group_ = of.group_;
@@ -73,6 +76,16 @@ task& make_flow_share(worker& w, const task& of) {
     t.silent_ = of.silent_;
     t.arrives_as_ = of.arrives_as_;
     return t;
+}
+
+void make_moldable(worker* w, engine& home, task& t, int width) {
+    t.molds_ = true;
+    t.width_ = static_cast<std::int16_t>(std::min(width, max_width));
+    for (int i = 1; i < home.need.most_width; ++i) {
+        task& spare = make_flow_share(w, home, t);
+        spare.arena_ = t.arena_;
+        spare.spare_ = std::exchange(t.spare_, &spare);
+    }
 }
 
 void submit_flow_task(worker* w, engine& home, group& of, task& t) {

@@ -28,8 +28,11 @@ struct flow_task {
 
 /// Makes the record of `f`. task::uses_ has room for flow_task::uses entries, which the caller fills in.
 task& make_flow_task(worker*, engine& home, group& of, const flow_task&);
-/// Makes one more share of the moldable task `of`.
-task& make_flow_share(worker&, const task& of);
+/// Makes one more share of the moldable task `of`; `w`: the calling worker, or null.
+task& make_flow_share(worker* w, engine& home, const task& of);
+/// The policy will mold `t`, which asks for `width` workers, into at most requirements::most_width shares: makes their
+/// records, since no hook allocates.
+void make_moldable(worker* w, engine& home, task& t, int width);
 /// The task is ready: counts it in its group and offers it; from any thread. The group must have open
 /// children or a wait still to come.
 void submit_flow_task(worker*, engine& home, group& of, task&);

@@ -44,6 +44,10 @@ public:
             leaves(w);
         return found;
     }
+    elastic_place mold(worker_id w, task& t) override { return of_.mold(w, t); }
+    void assemble(worker_id w, std::span<task* const> shares, elastic_place at) override {
+        of_.assemble(w, shares, at);
+    }
     workers victims(worker_id w) override { return of_.victims(w); }
     spawn_order spawn(worker_id w, task& parent, task& child) override { return of_.spawn(w, parent, child); }
     bool queues_child(worker_id w) override { return of_.queues_child(w); }

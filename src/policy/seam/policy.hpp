@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string_view>
 
 /// The seam between a scheduling policy and the engines that carry it out.
@@ -71,6 +72,13 @@ struct decision {
     bool ask = false;
     int moved = 0;
 };
+
+/// Adjacent workers that run a moldable task together: `leader`, who runs its share of rank 0, and those behind.
+struct elastic_place {
+    worker_id leader = 0;
+    int width = 1;
+};
+inline constexpr int max_width = 64; ///< of a place
 
 struct usage { ///< of a finished task; the optional figures are there where the engine can tell
     time_ns self = 0, wall = 0;
@@ -156,7 +164,12 @@ struct requirements {
     bool levels = false;    ///< reads task::bottom_level, or wants graph_grew
     bool snapshots = false; ///< calls context.running
     bool exchanges = false; ///< calls context.exchange
-    time_ns tick = 0;       ///< so many nanoseconds between two calls of tick(); 0: it is not called
+    /// Each task of a graph comes by ready(), also where roots are silent. The forks below it are as silent as a root's.
+    bool graph_tasks = false;
+    /// The widest place that mold() answers, at most max_width; 0: the policy does not mold. Then, as for a width that is
+    /// fixed, a moldable task gets a team: docs/moldable-tasks.md.
+    int most_width = 0;
+    time_ns tick = 0; ///< so many nanoseconds between two calls of tick(); 0: it is not called
 };
 
 /// In every hook `w` is the calling worker. Hooks of different workers run at the same time. No hook
@@ -176,6 +189,16 @@ struct policy {
 
     /// The workers whose hidden frames a parked worker keeps asking for; read again after wake().
     virtual workers victims(worker_id) { return {}; }
+
+    /// With requirements::most_width: `w` has found the moldable task `t`, which comes from next() for the first time
+    /// (task::molds()). Where it runs, and how wide: task::width() is what the program has asked for.
+    virtual elastic_place mold(worker_id w, task& t) { return static_cast<void>(t), elastic_place{w, 1}; }
+    /// The shares of that task, in the order of their ranks, the first one being the task itself: keeps share i where
+    /// worker `at.leader + i` finds it, and no other worker. The body may wait in one share for another, so the shares of
+    /// any two tasks must come to all workers that have both in the same order. The engine then tells these workers.
+    virtual void assemble(worker_id w, std::span<task* const> shares, elastic_place at) {
+        static_cast<void>(w), static_cast<void>(shares), static_cast<void>(at);
+    }
 
     /// What a spawn of `child` by `parent` does. Not called in the silent zone.
     virtual spawn_order spawn(worker_id, task& parent, task& child) {

@@ -57,6 +57,10 @@
     entry(bias) \
     entry(ljfcf) \
     entry(speed) \
+    entry(xitao) \
+    entry(cats) \
+    entry(heft) \
+    entry(dheft) \
     entry(chaos)
 // clang-format on
 

@@ -1,0 +1,155 @@
+#include "policy/parts/core_clusters.hpp"
+#include "policy/parts/plain_stealing.hpp"
+#include "policy/parts/running_criticality.hpp"
+#include "policy/seam/registry.hpp"
+
+#include "queue/cell.hpp"
+#include "queue/pairing_heap.hpp"
+#include "queue/spin_lock.hpp"
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+
+/// Critical tasks on fast cores: two queues.
+///
+///   K. Chronaki, A. Rico, R. M. Badia, E. Ayguade, J. Labarta, M. Valero: Criticality-aware dynamic task scheduling for
+///   heterogeneous architectures. ICS 2015 (CATS).
+///
+/// A task of a graph is critical if no other one that is ready or runs has a larger bottom level. Critical tasks wait in one
+/// queue, which big cores serve, all others in a second one, which LITTLE cores serve; the largest bottom level comes first.
+/// With steal=on a big core that finds no critical task takes another one. Where all cores are equally fast, all serve both
+/// queues, the critical one first. All other tasks are stolen at random.
+namespace weft::policies {
+namespace {
+
+constexpr knob cats_knobs[] = {
+    {"steal", "on", "on, off", "whether a big core without a critical task takes one that is not critical"},
+};
+
+class criticality_aware final : public plain_stealing {
+public:
+    explicit criticality_aware(bool steals) : steals_(steals) {}
+
+    requirements attach(const machine& m, policy_context& context) override {
+        requirements need = attach_plain(context);
+        clusters_.attach(m, context, false);
+        running_.attach(context.all().size());
+        need.task_bytes = sizeof(node);
+        need.levels = true;
+        return need;
+    }
+
+    placement ready(worker_id w, task& t, ready_reason reason) override {
+        if (!is_node(t, reason)) return plain_stealing::ready(w, t, reason);
+        const int level = t.bottom_level();
+        const bool is_critical =
+            level >= running_.most_but_of(w) && level >= critical_.most() && level >= other_.most();
+        (is_critical ? critical_ : other_).push(t);
+        return told(is_critical);
+    }
+
+    decision next(worker_id w, bool last_look) override {
+        if (const decision own = places_.own(w, last_look); own.t != nullptr) return own;
+        const bool big = clusters_.is_big(w) || clusters_.all_are_equal();
+        if (big)
+            if (task* const t = critical_.pop()) return {t, place_of(true)};
+        if (!big || steals_ || clusters_.all_are_equal())
+            if (task* const t = other_.pop()) return {t, place_of(false)};
+        return places_.look_outside(w, last_look, true, places::thief_takes::half);
+    }
+
+    void started(worker_id w, task& t) override {
+        if (t.graph() != 0) running_.runs(w, t);
+    }
+    void blocked(worker_id w, task& t, ready_reason) override {
+        if (t.graph() != 0) running_.ends(w);
+    }
+    void resumed(worker_id w, task& t) override {
+        if (t.graph() != 0) running_.runs(w, t);
+    }
+    void finished(worker_id w, task& t, const usage&) override {
+        if (t.graph() != 0) running_.ends(w);
+    }
+
+private:
+    struct node { // of the policy's bytes
+        std::int64_t turn;
+    };
+    struct goes_first {
+        bool operator()(task& a, task& b) const noexcept {
+            return a.bottom_level() != b.bottom_level() ? a.bottom_level() > b.bottom_level()
+                                                        : a.data<node>().turn < b.data<node>().turn;
+        }
+    };
+    class alignas(queue::k_cache_line_bytes) level_queue {
+    public:
+        void push(task& t) noexcept {
+            const std::lock_guard held(lock_);
+            t.data<node>().turn = turns_++;
+            tasks_.push(&t);
+            most_.store_relaxed(std::max(most_.load_relaxed(), t.bottom_level()));
+            length_.store_relaxed(length_.load_relaxed() + 1);
+        }
+        task* pop() noexcept {
+            // relaxed: a look before a sleep comes after a fence, as in locked_list (I3)
+            if (length_.load_relaxed() == 0) return nullptr;
+            const std::lock_guard held(lock_);
+            task* const t = tasks_.pop();
+            if (t != nullptr) length_.store_relaxed(length_.load_relaxed() - 1);
+            const task* const first = tasks_.top();
+            most_.store_relaxed(first != nullptr ? first->bottom_level() : 0);
+            return t;
+        }
+        int most() const noexcept {
+            return most_.load_relaxed();
+        } ///< the largest level in it; a figure that guards nothing
+
+    private:
+        queue::spin_lock<> lock_; // of the two below, and for writing the other two
+        queue::pairing_heap<task, goes_first> tasks_;
+        std::int64_t turns_ = 0;
+        queue::cell<int> most_{0}, length_{0};
+    };
+
+    place_id place_of(bool critical) const noexcept { return places_.root_place() + (critical ? 1 : 2); }
+
+    /// One cluster that may run the task is told by the engine, and the others here.
+    placement told(bool critical) {
+        if (clusters_.all_are_equal() || (!critical && steals_))
+            return {place_of(critical), context_->active()};
+        placement at{place_of(critical), {}};
+        for (int c = 0; c < clusters_.count(); ++c) {
+            const workers all = clusters_.members(c);
+            if (clusters_.is_big(all.first) != critical) continue;
+            if (at.who.empty())
+                at.who = all;
+            else
+                context_->wake(all);
+        }
+        return at;
+    }
+
+    const bool steals_;
+    core_clusters clusters_;
+    running_criticality running_;
+    level_queue critical_, other_;
+};
+
+} // namespace
+
+extern constinit const policy_entry cats_entry{
+    .name = "cats",
+    .summary = "graphs: critical tasks on fast cores, by two queues",
+    .source = "Chronaki et al., ICS 2015",
+    .wants = "graphs",
+    .helps = "cores of different speed, and graphs with a long path",
+    .knobs = cats_knobs,
+    .make = [](const knob_values& values) -> std::unique_ptr<policy> {
+        return std::make_unique<criticality_aware>(values.flag("steal"));
+    },
+};
+
+} // namespace weft::policies
