@@ -20,6 +20,7 @@ struct hints {
     double work = 0;          ///< relative to the siblings, in any unit; 0: unknown
     std::size_t bytes = 0;    ///< bytes touched by the task and all its descendants; 0: unknown
     std::string_view name{};  ///< task class; must outlive the runtime (a literal)
+    std::uint64_t key = 0;    ///< tells apart tasks of one class whose sizes differ; 0: none
     int priority = 0;         ///< the larger runs earlier, if the policy reads it
     int children = 0;         ///< number of children that the task spawns itself; 0: unknown
     const void* data_begin{}; ///< begin of the interval of the task's data; null: unknown

@@ -44,6 +44,8 @@ struct fiber {
     impl::frame root{};         ///< base of the chain; never exposed itself
     impl::frame* split = &root; ///< youngest exposed entry: exposed entries are the oldest ones
     impl::frame* head = &root;  ///< saved hot_words::head
+    /// Of a slow worker: the youngest frame whose fork has come to slow_push(). A younger one has no number yet.
+    const impl::frame* numbered = &root;
     saved_context context = nullptr;
     task* running = nullptr; ///< innermost task whose code is on this stack
     fiber* above = nullptr;  ///< the child that runs in its place; valid while there is one
@@ -80,6 +82,7 @@ struct fiber {
     void reset_chain() noexcept {
         root.next = nullptr;
         split = head = &root;
+        numbered = &root;
     }
 };
 

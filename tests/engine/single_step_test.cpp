@@ -33,12 +33,15 @@
 #include <cerrno>
 #include <chrono>
 #include <csignal>
+#include <cstdint>
+#include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <deque>
 #include <memory>
 #include <mutex>
 #include <random>
+#include <set>
 #include <string>
 #include <type_traits>
 #include <utility>
@@ -51,6 +54,7 @@
 #include <unistd.h>
 
 #include "engine/support.hpp"
+#include "engine/traced.hpp"
 
 #if defined(__x86_64__) && defined(__linux__) && !defined(WEFT_TEST_SANITIZED)
 
@@ -450,12 +454,13 @@ namespace {
 
 class stepped_engine {
 public:
-    explicit stepped_engine(int workers)
-        : settings_([workers] {
+    explicit stepped_engine(int workers, const std::string& trace = "")
+        : settings_([&] {
             runtime_options o;
             o.workers = workers;
             o.seed = test::seed;
             o.pin = "off";
+            o.trace = trace;
             api::settings s = api::resolve(o);
             s.threads.exposure_bound = 1h;
             s.threads.spin_time = 1h; // no worker sleeps
@@ -760,6 +765,40 @@ TEST_F(stepping, no_ask_is_left_beside_a_leaf) {
     stepped_engine on(2);
     expect_no_ask_is_left(on, random, {"leaf", fork_beside_a_leaf<false>});
     expect_no_ask_is_left(on, random, {"leaf after a slow fork", fork_beside_a_leaf<true>});
+}
+
+// A traced fork links its entry before it has a number. What is exposed in between would be another task in the trace
+// than the one that was forked.
+TEST_F(stepping, an_exposed_entry_has_the_number_of_its_fork) {
+    WEFT_SEEDED;
+    const std::string path = test::trace_path("single_step");
+    {
+        const program p{"fib_5", [](ledger& l) { return fib(l, 5, 1); }};
+        stepped_engine on(2, path);
+        const course c(on, p, 60'000, random);
+        for (const point at : c.points) {
+            now.start = at.stretch;
+            now.shots = {aimed(at.step, 1, thief::at_once, random), {}};
+            check(on, p, c);
+            if (HasFailure()) return;
+        }
+        EXPECT_GT(taken, 0u);
+        report(c);
+    }
+    std::set<std::uint64_t> forked;
+    std::size_t exposed = 0;
+    const test::trace_read all(path);
+    std::remove(path.c_str());
+    for (const auto& [stream, records] : all.streams)
+        for (const trace::record& r : records)
+            if (r.what_kind == trace::kind::spawn) forked.insert(r.a);
+    for (const auto& [stream, records] : all.streams)
+        for (const trace::record& r : records) {
+            if (r.what_kind != trace::kind::expose) continue;
+            ++exposed;
+            EXPECT_TRUE(forked.contains(r.a)) << "task " << r.a << " was exposed and never forked";
+        }
+    EXPECT_GT(exposed, 0u);
 }
 
 } // namespace

@@ -3,6 +3,7 @@
 #include "engine/run/completion.hpp"
 #include "engine/worker/arena.hpp"
 #include "engine/worker/engine.hpp"
+#include "engine/worker/notes.hpp"
 #include "engine/worker/worker.hpp"
 #include "task/fiber.hpp"
 #include "task/sanitizers.hpp"
@@ -18,8 +19,11 @@ namespace weft::engine {
 inline impl::frame* oldest_hidden(const worker& w, fiber*& of) noexcept {
     of = w.oldest;
     if (!of) return nullptr;
-    // In a reported task a fork stays linked for two instructions, until the fork has looked at the zone.
-    if (impl::frame* f = of->split->next) return of == w.current && !of->running->silent_ ? nullptr : f;
+    if (impl::frame* f = of->split->next) {
+        if (of != w.current) return f;
+        // In a reported task a fork stays linked for two instructions, until the fork has looked at the zone.
+        return of->running->silent_ && has_number(w, *of, *f) ? f : nullptr;
+    }
     // The parent's frame must stay until the child has moved its closure.
     return of == w.current || !of->above->child_has_started ? nullptr : &of->above->parent_continuation;
 }

@@ -31,6 +31,7 @@ zone slow_push(frame* parent, frame* f, const hints* h) noexcept {
         parent->next = f;
         w->meter.charge(*w, engine::operation::fork);
         f->number = w->log ? w->log->new_task() : 0;
+        w->current->numbered = f;
         if (w->log) {
             w->log->note(trace::kind::spawn, f->number, 0, h ? w->log->name(h->name) : 0,
                          static_cast<std::uint8_t>(trace::origin::fork));
@@ -78,6 +79,7 @@ outcome slow_pop(frame* parent, frame* f) noexcept {
     if (hot_self()->modelled) parent->next = f;
     worker& w = enter_runtime();
     if (w.modelled) parent->next = nullptr;
+    if (w.slow) w.current->numbered = parent;
     outcome how = outcome::not_run;
     // Only frames at or above `split` are exposed, and the frame that ends is the youngest of all.
     if (f == w.current->split) how = join_exposed(w, parent, f);

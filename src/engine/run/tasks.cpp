@@ -190,7 +190,8 @@ void expose_to_all(worker& w, fiber& x, impl::frame& entry, std::int16_t ahead_b
 void expose_all(worker& w) {
     fiber* const top = w.current;
     for (fiber *x = w.oldest, *next = nullptr;; x = next) {
-        while (impl::frame* f = x->split->next) expose_to_all(w, *x, *f, -1);
+        for (impl::frame* f = x->split->next; f && has_number(w, *x, *f); f = x->split->next)
+            expose_to_all(w, *x, *f, -1);
         if (x == top) return;
         next = x->above; // once x is offered, it may run on another worker
         // A child that is blocked in the move of its closure needs the parent's frame.

@@ -47,6 +47,12 @@ inline std::uint32_t number_of(const impl::frame& f) noexcept {
     return f.run ? f.number : static_cast<const continuation&>(f).parent->running->number_;
 }
 
+/// Whether the hidden entry has its number, so that it may be exposed. A fork links its frame first, and takes a number
+/// in slow_push(); the exposure signal and the tick may come between the two.
+inline bool has_number(const worker& w, const fiber& of, const impl::frame& f) noexcept {
+    return !w.slow || f.next || of.numbered == &f;
+}
+
 /// `w` has exposed the entry of the task `number` to `thief`. Reads the machine only, so that the exposure
 /// handler may call it.
 void note_offer(worker& w, std::uint32_t number, const worker& thief) noexcept;
