@@ -2,7 +2,8 @@
 //
 // The sizes are drawn from a Pareto distribution of exponent 1 with two ends: half as many files are twice as large, as it is said
 // of files (M. E. Crovella, A. Bestavros: Self-similarity in World Wide Web traffic. IEEE/ACM Trans. Networking 5(6),
-// 1997). The largest is 128 times the smallest. A file's class is its size, rounded down to a power of two times the smallest.
+// 1997). The largest is 128 times the smallest. A file's class is its size, rounded down to a power of two
+// times the smallest.
 #pragma once
 
 #include "../common/cost.hpp"

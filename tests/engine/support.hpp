@@ -119,6 +119,9 @@ inline const std::vector<std::string> all_policies = {
     "numalb",
     "packing",
     "insitu",
+    "aats",
+    "aats:mode=pipeline",
+    "optimal",
 };
 
 /// What most tests go through. A sanitizer sees the same accesses of the runtime under all policies of a kind, so under one

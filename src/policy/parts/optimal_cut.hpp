@@ -35,7 +35,8 @@ public:
         const auto cells = static_cast<std::size_t>(most_rows + 1) * static_cast<std::size_t>(groups);
         sums_.assign(cells, 0);
         least_.assign(cells, 0);
-        ends_.assign(static_cast<std::size_t>(groups), 0);
+        cores_.assign(index(groups), 1);
+        ends_.assign(index(groups), 0);
     }
 
     int most_rows() const noexcept { return most_rows_; }
@@ -50,11 +51,12 @@ public:
         std::fill(ends_.begin(), ends_.end(), rows);
         if (used == 0) return ends_;
         for (int g = 0; g < used; ++g) {
+            cores_[index(g)] = cores(g);
             sums_[at(g, 0)] = 0;
             for (int i = 0; i < rows; ++i) sums_[at(g, i + 1)] = sums_[at(g, i)] + time(i, g);
         }
         const auto span = [&](int g, int from, int to) {
-            return (sums_[at(g, to)] - sums_[at(g, from)]) / static_cast<double>(cores(g));
+            return (sums_[at(g, to)] - sums_[at(g, from)]) / cores_[index(g)];
         };
         for (int g = used - 1; g >= 0; --g)
             for (int i = g; i <= rows - (used - g); ++i)
@@ -88,6 +90,7 @@ private:
     int most_rows_ = 0, groups_ = 0;
     double makespan_ = 0;
     std::vector<double> sums_, least_; // by group and row
+    std::vector<double> cores_;        // by group
     std::vector<int> ends_;            // by group
 };
 

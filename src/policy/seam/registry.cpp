@@ -52,6 +52,8 @@
     entry(numalb) \
     entry(packing) \
     entry(insitu) \
+    entry(aats) \
+    entry(optimal) \
     entry(chaos)
 // clang-format on
 
