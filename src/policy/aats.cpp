@@ -47,9 +47,11 @@ namespace {
 
 constexpr knob aats_knobs[] = {
     {"mode", "batch", "batch, pipeline",
-     "batch: workers wait until all tasks of a batch are spawned; pipeline: classes are divided at every tick"},
+     "batch: workers wait until all tasks of a batch are spawned; pipeline: classes are divided at every "
+     "tick"},
     {"np", "off", "on, off", "AATS-NP: a worker takes tasks of its own group's cluster only"},
-    {"guard", "off", "on, off", "ours: slow cores leave heavy tasks to faster ones that will come to them sooner"},
+    {"guard", "off", "on, off",
+     "ours: slow cores leave heavy tasks to faster ones that will come to them sooner"},
 };
 
 class aats final : public policy {
@@ -105,7 +107,8 @@ public:
         auto& own = t.data<task_part>();
         if (gate_.stops(own.adds)) open();
         const int here = clusters_.group_of(w);
-        if (own.number == 0 || own.began_on != here + 1 || used.cancelled || is_stolen_.load_relaxed()) return;
+        if (own.number == 0 || own.began_on != here + 1 || used.cancelled || is_stolen_.load_relaxed())
+            return;
         classes_->completed(clusters_.class_in(own.pool()), here, used);
     }
 
@@ -141,7 +144,7 @@ public:
         }
         if (!t.fresh() || own.is_main || reason == ready_reason::exposed) return places_.put(w, t, reason);
         if (own.number == 0) classify(t); // of a graph
-        const int pool = own.pool(); // once it is there it may run, and end
+        const int pool = own.pool();      // once it is there it may run, and end
         clusters_.put(pool, t);
         if (!gate_.is_open() && gate_.keeps()) return {place_of(pool), {}};
         if ((set_.np || set_.guard) && clusters_.are_divided())
@@ -230,15 +233,16 @@ private:
     }
 
     task* take_main(worker_id w, bool last_look) noexcept {
-        return clusters_.group_of(w) == 0 || last_look || is_stolen_.load_relaxed() ? mains_.try_pop_front() : nullptr;
+        return clusters_.group_of(w) == 0 || last_look || is_stolen_.load_relaxed() ? mains_.try_pop_front()
+                                                                                    : nullptr;
     }
 
     /// With `from` below 0 there was no pool to look at.
     decision look_at_pools(worker_id w, bool last_look) noexcept {
         if (!gate_.is_open()) return {nullptr, -1};
         for (;;) {
-            const task_clusters::look found =
-                clusters_.take(clusters_.group_of(w), [&](std::uint32_t below) { return context_->random(w, below); });
+            const task_clusters::look found = clusters_.take(
+                clusters_.group_of(w), [&](std::uint32_t below) { return context_->random(w, below); });
             if (found.pool < 0) return {nullptr, -1};
             if (found.t != nullptr || !last_look) return {found.t, place_of(found.pool)};
         }
@@ -247,12 +251,12 @@ private:
     const settings set_;
     policy_context* context_ = nullptr;
     core_groups groups_;
-    bool is_flat_ = false; // all cores are alike
+    bool is_flat_ = false;                 // all cores are alike
     std::optional<class_history> classes_; // by attach(); none if is_flat_
     task_clusters clusters_;
     batch_gate gate_;
-    places places_;                   // tasks that have begun; after is_stolen_, all
-    queue::locked_list<task> mains_;  // roots, for the fastest group
+    places places_;                  // tasks that have begun; after is_stolen_, all
+    queue::locked_list<task> mains_; // roots, for the fastest group
     std::unique_ptr<worker[]> mine_;
     queue::cell<bool> is_stolen_; // never false again
 };
@@ -261,15 +265,15 @@ private:
 
 extern constinit const policy_entry aats_entry{
     .name = "aats",
-    .summary = "classes of tasks divided among unequal cores by what they took before; helps the weaker first",
+    .summary =
+        "classes of tasks divided among unequal cores by what they took before; helps the weaker first",
     .source = "Chen & Guo 2017, chapter 5",
     .wants = "a name or a key for each class of tasks",
     .helps = "cores of unequal speed, and batches or pipelines of tasks of few, different sizes",
     .knobs = aats_knobs,
     .make = [](const knob_values& values) -> std::unique_ptr<policy> {
-        return std::make_unique<aats>(aats::settings{.batch = values.is("mode", "batch"),
-                                                     .np = values.flag("np"),
-                                                     .guard = values.flag("guard")});
+        return std::make_unique<aats>(aats::settings{
+            .batch = values.is("mode", "batch"), .np = values.flag("np"), .guard = values.flag("guard")});
     },
 };
 

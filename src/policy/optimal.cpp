@@ -11,7 +11,6 @@
 #include <algorithm>
 #include <cstddef>
 #include <memory>
-#include <mutex>
 #include <vector>
 
 /// The near-optimal allocation of a batch of tasks whose durations are known: what other policies for unequal cores are

@@ -24,7 +24,8 @@ namespace {
 
 using test::equal_cores, test::modelled;
 
-constexpr std::array<std::uint64_t, 4> work = {9'500'000, 2'600'000, 700'000, 190'000}; // ns on a core of speed 1
+constexpr std::array<std::uint64_t, 4> work = {9'500'000, 2'600'000, 700'000,
+                                               190'000}; // ns on a core of speed 1
 constexpr std::array<std::string_view, 4> names = {"9.5 ms", "2.6 ms", "0.7 ms", "0.19 ms"};
 
 /// So many cores of each speed.
@@ -35,8 +36,11 @@ machine with_speeds(const std::vector<std::pair<int, double>>& groups) {
     parts.core_classes.clear();
     int core = 0;
     for (const auto& [n, speed] : groups) {
-        for (int i = 0; i < n; ++i) parts.cores[static_cast<std::size_t>(core++)].core_class = static_cast<int>(parts.core_classes.size());
-        parts.core_classes.push_back({.name = std::to_string(speed), .speed = speed, .frequency_mhz = 1000 * speed});
+        for (int i = 0; i < n; ++i)
+            parts.cores[static_cast<std::size_t>(core++)].core_class =
+                static_cast<int>(parts.core_classes.size());
+        parts.core_classes.push_back(
+            {.name = std::to_string(speed), .speed = speed, .frequency_mhz = 1000 * speed});
     }
     return machine(std::move(parts));
 }
@@ -51,7 +55,8 @@ struct batches {
 time_ns time_of(const std::string& spec, const machine& on, const batches& b, std::uint64_t seed = 1) {
     modelled m(make_policy(spec), on, seed);
     std::vector<std::size_t> sizes;
-    for (int i = 0; i < b.tasks; ++i) sizes.push_back(static_cast<std::size_t>(std::min(i / b.of_each_size, 3)));
+    for (int i = 0; i < b.tasks; ++i)
+        sizes.push_back(static_cast<std::size_t>(std::min(i / b.of_each_size, 3)));
     std::shuffle(sizes.begin(), sizes.end(), std::mt19937_64(seed));
     time_ns half = 0, end = 0;
     m.run([&] {
@@ -70,7 +75,8 @@ time_ns time_of(const std::string& spec, const machine& on, const batches& b, st
 
 double bound(const machine& on, const batches& b) {
     double all = 0;
-    for (int i = 0; i < b.tasks; ++i) all += static_cast<double>(work[static_cast<std::size_t>(std::min(i / b.of_each_size, 3))]);
+    for (int i = 0; i < b.tasks; ++i)
+        all += static_cast<double>(work[static_cast<std::size_t>(std::min(i / b.of_each_size, 3))]);
     std::vector<double> speeds;
     for (int c = 0; c < on.size(); ++c) speeds.push_back(on.speed_of(c));
     return least_makespan(all, static_cast<double>(work[0]), speeds);
@@ -80,9 +86,11 @@ TEST(aats, no_policy_is_faster_than_the_bound_and_the_oracle_is_near_it) {
     const machine on = eight_fast_and_eight_slow();
     for (const batches b : {batches{128, 2}, batches{128, 8}, batches{1024, 64}}) {
         const double least = bound(on, b);
-        for (const char* const spec : {"aats", "aats:np=on", "aats:guard=on", "optimal", "optimal:allocate=finish", "steal:zone=reported"})
+        for (const char* const spec : {"aats", "aats:np=on", "aats:guard=on", "optimal",
+                                       "optimal:allocate=finish", "steal:zone=reported"})
             EXPECT_GE(static_cast<double>(time_of(spec, on, b)), least) << spec << ' ' << b.of_each_size;
-        EXPECT_LT(static_cast<double>(time_of("optimal:allocate=finish", on, b)), 1.05 * least) << b.of_each_size;
+        EXPECT_LT(static_cast<double>(time_of("optimal:allocate=finish", on, b)), 1.05 * least)
+            << b.of_each_size;
     }
 }
 
@@ -99,7 +107,8 @@ TEST(aats, is_far_faster_than_random_stealing_where_few_tasks_are_heavy) {
     const machine on = eight_fast_and_eight_slow();
     const auto mean = [&](const char* spec) {
         double sum = 0;
-        for (const std::uint64_t seed : {1, 2, 3, 4}) sum += static_cast<double>(time_of(spec, on, {128, 8}, seed));
+        for (const std::uint64_t seed : {1, 2, 3, 4})
+            sum += static_cast<double>(time_of(spec, on, {128, 8}, seed));
         return sum / 4;
     };
     EXPECT_LT(mean("aats"), 0.7 * mean("steal:zone=reported"));
@@ -117,7 +126,9 @@ TEST(aats, the_guard_is_no_worse_than_staying_in_the_cluster) {
 TEST(aats, on_equal_cores_it_takes_the_time_of_random_stealing) {
     const machine on = with_speeds({{16, 1}});
     for (const int alpha : {2, 8, 20}) {
-        const auto of = [&](const char* spec) { return static_cast<double>(time_of(spec, on, {128, alpha})); };
+        const auto of = [&](const char* spec) {
+            return static_cast<double>(time_of(spec, on, {128, alpha}));
+        };
         const double pfws = of("steal-parent-first");
         EXPECT_NEAR(of("aats"), pfws, 0.02 * pfws) << alpha;
     }

@@ -128,7 +128,9 @@ TEST_P(conformance, of_what_the_model_engine_tells) {
 }
 
 /// Policies that do something else where cores are unequal.
-bool knows_unequal_cores(const std::string& spec) { return spec.starts_with("aats") || spec.starts_with("optimal"); }
+bool knows_unequal_cores(const std::string& spec) {
+    return spec.starts_with("aats") || spec.starts_with("optimal");
+}
 
 TEST_P(conformance, on_unequal_cores) {
     if (!knows_unequal_cores(GetParam())) GTEST_SKIP() << "all cores are alike to it";

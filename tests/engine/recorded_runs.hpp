@@ -110,7 +110,8 @@ inline recording record_in_model(std::unique_ptr<policy> p, const machine& on, s
 }
 
 /// On a machine of four cores.
-inline recording record_in_threads(std::unique_ptr<policy> p, std::uint64_t of, const machine& on = four_cores) {
+inline recording record_in_threads(std::unique_ptr<policy> p, std::uint64_t of,
+                                   const machine& on = four_cores) {
     recording list;
     {
         engine::thread_engine e(std::make_unique<recorder>(std::move(p), list), on,

@@ -25,8 +25,11 @@ constexpr std::array<std::string_view, 7> names = {"0", "1", "2", "3", "4", "5",
 
 machine unequal_machine() {
     machine_parts parts;
-    parts.core_classes = {{.name = "fast", .speed = speeds[0]}, {.name = "middle", .speed = speeds[1]}, {.name = "slow", .speed = speeds[3]}};
-    for (int i = 0; i < 4; ++i) parts.cores.push_back({.core_class = i == 0 ? 0 : i < 3 ? 1 : 2, .physical_core = i});
+    parts.core_classes = {{.name = "fast", .speed = speeds[0]},
+                          {.name = "middle", .speed = speeds[1]},
+                          {.name = "slow", .speed = speeds[3]}};
+    for (int i = 0; i < 4; ++i)
+        parts.cores.push_back({.core_class = i == 0 ? 0 : i < 3 ? 1 : 2, .physical_core = i});
     parts.memory_nodes.push_back({.ranks = {0, 4}});
     return machine(std::move(parts));
 }
@@ -63,8 +66,14 @@ protected:
     }
     /// The task takes so long on a core of speed 1, and computes all that time.
     void end(worker_id w, task& t, time_ns work) {
-        const auto self = static_cast<time_ns>(static_cast<double>(work) / speeds[static_cast<std::size_t>(w)]);
-        policy_->finished(w, t, {.self = self, .wall = self, .instructions = static_cast<std::uint64_t>(work), .misses = {}, .cancelled = false});
+        const auto self =
+            static_cast<time_ns>(static_cast<double>(work) / speeds[static_cast<std::size_t>(w)]);
+        policy_->finished(w, t,
+                          {.self = self,
+                           .wall = self,
+                           .instructions = static_cast<std::uint64_t>(work),
+                           .misses = {},
+                           .cancelled = false});
     }
     /// Every class has been seen on every group; key 1 is the heaviest.
     void learn(int classes) {
@@ -79,7 +88,9 @@ protected:
             }
         }
     }
-    static std::uint64_t key_of(const task* t) { return t == nullptr ? 0 : static_cast<std::uint64_t>(t->hint().name[0] - '0'); }
+    static std::uint64_t key_of(const task* t) {
+        return t == nullptr ? 0 : static_cast<std::uint64_t>(t->hint().name[0] - '0');
+    }
 
     test::fake_context context_{4};
     std::unique_ptr<policy> policy_;

@@ -97,8 +97,11 @@ TEST(optimal_cut, four_classes_on_eight_fast_and_eight_slow_cores) {
     constexpr std::array<double, 4> work = {10, 5, 1, 0.2};
     constexpr double slower = 3.125;
     const std::vector<int> cores = {8, 8};
-    for (const vector v : {vector{2, 3, 4, 9.53125, 5.34}, {4, 3, 8, 9.0625, 8.26}, {8, 2, 15, 11.25, 14.09},
-                           {20, 2, 37.5, 13.125, 31.59}, {40, 2, 75, 16.25, 60.76}}) {
+    for (const vector v : {vector{2, 3, 4, 9.53125, 5.34},
+                           {4, 3, 8, 9.0625, 8.26},
+                           {8, 2, 15, 11.25, 14.09},
+                           {20, 2, 37.5, 13.125, 31.59},
+                           {40, 2, 75, 16.25, 60.76}}) {
         table times;
         double all = 0;
         for (std::size_t i = 0; i < work.size(); ++i) {
@@ -157,8 +160,7 @@ TEST(optimal_cut, too_few_rows_leave_the_slowest_groups_empty) {
     EXPECT_EQ(cut({{3, 4, 5}, {2, 3, 4}}, {1, 1, 1}).ends, (std::vector<int>{1, 2, 2}));
     optimal_cut cuts;
     cuts.attach(4, 2);
-    const auto none = cuts.find(
-        0, [](int, int) { return 1.0; }, [](int) { return 1; });
+    const auto none = cuts.find(0, [](int, int) { return 1.0; }, [](int) { return 1; });
     EXPECT_EQ(none[0] + none[1], 0);
 }
 

@@ -7,7 +7,6 @@
 #include "task/task.hpp"
 
 #include <cstdint>
-#include <mutex>
 
 /// Whether a batch of tasks is complete: while a task adds children to a group, the policy keeps them.
 ///
@@ -26,7 +25,7 @@
 ///   epoch_, gave_up_ | holder of lock_  | holder of lock_    | plain
 ///
 /// B1. adding_ is the sum of task_part::groups over the live tasks whose epoch is epoch_.
-/// B2. A task's part is touched by the worker that runs the task, and by no other.
+/// B2. A task's part is touched by the worker that runs the task, and by no other. (no test)
 /// B3. A task is put, then keeps() is asked; the gate is opened, then workers are woken. Both go through lock_. If the
 ///     question comes first, the workers that are woken see the task. If the opening comes first, the answer is no, and the caller
 ///     announces the task as any other.
@@ -49,7 +48,7 @@ public:
         const std::lock_guard held(lock_);
         if (gave_up_) return;
         if (owner.epoch != epoch_) owner = {epoch_, 0};
-        ++owner.groups;
+        ++owner.groups; // B1, and B2: the caller runs it
         set(adding_.load_relaxed() + 1);
     }
     void added() noexcept { added_.add(1); } ///< policy::spawn
@@ -105,7 +104,7 @@ private:
     std::uint32_t epoch_ = 1;
     bool gave_up_ = false;
     std::uint32_t added_before_ = 0; // only tick()
-    int quiet_ = 0;                  // only tick(): ticks in a row at which the gate was closed and nothing was added
+    int quiet_ = 0; // only tick(): ticks in a row at which the gate was closed and nothing was added
 };
 
 } // namespace weft

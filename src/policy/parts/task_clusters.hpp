@@ -16,7 +16,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
-#include <mutex>
 #include <optional>
 
 /// The pools of AATS, one for each class of tasks, and which group of cores each class belongs to.
@@ -42,7 +41,8 @@ class task_clusters {
 public:
     struct rules {
         bool own_only = false; ///< a worker takes nothing of another cluster
-        bool guard = false;    ///< nor what would take longer on it than the other group needs for all that waits
+        bool guard =
+            false; ///< nor what would take longer on it than the other group needs for all that waits
     };
 
     static constexpr int most = 64;
@@ -153,7 +153,8 @@ private:
                 continue;
             }
             const double here = classes_->batch_time(class_in(pool), own).value_or(0);
-            waits += static_cast<double>(lists_[at(pool)].size()) * classes_->batch_time(class_in(pool), cluster).value_or(0);
+            waits += static_cast<double>(lists_[at(pool)].size()) *
+                     classes_->batch_time(class_in(pool), cluster).value_or(0);
             if (best < 0 || here < lightest) best = pool, lightest = here;
         }
         if (best >= 0 && lightest <= waits / cores_in(cluster)) found.add(best);
@@ -161,7 +162,8 @@ private:
 
     int cores_in(int group) const noexcept {
         int found = groups_->workers_in(group);
-        for (int g = count(); group == count() - 1 && g < groups_->count(); ++g) found += groups_->workers_in(g);
+        for (int g = count(); group == count() - 1 && g < groups_->count(); ++g)
+            found += groups_->workers_in(g);
         return std::max(found, 1);
     }
 
@@ -190,17 +192,18 @@ private:
             rows, [&](int i, int g) { return row_[at(i)].tasks * row_[at(i)].time[at(g)]; },
             [&](int g) { return cores[at(g)]; });
         for (int g = 0, i = 0; g < count(); ++g)
-            for (; i < ends[at(g)]; ++i) cluster_[at(row_[at(i)].pool)].store_relaxed(static_cast<std::int8_t>(g));
+            for (; i < ends[at(g)]; ++i)
+                cluster_[at(row_[at(i)].pool)].store_relaxed(static_cast<std::int8_t>(g));
         divided_.store_relaxed(true);
     }
 
     const core_groups* groups_ = nullptr;
     class_history* classes_ = nullptr;
     rules rules_;
-    std::unique_ptr<queue::locked_list<task>[]> lists_;          // by pool
-    std::unique_ptr<queue::cell<std::uint8_t>[]> number_;        // by class, its pool and 1; 0: none yet
-    std::array<class_history::class_id, most> class_{};          // by pool
-    std::array<queue::cell<std::int8_t>, most> cluster_{};       // by pool
+    std::unique_ptr<queue::locked_list<task>[]> lists_;    // by pool
+    std::unique_ptr<queue::cell<std::uint8_t>[]> number_;  // by class, its pool and 1; 0: none yet
+    std::array<class_history::class_id, most> class_{};    // by pool
+    std::array<queue::cell<std::int8_t>, most> cluster_{}; // by pool
     queue::cell<int> pools_;
     queue::cell<bool> divided_;
     queue::spin_lock<> adding_, dividing_;
