@@ -67,12 +67,14 @@ public:
     void breed(int generations) {
         weft::touch(members_.data(), bytes() / 2, weft::access::readwrite);
         weft::touch(children_.data(), bytes() / 2, weft::access::readwrite);
-        spend(static_cast<std::size_t>(generations) * members_.size() * genes, islands_cycles_per_gene);
-        for (; generations > 0; --generations) {
-            children_[0] = best(); // is never lost
-            for (std::size_t i = 1; i < children_.size(); ++i) children_[i] = child();
-            std::swap(members_, children_);
-        }
+        const std::size_t bred = static_cast<std::size_t>(generations) * members_.size() * genes;
+        spend(bred, islands_cycles_per_gene, [&] {
+            for (; generations > 0; --generations) {
+                children_[0] = best(); // is never lost
+                for (std::size_t i = 1; i < children_.size(); ++i) children_[i] = child();
+                std::swap(members_, children_);
+            }
+        });
     }
 
 private:

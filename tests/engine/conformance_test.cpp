@@ -73,6 +73,10 @@ std::vector<std::string> every_policy() {
              "cab:keep=on",
              "cab:order=oldest,probe=turn",
              "chaos:hold=50,blind=50,of=sb",
+             "aats:mode=pipeline",
+             "aats:np=on",
+             "aats:guard=on",
+             "optimal:allocate=finish",
              "random-push:threshold=0,in_flight=1",
              "cls:threshold=4,interval=1",
              "chs:arity=1",
@@ -121,6 +125,22 @@ TEST_P(conformance, of_what_the_model_engine_tells) {
         for (const machine* on : {&four_cores, &sixteen_cores})
             expect_the_same(record_in_model(make_policy(GetParam()), *on, seed), *on,
                             std::to_string(on->size()) + " workers, program " + std::to_string(seed));
+}
+
+/// Policies that do something else where cores are unequal.
+bool knows_unequal_cores(const std::string& spec) {
+    return spec.starts_with("aats") || spec.starts_with("optimal");
+}
+
+TEST_P(conformance, on_unequal_cores) {
+    if (!knows_unequal_cores(GetParam())) GTEST_SKIP() << "all cores are alike to it";
+    for (std::uint64_t seed = 1; seed <= programs(); ++seed) {
+        if (!test::thread_sanitized)
+            expect_the_same(record_in_model(make_policy(GetParam()), unequal_cores, seed), unequal_cores,
+                            "model, program " + std::to_string(seed));
+        expect_the_same(record_in_threads(make_policy(GetParam()), seed, unequal_cores), unequal_cores,
+                        "threads, program " + std::to_string(seed));
+    }
 }
 
 TEST_P(conformance, of_what_the_threads_engine_tells) {

@@ -93,6 +93,14 @@ inline const machine sixteen_cores =
     cores{.packages = 2, .domains_per_package = 2, .cores_per_domain = 4, .cost = runtime_cost::usual}
         .build();
 
+/// As four_cores, but the last two are slower: policies that know groups of equal cores have two.
+inline const machine unequal_cores = [] {
+    machine_parts parts = four_cores.parts();
+    parts.core_classes.push_back({.name = "slow", .speed = 0.4});
+    for (int slow : {2, 3}) parts.cores[static_cast<std::size_t>(slow)].core_class = 1;
+    return machine(std::move(parts));
+}();
+
 inline recording record_in_model(std::unique_ptr<policy> p, const machine& on, std::uint64_t of) {
     recording list;
     modelled m(std::make_unique<recorder>(std::move(p), list), on, of, 5'000);
@@ -101,11 +109,13 @@ inline recording record_in_model(std::unique_ptr<policy> p, const machine& on, s
     return list;
 }
 
-inline recording record_in_threads(std::unique_ptr<policy> p, std::uint64_t of) {
+/// On a machine of four cores.
+inline recording record_in_threads(std::unique_ptr<policy> p, std::uint64_t of,
+                                   const machine& on = four_cores) {
     recording list;
     {
-        engine::thread_engine e(std::make_unique<recorder>(std::move(p), list), four_cores,
-                                {.workers = four_cores.size(), .seed = of});
+        engine::thread_engine e(std::make_unique<recorder>(std::move(p), list), on,
+                                {.workers = on.size(), .seed = of});
         for (const int active : {4, 2, 4}) {
             e.set_active(active);
             auto root = [&] { play_twice(of); };

@@ -132,6 +132,9 @@ inline const std::vector<std::string> all_policies = {
     "cats",
     "heft",
     "dheft",
+    "aats",
+    "aats:mode=pipeline",
+    "optimal",
 };
 
 /// What most tests go through. A sanitizer sees the same accesses of the runtime under all policies of a kind, so under one

@@ -62,6 +62,7 @@ struct task_facts {
     number who = no_number, parent = no_number, in = no_number;
     std::uint64_t id = 0;
     hints hint{};
+    void (*code)(void*) = nullptr; ///< task_class.hpp: part of a task's class
     int level = 0, index = 0, root = 0, rank = 0, width = 0, bottom_level = 0;
     bool last = false, fresh = false, of_wide_group = false, molds = false;
     std::uint64_t graph = 0;
@@ -283,6 +284,7 @@ private:
              .in = number_of(t.parent_group()),
              .id = t.id(),
              .hint = t.hint(),
+             .code = t.call_,
              .level = t.level(),
              .index = t.index(),
              .root = t.root(),

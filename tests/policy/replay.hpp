@@ -108,6 +108,7 @@ private:
         t.group_ = f.in == no_number ? nullptr : &at_group(f.in)->record;
         t.id_ = f.id;
         t.hint_ = f.hint;
+        t.call_ = f.code;
         t.level_ = f.level;
         t.index_ = f.index;
         t.root_ = f.root;

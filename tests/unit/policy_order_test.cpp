@@ -318,7 +318,9 @@ INSTANTIATE_TEST_SUITE_P(policies, policy_order_fairness, testing::Values(
     "crs",
     "tatl",
     "offline",
-    "numalb"));
+    "numalb",
+    "aats",
+    "optimal"));
 // clang-format on
 
 // ---- one by one

@@ -61,6 +61,8 @@
     entry(cats) \
     entry(heft) \
     entry(dheft) \
+    entry(aats) \
+    entry(optimal) \
     entry(chaos)
 // clang-format on
 
