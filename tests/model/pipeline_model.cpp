@@ -80,6 +80,7 @@ struct in_order : rl::test_suite<in_order, 2> {
         i.payload.set(0);
         item* const next = all->stage.leave(number);
         if (!next) return &i;
+        RL_ASSERT(next == &all->token[0] || next == &all->token[1]);
         // Two tokens: the next one first, by recursion, which is as deep as there are items.
         item* const free = pass(*next);
         carry(&i);
