@@ -20,9 +20,8 @@ namespace {
 class traced_call {
 public:
     traced_call(group& in, const hints& h) {
-        if (!hot_self()->slow) [[likely]]
-            return;
-        begin(in, h);
+        if (hot_self()->slow) [[unlikely]]
+            begin(in, h);
     }
     ~traced_call() {
         if (number_) [[unlikely]]
@@ -127,7 +126,7 @@ bool pipeline_core::state::hand_over(pipeline_token& mine, pipeline_token& other
     const auto body = [](void* source) {
         const handed h = *static_cast<handed*>(source);
         child_started();
-        h.of->carry(*h.token);
+        h.of->carry(*h.token, false);
     };
     // A run whose rest thieves take again and again is a wide group, whose children the policy queues.
     if (run_silently(*live, no_hints, body, &own)) return true;
@@ -135,7 +134,7 @@ bool pipeline_core::state::hand_over(pipeline_token& mine, pipeline_token& other
     return false;
 }
 
-void pipeline_core::state::carry_silently(pipeline_token* mine) {
+void pipeline_core::state::carry_silently(pipeline_token* mine, bool is_call) {
     while (mine && !is_over()) {
         if (typed && type_of(*mine) != engine::running_task().preempt_) return submit(*mine);
         if (mine->stage == 0 && stages[0]->is_parallel) {
@@ -145,7 +144,9 @@ void pipeline_core::state::carry_silently(pipeline_token* mine) {
             }
         }
         after_stage next{};
-        {
+        if (std::exchange(is_call, false)) {
+            next = pass(*mine);
+        } else {
             traced_call traced(*live, stages[mine->stage]->hint);
             next = pass(*mine);
             traced.threw = next.threw;
@@ -168,10 +169,10 @@ void pipeline_core::state::step_reported(pipeline_token& t) {
     if (next.mine) submit(*next.mine);
 }
 
-void pipeline_core::state::carry(pipeline_token& t) noexcept {
+void pipeline_core::state::carry(pipeline_token& t, bool is_call) noexcept {
     try {
         if (!reported)
-            carry_silently(&t);
+            carry_silently(&t, is_call);
         else if (!is_over())
             step_reported(t);
     } catch (...) { fail(); } // there was no stack, or no memory for a task: the tokens at hand are lost for this run
@@ -188,7 +189,7 @@ void pipeline_core::state::submit(pipeline_token& t) {
                                          {.run =
                                               [](void* of, std::uint32_t i) {
                                                   auto& self = *static_cast<state*>(of);
-                                                  self.carry(self.token(i));
+                                                  self.carry(self.token(i), true);
                                               },
                                           .graph = this,
                                           .number = index_of(t),

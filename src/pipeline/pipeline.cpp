@@ -138,7 +138,7 @@ void pipeline_core::state::run_on_worker(std::size_t most) {
         const auto body = [](void* source) {
             state* const of = static_cast<state*>(source);
             child_started();
-            of->carry(of->token(0));
+            of->carry(of->token(0), false);
         };
         if (reported || !run_silently(*live, no_hints, body, this)) submit(token(0));
     } catch (...) {

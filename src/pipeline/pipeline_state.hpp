@@ -92,12 +92,13 @@ struct pipeline_core::state {
 
     // flow.cpp
     /// Runs a token that has been admitted to its stage; in the silent zone further ones, as long as this task has any.
-    void carry(pipeline_token&) noexcept;
+    /// `is_call`: the running task is the task of that call, as submit() makes it, and the trace names it so.
+    void carry(pipeline_token&, bool is_call) noexcept;
     /// Makes a task of the policy for the stage to which the token was admitted.
     void submit(pipeline_token&);
 
 private:
-    void carry_silently(pipeline_token*);
+    void carry_silently(pipeline_token*, bool is_call);
     void step_reported(pipeline_token&);
     bool hand_over(pipeline_token& mine, pipeline_token& other);
     pipeline_token* one_more() noexcept;
