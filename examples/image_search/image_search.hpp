@@ -25,8 +25,8 @@ namespace examples {
 
 // A pixel of a picture that is made or read, to segment, to describe; a look into one table of the index; a pair of
 // segments that is compared.
-inline constexpr double load_cycles_per_pixel = 60, segment_cycles_per_pixel = 120, extract_cycles_per_pixel = 12,
-                        look_up_cycles_per_table = 120, rank_cycles_per_pair = 14;
+inline constexpr double load_cycles_per_pixel = 20, segment_cycles_per_pixel = 100, extract_cycles_per_pixel = 9,
+                        look_up_cycles_per_table = 330, rank_cycles_per_pair = 9.7;
 
 struct image_database {
     static constexpr std::size_t tables = 8, projections = 6;
