@@ -53,7 +53,7 @@ private:
 bool pipeline_core::state::is_over() const noexcept { return engine::is_cancelled(&*live); }
 
 preemption pipeline_core::state::type_of(const pipeline_token& t) const noexcept {
-    const preemption own = stages[t.stage]->hint.preempt;
+    const preemption own = t.at->hint.preempt;
     return own == preemption::runtime_default ? preempts : own;
 }
 
@@ -63,45 +63,55 @@ void pipeline_core::state::fail() noexcept {
     impl::cancel(*live);
 }
 
-/// True if the stage is done with the token's item. False if it threw, or if there is no further item.
-bool pipeline_core::state::call(stage& s, pipeline_token& t, bool& threw) noexcept {
-    try {
-        return s.run(pipeline, t.items);
-    } catch (...) {
-        threw = true;
-        fail();
-        return false;
-    }
+/// The number of the item that the first stage has just made.
+std::uint64_t pipeline_core::state::number_of_new() noexcept {
+    if (stages[0].by == admission::free)
+        // acq_rel: the calls that made earlier items come before (turns.hpp, I3)
+        return made.fetch_add(1, std::memory_order_acq_rel);
+    const std::uint64_t n = made.load(std::memory_order_relaxed); // the holder of the stage alone changes it
+    made.store(n + 1, std::memory_order_relaxed);
+    return n;
+}
+
+namespace {
+
+/// The token comes to its stage. True if it is admitted; otherwise it is the stage's.
+[[gnu::always_inline]] inline bool enter(pipeline_token& t) noexcept {
+    pipeline_stage& s = *t.at;
+    if (s.by == admission::free) return true;
+    return s.by == admission::in_order ? s.turn.enter(t, t.number) : s.any.enter(t);
 }
 
 /// The item of that number is done with the stage. Returns the token that waited and has the stage now.
-pipeline_token* pipeline_core::state::leave(stage& s, std::uint64_t number) noexcept {
-    if (s.is_parallel) return nullptr;
-    return s.takes_turns ? s.in_order.leave(number) : s.in_any_order.leave();
+[[gnu::always_inline]] inline pipeline_token* leave(pipeline_stage& s, std::uint64_t number) noexcept {
+    if (s.by == admission::free) return nullptr;
+    return s.by == admission::in_order ? s.turn.leave(number) : s.any.leave();
 }
 
-/// The token comes to its stage. True if it is admitted; otherwise it is the stage's.
-bool pipeline_core::state::enter(pipeline_token& t) noexcept {
-    stage& s = *stages[t.stage];
-    if (s.is_parallel) return true;
-    return s.takes_turns ? s.in_order.enter(t, t.number) : s.in_any_order.enter(t);
-}
+} // namespace
 
 /// Runs the stage to which `t` was admitted. Returns `t`, if its next stage admits it, and the token that waited for the
-/// stage that was left. A token without an item, or whose stage threw, comes to rest, and the stage stays taken: the input
-/// or the run has ended.
-pipeline_core::state::after_stage pipeline_core::state::pass(pipeline_token& t) noexcept {
-    stage& s = *stages[t.stage];
-    if (t.stage == 0 && input_ended.load(std::memory_order_relaxed)) return {};
-    bool threw = false;
-    if (!call(s, t, threw)) {
-        if (t.stage == 0) input_ended.store(true, std::memory_order_relaxed); // a hint for a parallel first stage
-        return {nullptr, nullptr, threw};
+/// stage that was left. A token for which there is no item, or whose stage threw, comes to rest, and its stage stays taken:
+/// the input or the run has ended.
+[[gnu::always_inline]] inline pipeline_core::state::after_stage pipeline_core::state::pass(pipeline_token& t) noexcept {
+    pipeline_stage& s = *t.at;
+    try {
+        if (s.is_first()) [[unlikely]] {
+            if (input_ended.load(std::memory_order_relaxed)) return {}; // a parallel first stage
+            if (!s.run(pipeline, t.items)) {
+                input_ended.store(true, std::memory_order_relaxed);
+                return {};
+            }
+            t.number = number_of_new();
+        } else {
+            s.run(pipeline, t.items);
+        }
+    } catch (...) {
+        fail();
+        return {nullptr, nullptr, true};
     }
-    // acq_rel: with a parallel first stage, the calls that made earlier items come before (turns.hpp, I3)
-    if (t.stage == 0) t.number = made.fetch_add(1, std::memory_order_acq_rel);
     const std::uint64_t number = t.number;
-    t.stage = t.stage + 1 == stages.size() ? 0 : t.stage + 1;
+    t.at = s.next;
     pipeline_token* const other = leave(s, number);
     return {enter(t) ? &t : nullptr, other, false};
 }
@@ -137,7 +147,7 @@ bool pipeline_core::state::hand_over(pipeline_token& mine, pipeline_token& other
 void pipeline_core::state::carry_silently(pipeline_token* mine, bool is_call) {
     while (mine && !is_over()) {
         if (typed && type_of(*mine) != engine::running_task().preempt_) return submit(*mine);
-        if (mine->stage == 0 && stages[0]->is_parallel) {
+        if (mine->at->is_first() && mine->at->by == admission::free) {
             if (pipeline_token* const more = one_more(); more && hand_over(*mine, *more)) {
                 mine = more;
                 continue;
@@ -147,7 +157,7 @@ void pipeline_core::state::carry_silently(pipeline_token* mine, bool is_call) {
         if (std::exchange(is_call, false)) {
             next = pass(*mine);
         } else {
-            traced_call traced(*live, stages[mine->stage]->hint);
+            traced_call traced(*live, mine->at->hint);
             next = pass(*mine);
             traced.threw = next.threw;
         }
@@ -161,7 +171,7 @@ void pipeline_core::state::carry_silently(pipeline_token* mine, bool is_call) {
 // ---- the reported zone
 
 void pipeline_core::state::step_reported(pipeline_token& t) {
-    if (t.stage == 0 && stages[0]->is_parallel)
+    if (t.at->is_first() && t.at->by == admission::free)
         if (pipeline_token* const more = one_more()) submit(*more);
     const after_stage next = pass(t);
     // A worker that takes its youngest task first goes on with its own token.
@@ -179,10 +189,10 @@ void pipeline_core::state::carry(pipeline_token& t, bool is_call) noexcept {
 }
 
 void pipeline_core::state::submit(pipeline_token& t) {
-    const stage& s = *stages[t.stage];
+    const pipeline_stage& s = *t.at;
     worker& w = engine::enter_runtime();
     // Of the call, the same in every run, as far as the first stage is serial.
-    const std::uint64_t item = t.stage == 0 ? made.load(std::memory_order_relaxed) : t.number;
+    const std::uint64_t item = s.is_first() ? made.load(std::memory_order_relaxed) : t.number;
     task* call_as_task = nullptr;
     try {
         call_as_task = &engine::make_flow_task(&w, *home, *live,
@@ -203,7 +213,7 @@ void pipeline_core::state::submit(pipeline_token& t) {
         engine::leave_runtime();
         throw;
     }
-    call_as_task->id_ = engine::graph_task_id(static_cast<std::uint32_t>(item * stages.size() + t.stage));
+    call_as_task->id_ = engine::graph_task_id(static_cast<std::uint32_t>(item * stage_count + s.index));
     engine::note_spawn(w, *call_as_task, trace::origin::child, &*live);
     engine::submit_flow_task(&w, *home, *live, *call_as_task);
     engine::leave_runtime();

@@ -31,12 +31,18 @@ pipeline_core::pipeline_core(void* pipeline, std::span<const stage_body> stages,
     s.pipeline = pipeline;
     s.item_bytes = item_bytes;
     s.item_align = item_align;
-    for (const stage_body& b : stages) {
-        auto& made = *s.stages.emplace_back(std::make_unique<state::stage>(b));
-        made.is_parallel = b.kind == stage_kind::parallel;
+    s.stage_count = static_cast<std::uint32_t>(stages.size());
+    s.stages = std::make_unique<pipeline_stage[]>(stages.size());
+    for (std::uint32_t k = 0; k < s.stage_count; ++k) {
+        pipeline_stage& made = s.stages[k];
+        static_cast<stage_body&>(made) = stages[k];
+        made.index = k;
+        made.next = &s.stages[k + 1 == s.stage_count ? 0 : k + 1];
         // The first stage makes the order: free tokens come to it, in any order.
-        made.takes_turns = b.kind == stage_kind::serial_in_order && s.stages.size() > 1;
-        s.typed = s.typed || b.hint.preempt != preemption::runtime_default;
+        made.by = made.kind == stage_kind::parallel                 ? admission::free
+                  : made.kind == stage_kind::serial || made.is_first() ? admission::one_at_a_time
+                                                                       : admission::in_order;
+        s.typed = s.typed || made.hint.preempt != preemption::runtime_default;
     }
 }
 
@@ -92,14 +98,16 @@ void pipeline_core::state::reserve(std::size_t most) {
 
 void pipeline_core::state::begin(std::size_t most) {
     reserve(most);
-    for (const auto& s : stages)
-        if (s->takes_turns)
-            s->in_order.reset(most);
-        else
-            s->in_any_order.reset(false, {});
+    for (std::uint32_t k = 0; k < stage_count; ++k) {
+        if (stages[k].by == admission::in_order) stages[k].turn.reset(most);
+        if (stages[k].by == admission::one_at_a_time) stages[k].any.reset(false, {});
+    }
     queue::chain<pipeline_token> free;
-    for (std::size_t i = 1; i < most; ++i) free.push_back(&token(i));
-    if (!stages[0]->is_parallel) stages[0]->in_any_order.reset(true, std::move(free)); // by the first token
+    for (std::size_t i = 0; i < most; ++i) {
+        token(i).at = &stages[0];
+        if (i > 0) free.push_back(&token(i));
+    }
+    if (stages[0].by == admission::one_at_a_time) stages[0].any.reset(true, std::move(free)); // by the first token
     made.store(0, std::memory_order_relaxed);
     begun.store(1, std::memory_order_relaxed);
     input_ended.store(false, std::memory_order_relaxed);
@@ -126,7 +134,7 @@ void pipeline_core::state::begin(std::size_t most) {
 void pipeline_core::state::end() noexcept {
     for (std::size_t i = 0; i < tokens; ++i) {
         pipeline_token& t = token(i);
-        if (const std::uint32_t at = std::exchange(t.stage, 0); at > 0) stages[at]->drop(t.items);
+        if (pipeline_stage& at = *std::exchange(t.at, &stages[0]); !at.is_first()) at.drop(t.items);
     }
     around.reset();
 }

@@ -20,9 +20,10 @@
 #include <memory>
 #include <optional>
 #include <span>
-#include <vector>
 
 namespace weft::impl {
+
+struct pipeline_stage;
 
 /// A token: what one item after the other needs while it is in the pipeline. The memory of its items lies behind it.
 /// It belongs to the thread that runs its stage, or to the stage that it waits for. It goes round: behind the last stage
@@ -30,22 +31,28 @@ namespace weft::impl {
 struct alignas(queue::k_cache_line_bytes) pipeline_token {
     queue::list_hook queue_link{};
     void* items = nullptr;
-    std::uint64_t number = 0; ///< of the item, from the end of the first stage on
-    std::uint32_t stage = 0;  ///< whose turn is next; above 0, an item waits for it
+    std::uint64_t number = 0;     ///< of the item, from the end of the first stage on
+    pipeline_stage* at = nullptr; ///< whose turn is next; if it is not the first one, an item waits for it
+};
+
+/// How a token enters a stage.
+enum class admission : std::uint8_t { free, one_at_a_time, in_order };
+
+struct alignas(queue::k_cache_line_bytes) pipeline_stage : stage_body {
+    admission by = admission::free;
+    std::uint32_t index = 0;
+    pipeline_stage* next = nullptr; ///< behind the last stage comes the first
+    // What serial stages change lies apart from what all workers read.
+    alignas(queue::k_cache_line_bytes) pipelines::turnstile<pipeline_token> any;
+    pipelines::turns<pipeline_token> turn;
+
+    bool is_first() const noexcept { return index == 0; }
 };
 
 struct pipeline_core::state {
-    struct alignas(queue::k_cache_line_bytes) stage : stage_body {
-        explicit stage(const stage_body& b) : stage_body(b) {}
-
-        pipelines::turnstile<pipeline_token> in_any_order; ///< of a serial stage, and of a first stage that is not parallel
-        pipelines::turns<pipeline_token> in_order;
-        bool takes_turns = false;
-        bool is_parallel = false;
-    };
-
     void* pipeline = nullptr;
-    std::vector<std::unique_ptr<stage>> stages{};
+    std::unique_ptr<pipeline_stage[]> stages{};
+    std::uint32_t stage_count = 0;
     std::size_t item_bytes = 0, item_align = 0;
 
     // ---- memory of the tokens, kept from run to run
@@ -98,18 +105,16 @@ struct pipeline_core::state {
     void submit(pipeline_token&);
 
 private:
-    void carry_silently(pipeline_token*, bool is_call);
-    void step_reported(pipeline_token&);
-    bool hand_over(pipeline_token& mine, pipeline_token& other);
-    pipeline_token* one_more() noexcept;
-    pipeline_token* leave(stage&, std::uint64_t number) noexcept;
-    bool enter(pipeline_token&) noexcept;
     struct after_stage {
         pipeline_token *mine = nullptr, *other = nullptr;
         bool threw = false;
     };
+    void carry_silently(pipeline_token*, bool is_call);
+    void step_reported(pipeline_token&);
+    bool hand_over(pipeline_token& mine, pipeline_token& other);
+    pipeline_token* one_more() noexcept;
     after_stage pass(pipeline_token&) noexcept;
-    bool call(stage&, pipeline_token&, bool& threw) noexcept;
+    std::uint64_t number_of_new() noexcept;
     void fail() noexcept;
     preemption type_of(const pipeline_token&) const noexcept;
 };
