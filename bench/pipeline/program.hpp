@@ -5,7 +5,7 @@
 //   run_stages(kinds, tokens, first, stage, last)    3 or 5 stages; kinds<'s', 'p', ...>, s: serial in order, p: parallel
 //   run_dedup(deduplicator, tokens)
 //
-//   kinds=sps us=1 workers=2 tokens=16     items: so many that the stages take 60 ms; also kinds=spsps, spppp..., dedup
+//   kinds=sps us=1 workers=2 tokens=16     items: so many that the stages take 60 ms; also kinds=sppps, spsps, dedup
 #pragma once
 
 #include "../common/sample.hpp"
