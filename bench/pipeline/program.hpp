@@ -61,7 +61,8 @@ void measure_stages(Runtime& with, Kinds kinds_of, const arguments& given, sampl
     const auto tokens = static_cast<std::size_t>(given.number("tokens", 16));
     constexpr double steps_per_us = 284;
     const auto items = static_cast<std::uint64_t>(given.number("ms", 60) * 1000 / (us * Kinds::count));
-    const work fresh{.items = std::max<std::uint64_t>(items, 1), .steps = static_cast<std::uint64_t>(us * steps_per_us)};
+    const work fresh{.items = std::max<std::uint64_t>(items, 1),
+                     .steps = static_cast<std::uint64_t>(us * steps_per_us)};
     work alone = fresh;
     const double serial_ns = best_ns(3, [&] {
         alone = fresh;
@@ -85,7 +86,8 @@ void measure_stages(Runtime& with, Kinds kinds_of, const arguments& given, sampl
 template <class Runtime>
 void measure_dedup(Runtime& with, const arguments& given, sample& s) {
     const auto tokens = static_cast<std::size_t>(given.number("tokens", 16));
-    const auto data = examples::make_input(static_cast<std::size_t>(given.number("mbytes", 4)) * 1'000'000, 0.4, 1);
+    const auto data =
+        examples::make_input(static_cast<std::size_t>(given.number("mbytes", 4)) * 1'000'000, 0.4, 1);
     std::optional<examples::deduplicator> alone, together;
     const double serial_ns = best_ns(2, [&] { alone.emplace(data).run_serially(); });
     const double ns = best_ns(3, [&] { with.run_dedup(together.emplace(data), tokens); });

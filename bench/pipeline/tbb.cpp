@@ -22,15 +22,17 @@ public:
     void run_stages(kinds<Kind...> all, std::size_t tokens, work& w) {
         // Pointers into a ring of as many items as there are tokens: no stage allocates.
         std::vector<item> ring(tokens);
-        const auto first = tbb::make_filter<void, item*>(mode<all.at(0)>(), [&](tbb::flow_control& flow) -> item* {
-            const auto i = w.first();
-            if (!i) {
-                flow.stop();
-                return nullptr;
-            }
-            return &(ring[i->number % tokens] = *i);
-        });
-        const auto last = tbb::make_filter<item*, void>(mode<all.at(sizeof...(Kind) - 1)>(), [&](item* i) { w.last(*i); });
+        const auto first =
+            tbb::make_filter<void, item*>(mode<all.at(0)>(), [&](tbb::flow_control& flow) -> item* {
+                const auto i = w.first();
+                if (!i) {
+                    flow.stop();
+                    return nullptr;
+                }
+                return &(ring[i->number % tokens] = *i);
+            });
+        const auto last =
+            tbb::make_filter<item*, void>(mode<all.at(sizeof...(Kind) - 1)>(), [&](item* i) { w.last(*i); });
         const auto middle = [&]<std::size_t... K>(std::index_sequence<K...>) {
             return (... & tbb::make_filter<item*, item*>(mode<all.at(K + 1)>(), [&w](item* i) {
                         w.stage(*i);
@@ -47,19 +49,20 @@ public:
                 return p;
             });
         };
-        const auto all = tbb::make_filter<void, piece>(tbb::filter_mode::serial_in_order,
-                                                       [&](tbb::flow_control& flow) {
-                                                           auto p = d.next_piece();
-                                                           if (!p) flow.stop();
-                                                           return p ? std::move(*p) : piece{};
-                                                       }) &
-                         in_place(tbb::filter_mode::parallel, [](piece& p) { examples::deduplicator::refine(p); }) &
-                         in_place(tbb::filter_mode::parallel,
-                                  [](piece& p) { examples::deduplicator::fingerprint_chunks(p); }) &
-                         in_place(tbb::filter_mode::serial_in_order, [&](piece& p) { d.look_up(p); }) &
-                         in_place(tbb::filter_mode::parallel, [](piece& p) { examples::deduplicator::compress_new(p); }) &
-                         tbb::make_filter<piece, void>(tbb::filter_mode::serial_in_order,
-                                                       [&](const piece& p) { d.write(p); });
+        const auto all =
+            tbb::make_filter<void, piece>(tbb::filter_mode::serial_in_order,
+                                          [&](tbb::flow_control& flow) {
+                                              auto p = d.next_piece();
+                                              if (!p) flow.stop();
+                                              return p ? std::move(*p) : piece{};
+                                          }) &
+            in_place(tbb::filter_mode::parallel, [](piece& p) { examples::deduplicator::refine(p); }) &
+            in_place(tbb::filter_mode::parallel,
+                     [](piece& p) { examples::deduplicator::fingerprint_chunks(p); }) &
+            in_place(tbb::filter_mode::serial_in_order, [&](piece& p) { d.look_up(p); }) &
+            in_place(tbb::filter_mode::parallel, [](piece& p) { examples::deduplicator::compress_new(p); }) &
+            tbb::make_filter<piece, void>(tbb::filter_mode::serial_in_order,
+                                          [&](const piece& p) { d.write(p); });
         arena_.execute([&] { tbb::parallel_pipeline(tokens, all); });
     }
 

@@ -71,7 +71,8 @@ struct fingerprint_hash {
 inline std::vector<std::uint8_t> compressed(bytes_view chunk) {
     uLongf size = compressBound(static_cast<uLong>(chunk.size()));
     std::vector<std::uint8_t> to(size);
-    if (compress2(to.data(), &size, chunk.data(), static_cast<uLong>(chunk.size()), Z_DEFAULT_COMPRESSION) != Z_OK)
+    if (compress2(to.data(), &size, chunk.data(), static_cast<uLong>(chunk.size()), Z_DEFAULT_COMPRESSION) !=
+        Z_OK)
         throw std::runtime_error("zlib cannot compress a chunk");
     to.resize(size);
     return to;

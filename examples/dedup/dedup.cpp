@@ -34,21 +34,26 @@ int main(int argc, char** argv) {
     std::string input;
     double mbytes = 16, repeated = 0.4;
     std::size_t tokens = 0;
-    examples::program program("Compresses its input and stores equal parts of it once.", "dedup --input /usr/include --tokens 32");
+    examples::program program("Compresses its input and stores equal parts of it once.",
+                              "dedup --input /usr/include --tokens 32");
     auto& options = program.options();
     options.add_option("--input", input, "a file, or a folder with all below it; default: text that is made");
-    options.add_option("--mbytes", mbytes, "of the text that is made")->check(CLI::Range(0.001, 4096.0))->capture_default_str();
+    options.add_option("--mbytes", mbytes, "of the text that is made")
+        ->check(CLI::Range(0.001, 4096.0))
+        ->capture_default_str();
     options.add_option("--repeated", repeated, "part of that text which comes again")
         ->check(CLI::Range(0.0, 1.0))
         ->capture_default_str();
-    options.add_option("--tokens", tokens, "pieces that may be on their way at a time; 0: four for each worker")
+    options
+        .add_option("--tokens", tokens, "pieces that may be on their way at a time; 0: four for each worker")
         ->check(CLI::Range(0U, 1U << 20))
         ->capture_default_str();
 
     return program.main(argc, argv, [&] {
         const std::vector<std::uint8_t> data =
-            input.empty() ? examples::make_input(static_cast<std::size_t>(mbytes * 1e6), repeated, program.seed())
-                          : read_input(input);
+            input.empty()
+                ? examples::make_input(static_cast<std::size_t>(mbytes * 1e6), repeated, program.seed())
+                : read_input(input);
         auto rt = program.make_runtime();
         if (tokens == 0) tokens = 4 * static_cast<std::size_t>(rt.workers());
         examples::deduplicator parallel(data), serial(data);

@@ -23,8 +23,9 @@ namespace examples {
 
 // A byte: the Gear hash of the two cutters (which skip the least length of a piece), nettle's SHA-1, zlib's default
 // compression of text, a copy into the archive. A chunk: one look into the table.
-inline constexpr double fragment_cycles_per_byte = 0.92, refine_cycles_per_byte = 1.1, fingerprint_cycles_per_byte = 1.8,
-                        compress_cycles_per_byte = 90, copy_cycles_per_byte = 0.1, look_up_cycles = 95;
+inline constexpr double fragment_cycles_per_byte = 0.92, refine_cycles_per_byte = 1.1,
+                        fingerprint_cycles_per_byte = 1.8, compress_cycles_per_byte = 90,
+                        copy_cycles_per_byte = 0.1, look_up_cycles = 95;
 
 struct deduplicator {
     struct chunk {

@@ -11,11 +11,18 @@ int main(int argc, char** argv) {
     options.add_option("--scenes", size.scenes, "scenes of which the database has pictures")
         ->check(CLI::Range(1U, 1'000'000U))
         ->capture_default_str();
-    options.add_option("--views", size.views, "pictures of each scene")->check(CLI::Range(1U, 1000U))->capture_default_str();
-    options.add_option("--queries", size.queries, "pictures to look for")->check(CLI::Range(1U, 1'000'000U))->capture_default_str();
-    options.add_option("--width", size.width, "pixels in a row")->check(CLI::Range(8U, 8192U))->capture_default_str();
+    options.add_option("--views", size.views, "pictures of each scene")
+        ->check(CLI::Range(1U, 1000U))
+        ->capture_default_str();
+    options.add_option("--queries", size.queries, "pictures to look for")
+        ->check(CLI::Range(1U, 1'000'000U))
+        ->capture_default_str();
+    options.add_option("--width", size.width, "pixels in a row")
+        ->check(CLI::Range(8U, 8192U))
+        ->capture_default_str();
     options.add_option("--height", size.height, "rows")->check(CLI::Range(8U, 8192U))->capture_default_str();
-    options.add_option("--tokens", tokens, "queries that may be on their way at a time; 0: four for each worker")
+    options
+        .add_option("--tokens", tokens, "queries that may be on their way at a time; 0: four for each worker")
         ->check(CLI::Range(0U, 1U << 20))
         ->capture_default_str();
 

@@ -25,8 +25,9 @@ namespace examples {
 
 // A pixel of a picture that is made or read, to segment, to describe; a look into one table of the index; a pair of
 // segments that is compared.
-inline constexpr double load_cycles_per_pixel = 20, segment_cycles_per_pixel = 100, extract_cycles_per_pixel = 9,
-                        look_up_cycles_per_table = 330, rank_cycles_per_pair = 9.7;
+inline constexpr double load_cycles_per_pixel = 20, segment_cycles_per_pixel = 100,
+                        extract_cycles_per_pixel = 9, look_up_cycles_per_table = 330,
+                        rank_cycles_per_pair = 9.7;
 
 struct image_database {
     static constexpr std::size_t tables = 8, projections = 6;
@@ -36,7 +37,8 @@ struct image_database {
     };
 
     std::vector<std::vector<features>> images{};
-    std::vector<std::unordered_map<std::uint64_t, std::vector<std::uint32_t>>> cells{tables}; // numbers of images
+    std::vector<std::unordered_map<std::uint64_t, std::vector<std::uint32_t>>> cells{
+        tables}; // numbers of images
 
     // The cell of a feature: into which interval it falls along each of some random directions.
     static std::uint64_t cell_of(const features& f, std::size_t table) {
@@ -46,7 +48,8 @@ struct image_database {
             for (std::size_t i = 0; i < f.values.size(); ++i)
                 along += f.values[i] * random_from_minus_1_to_1(table * projections + p, i);
             constexpr double interval = 0.35;
-            cell = mix(cell + static_cast<std::uint64_t>(static_cast<std::int64_t>(std::floor(along / interval))));
+            cell = mix(cell +
+                       static_cast<std::uint64_t>(static_cast<std::int64_t>(std::floor(along / interval))));
         }
         return cell;
     }
@@ -114,12 +117,13 @@ struct image_search {
     // BEGIN-EXAMPLE image_search
     void run(std::size_t tokens) {
         using weft::stage::parallel, weft::stage::serial_in_order;
-        weft::pipeline stages(serial_in_order([this] { return load(); }, {.name = "load"}),
-                              parallel([](query& q) { segment(q); }, {.name = "segment"}),
-                              parallel([](query& q) { extract(q); }, {.name = "extract"}),
-                              parallel([this](query& q) { look_up(q); }, {.name = "index"}),
-                              parallel([this](query& q) { rank(q); }, {.name = "rank"}),
-                              serial_in_order([this](const query& q) { found.push_back(q.ranked); }, {.name = "out"}));
+        weft::pipeline stages(
+            serial_in_order([this] { return load(); }, {.name = "load"}),
+            parallel([](query& q) { segment(q); }, {.name = "segment"}),
+            parallel([](query& q) { extract(q); }, {.name = "extract"}),
+            parallel([this](query& q) { look_up(q); }, {.name = "index"}),
+            parallel([this](query& q) { rank(q); }, {.name = "rank"}),
+            serial_in_order([this](const query& q) { found.push_back(q.ranked); }, {.name = "out"}));
         stages.run(tokens);
     }
     // END-EXAMPLE image_search
@@ -176,7 +180,8 @@ struct image_search {
         }
         spend(pairs, rank_cycles_per_pair);
         const std::size_t kept = std::min(best, q.ranked.size());
-        std::partial_sort(q.ranked.begin(), q.ranked.begin() + static_cast<std::ptrdiff_t>(kept), q.ranked.end());
+        std::partial_sort(q.ranked.begin(), q.ranked.begin() + static_cast<std::ptrdiff_t>(kept),
+                          q.ranked.end());
         q.ranked.resize(kept);
     }
 

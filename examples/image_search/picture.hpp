@@ -31,7 +31,9 @@ inline picture make_view(std::size_t width, std::size_t height, std::uint64_t sc
         double x, y, radius;
         colour c;
     };
-    const auto drawn = [](std::uint64_t seed, std::uint64_t i) { return 0.5 + 0.5 * random_from_minus_1_to_1(seed, i); };
+    const auto drawn = [](std::uint64_t seed, std::uint64_t i) {
+        return 0.5 + 0.5 * random_from_minus_1_to_1(seed, i);
+    };
     const auto colour_of = [&](std::uint64_t i) {
         return colour{static_cast<float>(drawn(scene, i)), static_cast<float>(drawn(scene, i + 1)),
                       static_cast<float>(drawn(scene, i + 2))};
@@ -52,7 +54,8 @@ inline picture make_view(std::size_t width, std::size_t height, std::uint64_t sc
                              down = static_cast<double>(y) / static_cast<double>(height) - d.y;
                 if (across * across + down * down < d.radius * d.radius) here = d.c;
             }
-            const auto noise = static_cast<float>(0.03 * random_from_minus_1_to_1(view, 1000 + y * width + x));
+            const auto noise =
+                static_cast<float>(0.03 * random_from_minus_1_to_1(view, 1000 + y * width + x));
             here = {here.red + noise, here.green + noise, here.blue + noise};
         }
     }
@@ -64,7 +67,8 @@ inline constexpr std::size_t most_segments = 6, segment_rounds = 5;
 // To which segment each pixel belongs: those of similar colour (k-means with fixed beginnings, so always the same).
 inline std::vector<std::uint8_t> segments_of(const picture& p) {
     std::array<colour, most_segments> centre;
-    for (std::size_t s = 0; s < most_segments; ++s) centre[s] = p.pixels[(2 * s + 1) * p.pixels.size() / (2 * most_segments)];
+    for (std::size_t s = 0; s < most_segments; ++s)
+        centre[s] = p.pixels[(2 * s + 1) * p.pixels.size() / (2 * most_segments)];
     std::vector<std::uint8_t> segment(p.pixels.size());
     for (std::size_t round = 0; round < segment_rounds; ++round) {
         std::array<std::array<double, 4>, most_segments> sum{};
@@ -75,7 +79,8 @@ inline std::vector<std::uint8_t> segments_of(const picture& p) {
             for (std::size_t s = 1; s < most_segments; ++s)
                 if (const float d = distance(c, centre[s]); d < least) least = d, nearest = s;
             segment[i] = static_cast<std::uint8_t>(nearest);
-            sum[nearest][0] += c.red, sum[nearest][1] += c.green, sum[nearest][2] += c.blue, sum[nearest][3] += 1;
+            sum[nearest][0] += c.red, sum[nearest][1] += c.green, sum[nearest][2] += c.blue,
+                sum[nearest][3] += 1;
         }
         for (std::size_t s = 0; s < most_segments; ++s)
             if (const double n = sum[s][3]; n > 0)
@@ -93,7 +98,8 @@ struct features {
     bool operator==(const features&) const = default;
     friend float distance(const features& a, const features& b) {
         float d = 0;
-        for (std::size_t i = 0; i < a.values.size(); ++i) d += (a.values[i] - b.values[i]) * (a.values[i] - b.values[i]);
+        for (std::size_t i = 0; i < a.values.size(); ++i)
+            d += (a.values[i] - b.values[i]) * (a.values[i] - b.values[i]);
         return d;
     }
 };
@@ -105,7 +111,8 @@ inline std::vector<features> features_of(const picture& p, const std::vector<std
                      y = static_cast<double>(i / p.width) / static_cast<double>(p.height);
         const colour& c = p.pixels[i];
         auto& s = sum[segment[i]];
-        s[0] += c.red, s[1] += c.green, s[2] += c.blue, s[3] += x, s[4] += y, s[5] += x * x, s[6] += y * y, s[7] += 1;
+        s[0] += c.red, s[1] += c.green, s[2] += c.blue, s[3] += x, s[4] += y, s[5] += x * x, s[6] += y * y,
+            s[7] += 1;
     }
     std::vector<features> all;
     for (const auto& s : sum) {

@@ -30,7 +30,8 @@ impl::stage_of<impl::stage_kind::serial, std::decay_t<F>> serial(F&& f, const hi
 /// One item at a time, in the order in which the first stage has made them. An item that comes early waits, and its
 /// worker does something else meanwhile.
 template <class F>
-impl::stage_of<impl::stage_kind::serial_in_order, std::decay_t<F>> serial_in_order(F&& f, const hints& h = {}) {
+impl::stage_of<impl::stage_kind::serial_in_order, std::decay_t<F>> serial_in_order(F&& f,
+                                                                                   const hints& h = {}) {
     return {std::forward<F>(f), h};
 }
 
@@ -93,7 +94,10 @@ private:
         // run(), precede the call.
         struct edges {
             const void *items, *stage, *run;
-            edges(const void* i, const void* s, const void* core, const void* r) noexcept : items(i), stage(s), run(r) {
+            edges(const void* i, const void* s, const void* core, const void* r) noexcept
+                : items(i)
+                , stage(s)
+                , run(r) {
                 impl::happens_after(core);
                 impl::happens_after(items);
                 if (s) impl::happens_after(s);

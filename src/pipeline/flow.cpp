@@ -1,5 +1,5 @@
-#include "engine/run/cancellation.hpp"
 #include "engine/worker/flow.hpp"
+#include "engine/run/cancellation.hpp"
 #include "engine/worker/notes.hpp"
 #include "engine/worker/task_record.hpp"
 #include "pipeline/pipeline_state.hpp"
@@ -37,10 +37,11 @@ private:
         worker& w = engine::enter_runtime();
         if (w.log) {
             number_ = w.log->new_task();
-            w.log->note(trace::kind::spawn, number_, reinterpret_cast<std::uint64_t>(&in), w.log->name(h.name),
-                        static_cast<std::uint8_t>(trace::origin::child));
+            w.log->note(trace::kind::spawn, number_, reinterpret_cast<std::uint64_t>(&in),
+                        w.log->name(h.name), static_cast<std::uint8_t>(trace::origin::child));
             engine::note_hints(*w.log, h);
-            engine::note(w, trace::kind::begin, number_, 0, 0, static_cast<std::uint8_t>(trace::start::inside));
+            engine::note(w, trace::kind::begin, number_, 0, 0,
+                         static_cast<std::uint8_t>(trace::start::inside));
         }
         engine::leave_runtime();
     }
@@ -93,7 +94,8 @@ namespace {
 /// Runs the stage to which `t` was admitted. Returns `t`, if its next stage admits it, and the token that waited for the
 /// stage that was left. A token for which there is no item, or whose stage threw, comes to rest, and its stage stays taken:
 /// the input or the run has ended.
-[[gnu::always_inline]] inline pipeline_core::state::after_stage pipeline_core::state::pass(pipeline_token& t) noexcept {
+[[gnu::always_inline]] inline pipeline_core::state::after_stage
+pipeline_core::state::pass(pipeline_token& t) noexcept {
     pipeline_stage& s = *t.at;
     try {
         if (s.is_first()) [[unlikely]] {
@@ -119,7 +121,8 @@ namespace {
 /// The next token of a parallel first stage that has not begun; null if all have, or if the input has ended.
 pipeline_token* pipeline_core::state::one_more() noexcept {
     // relaxed: the tokens were made before the run
-    if (begun.load(std::memory_order_relaxed) >= tokens || input_ended.load(std::memory_order_relaxed)) return nullptr;
+    if (begun.load(std::memory_order_relaxed) >= tokens || input_ended.load(std::memory_order_relaxed))
+        return nullptr;
     const std::size_t i = begun.fetch_add(1, std::memory_order_relaxed);
     return i < tokens ? &token(i) : nullptr;
 }
@@ -185,7 +188,9 @@ void pipeline_core::state::carry(pipeline_token& t, bool is_call) noexcept {
             carry_silently(&t, is_call);
         else if (!is_over())
             step_reported(t);
-    } catch (...) { fail(); } // there was no stack, or no memory for a task: the tokens at hand are lost for this run
+    } catch (...) {
+        fail();
+    } // there was no stack, or no memory for a task: the tokens at hand are lost for this run
 }
 
 void pipeline_core::state::submit(pipeline_token& t) {
@@ -196,19 +201,19 @@ void pipeline_core::state::submit(pipeline_token& t) {
     task* call_as_task = nullptr;
     try {
         call_as_task = &engine::make_flow_task(&w, *home, *live,
-                                         {.run =
-                                              [](void* of, std::uint32_t i) {
-                                                  auto& self = *static_cast<state*>(of);
-                                                  self.carry(self.token(i), true);
-                                              },
-                                          .graph = this,
-                                          .number = index_of(t),
-                                          .hint = &s.hint,
-                                          .at_gate = around.get(),
-                                          .in = inside,
-                                          .incarnation = incarnation,
-                                          .root = root,
-                                          .preempts = preempts});
+                                               {.run =
+                                                    [](void* of, std::uint32_t i) {
+                                                        auto& self = *static_cast<state*>(of);
+                                                        self.carry(self.token(i), true);
+                                                    },
+                                                .graph = this,
+                                                .number = index_of(t),
+                                                .hint = &s.hint,
+                                                .at_gate = around.get(),
+                                                .in = inside,
+                                                .incarnation = incarnation,
+                                                .root = root,
+                                                .preempts = preempts});
     } catch (...) {
         engine::leave_runtime();
         throw;

@@ -39,7 +39,7 @@ pipeline_core::pipeline_core(void* pipeline, std::span<const stage_body> stages,
         made.index = k;
         made.next = &s.stages[k + 1 == s.stage_count ? 0 : k + 1];
         // The first stage makes the order: free tokens come to it, in any order.
-        made.by = made.kind == stage_kind::parallel                 ? admission::free
+        made.by = made.kind == stage_kind::parallel                    ? admission::free
                   : made.kind == stage_kind::serial || made.is_first() ? admission::one_at_a_time
                                                                        : admission::in_order;
         s.typed = s.typed || made.hint.preempt != preemption::runtime_default;
@@ -107,7 +107,8 @@ void pipeline_core::state::begin(std::size_t most) {
         token(i).at = &stages[0];
         if (i > 0) free.push_back(&token(i));
     }
-    if (stages[0].by == admission::one_at_a_time) stages[0].any.reset(true, std::move(free)); // by the first token
+    if (stages[0].by == admission::one_at_a_time)
+        stages[0].any.reset(true, std::move(free)); // by the first token
     made.store(0, std::memory_order_relaxed);
     begun.store(1, std::memory_order_relaxed);
     input_ended.store(false, std::memory_order_relaxed);

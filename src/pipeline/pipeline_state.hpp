@@ -74,10 +74,10 @@ struct pipeline_core::state {
     std::shared_ptr<claim> around{}; ///< of the task that runs the pipeline
     std::int32_t root = 0;
     preemption preempts = preemption::off;
-    bool reported = false; ///< every call of a stage is a task of the policy
-    bool typed = false;    ///< some stage has a type of preemption of its own
-    std::atomic<std::uint64_t> made{0};    ///< items so far
-    std::atomic<std::size_t> begun{0};     ///< tokens that a parallel first stage has got
+    bool reported = false;              ///< every call of a stage is a task of the policy
+    bool typed = false;                 ///< some stage has a type of preemption of its own
+    std::atomic<std::uint64_t> made{0}; ///< items so far
+    std::atomic<std::size_t> begun{0};  ///< tokens that a parallel first stage has got
     std::atomic<bool> input_ended{false};
     std::atomic<bool> failed{false};
     std::exception_ptr first_error{}; ///< written by the thread that set `failed`, before its task ends

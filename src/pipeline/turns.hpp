@@ -37,14 +37,16 @@ public:
             capacity_ = cells;
         }
         // relaxed: what starts the run publishes them
-        for (std::size_t i = 0; i < cells; ++i) cells_[i].store(i == 0 ? open : empty, std::memory_order_relaxed);
+        for (std::size_t i = 0; i < cells; ++i)
+            cells_[i].store(i == 0 ? open : empty, std::memory_order_relaxed);
     }
 
     /// Item `number` has come. True if it has the turn. If not, it belongs to the thread that will have the turn.
     bool enter(Item& item, std::uint64_t number) noexcept {
         cell& c = of(number);
         // release: the item, for the thread that finds it. acquire: what the stage has done. Pairs with leave() (I2).
-        if (c.exchange(reinterpret_cast<std::uintptr_t>(&item), std::memory_order_acq_rel) != open) return false;
+        if (c.exchange(reinterpret_cast<std::uintptr_t>(&item), std::memory_order_acq_rel) != open)
+            return false;
         c.store(empty, std::memory_order_relaxed); // published with the turn (I3)
         return true;
     }

@@ -40,7 +40,8 @@ public:
         for (;;) {
             if (found == free) {
                 // acquire: what the stage has done. Pairs with the CAS in leave() (I2).
-                if (word_.compare_exchange_strong(found, held, std::memory_order_acquire, std::memory_order_relaxed))
+                if (word_.compare_exchange_strong(found, held, std::memory_order_acquire,
+                                                  std::memory_order_relaxed))
                     return true;
                 continue;
             }

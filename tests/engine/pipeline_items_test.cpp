@@ -28,7 +28,9 @@ namespace {
 using trace::kind;
 
 auto numbers(int count) {
-    return [i = 0, count]() mutable -> std::optional<int> { return i < count ? std::optional(i++) : std::nullopt; };
+    return [i = 0, count]() mutable -> std::optional<int> {
+        return i < count ? std::optional(i++) : std::nullopt;
+    };
 }
 
 // ---- types
@@ -59,8 +61,8 @@ TEST(pipeline_items, are_not_moved_by_the_pipeline) {
     pipeline p(stage::serial([&, i = 0]() mutable -> std::optional<counting> {
                    return i++ < 5 ? std::optional<counting>(std::in_place, moves) : std::nullopt;
                }),
-               stage::serial([](counting&& c) { return counting(*c.moves); }), stage::serial([](counting&) {}),
-               stage::serial([&](counting&&) { ++passed; }));
+               stage::serial([](counting&& c) { return counting(*c.moves); }),
+               stage::serial([](counting&) {}), stage::serial([&](counting&&) { ++passed; }));
     p.run(2);
     EXPECT_EQ(passed, 5);
     EXPECT_EQ(moves, 0);
@@ -72,7 +74,8 @@ TEST(pipeline_items, may_be_references) {
     pipeline p(stage::serial([&, i = std::size_t{0}]() mutable -> std::optional<int*> {
                    return i < data.size() ? std::optional(&data[i++]) : std::nullopt;
                }),
-               stage::parallel([](int* at) -> int& { return *at; }), stage::parallel([](int& i) -> int& { return i += 10, i; }),
+               stage::parallel([](int* at) -> int& { return *at; }),
+               stage::parallel([](int& i) -> int& { return i += 10, i; }),
                stage::parallel([](int& i) { ++i; }), // void, so the reference goes on
                stage::serial_in_order([&](const int& i) { seen.push_back(&i); }));
     p.run(2);
@@ -118,8 +121,9 @@ struct holder {
 
 TEST(pipeline_items, functions_and_members_are_stages) {
     int sum = 0;
-    pipeline p(stage::serial(numbers(4)), stage::parallel(doubled), stage::parallel([](int i) { return holder{i}; }),
-               stage::parallel(&holder::get), stage::serial([&](int i) { sum += i; }));
+    pipeline p(stage::serial(numbers(4)), stage::parallel(doubled),
+               stage::parallel([](int i) { return holder{i}; }), stage::parallel(&holder::get),
+               stage::serial([&](int i) { sum += i; }));
     p.run(2);
     EXPECT_EQ(sum, 12);
 }
@@ -167,7 +171,8 @@ TEST(pipeline, misuse_is_an_error) {
     pipeline p(stage::serial(numbers(1)), stage::serial([&](int) { inner = error_of(run_again); }));
     run_again = [&] { p.run(1); };
     EXPECT_NE(error_of([&] { p.run(0); }).find("0 tokens"), std::string::npos);
-    EXPECT_NE(error_of([&] { p.run(static_cast<std::size_t>(-1)); }).find("1 to 16777216"), std::string::npos);
+    EXPECT_NE(error_of([&] { p.run(static_cast<std::size_t>(-1)); }).find("1 to 16777216"),
+              std::string::npos);
     p.run(1);
     EXPECT_NE(inner.find("runs already"), std::string::npos);
 }
@@ -213,7 +218,8 @@ TEST(pipeline, a_worker_carries_its_item) {
                        EXPECT_EQ(w, this_task::worker());
                        return w;
                    }),
-                   stage::parallel([](int w) { EXPECT_EQ(w, this_task::worker()); }), stage::serial([&](int) { ++items; }));
+                   stage::parallel([](int w) { EXPECT_EQ(w, this_task::worker()); }),
+                   stage::serial([&](int) { ++items; }));
         p.run(12);
     });
     EXPECT_EQ(items, 500);
@@ -277,7 +283,8 @@ TEST(pipeline, a_stage_may_have_a_type_of_its_own) {
                        others += type_of_caller() == preemption::off;
                        return i < 40 ? std::optional(i++) : std::nullopt;
                    }),
-                   stage::parallel([&](int&) { typed += type_of_caller() == preemption::klt; }, {.preempt = preemption::klt}),
+                   stage::parallel([&](int&) { typed += type_of_caller() == preemption::klt; },
+                                   {.preempt = preemption::klt}),
                    stage::serial_in_order([&](int) { others += type_of_caller() == preemption::off; }));
         p.run(4);
     });
@@ -340,7 +347,8 @@ struct modelled_run {
 modelled_run run_modelled(const std::string& policy, const machine& on, int items, std::uint64_t parallel_ns,
                           std::uint64_t serial_ns, std::size_t tokens) {
     modelled_run r{};
-    test::modelled m(make_policy(policy), on, 1, 100'000); // idle workers look for work for a while, as real ones do
+    test::modelled m(make_policy(policy), on, 1,
+                     100'000); // idle workers look for work for a while, as real ones do
     r.took = m.run([&] {
         pipeline p(stage::serial([&, i = 0]() mutable -> std::optional<int> {
                        if (i == items) return std::nullopt;
@@ -361,7 +369,8 @@ TEST(pipeline_modelled, is_the_same_in_each_run) {
     if (test::thread_sanitized) GTEST_SKIP() << "virtual time";
     const machine on = test::cores{.cores_per_domain = 4, .cost = test::runtime_cost::usual}.build();
     for (const std::string& policy : test::policies_of_suite) {
-        const modelled_run a = run_modelled(policy, on, 60, 3'000, 700, 7), b = run_modelled(policy, on, 60, 3'000, 700, 7);
+        const modelled_run a = run_modelled(policy, on, 60, 3'000, 700, 7),
+                           b = run_modelled(policy, on, 60, 3'000, 700, 7);
         EXPECT_EQ(a.took, b.took) << policy;
         EXPECT_EQ(a.order, b.order) << policy;
         EXPECT_EQ(a.order.size(), 60U) << policy;
@@ -374,13 +383,16 @@ TEST(pipeline_modelled, uses_all_cores) {
     constexpr int items = 400;
     const machine on = test::cores{.cores_per_domain = 4, .cost = test::runtime_cost::usual}.build();
     for (const char* policy : {"steal", "near", "steal:zone=reported", "steal-parent-first", "share"}) {
-        for (const auto& [parallel_ns, serial_ns] : {std::pair{100'000, 5'000}, {20'000, 2'000}, {40'000, 20'000}}) {
+        for (const auto& [parallel_ns, serial_ns] :
+             {std::pair{100'000, 5'000}, {20'000, 2'000}, {40'000, 20'000}}) {
             const modelled_run r = run_modelled(policy, on, items, static_cast<std::uint64_t>(parallel_ns),
                                                 static_cast<std::uint64_t>(serial_ns), 16);
-            const double work = items * (parallel_ns + 2.0 * serial_ns) / 4, chain = items * static_cast<double>(serial_ns);
+            const double work = items * (parallel_ns + 2.0 * serial_ns) / 4,
+                         chain = items * static_cast<double>(serial_ns);
             const double least = std::max(work, chain);
             const auto took = static_cast<double>(r.took);
-            std::printf("%s, %d and %d ns: %.3f of the least time\n", policy, parallel_ns, serial_ns, took / least);
+            std::printf("%s, %d and %d ns: %.3f of the least time\n", policy, parallel_ns, serial_ns,
+                        took / least);
             EXPECT_GE(took, least) << policy;
             EXPECT_LE(took, 1.25 * least) << policy << " " << parallel_ns;
         }

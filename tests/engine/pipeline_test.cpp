@@ -67,7 +67,9 @@ INSTANTIATE_TEST_SUITE_P(all, pipelines, testing::ValuesIn(everywhere()), where_
 
 /// 0, 1, ..., count - 1.
 auto numbers(int count) {
-    return [i = 0, count]() mutable -> std::optional<int> { return i < count ? std::optional(i++) : std::nullopt; };
+    return [i = 0, count]() mutable -> std::optional<int> {
+        return i < count ? std::optional(i++) : std::nullopt;
+    };
 }
 
 // ---- what a stage does and sees
@@ -95,9 +97,7 @@ struct random_stage {
     void operator()(item& i) {
         if (kind != impl::stage_kind::parallel) {
             EXPECT_EQ(++inside, 1);
-            if (kind == impl::stage_kind::serial_in_order) {
-                EXPECT_EQ(i.number, next);
-            }
+            if (kind == impl::stage_kind::serial_in_order) { EXPECT_EQ(i.number, next); }
             ++next;
         }
         EXPECT_EQ(*i.owned, static_cast<int>(i.number));
@@ -188,7 +188,8 @@ void run_kinds(const drawn& d) {
     constexpr auto kind = [](std::size_t n) { return static_cast<impl::stage_kind>(n % 3); };
     constexpr auto a = kind(N), b = kind(N / 3), c = kind(N / 9);
     // Items of a parallel first stage are not in the order of their numbers.
-    constexpr bool any_order = a != impl::stage_kind::serial_in_order && b != impl::stage_kind::serial_in_order &&
+    constexpr bool any_order = a != impl::stage_kind::serial_in_order &&
+                               b != impl::stage_kind::serial_in_order &&
                                c != impl::stage_kind::serial_in_order;
     run_random<any_order && N % 2 == 0 ? impl::stage_kind::parallel : impl::stage_kind::serial, a, b, c>(d);
 }
@@ -213,7 +214,8 @@ TEST_P(pipelines, do_what_serial_programs_do) {
 TEST_P(pipelines, run_again_with_other_numbers_of_tokens) {
     int made = 0;
     std::vector<int> taken;
-    pipeline p(stage::serial([&]() -> std::optional<int> { return made < 100 ? std::optional(made++) : std::nullopt; }),
+    pipeline p(stage::serial(
+                   [&]() -> std::optional<int> { return made < 100 ? std::optional(made++) : std::nullopt; }),
                stage::parallel([](int i) { return i + 1; }),
                stage::serial_in_order([&](int i) { taken.push_back(i); }));
     for (const std::size_t tokens : {5, 1, 5, 200, 3}) {
@@ -316,7 +318,8 @@ TEST_P(pipelines, nest) {
     rt_.run([&] {
         pipeline outer(stage::serial(numbers(6)), stage::parallel([](int i) {
                            int of_this = 0;
-                           pipeline inner(stage::serial(numbers(i)), stage::parallel([](int j) { return j + 1; }),
+                           pipeline inner(stage::serial(numbers(i)),
+                                          stage::parallel([](int j) { return j + 1; }),
                                           stage::serial_in_order([&](int j) { of_this += j; }));
                            inner.run(3);
                            return of_this;

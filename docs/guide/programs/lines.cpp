@@ -33,7 +33,8 @@ int main() {
         weft::stage::serial([&](const words& all) { // one at a time, so `count` needs no lock
             for (const auto& w : all) ++count[w];
         }),
-        weft::stage::serial_in_order([n = 0](words all) mutable { std::printf("line %d: %zu words\n", ++n, all.size()); }));
+        weft::stage::serial_in_order(
+            [n = 0](words all) mutable { std::printf("line %d: %zu words\n", ++n, all.size()); }));
 
     lines.run(8); // at most 8 lines are on their way at a time
     std::printf("TO: %d, BE: %d\n", count["TO"], count["BE"]);

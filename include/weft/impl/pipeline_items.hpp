@@ -100,20 +100,24 @@ template <class F, class Stored, bool Last>
 struct stage_step {
     using rvalue = typename passed_item<Stored>::as_rvalue;
     using lvalue = typename passed_item<Stored>::as_lvalue;
-    static constexpr bool takes_rvalue = std::invocable<F&, rvalue>, takes_lvalue = std::invocable<F&, lvalue>;
+    static constexpr bool takes_rvalue = std::invocable<F&, rvalue>,
+                          takes_lvalue = std::invocable<F&, lvalue>;
     static_assert(takes_rvalue || takes_lvalue,
                   "weft::pipeline: a stage cannot be called with what the stage before it returns");
     using result = typename stage_result<F, std::conditional_t<takes_rvalue, rvalue, lvalue>>::type;
-    static_assert(!Last || std::is_void_v<result>,
-                  "weft::pipeline: the last stage returns a value, which no stage takes; it must return void");
+    static_assert(
+        !Last || std::is_void_v<result>,
+        "weft::pipeline: the last stage returns a value, which no stage takes; it must return void");
     /// The item itself goes on to the next stage.
     static constexpr bool in_place = !Last && std::is_void_v<result>;
     static_assert(!in_place || takes_lvalue,
-                  "weft::pipeline: a stage in the middle that returns void passes its item on, so it must take it by an "
+                  "weft::pipeline: a stage in the middle that returns void passes its item on, so it must "
+                  "take it by an "
                   "lvalue reference; if it is to make another item, it must return it");
-    static_assert(takes_rvalue || !std::is_lvalue_reference_v<result>,
-                  "weft::pipeline: a stage that takes its item by an lvalue reference returns a reference, which could "
-                  "refer to that item, whose life ends with the stage; return void to pass the item on");
+    static_assert(
+        takes_rvalue || !std::is_lvalue_reference_v<result>,
+        "weft::pipeline: a stage that takes its item by an lvalue reference returns a reference, which could "
+        "refer to that item, whose life ends with the stage; return void to pass the item on");
     static constexpr bool as_rvalue = takes_rvalue && !in_place;
     using next = std::conditional_t<in_place, Stored, kept_item<result>>;
 };
@@ -133,8 +137,9 @@ template <class F>
 struct first_step {
     static_assert(std::invocable<F&>, "weft::pipeline: the first stage cannot be called without arguments");
     using made = made_by_first<std::remove_cv_t<typename stage_result<F>::type>>;
-    static_assert(made::fits || !std::invocable<F&>,
-                  "weft::pipeline: the first stage must return std::optional<T>; std::nullopt ends the input");
+    static_assert(
+        made::fits || !std::invocable<F&>,
+        "weft::pipeline: the first stage must return std::optional<T>; std::nullopt ends the input");
     using next = typename made::item;
 };
 
@@ -175,9 +180,11 @@ struct token_layout<std::index_sequence<K...>, Stages...> {
 template <class... Stages>
 struct stage_chain {
     static constexpr std::size_t count = sizeof...(Stages);
-    static_assert((is_stage<Stages> && ...),
-                  "weft::pipeline: each argument is made by weft::stage::parallel, serial or serial_in_order");
-    static_assert(count >= 2, "weft::pipeline: a pipeline has at least two stages: one makes items, one takes them");
+    static_assert(
+        (is_stage<Stages> && ...),
+        "weft::pipeline: each argument is made by weft::stage::parallel, serial or serial_in_order");
+    static_assert(count >= 2,
+                  "weft::pipeline: a pipeline has at least two stages: one makes items, one takes them");
 
     using layout = token_layout<std::make_index_sequence<count - 1>, Stages...>;
     static constexpr std::size_t align = layout::align, bytes = 2 * layout::place_bytes;
@@ -223,7 +230,9 @@ struct stage_chain {
         if constexpr (K == 0)
             return nullptr;
         else
-            return [](void* items) noexcept { before<K>::stored::destroy(place(items, before<K>::second_place)); };
+            return [](void* items) noexcept {
+                before<K>::stored::destroy(place(items, before<K>::second_place));
+            };
     }
 };
 
