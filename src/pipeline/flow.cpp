@@ -67,7 +67,7 @@ void pipeline_core::state::fail() noexcept {
 /// The number of the item that the first stage has just made.
 std::uint64_t pipeline_core::state::number_of_new() noexcept {
     if (stages[0].by == admission::free)
-        // acq_rel: the calls that made earlier items come before (turns.hpp, I3)
+        // acq_rel: the calls that made earlier items come before (I3 of turns.hpp)
         return made.fetch_add(1, std::memory_order_acq_rel);
     const std::uint64_t n = made.load(std::memory_order_relaxed); // the holder of the stage alone changes it
     made.store(n + 1, std::memory_order_relaxed);
@@ -76,7 +76,8 @@ std::uint64_t pipeline_core::state::number_of_new() noexcept {
 
 namespace {
 
-/// The token comes to its stage. True if it is admitted; otherwise it is the stage's.
+/// The token comes to its stage. True if it is admitted, and has a serial stage until leave() (P1); otherwise it is the
+/// stage's, and in no task (P2).
 [[gnu::always_inline]] inline bool enter(pipeline_token& t) noexcept {
     pipeline_stage& s = *t.at;
     if (s.by == admission::free) return true;
@@ -92,7 +93,7 @@ namespace {
 } // namespace
 
 /// Runs the stage to which `t` was admitted. Returns `t`, if its next stage admits it, and the token that waited for the
-/// stage that was left. A token for which there is no item, or whose stage threw, comes to rest, and its stage stays taken:
+/// stage that was left. A token for which there is no item, or whose stage threw, comes to rest, and its stage stays taken (P3):
 /// the input or the run has ended.
 [[gnu::always_inline]] inline pipeline_core::state::after_stage
 pipeline_core::state::pass(pipeline_token& t) noexcept {
@@ -112,7 +113,7 @@ pipeline_core::state::pass(pipeline_token& t) noexcept {
         fail();
         return {nullptr, nullptr, true};
     }
-    const std::uint64_t number = t.number;
+    const std::uint64_t number = t.number; // the token may be gone when it has entered
     t.at = s.next;
     pipeline_token* const other = leave(s, number);
     return {enter(t) ? &t : nullptr, other, false};

@@ -131,7 +131,7 @@ void pipeline_core::state::begin(std::size_t most) {
     live->apart_ = reported; // for a policy that saw no group begin, the caller does not wait for children
 }
 
-/// Every task of the run has ended. What a failure or a cancellation has left is destroyed.
+/// Every task of the run has ended (P2). What a failure or a cancellation has left is destroyed (P4).
 void pipeline_core::state::end() noexcept {
     for (std::size_t i = 0; i < tokens; ++i) {
         pipeline_token& t = token(i);

@@ -1,4 +1,4 @@
-// The order of a stage that takes items one at a time and in order: whose turn it is, and who waits.
+// The order of a stage that takes items one at a time and in order: whose turn it is, and what waits.
 //
 // Items are numbered 0, 1, 2, ... Two threads meet in a cell for each item n: the one that brings the item, by enter(n),
 // and the one that leaves the stage with the item before, by leave(n - 1). The second of the two has the turn of item n,
@@ -44,7 +44,8 @@ public:
     /// Item `number` has come. True if it has the turn. If not, it belongs to the thread that will have the turn.
     bool enter(Item& item, std::uint64_t number) noexcept {
         cell& c = of(number);
-        // release: the item, for the thread that finds it. acquire: what the stage has done. Pairs with leave() (I2).
+        // One of the two finds the other (I1). release: the item, for the thread that finds it. acquire: what the stage has
+        // done. Pairs with leave() (I2).
         if (c.exchange(reinterpret_cast<std::uintptr_t>(&item), std::memory_order_acq_rel) != open)
             return false;
         c.store(empty, std::memory_order_relaxed); // published with the turn (I3)

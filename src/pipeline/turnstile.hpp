@@ -39,7 +39,8 @@ public:
         std::uintptr_t found = word_.load(std::memory_order_relaxed); // the CAS decides
         for (;;) {
             if (found == free) {
-                // acquire: what the stage has done. Pairs with the CAS in leave() (I2).
+                // The caller has the stage from here on (I1). acquire: what the stage has done. Pairs with the CAS in
+                // leave() (I2).
                 if (word_.compare_exchange_strong(found, held, std::memory_order_acquire,
                                                   std::memory_order_relaxed))
                     return true;

@@ -85,7 +85,7 @@ struct item {
     std::unique_ptr<int> owned{};
 };
 
-/// A stage of a random pipeline: checks its promise, and does some of the things that a stage may do.
+/// A stage of a random pipeline: checks its promise (P1 of pipeline/README.md), and does some of the things that a stage may do.
 struct random_stage {
     impl::stage_kind kind = impl::stage_kind::parallel;
     std::uint64_t salt = 0;
@@ -227,6 +227,7 @@ TEST_P(pipelines, run_again_with_other_numbers_of_tokens) {
     }
 }
 
+// All tokens stop (P3 of pipeline/README.md); what is left in them is destroyed, nothing twice (P4 of pipeline/README.md).
 TEST_P(pipelines, an_exception_at_each_stage_and_item_ends_the_run) {
     constexpr int items = 7;
     for (int at = 0; at < 4; ++at) {
@@ -330,7 +331,7 @@ TEST_P(pipelines, nest) {
     EXPECT_EQ(sum.load(), 0 + 1 + 3 + 6 + 10 + 15);
 }
 
-// Item 2 k waits for item 2 k + 1, which is behind it: a stage that waits holds no worker.
+// Item 2 k waits for item 2 k + 1, which is behind it: a stage that waits holds no worker, and the run has not ended (P2 of pipeline/README.md).
 TEST_P(pipelines, stages_may_wait_for_later_items) {
     std::vector<std::unique_ptr<latch>> came;
     for (int i = 0; i < 10; ++i) came.push_back(std::make_unique<latch>(1));

@@ -1,4 +1,4 @@
-// The serial stages of a pipeline, in one thread: who has the stage, who waits, and in which order they go on.
+// The serial stages of a pipeline, in one thread: which item has the stage, which waits, and in which order they go on.
 #include "pipeline/turns.hpp"
 #include "pipeline/turnstile.hpp"
 
