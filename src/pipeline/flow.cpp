@@ -220,6 +220,8 @@ void pipeline_core::state::submit(pipeline_token& t) {
         throw;
     }
     call_as_task->id_ = engine::graph_task_id(static_cast<std::uint32_t>(item * stage_count + s.index));
+    // In the silent zone a worker counts such tasks down together: group_count.hpp.
+    call_as_task->of_wide_group_ = !reported;
     engine::note_spawn(w, *call_as_task, trace::origin::child, &*live);
     engine::submit_flow_task(&w, *home, *live, *call_as_task);
     engine::leave_runtime();

@@ -67,20 +67,22 @@ struct pipeline_core::state {
     /// Guards `running` and the life of `live`, for cancel().
     engine::without_ticks<queue::spin_lock<>> switching{};
     bool running = false;
-    std::optional<group> live{}; ///< counts the tasks of the run; no other count is kept
     engine::engine* home = nullptr;
     engine::arena* inside = nullptr;
     std::uint32_t incarnation = 0;
     std::shared_ptr<claim> around{}; ///< of the task that runs the pipeline
     std::int32_t root = 0;
     preemption preempts = preemption::off;
-    bool reported = false;              ///< every call of a stage is a task of the policy
-    bool typed = false;                 ///< some stage has a type of preemption of its own
-    std::atomic<std::uint64_t> made{0}; ///< items so far
-    std::atomic<std::size_t> begun{0};  ///< tokens that a parallel first stage has got
+    bool reported = false;            ///< every call of a stage is a task of the policy
+    bool typed = false;               ///< some stage has a type of preemption of its own
+    std::exception_ptr first_error{}; ///< written by the thread that set `failed`, before its task ends
+    // What changes during a run lies apart from what is only read, and from each other.
+    alignas(queue::k_cache_line_bytes) std::atomic<std::uint64_t> made{0}; ///< items so far
+    std::atomic<std::size_t> begun{0}; ///< tokens that a parallel first stage has got
     std::atomic<bool> input_ended{false};
     std::atomic<bool> failed{false};
-    std::exception_ptr first_error{}; ///< written by the thread that set `failed`, before its task ends
+    alignas(queue::k_cache_line_bytes)
+        std::optional<group> live{}; ///< counts the tasks of the run; no other count is kept
 
     pipeline_token& token(std::size_t i) noexcept {
         return *std::launder(reinterpret_cast<pipeline_token*>(memory.get() + i * token_bytes));
