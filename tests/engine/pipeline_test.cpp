@@ -371,7 +371,7 @@ TEST_P(pipelines, a_serial_stage_that_waits_keeps_its_promise) {
     EXPECT_EQ(passed, 50);
 }
 
-TEST_P(pipelines, a_million_items_need_the_memory_of_their_tokens) {
+TEST_P(pipelines, no_more_items_than_tokens_are_on_their_way_in_a_long_run) {
     const int items = test::sanitized || GetParam().modelled ? 2'000 : 20'000;
     std::uint64_t sum = 0;
     std::atomic<int> alive{0}, most{0};
