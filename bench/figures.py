@@ -119,6 +119,11 @@ PREEMPTION_US = [100, 200, 500, 2000, 10000]  # intervals besides 1 ms
 PREEMPTION_WAYS = [  # an argument, what it is
     ("timer=created", "timers of their own phase"), ("timer=one-to-all", "one timer, to all"), ("timer=chain", "one timer, a chain"),
     ("park=futex", "futex, one pool"), ("park=sigsuspend", "sigsuspend, one pool")]
+# kinds of stages (s: serial in order, p: parallel), us of work in each, what it is
+PIPELINES = [*((kinds, us, f"pipeline of {what}, {us} us a stage")
+               for kinds, what in (("sps", "3 stages, the middle one parallel"), ("sppps", "5 stages, 3 of them parallel"),
+                                   ("spsps", "5 stages, serial and parallel by turns"))
+               for us in (1, 10, 100)), ("dedup", 0, "pipeline examples/dedup, 4 MB")]
 PREEMPTION_TYPES = [("ticks", "the ticks alone"), ("yield", "yield"), ("klt", "klt")]
 PREEMPTION_SWEEPS = [(256, 4), (1024, 4), (16384, 4)]  # KB of each array, threads a worker
 
@@ -152,6 +157,13 @@ def programs(n):
         found += [Program(f"peers.dag-{shape}.{w}.{peer}", f"dag_{peer}", (*graph, f"workers={w}"), rounds=3,
                           optional=missing)
                   for peer, _, _, missing in DAG_PEERS for w in (1, 2)]
+    for kinds, us, _ in PIPELINES:
+        stages = (f"kinds={kinds}", f"us={us}")
+        for w in (1, 2):
+            found += [Program(f"pipeline-{kinds}-{us}-{w}", "pipeline", (*stages, f"workers={w}"), rounds=5,
+                              optional="nettle or zlib not installed"),
+                      Program(f"peers.pipeline-{kinds}-{us}-{w}", "pipeline_tbb", (*stages, f"workers={w}"), rounds=5,
+                              optional="libtbb-dev not installed")]
     found += [Program(f"sort-{t}-{count}", "sort", (f"type={t}", f"elements={count}"), rounds=3 if count > 1e7 else 5)
               for t, count, _ in SORTED]
     found += preemption_programs()
@@ -201,6 +213,17 @@ def preemption_rows():
                       "%", many(kind)) for kind in ("yield", "klt")]
     table += [Row(f"Cholesky with teams of 4, {what}, over the same without teams", "preempt-nested", "x", many(key))
               for key, what in (("yielding", "that let others run"), ("preempted", "that spin and are preempted (klt)"))]
+    return table
+
+
+def pipeline_rows():
+    """Time over that of the serial program, of Weft and of oneTBB."""
+    table = []
+    for kinds, us, what in PIPELINES:
+        for w in (1, 2):
+            name = f"pipeline-{kinds}-{us}-{w}"
+            table += [Row(f"{what}, {w} worker{'s' * (w > 1)} over serial", name, "x", one("over"), digits=3),
+                      Row("  oneTBB", f"peers.{name}", "x", one("over"), digits=3)]
     return table
 
 
@@ -289,6 +312,7 @@ def rows():
                   Row("  2 workers over 1", f"sort-{t}-{count}", "x", lambda s: [s["two"] / s["one"]], 1.0, digits=3)]
     for shape, _, what, again in DAG_SHAPES:
         table += dag_rows(shape, what, again)
+    table += pipeline_rows()
     table += preemption_rows()
     table += [Row("start to end of a program with one join", "startup", "ms", one("join"), 4),
               Row("  of a program that does nothing", "startup", "ms", one("nothing"))]

@@ -22,6 +22,7 @@
 #include <weft/mutex.hpp>
 #include <weft/parallel.hpp>
 #include <weft/per_worker.hpp>
+#include <weft/pipeline.hpp>
 #include <weft/preemption_guard.hpp>
 #include <weft/runtime.hpp>
 #include <weft/scan.hpp>

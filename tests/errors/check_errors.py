@@ -13,6 +13,8 @@ For each case and compiler:
 - a program with all the right lines compiles, so it is the wrong line alone that fails;
 - with the wrong line, the first line of what the compiler prints, and the only error, name the user's file, and the
   error names the wrong line;
+- in place of the concept a case of a class template may have a part of a static_assert's text, in quotes; then this text and the
+  wrong line must be in what the compiler prints, and nothing else is asked;
 - the concept's name is in the text, and there are at most MOST_LINES lines, besides excerpts of the source and the path
   by which the user's file includes the header.
 """
@@ -30,6 +32,7 @@ HERE = Path(__file__).resolve().parent
 MOST_LINES = 3
 PRELUDE = """#include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 #include <weft/weft.hpp>
@@ -83,6 +86,13 @@ class Compiler:
         found = []
         if not bad.returncode:
             found.append("the wrong line compiles")
+        elif concept.startswith('"'):
+            # A class template says what is wrong with its arguments by a static_assert, behind a path of instantiations.
+            if concept.strip('"') not in bad.stderr:
+                found.append(f"the text does not say {concept}")
+            if f"user.cpp:{line}:" not in bad.stderr:
+                found.append(f"the path does not name line {line}")
+            counted = []
         else:
             if not said[0].startswith("user.cpp:"):
                 found.append("the first line does not name the user's file")

@@ -44,6 +44,7 @@ ROOMS["src/engine/threads"] = [*ROOMS["src/engine/idle"], "src/engine/idle", "sr
 ROOMS["src/engine/model"] = ROOMS["src/engine/threads"]
 ROOMS["src/calibrate"] = [*ROOMS["src/engine/threads"], "src/engine/threads"]
 ROOMS["src/graph"] = ROOMS["src/engine/idle"]
+ROOMS["src/pipeline"] = ROOMS["src/engine/idle"]
 ROOMS["src/api"] = [room for room in ROOMS if room.startswith("src/")]
 # Not in the library: what its Python package and its tests link besides.
 ROOMS["src/trace/walk"] = ["src/trace/write"]
