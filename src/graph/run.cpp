@@ -91,7 +91,7 @@ void graph::state::run_alone(std::uint32_t t) {
     execute(n, is_share);
     if (impl::hot_self()->slow) [[unlikely]]
         engine::note_end_early(outcome_of(n, runs));
-    // acq_rel: pairs with the same decrement of the other shares: what they have done comes before the end
+    // acq_rel: pairs with the same decrement of the other shares: what they have done comes before the end (M3)
     if (is_share) sanitizer::happens_before(&me.claim_->shares_left);
     if (is_share && me.claim_->shares_left.fetch_sub(1, std::memory_order_acq_rel) != 1) return;
     if (is_share) sanitizer::happens_after(&me.claim_->shares_left);

@@ -11,7 +11,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
-#include <mutex>
 
 /// Critical tasks on fast cores: two queues.
 ///
@@ -87,20 +86,22 @@ private:
     class alignas(queue::k_cache_line_bytes) level_queue {
     public:
         void push(task& t) noexcept {
-            const std::lock_guard held(lock_);
+            lock_.lock();
             t.data<node>().turn = turns_++;
             tasks_.push(&t);
             most_.store_relaxed(std::max(most_.load_relaxed(), t.bottom_level()));
             length_.store_relaxed(length_.load_relaxed() + 1);
+            lock_.unlock();
         }
         task* pop() noexcept {
-            // relaxed: a look before a sleep comes after a fence, as in locked_list (I3)
+            // relaxed: a look before a sleep comes after a fence, as in locked_list
             if (length_.load_relaxed() == 0) return nullptr;
-            const std::lock_guard held(lock_);
+            lock_.lock();
             task* const t = tasks_.pop();
             if (t != nullptr) length_.store_relaxed(length_.load_relaxed() - 1);
             const task* const first = tasks_.top();
             most_.store_relaxed(first != nullptr ? first->bottom_level() : 0);
+            lock_.unlock();
             return t;
         }
         int most() const noexcept {

@@ -14,7 +14,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
-#include <mutex>
 #include <utility>
 #include <vector>
 
@@ -63,18 +62,19 @@ public:
         if (planned.worker < 0) return plain_stealing::ready(w, t, reason);
         t.data<node>() = {.start = planned.start, .since = 0};
         schedule_of_worker& q = mine_[static_cast<std::size_t>(planned.worker)];
-        const std::lock_guard held(q.lock);
+        q.lock.lock();
         q.tasks.push(&t);
+        q.lock.unlock();
         return {planned.worker, {planned.worker, planned.worker + 1}};
     }
 
     decision next(worker_id w, bool last_look) override {
         if (const decision own = places_.own(w, last_look); own.t != nullptr) return own;
         schedule_of_worker& q = mine_[static_cast<std::size_t>(w)];
-        {
-            const std::lock_guard held(q.lock);
-            if (task* const t = q.tasks.pop()) return {t, w};
-        }
+        q.lock.lock();
+        task* const t = q.tasks.pop();
+        q.lock.unlock();
+        if (t != nullptr) return {t, w};
         return places_.look_outside(w, last_look, true, places::thief_takes::half);
     }
 
@@ -119,22 +119,26 @@ private:
     }
 
     finish_times::slot find(const task& t) noexcept {
-        const std::lock_guard held(plans_lock_);
+        finish_times::slot found;
+        plans_lock_.lock();
         for (const auto& p : plans_)
             if (p != nullptr && p->graph == t.graph() && t.graph_number() < p->times.size())
-                return p->times.of(t.graph_number());
-        return {};
+                found = p->times.of(t.graph_number());
+        plans_lock_.unlock();
+        return found;
     }
     /// While a plan is extended it is not among the others: tasks that come meanwhile are stolen at random.
     std::unique_ptr<plan> take(std::uint64_t graph) noexcept {
-        const std::lock_guard held(plans_lock_);
+        std::unique_ptr<plan> found;
+        plans_lock_.lock();
         for (auto& p : plans_)
-            if (p != nullptr && p->graph == graph) return std::move(p);
-        return nullptr;
+            if (p != nullptr && p->graph == graph) found = std::move(p);
+        plans_lock_.unlock();
+        return found;
     }
     /// In place of an empty one, or of the oldest.
     void put(std::unique_ptr<plan> made) noexcept {
-        const std::lock_guard held(plans_lock_);
+        plans_lock_.lock();
         std::unique_ptr<plan>* oldest = &plans_[0];
         for (auto& p : plans_) {
             if (p == nullptr) {
@@ -143,7 +147,8 @@ private:
             }
             if (p->graph < (*oldest)->graph) oldest = &p;
         }
-        std::swap(*oldest, made); // the old one is destroyed without the lock
+        std::swap(*oldest, made);
+        plans_lock_.unlock(); // before the old one is destroyed
     }
 
     const bool by_history_;

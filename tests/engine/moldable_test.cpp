@@ -14,7 +14,9 @@
 #include <string>
 #include <vector>
 
+#include "engine/recorded_runs.hpp"
 #include "engine/support.hpp"
+#include "policy/replay.hpp"
 
 namespace weft {
 namespace {
@@ -92,7 +94,7 @@ TEST(moldable, each_share_runs_once_and_successors_wait_for_all) {
     });
 }
 
-TEST(moldable, shares_may_wait_for_each_other) { // A1 of assembly_queues
+TEST(moldable, shares_may_wait_for_each_other) { // V1 of assembly_queues.hpp
     for_each([](const std::string& policy, const std::string& engine) {
         runtime rt(with(policy, engine));
         struct meeting {
@@ -214,6 +216,38 @@ TEST(moldable, plain_tasks_are_stolen_as_under_steal) {
         EXPECT_NEAR(seconds(policy) / base, 1, 0.02) << policy;
 }
 
+/// A fresh object decides the same from the same events: molding depends on nothing else.
+TEST(moldable, conformance) {
+    const machine on = load_machine(hikey);
+    for (const std::string spec :
+         {"xitao", "xitao:place=weight", "xitao:place=critical,mold=off", "xitao:mold=history,literal=on"}) {
+        test::recording list;
+        test::modelled m(std::make_unique<test::recorder>(make_policy(spec), list), on, 1, 5'000);
+        m.run([] {
+            graph dag;
+            std::vector<graph_task> all;
+            for (int i = 0; i < 60; ++i) {
+                std::vector<graph_task> before;
+                if (i > 4)
+                    before = {all[static_cast<std::size_t>(i / 2)], all[static_cast<std::size_t>(i - 3)]};
+                all.push_back(dag.add(moldable([i](int, int wide) {
+                                          cost(10'000 * (1 + static_cast<std::uint64_t>(i % 3)) /
+                                               static_cast<std::uint64_t>(wide));
+                                      }),
+                                      before, width(1 << i % 3), name(i % 2 ? "odd" : "even")));
+            }
+            dag.run();
+        });
+        m.engine.wait_until_quiescent();
+        int molded = 0;
+        for (const auto& e : list) molded += e.what == test::hook::assemble;
+        EXPECT_EQ(molded, 60) << spec;
+        const auto p = make_policy(spec);
+        const auto difference = test::replay(list, *p, on);
+        EXPECT_FALSE(difference) << spec << ": " << difference.value_or("");
+    }
+}
+
 TEST(moldable, wide_only_where_the_cores_are) {
     runtime rt(with("xitao:place=random,mold=off", "model"));
     std::atomic<int> wrong{0};
@@ -222,7 +256,7 @@ TEST(moldable, wide_only_where_the_cores_are) {
     for (std::size_t i = 0; i < workers.size(); ++i)
         dag.add(moldable([&, i](int rank, int wide) {
                     workers[i] |= 1U << static_cast<unsigned>(this_task::worker());
-                    wrong += wide != 4 || this_task::worker() % 4 != rank; // nobody steals a share
+                    wrong += wide != 4 || this_task::worker() % 4 != rank; // no share is stolen
                     cost(1000);
                 }),
                 width(8));

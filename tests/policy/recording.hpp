@@ -64,7 +64,7 @@ struct task_facts {
     hints hint{};
     void (*code)(void*) = nullptr; ///< task_class.hpp: part of a task's class
     int level = 0, index = 0, root = 0, rank = 0, width = 0, bottom_level = 0;
-    bool last = false, fresh = false, of_wide_group = false, molds = false;
+    bool last = false, fresh = false, of_wide_group = false, molds = false, share = false;
     std::uint64_t graph = 0;
     std::uint32_t graph_number = 0;
     /// Of a new task: the bytes that the engine gave it. From then on they are the policy's.
@@ -295,6 +295,7 @@ private:
              .fresh = t.fresh(),
              .of_wide_group = t.is_of_wide_group(),
              .molds = t.molds(),
+             .share = t.is_share(),
              .graph = t.graph(),
              .graph_number = t.graph_number()};
         // The record of a silent child belongs to its fiber: it has no id, and no hook tells the policy where

@@ -118,6 +118,7 @@ private:
         t.last_ = f.last;
         t.of_wide_group_ = f.of_wide_group;
         t.molds_ = f.molds;
+        t.share_ = f.share;
         t.graph_ = f.graph;
         t.graph_number_ = f.graph_number;
         t.state_ = f.fresh ? task_state::fresh : task_state::suspended;

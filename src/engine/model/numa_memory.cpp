@@ -321,7 +321,8 @@ void numa_memory::wait_for_memory(int rank, int node, sectors s, transfer& cost)
         cost.wait(true, 0, count(s) * latency.value_or(0));
     else
         cost.wait(true, latency.value_or(0),
-                  bytes * ns_a_byte(on_, std::nullopt, latency, static_cast<int>(line_bytes_of(on_))) / lines);
+                  bytes * ns_a_byte(on_, std::nullopt, latency, static_cast<int>(line_bytes_of(on_))) /
+                      lines);
     for (const int c : above_[index(rank)])
         if (caches_[index(c)].shared) cost.use(caches_[index(c)].resource, bytes);
 }

@@ -54,7 +54,7 @@ void mold(worker& w, task& t) noexcept {
     const elastic_place at = a.scheduler->mold(w.local, t);
     assert(at.leader >= 0 && at.width >= 1 && at.leader + at.width <= a.size());
     assert(at.width <= w.engine.need.most_width);
-    // M1: all that counts the shares is written before a worker can get one; the policy's lock publishes it.
+    // Before a worker can get a share; the policy's lock publishes it. (M1)
     t.claim_->shares_left.store(at.width, std::memory_order_relaxed);
     t.group_->open_.fetch_add(at.width - 1, std::memory_order_relaxed); // above 0: `t` is open (G1)
     if (a.is_team())
@@ -62,7 +62,7 @@ void mold(worker& w, task& t) noexcept {
     std::array<task*, max_width> room;
     const auto shares = split(w, t, at.width, room);
     a.scheduler->assemble(w.local, shares, at);
-    // From here on shares may run, and `t` may have ended. M2: each worker of the place is told for itself.
+    // From here on shares may run, and `t` may have ended. (M2)
     for (int i = 0; i < at.width; ++i) {
         const worker_id v = at.leader + i;
         if (v != w.local) w.host.announce(w, {.at = v, .who = {v, v + 1}});

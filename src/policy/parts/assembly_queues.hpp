@@ -10,7 +10,6 @@
 
 #include <cstddef>
 #include <memory>
-#include <mutex>
 #include <span>
 
 /// The shares of moldable tasks that wait for their workers: a queue for each worker, first in first out. A worker takes
@@ -24,7 +23,7 @@
 ///   length  | holder of the lock      | the worker of the queue | relaxed: a hint, which the lock or the fences of
 ///           |                         |                         | the engine's sleep follow (announce, begin_parking)
 ///
-/// A1: two tasks that have two workers in common stand in the same order in both queues, since a place lies in one cluster
+/// V1: two tasks that have two workers in common stand in the same order in both queues, since a place lies in one cluster
 ///     and all its shares are put under one lock. So among the oldest shares of all queues there is a task that has all of its
 ///     shares in front, and bodies whose shares wait for each other come to an end.
 namespace weft {
@@ -39,21 +38,24 @@ public:
     }
 
     void put(std::span<task* const> shares, elastic_place at) noexcept {
-        const std::lock_guard all_at_once(lock_of(at.leader)); // A1
+        queue::spin_lock<>& all_at_once = lock_of(at.leader); // V1
+        all_at_once.lock();
         for (std::size_t i = 0; i < shares.size(); ++i) {
             one& q = mine_[static_cast<std::size_t>(at.leader) + i];
             q.shares.push_back(shares[i]);
             q.length.store_relaxed(q.length.load_relaxed() + 1);
         }
+        all_at_once.unlock();
     }
 
     /// The oldest share of this worker, the caller; null if there is none.
     task* take(worker_id w) noexcept {
         one& q = mine_[static_cast<std::size_t>(w)];
         if (q.length.load_relaxed() == 0) return nullptr;
-        const std::lock_guard held(lock_of(w));
+        lock_of(w).lock();
         task* const t = q.shares.pop_front();
         if (t != nullptr) q.length.store_relaxed(q.length.load_relaxed() - 1);
+        lock_of(w).unlock();
         return t;
     }
 

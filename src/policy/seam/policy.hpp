@@ -73,7 +73,7 @@ struct decision {
     int moved = 0;
 };
 
-/// Adjacent workers that run a moldable task together: `leader`, who runs its share of rank 0, and those behind.
+/// Adjacent workers that run a moldable task together: `leader`, which runs the share of rank 0, and those behind.
 struct elastic_place {
     worker_id leader = 0;
     int width = 1;
