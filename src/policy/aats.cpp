@@ -24,7 +24,8 @@
 /// classes are its cluster (task_clusters.hpp). A worker takes a task from a random pool of its own group's cluster, then of slower groups,
 /// then of faster ones (Algorithm 9). Until every class has been timed on every group it takes one from any random pool.
 ///
-/// Spawns are parent-first. The main task, the root of a run, begins and continues on the fastest group's workers.
+/// Spawns are parent-first. The main task, a root that comes while there is no other, begins and continues on the fastest group's
+/// workers. Other roots, such as those of futures, are tasks like any.
 ///
 /// Divide and conquer: a class that spawns itself, or a class from which it descends, tells nothing by its name. From the moment
 /// at which one is seen, what remains of the program is stolen at random, child-first and silently, as under `steal`. The book's
@@ -92,6 +93,7 @@ public:
         const std::uint64_t own = std::uint64_t{1} << c.pool();
         if ((p.around & own) != 0) steal_from_now_on();
         c.around = p.around | own;
+        c.adds.called = true;
         gate_.added();
         return spawn_order::parent_first;
     }
@@ -106,6 +108,7 @@ public:
         if (is_flat_) return;
         auto& own = t.data<task_part>();
         if (gate_.stops(own.adds)) open();
+        if (own.is_main) has_main_.store_relaxed(false);
         const int here = clusters_.group_of(w);
         if (own.number == 0 || own.began_on != here + 1 || used.cancelled || is_stolen_.load_relaxed())
             return;
@@ -122,11 +125,13 @@ public:
         return after_wait::stay;
     }
     void blocked(worker_id, task& t, ready_reason) override {
-        if (!is_flat_ && gate_.stops(t.data<task_part>().adds)) open();
+        const auto part = [](task& of) -> auto& { return of.data<task_part>().adds; };
+        if (!is_flat_ && gate_.suspends(t, part)) open();
     }
     void tick(time_ns) override {
         if (gate_.tick()) open();
-        if (!set_.batch) clusters_.divide_history();
+        if (!set_.batch && clusters_.divide_history() && (set_.np || set_.guard))
+            context_->wake(context_->all());
     }
 
     /// A loop is a batch of equal tasks. Halves of halves would look like divide and conquer.
@@ -137,13 +142,15 @@ public:
     placement ready(worker_id w, task& t, ready_reason reason) override {
         if (is_flat_) return places_.put(w, t, reason);
         auto& own = t.data<task_part>();
-        if (reason == ready_reason::root) own.is_main = true;
+        own.adds.called = false;
+        if (bool none = false; reason == ready_reason::root)
+            own.is_main = has_main_.compare_exchange(none, true);
         if (own.is_main && !goes_behind(reason) && !is_stolen_.load_relaxed()) {
             reason == ready_reason::root ? mains_.push_back(&t) : mains_.push_front(&t);
             return for_group(0, main_place());
         }
         if (!t.fresh() || own.is_main || reason == ready_reason::exposed) return places_.put(w, t, reason);
-        if (own.number == 0) classify(t); // of a graph
+        if (own.number == 0) classify(t); // of a graph, or of a future
         const int pool = own.pool();      // once it is there it may run, and end
         clusters_.put(pool, t);
         if (!gate_.is_open() && gate_.keeps()) return {place_of(pool), {}};
@@ -258,6 +265,7 @@ private:
     places places_;                  // tasks that have begun; after is_stolen_, all
     queue::locked_list<task> mains_; // roots, for the fastest group
     std::unique_ptr<worker[]> mine_;
+    queue::cell<bool> has_main_;  // a root that is the main task has not ended
     queue::cell<bool> is_stolen_; // never false again
 };
 

@@ -57,12 +57,14 @@ public:
         return {.task_bytes = sizeof(batch_gate::task_part), .demotable = true, .tick = a_millisecond};
     }
 
-    spawn_order spawn(worker_id, task&, task&) override {
+    spawn_order spawn(worker_id, task&, task& child) override {
+        part(child).called = true;
         gate_.added();
         return spawn_order::parent_first;
     }
 
     placement ready(worker_id w, task& t, ready_reason reason) override {
+        part(t).called = false;
         const bool is_new = reason == ready_reason::spawned || reason == ready_reason::released;
         if (!is_new) return places_.put(w, t, reason);
         if (gate_.is_open()) {
@@ -92,7 +94,7 @@ public:
         return after_wait::stay;
     }
     void blocked(worker_id, task& t, ready_reason) override {
-        if (gate_.stops(part(t))) divide();
+        if (gate_.suspends(t, [](task& of) -> auto& { return part(of); })) divide();
     }
     void finished(worker_id, task& t, const usage&) override {
         if (gate_.stops(part(t))) divide();

@@ -23,6 +23,14 @@ namespace {
 constexpr std::array<double, 4> speeds = {1, 0.5, 0.5, 0.25};
 constexpr std::array<std::string_view, 7> names = {"0", "1", "2", "3", "4", "5", "6"}; // of classes
 
+machine equal_machine() {
+    machine_parts parts;
+    for (int i = 0; i < 2; ++i) parts.cores.push_back({.physical_core = i});
+    parts.core_classes.emplace_back();
+    parts.memory_nodes.push_back({.ranks = {0, 2}});
+    return machine(std::move(parts));
+}
+
 machine unequal_machine() {
     machine_parts parts;
     parts.core_classes = {{.name = "fast", .speed = speeds[0]},
@@ -122,6 +130,21 @@ TEST_F(aats_policy, a_task_that_waits_for_anything_ends_its_batch) {
     EXPECT_EQ(next(2), &t);
 }
 
+/// Where too many children wait, the engine calls further ones on the stack of the task that spawns them.
+TEST_F(aats_policy, a_called_child_that_waits_ends_the_batch_of_its_caller) {
+    begin_batch();
+    task& queued = add(1);
+    task& called = tasks_.emplace_back();
+    called.hint_.name = names[2];
+    called.parent_ = &main_;
+    called.group_ = &group_;
+    policy_->spawn(0, main_, called);
+    run(0, called);
+    EXPECT_EQ(next(2), nullptr);
+    policy_->blocked(0, called, ready_reason::joined);
+    EXPECT_EQ(next(2), &queued);
+}
+
 TEST_F(aats_policy, a_batch_that_does_not_grow_begins_at_a_tick) {
     begin_batch();
     task& t = add(1);
@@ -187,6 +210,19 @@ TEST_F(aats_policy, the_main_task_is_for_the_fastest_core) {
     EXPECT_EQ(next(3, true), &main_) << "nothing is hidden from a worker that goes to sleep";
 }
 
+TEST_F(aats_policy, a_root_beside_the_main_task_is_a_task_like_any) {
+    test::task_with_bytes future;
+    policy_->ready(0, future, ready_reason::root);
+    EXPECT_EQ(next(3), &future);
+    run(3, future);
+    end(3, future, 10);
+    policy_->finished(0, main_, {});
+    test::task_with_bytes next_main;
+    policy_->ready(0, next_main, ready_reason::root);
+    EXPECT_EQ(next(3), nullptr);
+    EXPECT_EQ(next(0), &next_main);
+}
+
 TEST_F(aats_policy, divide_and_conquer_is_stolen) {
     begin_batch();
     task& parent = add(1);
@@ -249,7 +285,7 @@ TEST_F(aats_guard, a_slow_core_leaves_what_a_fast_one_will_come_to) {
 TEST(aats, equal_cores_steal_parent_first) {
     test::fake_context context(2);
     const auto p = make_policy("aats");
-    const requirements need = p->attach(machine(), context);
+    const requirements need = p->attach(equal_machine(), context);
     EXPECT_EQ(need.tick, 0);
     EXPECT_EQ(need.task_bytes, 0);
     test::task_with_bytes parent, older, younger;

@@ -15,7 +15,8 @@
 ///
 /// A task adds to a group from its first child to its wait. The gate is closed while some task adds to some group.
 ///
-/// So that nothing waits for ever, a task stops adding, for the gate, if it blocks, yields or ends as well. What it waits for
+/// So that nothing waits for ever, a task stops adding, for the gate, if it blocks, yields or ends as well, or if a child blocks
+/// that the engine has called on its stack (requirements::demotable). What it waits for
 /// may be one of its children. And tick() opens the gate if no child was added for `patience` ticks: the task may be
 /// waiting for a child in a loop, or be busy with something else.
 ///
@@ -25,7 +26,8 @@
 ///   epoch_, gave_up_ | holder of lock_  | holder of lock_    | plain
 ///
 /// B1. adding_ is the sum of task_part::groups over the live tasks whose epoch is epoch_.
-/// B2. A task's part is touched by the worker that runs the task, and by no other. (no test)
+/// B2. A task's part is touched by the worker that runs the task, and by no other; before, by the one that spawns or offers it.
+///     (no test)
 /// B3. A task is put, then keeps() is asked; the gate is opened, then workers are woken. Both go through lock_. If the
 ///     question comes first, the workers that are woken see the task. If the opening comes first, the answer is no, and the caller
 ///     announces the task as any other.
@@ -38,6 +40,7 @@ public:
     struct task_part { ///< zero: adds to no group
         std::uint32_t epoch;
         std::int32_t groups; ///< to which it adds children
+        bool called; ///< spawned, and not offered: it runs on the stack of its parent, if it has begun
     };
     static constexpr int patience = 2;
 
@@ -47,7 +50,7 @@ public:
     void begins(task_part& owner) noexcept {
         const std::lock_guard held(lock_);
         if (gave_up_) return;
-        if (owner.epoch != epoch_) owner = {epoch_, 0};
+        if (owner.epoch != epoch_) owner.epoch = epoch_, owner.groups = 0;
         ++owner.groups; // B1, and B2: the caller runs it
         set(adding_.load_relaxed() + 1);
     }
@@ -61,7 +64,16 @@ public:
 
     /// policy::group_wait, of the task that the group belongs to.
     bool waits(task_part& owner) noexcept { return leaves(owner, 1); }
-    /// policy::blocked and policy::finished.
+    /// policy::blocked: the task, and those that have called it, which wait with it on the same stack. `part(t)` is the part of
+    /// a task.
+    template <class Part>
+    bool suspends(task& t, Part&& part) noexcept {
+        bool opens = stops(part(t));
+        for (task* at = &t; part(*at).called && at->parent() != nullptr;)
+            if (at = at->parent(); stops(part(*at))) opens = true;
+        return opens;
+    }
+    /// policy::finished.
     bool stops(task_part& t) noexcept { return t.groups > 0 && leaves(t, t.groups); }
 
     /// policy::tick.

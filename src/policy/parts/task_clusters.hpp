@@ -34,7 +34,9 @@
 ///   cluster_    | holder of dividing_   | any worker   | relaxed: which pool is looked at first, and guards nothing
 ///   divided_    | holder of dividing_   | any worker   | relaxed: likewise
 ///
-/// After a division the caller wakes the workers, since a class may have left the cluster that a worker was about to look at.
+/// A class may change its cluster while a worker goes through the clusters, so that the worker sees it in none. A worker that may take
+/// from all clusters looks at all pools at last. With rules for less, the caller wakes the workers after a division that changed
+/// something.
 namespace weft {
 
 class task_clusters {
@@ -75,15 +77,15 @@ public:
     bool are_divided() const noexcept { return divided_.load_relaxed(); }
     int cluster_of(int pool) const noexcept { return cluster_[at(pool)].load_relaxed(); }
 
-    /// Of a complete batch: a class counts by the tasks that wait (table 5.4).
-    void divide_batch() noexcept {
-        divide([&](int pool) { return static_cast<double>(lists_[at(pool)].size()); },
-               [&](int pool, int g) { return classes_->batch_time(class_in(pool), g); });
+    /// Of a complete batch, and whether anything has changed: a class counts by the tasks that wait (table 5.4).
+    bool divide_batch() noexcept {
+        return divide([&](int pool) { return static_cast<double>(lists_[at(pool)].size()); },
+                      [&](int pool, int g) { return classes_->batch_time(class_in(pool), g); });
     }
     /// Of a program without batches: a class counts by the tasks that have ended (table 5.3).
-    void divide_history() noexcept {
-        divide([&](int pool) { return static_cast<double>(classes_->count(class_in(pool))); },
-               [&](int pool, int g) { return classes_->time(class_in(pool), g); });
+    bool divide_history() noexcept {
+        return divide([&](int pool) { return static_cast<double>(classes_->count(class_in(pool))); },
+                      [&](int pool, int g) { return classes_->time(class_in(pool), g); });
     }
 
     struct look {
@@ -96,11 +98,13 @@ public:
     template <class Draw>
     look take(int group, Draw&& draw) noexcept {
         candidates found;
-        if (divided_.load_relaxed()) {
+        const bool divided = are_divided();
+        if (divided) {
             const int last = rules_.own_only ? 1 : count();
             for (int n = 0; n < last && found.count == 0; ++n)
                 collect(group, preferred_group(group, count(), n), found);
-        } else {
+        }
+        if (!divided || (found.count == 0 && !rules_.own_only && !rules_.guard)) {
             for (int pool = 0; pool < pools(); ++pool)
                 if (!lists_[at(pool)].empty()) found.add(pool);
         }
@@ -168,7 +172,7 @@ private:
     }
 
     template <class Count, class Time>
-    void divide(const Count& tasks, const Time& time) noexcept {
+    bool divide(const Count& tasks, const Time& time) noexcept {
         const std::lock_guard held(dividing_);
         int rows = 0;
         for (int pool = 0; pool < pools(); ++pool) {
@@ -178,7 +182,7 @@ private:
             if (r.tasks <= 0) continue;
             for (int g = 0; g < count(); ++g) {
                 const std::optional<double> known = time(pool, g);
-                if (!known) return divided_.store_relaxed(false);
+                if (!known) return divided_.exchange(false);
                 r.time[at(g)] = *known;
             }
             ++rows;
@@ -191,10 +195,14 @@ private:
         const auto ends = cuts_.find(
             rows, [&](int i, int g) { return row_[at(i)].tasks * row_[at(i)].time[at(g)]; },
             [&](int g) { return cores[at(g)]; });
+        bool changed = !divided_.exchange(true);
         for (int g = 0, i = 0; g < count(); ++g)
-            for (; i < ends[at(g)]; ++i)
-                cluster_[at(row_[at(i)].pool)].store_relaxed(static_cast<std::int8_t>(g));
-        divided_.store_relaxed(true);
+            for (; i < ends[at(g)]; ++i) {
+                auto& of = cluster_[at(row_[at(i)].pool)];
+                changed = changed || of.load_relaxed() != g;
+                of.store_relaxed(static_cast<std::int8_t>(g));
+            }
+        return changed;
     }
 
     const core_groups* groups_ = nullptr;
