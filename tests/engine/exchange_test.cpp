@@ -208,6 +208,26 @@ TEST(snatch, a_hidden_rest_of_a_task_is_snatched_where_it_runs) {
     EXPECT_LE(took, 151 * us);
 }
 
+// One task of 100 ms on each core of A-8-0-0-8. The slow cores have done 0.32 of theirs when the fast ones are idle.
+TEST(snatch, each_fast_core_of_a_8_0_0_8_takes_over_one_slow_task) {
+    const auto took = [](const std::string& policy) {
+        modelled m(policy, load_machine(WEFT_SOURCE_DIR "/machines/opteron-8380-a-8-0-0-8.toml"));
+        const time_ns all = m.run([] {
+            task_group g;
+            for (int i = 0; i < 16; ++i) g.run([] { cost(100'000'000); });
+            g.wait();
+        });
+        std::uint64_t exchanges = 0;
+        for (int w = 0; w < 16; ++w) exchanges += m.engine.worker_at(w).count.exchanges.get();
+        return std::pair(static_cast<double>(all), exchanges / 2);
+    };
+    const double alone =
+        took("steal").first / 3.125; // of one task on a fast core, with the runtime's own time
+    const auto [snatched, exchanges] = took("snatch");
+    EXPECT_EQ(exchanges, 8u);
+    EXPECT_NEAR(snatched / alone, 1.68, 0.01);
+}
+
 // ---- threads
 
 struct threads_under {
