@@ -51,8 +51,8 @@ class Policy:
 
     needs: ClassVar[frozenset[str]] = frozenset()
     """What the policy needs, of "lazy" (roots are born silent: no spawn is reported), "usage" (`finished` gets times),
-    "uses" (`Task.uses`), "levels" (`Task.bottom_level`), "snapshots" (`Context.running`), "exchanges" (`Context.exchange`), and
-    "demotable" (child_first may become call if there is no stack for it)."""
+    "uses" (`Task.uses`), "levels" (`Task.bottom_level`), "snapshots" (`Context.running`), "exchanges"
+    (`Context.exchange`), and "demotable" (child_first may become call if there is no stack for it)."""
 
     tick_ns: ClassVar[int] = 0
     """Nanoseconds between two calls of `tick`; 0: it is not called."""

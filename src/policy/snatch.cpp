@@ -101,7 +101,6 @@ private:
 
     /// Two workers that would snatch from each other's victim do so one after the other: the second sees the new cores.
     void snatch(worker_id w) {
-        if (groups_.of(w) == groups_.count() - 1) return; // nothing is slower
         const held_lock held(snatching_);
         std::uint32_t candidates = 0;
         const workers all = context_->all();

@@ -1,4 +1,5 @@
 #include "policy/parts/core_groups.hpp"
+#include "policy/parts/fair_turns.hpp"
 #include "policy/parts/held_lock.hpp"
 #include "policy/parts/thread_speed.hpp"
 #include "policy/seam/registry.hpp"
@@ -58,6 +59,7 @@ public:
     spawn_order spawn(worker_id, task&, task&) override { return spawn_order::parent_first; }
 
     placement ready(worker_id w, task& t, ready_reason reason) override {
+        if (goes_behind(reason)) at(w).turns.yielded();
         const worker_id pulled_to = goes_behind(reason) ? at(w).leaves_for.exchange(-1) : -1;
         const worker_id to = pulled_to < 0 ? w : pulled_to;
         if (pulled_to >= 0) count_move(t, context_->core_of(to));
@@ -67,7 +69,11 @@ public:
     }
 
     decision next(worker_id w, bool last_look) override {
-        if (task* const t = pop(w)) return {t, w};
+        fair_turns& turns = at(w).turns;
+        if (turns.sees_only_yields() && !last_look)
+            turns.looked_elsewhere(); // its tasks may wait for one that lies elsewhere
+        else if (task* const t = pop(w))
+            return {t, w};
         const int n = context_->all().size();
         if (n < 2) return {};
         if (!last_look) { // an idle core pulls, as the operating system does
@@ -113,6 +119,7 @@ private:
     struct alignas(queue::k_cache_line_bytes) own {
         queue::spin_lock<> lock;
         queue::chain<task> tasks{};       ///< guarded by the lock
+        fair_turns turns;                 ///< only the worker
         queue::cell<time_ns> came{-1};    ///< when the worker came to the task that it runs; -1: it runs none
         queue::cell<time_ns> before;      ///< what that task had executed until then, of this interval
         queue::cell<int> in;              ///< that interval

@@ -33,8 +33,9 @@ class group_everywhere : public testing::TestWithParam<test::setup> {
 protected:
     bool queues_children() const {
         const std::string& policy = GetParam().policy;
-        for (const char* const one : {"share", "socket", "mts", "hws", "random-push", "chs", "cls", "crs",
-                                      "tatl", "numalb", "offline", "packing", "insitu"})
+        for (const char* const one :
+             {"share", "socket", "mts", "hws", "random-push", "chs", "cls", "crs", "tatl", "numalb",
+              "offline", "packing", "insitu", "camp", "bias", "ljfcf", "speed"})
             if (policy.starts_with(one)) return true;
         return policy.find("parent-first") != std::string::npos;
     }
