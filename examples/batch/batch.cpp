@@ -40,12 +40,10 @@ constexpr kind kinds[] = {
 #ifdef WEFT_EXAMPLE_DIVSUFSORT
     {"bwt", make_files<examples::bwt_codec>},
 #endif
-    {"dmc", make_files<examples::dmc_codec>},
-    {"ga", make_islands},
+    {"dmc", make_files<examples::dmc_codec>}, {"ga", make_islands},
     {"lzw", make_files<examples::lzw_codec>},
 #ifdef WEFT_EXAMPLE_NETTLE
-    {"md5", make_files<examples::md5_codec>},
-    {"sha1", make_files<examples::sha1_codec>},
+    {"md5", make_files<examples::md5_codec>}, {"sha1", make_files<examples::sha1_codec>},
 #endif
 };
 

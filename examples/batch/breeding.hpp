@@ -24,17 +24,21 @@ public:
         std::size_t population;
         std::string_view name;
     };
-    static constexpr std::array<size, 4> sizes = {{{1000, "ga-1000"}, {271, "ga-271"}, {74, "ga-74"}, {20, "ga-20"}}};
+    static constexpr std::array<size, 4> sizes = {
+        {{1000, "ga-1000"}, {271, "ga-271"}, {74, "ga-74"}, {20, "ga-20"}}};
 
     // The largest size costs `most_cycles`, rounded to whole generations.
     breeding(std::size_t islands, std::size_t of_each_size, double most_cycles, std::uint64_t seed)
-        : generations_(std::max(1, static_cast<int>(most_cycles / (islands_cycles_per_gene * genes * 1000.0) + 0.5))) {
+        : generations_(
+              std::max(1, static_cast<int>(most_cycles / (islands_cycles_per_gene * genes * 1000.0) + 0.5))) {
         for (std::size_t i = 0; i < islands; ++i)
-            of_.push_back(of_each_size == 0 ? sizes.size() - 1 : std::min(i / of_each_size, sizes.size() - 1));
+            of_.push_back(of_each_size == 0 ? sizes.size() - 1
+                                            : std::min(i / of_each_size, sizes.size() - 1));
         for (std::size_t i = islands; i > 1; --i) // tasks come in no order of their sizes
             std::swap(of_[i - 1], of_[random_at(seed, i) % i]);
         islands_.reserve(islands);
-        for (std::size_t i = 0; i < islands; ++i) islands_.emplace_back(sizes[of_[i]].population, mix(seed) + i);
+        for (std::size_t i = 0; i < islands; ++i)
+            islands_.emplace_back(sizes[of_[i]].population, mix(seed) + i);
     }
 
     std::size_t begin_batch(int) override { return islands_.size(); }

@@ -59,7 +59,8 @@ struct lzw_codec {
 struct dmc_codec {
     static constexpr std::string_view name = "dmc";
     static constexpr double cycles_a_byte = 238;
-    static constexpr std::size_t buffer_bytes(std::size_t size) { // states, of which a byte makes 1.5; what is written
+    static constexpr std::size_t
+    buffer_bytes(std::size_t size) { // states, of which a byte makes 1.5; what is written
         return std::min(24 * size, std::size_t{1} << 20) + size / 2;
     }
 
@@ -76,7 +77,9 @@ struct dmc_codec {
 struct bwt_codec {
     static constexpr std::string_view name = "bwt";
     static constexpr double cycles_a_byte = 103;
-    static constexpr std::size_t buffer_bytes(std::size_t size) { return 6 * size; } // suffixes of 4 bytes, the result
+    static constexpr std::size_t buffer_bytes(std::size_t size) {
+        return 6 * size;
+    } // suffixes of 4 bytes, the result
 
     static std::uint64_t process(text_span file, buffer_span, bool check) {
         const auto size = static_cast<saidx_t>(file.size());

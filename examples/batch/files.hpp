@@ -80,7 +80,8 @@ public:
             drawn = mix(drawn);
             return static_cast<double>(drawn >> 11) * 0x1p-53;
         };
-        const std::size_t count = tasks_ + 1 + static_cast<std::size_t>(draw() * static_cast<double>(tasks_) / 4);
+        const std::size_t count =
+            tasks_ + 1 + static_cast<std::size_t>(draw() * static_cast<double>(tasks_) / 4);
         files_.resize(count);
         results_.assign(count, 0);
         for (file& f : files_) {
@@ -92,7 +93,8 @@ public:
         buffers_.resize(std::max(buffers_.size(), count));
         for (std::size_t i = 0; i < count; ++i) {
             const std::size_t bytes = Codec::buffer_bytes(files_[i].size);
-            if (buffers_[i].size < bytes) buffers_[i] = {std::make_unique_for_overwrite<std::uint8_t[]>(bytes), bytes};
+            if (buffers_[i].size < bytes)
+                buffers_[i] = {std::make_unique_for_overwrite<std::uint8_t[]>(bytes), bytes};
         }
         return count;
     }
