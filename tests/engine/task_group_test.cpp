@@ -35,7 +35,7 @@ protected:
         const std::string& policy = GetParam().policy;
         for (const char* const one :
              {"share", "socket", "mts", "hws", "random-push", "chs", "cls", "crs", "tatl", "numalb",
-              "offline", "packing", "insitu", "camp", "bias", "ljfcf", "speed"})
+              "offline", "packing", "insitu", "camp", "bias", "ljfcf", "speed", "aats", "optimal"})
             if (policy.starts_with(one)) return true;
         return policy.find("parent-first") != std::string::npos;
     }
