@@ -25,7 +25,7 @@
 /// longest_first.hpp). A task that runs goes to its core with its worker, by an exchange; one that waits goes into the list
 /// of the worker there. What a task has left is its distance to the next milestone, a wait or its end, less what it has done
 /// since the last one. The distance is the same for all tasks and very large (prediction), or in proportion to hints::work
-/// (profiling). A worker whose list is empty after an assignment takes what is in other lists only before it sleeps.
+/// (profiling). A worker whose list is empty after its own assignment takes what is in other lists.
 namespace weft::policies {
 namespace {
 
@@ -66,15 +66,15 @@ public:
         at(w).tasks.push_back(&t);
         if (reason == ready_reason::root || reason == ready_reason::spawned ||
             reason == ready_reason::released)
-            assign();
+            static_cast<void>(assign());
         return {w, context_->active()};
     }
 
     decision next(worker_id w, bool last_look) override {
         if (task* const t = at(w).tasks.try_pop_front()) return {t, w};
         if (!last_look) {
-            assign();
-            return {at(w).tasks.try_pop_front(), w};
+            if (!assign()) return {at(w).tasks.try_pop_front(), w};
+            if (task* const t = at(w).tasks.try_pop_front()) return {t, w};
         }
         const held_lock held(assigning_); // meanwhile tasks are in no list
         const workers all = context_->all();
@@ -90,7 +90,7 @@ public:
         progress& p = t.data<progress>();
         p.done = goes_behind(reason) ? p.done + done_since(w, p.came) : 0; // a wait is a milestone
     }
-    void tick(time_ns) override { assign(); }
+    void tick(time_ns) override { static_cast<void>(assign()); }
 
 private:
     struct progress { ///< since the last milestone
@@ -122,10 +122,12 @@ private:
         at(w).distance.store_relaxed(distance_of(t));
     }
 
-    void assign() {
-        if (!assigning_.try_lock()) return; // another worker does
+    /// False if another worker assigns at this moment.
+    bool assign() {
+        if (!assigning_.try_lock()) return false;
         assign_all();
         assigning_.unlock();
+        return true;
     }
 
     void assign_all() {
@@ -165,13 +167,13 @@ private:
             }
     }
 
-    /// The worker gets that core, unless a task that comes first has got it or it is on one of the same speed.
+    /// The worker gets that core, unless a task that comes first has got it. Of cores of the same speed it keeps its own.
     void run_on(worker_id w, std::size_t slot) {
         const worker_id there = slots_[slot];
         if (taken_[slot]) return;
-        if (there != w && groups_.of(there) != groups_.of(w)) {
+        if (there != w) {
             const auto from = static_cast<std::size_t>(std::ranges::find(slots_, w) - slots_.begin());
-            if (!context_->exchange(w, there)) return;
+            if (groups_.of(there) != groups_.of(w) && !context_->exchange(w, there)) return;
             std::swap(slots_[slot], slots_[from]);
         }
         taken_[slot] = true;
