@@ -42,6 +42,7 @@ bool thread_engine::exchange_cores(worker& a, worker& b) noexcept {
     if (!options.pin) return false; // cores are numbers only
     auto &x = static_cast<thread_worker&>(a), &y = static_cast<thread_worker&>(b);
     const std::lock_guard held(pinning);
+    if (!x.pinned || !y.pinned) return false; // the policy's ticks begin before the last thread has come
     const auto change = [&] {
         const int core = x.core();
         x.set_core(y.core());

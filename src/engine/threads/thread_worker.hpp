@@ -52,8 +52,8 @@ struct thread_worker : worker {
     task* left = nullptr;
 
     /// The thread that is pinned to the worker's core: the one that runs it, or that comes back when an external thread
-    /// leaves. Guarded by thread_engine::pinning.
-    kernel_thread* pinned = &own;
+    /// leaves; null until the first one has come. Guarded by thread_engine::pinning.
+    kernel_thread* pinned = nullptr;
 
     // ---- preemption
     kernel_thread* kernel = &own; ///< the occupant, if it is a thread of the engine; else null

@@ -6,6 +6,8 @@
 #include "queue/spin_lock.hpp"
 #include "task/task_class.hpp"
 
+#include <array>
+#include <cstddef>
 #include <memory>
 #include <mutex>
 #include <utility>
@@ -16,8 +18,9 @@ namespace weft::engine {
 /// policy, and notes what the hooks say. An arena whose policy asks for no snapshots has none, and pays nothing.
 ///
 /// A worker comes to a task when next() returns it, when it starts, and when it is resumed; it leaves the task when it is
-/// blocked or ends. A child that was called on the stack of its parent ends without a further hook of the parent, so
-/// after the end of a child the worker counts as running the parent, until next() is called.
+/// blocked or ends. A child that was called on the stack of its parent ends without a further hook of the parent, so its worker
+/// keeps what it noted of the tasks below. It does not ask task::parent(): a task that adds children to the group of
+/// another one may end before them.
 ///
 /// The lock of a worker's note is taken in the runtime, and by readers in hooks: its holder is never preempted (Y4).
 class task_watch final : public policy {
@@ -38,9 +41,12 @@ public:
     placement ready(worker_id w, task& t, ready_reason reason) override { return of_.ready(w, t, reason); }
     decision next(worker_id w, bool last_look) override {
         const decision found = of_.next(w, last_look);
+        note& n = at(w);
+        n.depth = 0;
+        n.is_found = found.t != nullptr;
         if (found.t != nullptr)
             comes_to(w, *found.t);
-        else if (at(w).now.busy) // only this worker writes the note
+        else if (n.now.busy) // only this worker writes the note
             leaves(w);
         return found;
     }
@@ -56,22 +62,22 @@ public:
     after_wait group_wait(worker_id w, task& t, group& g) override { return of_.group_wait(w, t, g); }
     void group_end(worker_id w, task& t, group& g) override { of_.group_end(w, t, g); }
     void started(worker_id w, task& t) override {
+        if (!std::exchange(at(w).is_found, false)) calls(at(w));
         comes_to(w, t);
         of_.started(w, t);
     }
     void blocked(worker_id w, task& t, ready_reason reason) override {
+        at(w).depth = 0;
         leaves(w);
         of_.blocked(w, t, reason);
     }
     void resumed(worker_id w, task& t) override {
+        at(w).is_found = false;
         comes_to(w, t);
         of_.resumed(w, t);
     }
     void finished(worker_id w, task& t, const usage& used) override {
-        if (const task* const parent = t.parent())
-            comes_to(w, *parent);
-        else
-            leaves(w);
+        returns(w);
         of_.finished(w, t, used);
     }
     placement message(worker_id w, worker_id from, int kind, task* t) override {
@@ -84,9 +90,14 @@ public:
     void tick(time_ns now) override { of_.tick(now); }
 
 private:
+    static constexpr int most_kept = 8;
     struct alignas(queue::k_cache_line_bytes) note {
         queue::spin_lock<> lock;
         snapshot now{};
+        // ---- of the worker itself
+        bool is_found = false;                   ///< by next(), and it has not started since
+        int depth = 0;                           ///< tasks below the running one that have called a child
+        std::array<snapshot, most_kept> below{}; ///< the lowest of them
     };
 
     note& at(worker_id w) const noexcept { return notes_[rank(w)]; }
@@ -100,6 +111,25 @@ private:
                 .before = t.self_ns_,
                 .root = t.root(),
                 .of_class = class_of(t)});
+    }
+    /// The task that the worker runs calls a child.
+    void calls(note& n) {
+        if (!n.now.busy) return;
+        if (n.depth < most_kept) {
+            snapshot& kept = n.below[static_cast<std::size_t>(n.depth)];
+            kept = n.now;
+            kept.before += clock_.now() - kept.since;
+        }
+        ++n.depth;
+    }
+    /// A task has ended: the worker runs the one below it. Of those that lie very deep only that is known.
+    void returns(worker_id w) {
+        note& n = at(w);
+        if (n.depth == 0) return leaves(w);
+        snapshot below =
+            --n.depth < most_kept ? n.below[static_cast<std::size_t>(n.depth)] : snapshot{.busy = true};
+        below.since = clock_.now();
+        put(w, below);
     }
     void leaves(worker_id w) { put(w, {.since = clock_.now()}); }
     void put(worker_id w, const snapshot& s) {
