@@ -56,6 +56,8 @@ constexpr knob aats_knobs[] = {
     {"mode", "batch", "batch, pipeline",
      "batch: workers wait until all tasks of a batch are spawned; pipeline: classes are divided at every "
      "tick"},
+    {"order", "random", "random, class",
+     "which pool of a cluster is next: a random one, or the one whose class has the longest tasks (5.8.1)"},
     {"np", "off", "on, off", "AATS-NP: a worker takes tasks of its own group's cluster only"},
     {"ts", "off", "on, off",
      "AATS-TS: a worker that finds no task takes over the largest one of slower cores"},
@@ -66,7 +68,7 @@ constexpr knob aats_knobs[] = {
 class aats final : public policy {
 public:
     struct settings {
-        bool batch, np, ts, guard;
+        bool batch, in_order, np, ts, guard;
     };
 
     static constexpr int pieces_a_worker = 8;
@@ -80,7 +82,8 @@ public:
         is_flat_ = groups_.count() < 2;
         if (is_flat_) return {.demotable = true};
         classes_.emplace(groups_.speeds());
-        clusters_.attach(groups_, *classes_, {.own_only = set_.np, .guard = set_.guard});
+        clusters_.attach(groups_, *classes_,
+                         {.own_only = set_.np, .guard = set_.guard, .in_order = set_.in_order});
         if (set_.ts) snatching_.attach(groups_, context);
         mine_ = std::make_unique<worker[]>(at(context.all().size()));
         constexpr time_ns a_millisecond = 1'000'000;
@@ -315,6 +318,7 @@ extern constinit const policy_entry aats_entry{
     .knobs = aats_knobs,
     .make = [](const knob_values& values) -> std::unique_ptr<policy> {
         return std::make_unique<aats>(aats::settings{.batch = values.is("mode", "batch"),
+                                                     .in_order = values.is("order", "class"),
                                                      .np = values.flag("np"),
                                                      .ts = values.flag("ts"),
                                                      .guard = values.flag("guard")});
