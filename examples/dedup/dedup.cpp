@@ -48,6 +48,7 @@ int main(int argc, char** argv) {
         .add_option("--tokens", tokens, "pieces that may be on their way at a time; 0: four for each worker")
         ->check(CLI::Range(0U, 1U << 20))
         ->capture_default_str();
+    program.add_costs_only();
 
     return program.main(argc, argv, [&] {
         const std::vector<std::uint8_t> data =
@@ -59,12 +60,13 @@ int main(int argc, char** argv) {
         examples::deduplicator parallel(data), serial(data);
         rt.run([&] { parallel.run(tokens); });
         auto stats = rt.stats();
-        serial.run_serially();
 
         examples::report report;
         report.add("bytes", data.size());
         report.add("chunks", parallel.chunks);
         report.add("duplicates", parallel.duplicates);
+        if (program.costs_only()) return report.print_costs(stats, program.json());
+        serial.run_serially();
         report.add("archive bytes", parallel.result.data().size());
         report.add_stats(stats);
         report.print(program.json());

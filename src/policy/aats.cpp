@@ -1,6 +1,7 @@
 #include "policy/parts/batch_gate.hpp"
 #include "policy/parts/class_history.hpp"
 #include "policy/parts/core_groups.hpp"
+#include "policy/parts/core_snatching.hpp"
 #include "policy/parts/fair_turns.hpp"
 #include "policy/parts/places.hpp"
 #include "policy/parts/task_clusters.hpp"
@@ -38,6 +39,11 @@
 ///   With pools the order of tasks would be another one, since a random pool is not a random task.
 /// - A task that has begun (it waited, or was preempted) stays with its worker, and other workers take it last.
 /// - Another worker takes the main task only before it sleeps.
+/// - With ts, AATS-TS (5.10.5), a worker that finds no task takes over the largest one on slower cores (core_snatching.hpp). How large a
+///   task is says its class: what such a task takes on the fastest group. A task of a class that was never timed there is the
+///   smallest. Among equals one is drawn. No worker snatches while the classes are not divided: how large tasks are is not known, and if
+///   fast cores took over what slow ones have begun, no task of a class might ever end on a slow core.
+/// - A task that ends in another group than it began in is no measure of either.
 ///
 /// Ours, in no source, and off by default: `guard`. A worker of a slower group leaves a task of a faster group's cluster where it is
 /// if the task would take longer on the slower core than the faster group needs for all that waits in its cluster; of the
@@ -50,7 +56,11 @@ constexpr knob aats_knobs[] = {
     {"mode", "batch", "batch, pipeline",
      "batch: workers wait until all tasks of a batch are spawned; pipeline: classes are divided at every "
      "tick"},
+    {"order", "random", "random, class",
+     "which pool of a cluster is next: a random one, or the one whose class has the longest tasks (5.8.1)"},
     {"np", "off", "on, off", "AATS-NP: a worker takes tasks of its own group's cluster only"},
+    {"ts", "off", "on, off",
+     "AATS-TS: a worker that finds no task takes over the largest one of slower cores"},
     {"guard", "off", "on, off",
      "ours: slow cores leave heavy tasks to faster ones that will come to them sooner"},
 };
@@ -58,7 +68,7 @@ constexpr knob aats_knobs[] = {
 class aats final : public policy {
 public:
     struct settings {
-        bool batch, np, guard;
+        bool batch, in_order, np, ts, guard;
     };
 
     static constexpr int pieces_a_worker = 8;
@@ -72,13 +82,17 @@ public:
         is_flat_ = groups_.count() < 2;
         if (is_flat_) return {.demotable = true};
         classes_.emplace(groups_.speeds());
-        clusters_.attach(groups_, *classes_, {.own_only = set_.np, .guard = set_.guard});
+        clusters_.attach(groups_, *classes_,
+                         {.own_only = set_.np, .guard = set_.guard, .in_order = set_.in_order});
+        if (set_.ts) snatching_.attach(groups_, context);
         mine_ = std::make_unique<worker[]>(at(context.all().size()));
         constexpr time_ns a_millisecond = 1'000'000;
         return {.task_bytes = sizeof(task_part),
                 .own_usage = true,
                 .own_misses = true,
                 .demotable = true,
+                .snapshots = set_.ts,
+                .exchanges = set_.ts,
                 .tick = a_millisecond};
     }
 
@@ -102,6 +116,10 @@ public:
         if (is_flat_) return;
         auto& own = t.data<task_part>();
         own.began_on = static_cast<std::int8_t>(clusters_.group_of(w) + 1);
+        if (set_.ts) snatching_.comes_to_a_task(w);
+    }
+    void resumed(worker_id w, task&) override {
+        if (!is_flat_ && set_.ts) snatching_.comes_to_a_task(w);
     }
 
     void finished(worker_id w, task& t, const usage& used) override {
@@ -164,6 +182,21 @@ public:
             const decision own = places_.own(w, last_look);
             return own.t != nullptr ? own : places_.look_outside(w, last_look, false);
         }
+        if (!set_.ts) return look(w, last_look);
+        snatching_.looks(w);
+        const decision found = look(w, last_look);
+        const bool was_late = found.from >= place_of(0); // another worker has emptied the pool
+        if (found.t == nullptr && !was_late && !places_.keeps_behind(w)) {
+            if (last_look) snatching_.sleeps(w);
+            snatch(w);
+        }
+        return found;
+    }
+
+    workers victims(worker_id) override { return is_stolen_.load_relaxed() ? context_->all() : workers{}; }
+
+private:
+    decision look(worker_id w, bool last_look) {
         // What the worker has begun comes first, and at every 64th turn what waits behind.
         if (places_.length(w) > 0)
             if (const decision own = places_.own(w, last_look); own.t != nullptr) return own;
@@ -181,9 +214,12 @@ public:
         return places_.look_outside(w, last_look, is_stolen_.load_relaxed());
     }
 
-    workers victims(worker_id) override { return is_stolen_.load_relaxed() ? context_->all() : workers{}; }
+    void snatch(worker_id w) {
+        if (is_stolen_.load_relaxed() || !clusters_.are_divided()) return;
+        snatching_.snatch(
+            w, [&](const snapshot& s) { return classes_->time(classes_->find(s.of_class), 0).value_or(0); });
+    }
 
-private:
     struct task_part {
         std::uint64_t around; ///< the classes of the task and of those that it descends from
         batch_gate::task_part adds;
@@ -261,6 +297,7 @@ private:
     bool is_flat_ = false;                 // all cores are alike
     std::optional<class_history> classes_; // by attach(); none if is_flat_
     task_clusters clusters_;
+    core_snatching snatching_; // with ts
     batch_gate gate_;
     places places_;                  // tasks that have begun; after is_stolen_, all
     queue::locked_list<task> mains_; // roots, for the fastest group
@@ -280,8 +317,11 @@ extern constinit const policy_entry aats_entry{
     .helps = "cores of unequal speed, and batches or pipelines of tasks of few, different sizes",
     .knobs = aats_knobs,
     .make = [](const knob_values& values) -> std::unique_ptr<policy> {
-        return std::make_unique<aats>(aats::settings{
-            .batch = values.is("mode", "batch"), .np = values.flag("np"), .guard = values.flag("guard")});
+        return std::make_unique<aats>(aats::settings{.batch = values.is("mode", "batch"),
+                                                     .in_order = values.is("order", "class"),
+                                                     .np = values.flag("np"),
+                                                     .ts = values.flag("ts"),
+                                                     .guard = values.flag("guard")});
     },
 };
 

@@ -1,11 +1,9 @@
 #include "policy/parts/core_groups.hpp"
-#include "policy/parts/held_lock.hpp"
+#include "policy/parts/core_snatching.hpp"
 #include "policy/parts/places.hpp"
 #include "policy/seam/registry.hpp"
 
 #include "queue/cache_line.hpp"
-#include "queue/cell.hpp"
-#include "queue/spin_lock.hpp"
 
 #include <algorithm>
 #include <cstddef>
@@ -19,10 +17,9 @@
 ///   M. A. Bender, M. O. Rabin: Online scheduling of parallel programs on heterogeneous systems. 2002.
 ///
 /// A worker runs and steals as under `steal`. When it cannot steal, it draws one of the busy workers on slower cores, and
-/// the two change cores: the task goes on on the fast core. "Cannot steal" means `tries` looks in a row that found nothing;
-/// a look that asks for a hidden entry counts when the engine calls again, which says that the ask came back empty. A last
-/// look, after which the worker sleeps, counts in any case. A task that begins on a slow core while a worker on a faster
-/// core sleeps wakes it, since in the book idle cores never sleep.
+/// the two change cores: the task goes on on the fast core (parts/core_snatching.hpp). "Cannot steal" means `tries` looks in a
+/// row that found nothing; a look that asks for a hidden entry counts when the engine calls again, which says that the ask came
+/// back empty. A last look, after which the worker sleeps, counts in any case.
 ///
 /// No worker knows how long tasks take, so the snatched one may be about to end: 5.3.1 says when it pays
 /// (parts/snatching.hpp).
@@ -44,6 +41,7 @@ public:
         context_ = &context;
         places_.attach(context);
         groups_.attach(m, context);
+        snatching_.attach(groups_, context);
         if (tries_ == 0) tries_ = std::max(1, context.all().size() - 1);
         mine_ = std::make_unique<own[]>(static_cast<std::size_t>(context.all().size()));
         return {.lazy = lazy_, .demotable = true, .resizable = true, .snapshots = true, .exchanges = true};
@@ -52,8 +50,8 @@ public:
     placement ready(worker_id w, task& t, ready_reason reason) override { return places_.put(w, t, reason); }
 
     decision next(worker_id w, bool last_look) override {
-        own& me = at(w);
-        if (me.sleeps.load_relaxed()) me.sleeps.store_relaxed(false); // only this worker sets it
+        own& me = mine_[static_cast<std::size_t>(w)];
+        snatching_.looks(w);
         const bool ask_has_failed = std::exchange(me.snatches_next, false);
         decision found = places_.own(w, last_look);
         if (found.t == nullptr) {
@@ -63,8 +61,7 @@ public:
         if (found.t != nullptr || places_.keeps_behind(w)) {
             me.failures = 0;
         } else if (last_look) {
-            // Before the look at what the others run: a task that begins later finds the mark (wake_faster()).
-            me.sleeps.exchange(true);
+            snatching_.sleeps(w);
             snatch(w);
         } else if (++me.failures >= tries_) {
             me.failures = 0;
@@ -83,45 +80,18 @@ public:
         return lazy_ ? spawn_order::lazy : spawn_order::child_first;
     }
 
-    void started(worker_id w, task&) override { wake_faster(w); }
-    void resumed(worker_id w, task&) override { wake_faster(w); }
+    void started(worker_id w, task&) override { snatching_.comes_to_a_task(w); }
+    void resumed(worker_id w, task&) override { snatching_.comes_to_a_task(w); }
 
 private:
     struct alignas(queue::k_cache_line_bytes) own {
         int failures = 0;           ///< looks in a row that found nothing
         bool snatches_next = false; ///< unless the ask that is under way brings something
-        queue::cell<bool> sleeps;   ///< its last look found nothing
     };
 
-    own& at(worker_id w) noexcept { return mine_[static_cast<std::size_t>(w)]; }
-
-    bool can_be_snatched(worker_id w, worker_id v) const {
-        return v != w && groups_.is_faster(w, v) && context_->running(v).busy;
-    }
-
-    /// Two workers that would snatch from each other's victim do so one after the other: the second sees the new cores.
+    /// How long tasks take is not known, so any of them is as large as the others.
     void snatch(worker_id w) {
-        const held_lock held(snatching_);
-        std::uint32_t candidates = 0;
-        const workers all = context_->all();
-        for (worker_id v = all.first; v < all.last; ++v) candidates += can_be_snatched(w, v) ? 1 : 0;
-        if (candidates == 0) return;
-        auto left = context_->random(w, candidates);
-        for (worker_id v = all.first; v < all.last; ++v)
-            if (can_be_snatched(w, v) && left-- == 0) {
-                context_->exchange(w, v);
-                return;
-            }
-    }
-
-    /// `w` has come to a task, as snapshots say already. A mark that is read late costs time and nothing else.
-    void wake_faster(worker_id w) {
-        const workers active = context_->active();
-        for (worker_id v = active.first; v < active.last; ++v)
-            if (at(v).sleeps.load_acquire() && groups_.is_faster(v, w)) { // pairs with the exchange in next()
-                at(v).sleeps.store_relaxed(false);
-                return context_->wake({v, v + 1});
-            }
+        snatching_.snatch(w, [](const snapshot&) { return 0.0; });
     }
 
     const bool lazy_;
@@ -129,8 +99,8 @@ private:
     policy_context* context_ = nullptr;
     places places_;
     core_groups groups_;
+    core_snatching snatching_;
     std::unique_ptr<own[]> mine_;
-    queue::spin_lock<> snatching_;
 };
 
 } // namespace

@@ -139,21 +139,73 @@ TEST(aats, the_same_seed_the_same_time) {
     EXPECT_EQ(time_of("aats", on, {128, 8}, 3), time_of("aats", on, {128, 8}, 3));
 }
 
-/// fib's calls spawn themselves, so it is stolen: it takes the time of random stealing.
-TEST(aats, divide_and_conquer_takes_the_time_of_random_stealing) {
-    const machine on = eight_fast_and_eight_slow();
-    const auto run = [&](const char* spec) {
-        struct recursion {
-            static void go(int depth) {
-                if (depth == 0) return cost(20'000);
-                join([=] { go(depth - 1); }, [=] { go(depth - 1); });
-            }
+/// Divide and conquer, straight and by way of another function, as forks and as groups of children.
+struct recursion {
+    static void leaf() { cost(20'000); }
+    static void forks(int depth) {
+        if (depth == 0) return leaf();
+        join([=] { forks(depth - 1); }, [=] { forks(depth - 1); });
+    }
+    static void even(int depth) {
+        children(depth, [](int below) { odd(below); });
+    }
+    static void odd(int depth) {
+        children(depth, [](int below) { even(below); });
+    }
+
+private:
+    template <class Below>
+    static void children(int depth, Below below) {
+        if (depth == 0) return leaf();
+        task_group g;
+        for (int i = 0; i < 2; ++i) g.run([=] { below(depth - 1); });
+        g.wait();
+    }
+};
+
+TEST(aats, divide_and_conquer_is_handed_to_random_stealing) {
+    for (void (*const program)(int) : {recursion::forks, recursion::even}) {
+        struct outcome {
+            double first, later;
+            std::uint64_t exposures, exchanges;
         };
-        modelled m(make_policy(spec), on, 1);
-        return static_cast<double>(m.run([] { recursion::go(12); }));
-    };
-    const double steal = run("steal");
-    EXPECT_NEAR(run("aats"), steal, 0.05 * steal);
+        const auto run = [&](const std::string& spec) {
+            modelled m(make_policy(spec), eight_fast_and_eight_slow(), 1);
+            outcome o{};
+            o.first = static_cast<double>(m.run([&] { program(12); }));
+            o.later = static_cast<double>(m.run([&] { program(12); }));
+            for (int w = 0; w < 16; ++w) {
+                o.exposures += m.engine.worker_at(w).count.exposures.get();
+                o.exchanges += m.engine.worker_at(w).count.exchanges.get();
+            }
+            return o;
+        };
+        const outcome steal = run("steal");
+        ASSERT_GT(steal.exposures, 0u);
+        for (const char* const spec :
+             {"aats", "aats:mode=pipeline", "aats:np=on", "aats:ts=on", "aats:guard=on"}) {
+            const outcome own = run(spec);
+            EXPECT_NEAR(own.first, steal.first, 0.05 * steal.first) << spec << ": until it is seen";
+            EXPECT_NEAR(own.later, steal.later, 0.02 * steal.later) << spec;
+            EXPECT_GT(own.exposures, 0u) << spec << ": what was spawned is in pools, and not hidden";
+            EXPECT_EQ(own.exchanges, 0u) << spec;
+        }
+    }
+}
+
+TEST(aats, a_batch_is_not_taken_for_divide_and_conquer) {
+    modelled m(make_policy("aats"), eight_fast_and_eight_slow(), 1);
+    m.run([] {
+        for (int k = 0; k < 4; ++k) {
+            task_group batch;
+            for (int i = 0; i < 64; ++i)
+                batch.run([] { parallel_for(0, 64, [](int) { cost(1000); }); }, {.name = "outer"});
+            batch.wait();
+        }
+    });
+    std::uint64_t exposures = 0;
+    for (int w = 0; w < 16; ++w) exposures += m.engine.worker_at(w).count.exposures.get();
+    EXPECT_EQ(exposures, 0u);
 }
 
 /// Children of a batch whose task waits for one of them in a loop, and does not say so.

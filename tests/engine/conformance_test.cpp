@@ -75,6 +75,8 @@ std::vector<std::string> every_policy() {
              "chaos:hold=50,blind=50,of=sb",
              "aats:mode=pipeline",
              "aats:np=on",
+             "aats:ts=on",
+             "aats:mode=pipeline,ts=on",
              "aats:guard=on",
              "optimal:allocate=finish",
              "random-push:threshold=0,in_flight=1",

@@ -196,6 +196,44 @@ TEST(snatch, the_four_tasks_of_the_book_to_the_nanosecond) {
     EXPECT_GT(first_task, 0);
 }
 
+/// The bad case of 5.2 under AATS-TS: classes are known, the longest task is on a slow core, and the shortest on the fast one.
+time_ns badly_placed_under_ts(time_ns cost_of_exchange, std::uint64_t seed) {
+    constexpr std::string_view names[] = {"g1", "g2", "g3", "g4"};
+    modelled m(make_policy("aats:ts=on,mode=pipeline"), fast_and_slow(3, cost_of_exchange), seed);
+    time_ns begin = 0, last = 0;
+    const auto piece = [&](int i) {
+        const time_ns left = begin - now();
+        cost(static_cast<std::uint64_t>(core() == 0 ? 2 * left : left)); // until all have begun
+        compute(fast_times[i]);
+        last = std::max(last, now());
+    };
+    m.run([&] {
+        const auto batch = [&] {
+            task_group g;
+            for (int i = 0; i < 4; ++i) g.run([i] { compute(fast_times[i]); }, {.name = names[i]});
+            g.wait();
+        };
+        for (int round = 0; round < 40; ++round) batch(); // each class is timed on both kinds of cores
+        compute(2000 * us);                               // over a tick, so that classes are divided
+        batch();
+        compute(50 * us); // if the main task has gone on on a slow core, the fast one takes it over
+        ASSERT_EQ(core(), 0);
+        begin = now() + 50 * us;
+        task_group g;
+        for (int i = 0; i < 3; ++i) g.run([&, i] { piece(i); }, {.name = names[i]});
+        piece(3);
+        g.wait();
+    });
+    return last - begin;
+}
+
+TEST(snatch, the_largest_task_of_the_book_is_taken_over_by_design) {
+    for (std::uint64_t seed = 1; seed <= 20; ++seed) {
+        EXPECT_EQ(badly_placed_under_ts(1 * us, seed), 12 * us) << seed;
+        EXPECT_EQ(badly_placed_under_ts(9 * us, seed), 20 * us) << "it breaks even, " << seed;
+    }
+}
+
 TEST(snatch, a_hidden_rest_of_a_task_is_snatched_where_it_runs) {
     // The zone is silent: the slow worker has got the rest of the root, which it runs as an exposed entry.
     modelled m("snatch", fast_and_slow(1, 0));

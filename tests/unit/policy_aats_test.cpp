@@ -2,6 +2,7 @@
 // worker takes which class, and what ends the classes.
 #include "policy/fake_context.hpp"
 #include "policy/seam/registry.hpp"
+#include "task/task_class.hpp"
 
 #include <gtest/gtest.h>
 
@@ -261,6 +262,129 @@ TEST_F(aats_np, no_worker_leaves_its_cluster) {
     EXPECT_EQ(key_of(next(3, true)), 3U);
     EXPECT_EQ(next(3, true), nullptr);
     EXPECT_EQ(key_of(next(0)), 1U);
+}
+
+class aats_ts : public aats_policy {
+protected:
+    aats_ts() : aats_policy("aats:ts=on") {}
+
+    /// Classes are known, and divided among the groups.
+    void learn_and_divide() {
+        learn(3);
+        begin_batch();
+        for (const std::uint64_t key : {1, 2, 3}) add(key);
+        end_batch();
+        while (next(0) != nullptr) {}
+        ASSERT_TRUE(context_.exchanged.empty());
+    }
+    /// Workers 1 to 3 run tasks of these classes; 0: of one that was never seen.
+    void others_run(std::array<std::uint64_t, 3> keys) {
+        context_.runs.assign(4, {});
+        for (std::size_t i = 0; i < keys.size(); ++i) {
+            const hints of{.name = keys[i] == 0 ? "new" : names[keys[i]]};
+            context_.runs[i + 1] = {.busy = true, .of_class = class_of(of, nullptr)};
+        }
+    }
+    using pairs = std::vector<std::pair<worker_id, worker_id>>;
+};
+
+TEST_F(aats_ts, a_faster_core_takes_over_the_largest_task) {
+    EXPECT_TRUE(need_.snapshots);
+    EXPECT_TRUE(need_.exchanges);
+    learn_and_divide();
+    others_run({2, 1, 3});
+    EXPECT_EQ(next(0), nullptr);
+    EXPECT_EQ(context_.exchanged, (pairs{{0, 2}}));
+    EXPECT_EQ(context_.core_of(2), 0);
+    others_run({2, 1, 3});
+    EXPECT_EQ(next(0), nullptr); // on a middle core now: the task of worker 2 runs on a faster one
+    EXPECT_EQ(context_.exchanged, (pairs{{0, 2}, {0, 3}}));
+    EXPECT_EQ(next(0), nullptr) << "on the slowest core there is nothing to take over";
+    EXPECT_EQ(context_.exchanged.size(), 2u);
+}
+
+TEST_F(aats_ts, of_equally_large_tasks_one_is_drawn) {
+    learn_and_divide();
+    others_run({2, 3, 2});
+    context_.draws = {0, 1}; // the first for the deque that is looked at
+    EXPECT_EQ(next(0), nullptr);
+    EXPECT_EQ(context_.bounds.back(), 2U);
+    EXPECT_EQ(context_.exchanged, (pairs{{0, 3}}));
+}
+
+TEST_F(aats_ts, a_task_of_an_unknown_class_is_the_smallest) {
+    learn_and_divide();
+    others_run({0, 3, 0});
+    EXPECT_EQ(next(0), nullptr);
+    EXPECT_EQ(context_.exchanged, (pairs{{0, 2}}));
+}
+
+TEST_F(aats_ts, no_worker_snatches_what_it_need_not_or_cannot_judge) {
+    others_run({1, 1, 1});
+    EXPECT_EQ(next(0, true), nullptr);
+    EXPECT_TRUE(context_.exchanged.empty()) << "how long tasks take is not known yet";
+    context_.runs.clear();
+    learn(3);
+    begin_batch();
+    for (const std::uint64_t key : {1, 2}) add(key);
+    end_batch();
+    others_run({1, 2, 3});
+    EXPECT_EQ(key_of(next(0)), 1U);
+    EXPECT_EQ(key_of(next(0)), 2U);
+    EXPECT_TRUE(context_.exchanged.empty()) << "there were tasks";
+    context_.runs.assign(4, {});
+    context_.runs[0] = {.busy = true, .of_class = class_of(hints{.name = names[1]}, nullptr)};
+    for (const worker_id w : {1, 2, 3}) EXPECT_EQ(next(w, true), nullptr);
+    EXPECT_TRUE(context_.exchanged.empty()) << "they are on slower cores";
+}
+
+TEST_F(aats_ts, a_task_that_changed_cores_is_no_measure) {
+    learn_and_divide();
+    for (int i = 0; i < 9; ++i) {
+        begin_batch();
+        task& t = add(2);
+        end_batch();
+        EXPECT_EQ(next(3), &t);
+        run(3, t);
+        std::swap(context_.cores[0], context_.cores[3]);
+        end(3, t, 1); // would make it the smallest
+        std::swap(context_.cores[0], context_.cores[3]);
+    }
+    others_run({2, 3, 3});
+    EXPECT_EQ(next(0), nullptr);
+    EXPECT_EQ(context_.exchanged, (pairs{{0, 1}}));
+}
+
+TEST_F(aats_ts, a_task_that_begins_on_a_slow_core_wakes_a_sleeper_on_a_faster_one) {
+    learn_and_divide();
+    begin_batch();
+    task& t = add(2);
+    end_batch();
+    EXPECT_EQ(next(3), &t);
+    EXPECT_EQ(next(0, true), nullptr);
+    context_.woken.clear();
+    run(3, t);
+    ASSERT_EQ(context_.woken.size(), 1u);
+    EXPECT_EQ(context_.woken[0].first, 0);
+    EXPECT_EQ(context_.woken[0].last, 1);
+    policy_->resumed(3, t);
+    EXPECT_EQ(context_.woken.size(), 1u) << "once";
+}
+
+TEST_F(aats_ts, divide_and_conquer_is_stolen_and_not_snatched) {
+    learn_and_divide();
+    begin_batch();
+    task& parent = add(1);
+    end_batch();
+    EXPECT_EQ(next(1), &parent);
+    run(1, parent);
+    add(1, &parent);
+    add(1, &parent);
+    EXPECT_EQ(last_order_, spawn_order::lazy);
+    while (next(2, true) != nullptr) {}
+    others_run({1, 2, 3});
+    EXPECT_EQ(next(0, true), nullptr);
+    EXPECT_TRUE(context_.exchanged.empty());
 }
 
 class aats_guard : public aats_policy {

@@ -68,6 +68,17 @@ public:
         }
         return no_class;
     }
+    /// The class of that key; no_class if it was never added.
+    class_id find(std::uint64_t key) const noexcept {
+        for (int i = 0; i <= mask_; ++i) {
+            const auto c =
+                static_cast<class_id>((key + static_cast<std::uint64_t>(i)) & static_cast<unsigned>(mask_));
+            const std::uint64_t found = key_of(c);
+            if (found == key) return c;
+            if (found == 0) break;
+        }
+        return no_class;
+    }
 
     /// A task of the class has ended in that group after `time` of its own. Any worker.
     void completed(class_id c, int group, time_ns time, std::optional<std::uint64_t> instructions) noexcept {

@@ -32,6 +32,7 @@
 ///   pools_      | holder of adding_     | any worker   | release, read with acquire: the class of each pool below it is known
 ///   number_     | holder of adding_     | any worker   | release, read with acquire: likewise
 ///   cluster_    | holder of dividing_   | any worker   | relaxed: which pool is looked at first, and guards nothing
+///   rank_       | holder of dividing_   | any worker   | relaxed: likewise
 ///   divided_    | holder of dividing_   | any worker   | relaxed: likewise
 ///
 /// A class may change its cluster while a worker goes through the clusters, so that the worker sees it in none. A worker that may take
@@ -45,6 +46,7 @@ public:
         bool own_only = false; ///< a worker takes nothing of another cluster
         bool guard =
             false; ///< nor what would take longer on it than the other group needs for all that waits
+        bool in_order = false; ///< the pool of the longest tasks of a cluster first, and not a random one
     };
 
     static constexpr int most = 64;
@@ -94,7 +96,7 @@ public:
     };
 
     /// Algorithm 9, one pool of it, for a worker on a core of that group: a random one of the first cluster in its order of
-    /// preference that has a task. `draw(n)` is below n.
+    /// preference that has a task, or the first one (5.8.1, "basic strategy"). `draw(n)` is below n.
     template <class Draw>
     look take(int group, Draw&& draw) noexcept {
         candidates found;
@@ -109,6 +111,7 @@ public:
                 if (!lists_[at(pool)].empty()) found.add(pool);
         }
         if (found.count == 0) return {};
+        if (divided && rules_.in_order) found = {{first_of(found)}, 1};
         const auto drawn = found.count == 1 ? 0U : draw(static_cast<std::uint32_t>(found.count));
         const int pool = found.list[drawn];
         return {lists_[at(pool)].try_pop_front(), pool};
@@ -129,6 +132,11 @@ private:
 
         void add(int pool) noexcept { list[at(count++)] = static_cast<std::uint8_t>(pool); }
     };
+
+    std::uint8_t first_of(const candidates& found) const noexcept {
+        const auto rank = [&](std::uint8_t pool) { return rank_[pool].load_relaxed(); };
+        return *std::ranges::min_element(found.list.begin(), found.list.begin() + found.count, {}, rank);
+    }
 
     int pools() const noexcept { return pools_.load_acquire(); } // pairs with the store of add()
 
@@ -201,6 +209,7 @@ private:
                 auto& of = cluster_[at(row_[at(i)].pool)];
                 changed = changed || of.load_relaxed() != g;
                 of.store_relaxed(static_cast<std::int8_t>(g));
+                rank_[at(row_[at(i)].pool)].store_relaxed(static_cast<std::uint8_t>(i));
             }
         return changed;
     }
@@ -212,6 +221,8 @@ private:
     std::unique_ptr<queue::cell<std::uint8_t>[]> number_;  // by class, its pool and 1; 0: none yet
     std::array<class_history::class_id, most> class_{};    // by pool
     std::array<queue::cell<std::int8_t>, most> cluster_{}; // by pool
+    std::array<queue::cell<std::uint8_t>, most>
+        rank_{}; // by pool: its place in the order of the last division
     queue::cell<int> pools_;
     queue::cell<bool> divided_;
     queue::spin_lock<> adding_, dividing_;
