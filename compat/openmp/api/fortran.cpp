@@ -1,6 +1,5 @@
 #include <cstddef>
 #include <cstdint>
-#include <cstdlib>
 
 /// The names that gfortran gives to the functions of omp_lib: arguments by reference, and a form for integers of 8 bytes.
 extern "C" {
@@ -127,21 +126,18 @@ std::int32_t omp_get_place_num_procs_8_(const std::int64_t* n) {
     return omp_get_place_num_procs(static_cast<int>(*n));
 }
 
-// A lock of Fortran is one of C; a nested lock is the address of one.
+// A lock of Fortran is one of C.
 void omp_init_lock_(void* l) { omp_init_lock(l); }
 void omp_destroy_lock_(void* l) { omp_destroy_lock(l); }
 void omp_set_lock_(void* l) { omp_set_lock(l); }
 void omp_unset_lock_(void* l) { omp_unset_lock(l); }
 std::int32_t omp_test_lock_(void* l) { return omp_test_lock(l); }
 
-void omp_init_nest_lock_(void** l) {
-    *l = std::aligned_alloc(16, 16);
-    omp_init_nest_lock(*l);
-}
-void omp_destroy_nest_lock_(void** l) { std::free(*l); }
-void omp_set_nest_lock_(void** l) { omp_set_nest_lock(*l); }
-void omp_unset_nest_lock_(void** l) { omp_unset_nest_lock(*l); }
-std::int32_t omp_test_nest_lock_(void** l) { return omp_test_nest_lock(*l); }
+void omp_init_nest_lock_(void* l) { omp_init_nest_lock(l); }
+void omp_destroy_nest_lock_(void* l) { omp_destroy_nest_lock(l); }
+void omp_set_nest_lock_(void* l) { omp_set_nest_lock(l); }
+void omp_unset_nest_lock_(void* l) { omp_unset_nest_lock(l); }
+std::int32_t omp_test_nest_lock_(void* l) { return omp_test_nest_lock(l); }
 
 double omp_get_wtime_() { return omp_get_wtime(); }
 double omp_get_wtick_() { return omp_get_wtick(); }

@@ -10,16 +10,15 @@ using namespace weft::openmp;
 
 namespace {
 
-/// omp_nest_lock_t: 16 bytes. The owner is a task region (OpenMP 5.1, 3.9).
+/// What an omp_nest_lock_t points to: that type has 16 bytes with gcc and 8 with clang. The owner is a task region (OpenMP 5.1, 3.9).
 struct nest_lock {
-    lock_word lock;
-    int count;                        ///< of its owner; guarded by the lock
-    std::atomic<const region*> owner; ///< relaxed: only the owner itself finds itself there
+    lock_word lock{0};
+    int count = 0;                             ///< of its owner; guarded by the lock
+    std::atomic<const region*> owner{nullptr}; ///< relaxed: only the owner itself finds itself there
 };
-static_assert(sizeof(nest_lock) == 16);
 
 lock_word& plain(void* l) noexcept { return *static_cast<lock_word*>(l); }
-nest_lock& nested(void* l) noexcept { return *static_cast<nest_lock*>(l); }
+nest_lock& nested(void* l) noexcept { return **static_cast<nest_lock**>(l); }
 
 /// Begins or repeats the ownership; true if the caller has the lock already.
 bool holds_again(nest_lock& l) noexcept {
@@ -47,14 +46,9 @@ void omp_set_lock(void* l) { acquire(plain(l)); }
 void omp_unset_lock(void* l) { release(plain(l)); }
 int omp_test_lock(void* l) { return try_acquire(plain(l)); }
 
-void omp_init_nest_lock(void* at) {
-    nest_lock& l = nested(at);
-    l.lock.store(0, std::memory_order_relaxed); // as above
-    l.count = 0;
-    l.owner.store(nullptr, std::memory_order_relaxed);
-}
+void omp_init_nest_lock(void* at) { *static_cast<nest_lock**>(at) = new nest_lock; }
 void omp_init_nest_lock_with_hint(void* l, int) { omp_init_nest_lock(l); }
-void omp_destroy_nest_lock(void*) {}
+void omp_destroy_nest_lock(void* at) { delete *static_cast<nest_lock**>(at); }
 void omp_set_nest_lock(void* at) {
     nest_lock& l = nested(at);
     if (holds_again(l)) return;

@@ -1,7 +1,7 @@
+#include "runtime/cancellation.hpp"
 #include "runtime/reductions.hpp"
 #include "runtime/tasks.hpp"
 #include "runtime/team.hpp"
-#include "runtime/wait.hpp"
 
 #include <cstdint>
 #include <memory>
@@ -11,7 +11,7 @@ using namespace weft::openmp;
 
 namespace {
 
-constexpr int cancel_parallel = 1, cancel_loop = 2, cancel_sections = 4, cancel_group = 8;
+constexpr int cancel_loop = 2, cancel_sections = 4, cancel_group = 8;
 
 share_request sections(unsigned count) {
     return {
@@ -24,10 +24,9 @@ unsigned next_section() {
     return next_chunk(current_region(), begin, end) ? static_cast<unsigned>(begin + 1) : 0;
 }
 
-task_group* group_that_can_be_cancelled(const region& me) noexcept {
-    task_group* g = me.group;
-    while (g && g->is_work_share) g = g->outer;
-    return g;
+cancellable construct_of(int which) noexcept {
+    if (which & (cancel_loop | cancel_sections)) return cancellable::work_share;
+    return which & cancel_group ? cancellable::group : cancellable::parallel;
 }
 
 int bind_of(unsigned flags) noexcept { return static_cast<int>(flags & 7); }
@@ -98,37 +97,11 @@ void GOMP_parallel_sections_start(void (*code)(void*), void* data, unsigned thre
 
 // ---- cancellation
 
-bool GOMP_cancellation_point(int which) {
-    if (!settings().cancellation) return false;
-    region& me = current_region();
-    if (which & (cancel_loop | cancel_sections))
-        return me.in->is_share_cancelled.load(std::memory_order_relaxed);
-    if (which & cancel_group) {
-        const task_group* const g = group_that_can_be_cancelled(me);
-        if (g && g->is_cancelled.load(std::memory_order_relaxed)) return true;
-        // Explicit tasks end with the parallel region that is cancelled.
-    }
-    return me.in->is_cancelled.load(std::memory_order_relaxed);
-}
+bool GOMP_cancellation_point(int which) { return is_cancelled(current_region(), construct_of(which)); }
 
 bool GOMP_cancel(int which, bool is_so) {
-    if (!settings().cancellation) return false;
-    if (!is_so) return GOMP_cancellation_point(which);
     region& me = current_region();
-    if (which & (cancel_loop | cancel_sections)) {
-        me.in->is_share_cancelled.store(true, std::memory_order_relaxed);
-        wake_all(&me.on->share->turn);
-        return true;
-    }
-    if (which & cancel_group) {
-        if (task_group* const g = group_that_can_be_cancelled(me))
-            g->is_cancelled.store(true, std::memory_order_relaxed);
-        return true;
-    }
-    me.in->is_cancelled.store(true, std::memory_order_relaxed);
-    wake_all(&me.in->word); // threads that wait at barriers that can be cancelled
-    wake_all(&me.on->share->turn);
-    return true;
+    return is_so ? cancel(me, construct_of(which)) : is_cancelled(me, construct_of(which));
 }
 
 } // extern "C"

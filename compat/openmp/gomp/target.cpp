@@ -1,4 +1,4 @@
-#include "runtime/initial.hpp"
+#include "runtime/league.hpp"
 #include "runtime/tasks.hpp"
 #include "runtime/team.hpp"
 
@@ -68,21 +68,6 @@ int thread_limit_in(void** arguments) noexcept {
     return 0;
 }
 
-/// The region begins anew, as the initial task of a device does: outside of any parallel region.
-void run_on_host(void (*code)(void*), void* data, int thread_limit = 0) {
-    context& here = *context_of_caller();
-    region* const before = here.current;
-    team alone(1);
-    alone.left.store(1, std::memory_order_relaxed);
-    region& r = alone.seats[0].implicit;
-    r.icv = settings().first;
-    if (thread_limit) r.icv.thread_limit = thread_limit;
-    here.current = &r;
-    code(data);
-    wait_at_end(r);
-    context_of_caller()->current = before;
-}
-
 } // namespace
 
 // gomp/tasks.cpp
@@ -95,12 +80,12 @@ void GOMP_target_ext(int device, void (*code)(void*), std::size_t count, void** 
     check_offload(device);
     if (depend) GOMP_taskwait_depend(depend);
     const private_copies copies(count, addresses, sizes, kinds);
-    run_on_host(code, addresses, thread_limit_in(arguments));
+    run_as_initial_task(code, addresses, thread_limit_in(arguments));
 }
 void GOMP_target(int device, void (*code)(void*), const void*, std::size_t, void** addresses, std::size_t*,
                  unsigned char*) {
     check_offload(device);
-    run_on_host(code, addresses);
+    run_as_initial_task(code, addresses, 0);
 }
 void GOMP_target_data(int device, const void*, std::size_t, void**, std::size_t*, unsigned char*) {
     check_offload(device);
@@ -150,23 +135,8 @@ bool GOMP_teams4(unsigned low, unsigned, unsigned thread_limit, bool is_first) {
 /// A teams construct on the host.
 void GOMP_teams_reg(void (*code)(void*), void* data, unsigned teams, unsigned thread_limit, unsigned) {
     constexpr unsigned default_teams = 3; // as libgomp
-    context& here = *context_of_caller();
-    region* const before = here.current;
     if (teams == 0) teams = settings().teams ? static_cast<unsigned>(settings().teams) : default_teams;
-    if (thread_limit == 0) thread_limit = static_cast<unsigned>(settings().teams_thread_limit);
-    for (unsigned i = 0; i < teams; ++i) {
-        team alone(1);
-        alone.left.store(1, std::memory_order_relaxed);
-        alone.league_size = static_cast<int>(teams);
-        alone.league_rank = static_cast<int>(i);
-        region& r = alone.seats[0].implicit;
-        r.icv = before->icv;
-        if (thread_limit) r.icv.thread_limit = static_cast<int>(thread_limit);
-        here.current = &r;
-        code(data);
-        wait_at_end(r);
-        context_of_caller()->current = before;
-    }
+    run_league(static_cast<int>(teams), static_cast<int>(thread_limit), code, data);
 }
 
 } // extern "C"

@@ -1,6 +1,7 @@
 #include "runtime/tasks.hpp"
 #include "runtime/launch.hpp"
 #include "runtime/reductions.hpp"
+#include "runtime/taskloop.hpp"
 #include "runtime/team.hpp"
 
 #include <algorithm>
@@ -52,32 +53,6 @@ std::vector<dependence> dependences_in(void** list) {
 
 int limited(int priority) noexcept { return std::clamp(priority, 0, settings().max_task_priority); }
 
-/// How the iterations of a taskloop are cut: the first `larger` tasks have one more than the others.
-struct cut {
-    std::uint64_t tasks = 0, each = 0, larger = 0;
-    std::uint64_t last = 0; ///< strict: iterations of the last task, which has the rest; 0: as the others
-};
-
-cut cut_of(std::uint64_t n, unsigned long given, unsigned flags, int threads) noexcept {
-    cut c;
-    if (flags & flag_grainsize) {
-        const std::uint64_t grain = std::max<std::uint64_t>(given, 1);
-        if (flags & flag_strict) {
-            c.tasks = (n - 1) / grain + 1;
-            c.each = grain;
-            c.last = n - (c.tasks - 1) * grain;
-            return c;
-        }
-        c.tasks = std::max<std::uint64_t>(n / grain, 1);
-    } else {
-        c.tasks =
-            std::min(n, given ? static_cast<std::uint64_t>(given) : static_cast<std::uint64_t>(threads));
-    }
-    c.each = n / c.tasks;
-    c.larger = n % c.tasks;
-    return c;
-}
-
 /// The data of a taskloop begin with its two bounds, and then, if it has reductions, with the address of their set.
 template <class T>
 struct loop_data {
@@ -104,7 +79,9 @@ void run_taskloop(void (*code)(void*), void* data, void (*copy)(void*, void*), l
             me.group->reductions = head->reductions;
         }
     }
-    const cut c = cut_of(n, given, flags, me.in->size);
+    const taskloop_cut c = flags & flag_grainsize
+                               ? cut_by_grain(n, given, (flags & flag_strict) != 0)
+                               : cut_by_number(n, given ? given : static_cast<std::uint64_t>(me.in->size));
     const task_request r{.code = code,
                          .data = data,
                          .copy = copy,
@@ -116,7 +93,7 @@ void run_taskloop(void (*code)(void*), void* data, void (*copy)(void*, void*), l
     std::uint64_t at = 0;
     for (std::uint64_t i = 0; i < c.tasks && !discards_tasks(me); ++i) {
         const bool is_last = i + 1 == c.tasks;
-        const std::uint64_t size = c.last && is_last ? c.last : c.each + (i < c.larger);
+        const std::uint64_t size = c.size_of(i);
         region& t = make_task(me, r);
         auto* const bounds = static_cast<loop_data<T>*>(t.data);
         bounds->begin =

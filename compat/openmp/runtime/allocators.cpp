@@ -18,7 +18,7 @@ namespace {
 enum key : int { sync_hint = 1, alignment_key, access, pool_size, fallback, fb_data, pinned, partition };
 constexpr std::uintptr_t trait_default = ~std::uintptr_t{0}, value_false = 0, value_true = 1;
 constexpr std::uintptr_t default_mem_fb = 11, null_fb = 12, abort_fb = 13, allocator_fb = 14;
-constexpr std::uintptr_t last_predefined = 8;
+constexpr std::uintptr_t last_predefined = 102; // clang has some for devices, from 100 on
 
 struct allocator {
     std::size_t alignment = 1;

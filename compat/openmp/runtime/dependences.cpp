@@ -28,11 +28,17 @@ public:
         task.number = static_cast<std::uint32_t>(tasks_.size());
         tasks_.push_back(&task);
         ++open_;
-        for (const dependence& d : on)
+        if (region* const barrier = tasks_[all_memory_]) wait_for(*barrier);
+        for (const dependence& d : on) {
+            if (d.how == dependence::kind::all_memory) {
+                wait_for_all(task, wait_for);
+                continue;
+            }
             versions_->access(versions_->find(d.address, nullptr), mode_of(d.how), task.number,
                               [&](std::uint32_t u) {
                                   if (region* const before = tasks_[u]) wait_for(*before);
                               });
+        }
     }
     void remove(const region& task) noexcept {
         tasks_[task.number] = nullptr;
@@ -50,9 +56,17 @@ private:
         // Tasks of a set exclude each other, in any order: the order of their creation is one.
         case dependence::kind::mutex_in_out_set:
         case dependence::kind::out:
-        case dependence::kind::in_out: break;
+        case dependence::kind::in_out:
+        case dependence::kind::all_memory: break;
         }
         return mode::write;
+    }
+    /// Behind all tasks before it; those after it wait for it.
+    template <class WaitFor>
+    void wait_for_all(const region& task, WaitFor&& wait_for) {
+        for (region* const before : tasks_)
+            if (before && before != &task) wait_for(*before);
+        all_memory_ = task.number;
     }
     /// Numbers are never used again, so the memory of many tasks is given back when none of them is left.
     void forget_if_ended() {
@@ -60,12 +74,14 @@ private:
         if (open_ > 0 || tasks_.size() < many) return;
         versions_ = make_versions();
         tasks_.assign(1, nullptr);
+        all_memory_ = 0;
     }
 
     static std::unique_ptr<data_versions> make_versions() { return std::make_unique<data_versions>(); }
 
     std::unique_ptr<data_versions> versions_ = make_versions();
     std::vector<region*> tasks_{nullptr}; ///< by number; null: it has ended
+    std::uint32_t all_memory_ = 0;        ///< the last task with omp_all_memory; 0: none
     std::size_t open_ = 0;
 };
 

@@ -41,6 +41,7 @@ initial_thread& make() {
     static std::atomic<unsigned> made{0};
     auto t = std::make_unique<initial_thread>();
     t->number = made.fetch_add(1, std::memory_order_relaxed); // a number, orders nothing
+    t->alone.seats[0].is_of_first_thread = t->number == 0;
     of_this_thread = t.get();
     pthread_setspecific(key, t.get());
     return *t.release();

@@ -1,5 +1,6 @@
 #include "runtime/affinity.hpp"
 #include "runtime/initial.hpp"
+#include "runtime/privates.hpp"
 #include "runtime/tasks.hpp"
 #include "runtime/team.hpp"
 
@@ -43,6 +44,7 @@ void reset(region& r) noexcept {
     free_dependences(r);
     r.children.store(0, std::memory_order_relaxed); // no task is left
     r.group = nullptr;
+    r.next_construct = {};
 }
 
 /// A team that no thread is in.
@@ -104,6 +106,7 @@ team::~team() {
         seat& s = seats[static_cast<std::size_t>(i)];
         reset(s.implicit);
         free_spare_blocks(s);
+        free_privates(s);
         delete s.spare_share;
         delete s.spare_team;
     }

@@ -31,8 +31,9 @@ struct region {
     int depth = 0; ///< number of explicit tasks around it up to the implicit one
     bool is_final = false;
     bool is_implicit = true;
-    bool has_copies = false; ///< its data were copied by constructors, and its body destroys them
-    bool is_counted = false; ///< in the team's word: a task that may run after its creator has gone on
+    bool has_copies = false;   ///< its data were copied by constructors, and its body destroys them
+    bool is_continued = false; ///< untied: the body has asked to be called once more
+    bool is_counted = false;   ///< in the team's word: a task that may run after its creator has gone on
     task_group* group = nullptr;
     task_settings icv{};
 
@@ -40,6 +41,16 @@ struct region {
     std::atomic<int> children{0};   ///< not yet ended; only those that are counted
     dependences* depends = nullptr; ///< of its children; made at the first one with a depend clause
     launch start{};
+
+    /// What the next parallel or teams construct of the region is to have, if an entry point of its own has said it. 0: nothing
+    struct construct {
+        int threads = 0;
+        int bind = 0;
+        int teams = 0;
+        int thread_limit = 0;
+    } next_construct{};
+    struct doacross_bits* doacross =
+        nullptr; ///< of the loop that the region is in, for compilers that begin it apart
 
     // ---- of an explicit task
     void (*code)(void*) = nullptr;

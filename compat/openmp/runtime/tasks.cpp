@@ -171,7 +171,7 @@ region& make_task(region& me, const task_request& r) {
     t->has_copies = r.copy != nullptr;
     if (r.copy)
         r.copy(t->data, r.data);
-    else if (r.bytes)
+    else if (r.bytes && r.data)
         std::memcpy(t->data, r.data, r.bytes);
     keep(me);
     return *t;
@@ -202,16 +202,21 @@ void end_called(region& me, region& task) {
     in.count_down(); // the creator has not arrived at the barrier, so this is not the last one
 }
 
-/// The construct is over when the task is.
-void call_and_wait(region& me, region& task, const task_request& r) {
-    if (r.depends) wait_for_dependences(me, *r.depends);
-    if (!r.is_detached) {
-        call(me, task);
-        return drop_reference_at(me.on, &task);
+} // namespace
+
+void begin_undeferred(region& me, region& task) {
+    if (task.event.load(std::memory_order_relaxed) != region::no_event) { // set before the task was submitted
+        count(me, task);
+        keep(task);
     }
-    count(me, task);
-    keep(task);
-    call(me, task);
+    task.on = me.on;
+    context_of_caller()->current = &task;
+}
+
+void end_undeferred(region& task) {
+    region& me = *task.parent;
+    context_of_caller()->current = &me;
+    if (!task.is_counted) return drop_reference_at(me.on, &task);
     if (ends_with_body(task))
         end_called(me, task);
     else
@@ -221,9 +226,15 @@ void call_and_wait(region& me, region& task, const task_request& r) {
     drop_reference_at(me.on, &task);
 }
 
-} // namespace
-
 namespace {
+
+/// The construct is over when the task is.
+void call_and_wait(region& me, region& task, const task_request& r) {
+    if (r.depends) wait_for_dependences(me, *r.depends);
+    begin_undeferred(me, task);
+    task.code(task.data);
+    end_undeferred(task);
+}
 
 /// `calls`: decided once, since a task that is called may use the data of its creator. Others may be queued meanwhile.
 void submit(region& me, region& task, const task_request& r, bool calls) {

@@ -16,14 +16,22 @@ namespace weft::openmp {
 struct task_group {
     task_group* outer = nullptr;
     std::atomic<long> open{0};
-    std::atomic<bool> is_cancelled{false}; ///< relaxed, as team::is_cancelled
-    std::uintptr_t* reductions = nullptr;
-    bool is_work_share = false; ///< not a taskgroup that the program could cancel
+    std::atomic<bool> is_cancelled{false};         ///< relaxed, as team::is_cancelled
+    std::uintptr_t* reductions = nullptr;          ///< as gcc describes them (reductions.hpp)
+    struct reduction_set* reduction_set = nullptr; ///< as clang does (kmpc/reductions.cpp)
+    bool is_work_share = false;                    ///< not a taskgroup that the program could cancel
 };
 
 /// A dependence as the compiled code names it.
 struct dependence {
-    enum class kind : std::uint8_t { in = 1, out = 2, in_out = 3, mutex_in_out_set = 4, in_out_set = 5 };
+    enum class kind : std::uint8_t {
+        in = 1,
+        out = 2,
+        in_out = 3,
+        mutex_in_out_set = 4,
+        in_out_set = 5,
+        all_memory = 6 ///< omp_all_memory: behind all tasks before it, and in front of all after it
+    };
     const void* address;
     kind how;
 };
@@ -31,7 +39,7 @@ struct dependence {
 /// What a task construct says.
 struct task_request {
     void (*code)(void*) = nullptr;
-    void* data = nullptr;
+    void* data = nullptr; ///< null: the caller fills the task's memory
     void (*copy)(void*,
                  void*) = nullptr; ///< copies the data, with constructors; null: their bytes are copied
     std::size_t bytes = 0;
@@ -51,6 +59,9 @@ void* event_of(region& task) noexcept;
 void submit_task(region& me, region& task, const task_request&);
 /// Both for most tasks. A task that runs at once on data that need not be copied is not made at all.
 void run_task(region& me, const task_request&);
+/// The two halves of calling a task whose creator waits for it: what the caller does between them is the task.
+void begin_undeferred(region& me, region& task);
+void end_undeferred(region& task);
 /// The event of a task has occurred; from any thread.
 void fulfill(void* event);
 

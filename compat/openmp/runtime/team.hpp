@@ -43,6 +43,8 @@ struct alignas(2 * queue::k_cache_line_bytes) seat {
     work_share* spare_share = nullptr;
     team* spare_team = nullptr; ///< of a parallel region inside
     int place = -1;
+    bool is_of_first_thread = false;         ///< of the program's first initial thread
+    struct private_data* privates = nullptr; ///< copies of threadprivate data that the runtime keeps
 
     /// Tasks that it has created and that have not started. It adds; the tasks subtract when they start. relaxed: a
     /// measure of how much there is to do
@@ -100,7 +102,7 @@ struct team {
 
     // ---- of thread 0
     context* entered_in = nullptr; ///< whose region was changed when the region began
-    region* around = nullptr;      ///< that region
+    region* around = nullptr;      ///< that region; null: an initial thread
     bool is_foreign = false;       ///< the context was made for this region
     context own{};
     task_group* reduces = nullptr; ///< of GOMP_parallel_reductions

@@ -1,0 +1,42 @@
+#include "runtime/league.hpp"
+
+#include "runtime/team.hpp"
+
+namespace weft::openmp {
+
+namespace {
+
+/// The caller becomes the only thread of `alone`, whose settings are those that are given.
+void run_in(team& alone, const task_settings& icv, int thread_limit, void (*code)(void*), void* data) {
+    context& here = *context_of_caller();
+    region* const before = here.current;
+    alone.left.store(1, std::memory_order_relaxed);
+    alone.around = before;
+    region& r = alone.seats[0].implicit;
+    r.icv = icv;
+    if (thread_limit) r.icv.thread_limit = thread_limit;
+    here.current = &r;
+    code(data);
+    wait_at_end(r);
+    context_of_caller()->current = before;
+}
+
+} // namespace
+
+void run_league(int teams, int thread_limit, void (*code)(void*), void* data) {
+    if (thread_limit == 0) thread_limit = settings().teams_thread_limit;
+    const task_settings icv = current_region().icv;
+    for (int i = 0; i < teams; ++i) {
+        team alone(1);
+        alone.league_size = teams;
+        alone.league_rank = i;
+        run_in(alone, icv, thread_limit, code, data);
+    }
+}
+
+void run_as_initial_task(void (*code)(void*), void* data, int thread_limit) {
+    team alone(1);
+    run_in(alone, settings().first, thread_limit, code, data);
+}
+
+} // namespace weft::openmp
