@@ -10,6 +10,7 @@
 #include <cstddef>
 #include <ctime>
 #include <mutex>
+#include <utility>
 
 #include <unistd.h>
 
@@ -56,7 +57,7 @@ pacer::pacer(thread_engine& of, const emulated_speeds& speeds)
     , speeds_(speeds)
     , last_(of.all_workers.size())
     , clock_(
-          of, period, [](void* p, time_ns) { static_cast<pacer*>(p)->look(); }, this, "the emulated speeds") {
+          of, period, [](void* p, time_ns now) { static_cast<pacer*>(p)->look(now); }, this, "the emulated speeds") {
     const std::lock_guard guard(process_lock());
     if (pacing_engines++ == 0) pause_claim.take(pause_or_forward, SA_RESTART);
 }
@@ -110,24 +111,25 @@ void pacer::pause(thread_worker& w) noexcept {
     if (w.duty.due() - of_.now() >= shortest_pause) wait_until(w.duty.due());
 }
 
-void pacer::signal_if_it_runs(thread_worker& w) noexcept {
-    constexpr time_ns little = period / 20;
+void pacer::signal_if_it_runs(thread_worker& w, time_ns now) noexcept {
     const reached at(w);
     if (at->hot->in_runtime.load(std::memory_order_relaxed)) return; // a hint: the handler looks again
     clockid_t clock{};
     timespec cpu{};
     if (pthread_getcpuclockid(at->thread, &clock) != 0 || clock_gettime(clock, &cpu) != 0) return;
-    seen& last = last_[static_cast<std::size_t>(w.id)];
-    const bool is_other = pthread_equal(last.thread, at->thread) == 0;
-    if (!is_other && in_ns(cpu) - last.cpu < little) return; // it waits, or pauses
-    last = {at->thread, in_ns(cpu)};
+    const seen before = std::exchange(last_[static_cast<std::size_t>(w.id)], {at->thread, in_ns(cpu), now});
+    const double may_use = share_of(w) * static_cast<double>(now - before.at);
+    const bool is_the_same = pthread_equal(before.thread, at->thread) != 0;
+    // A thread that uses less owes nothing: it waits in the system, or pauses. A signal would only interrupt it.
+    if (is_the_same && static_cast<double>(in_ns(cpu) - before.cpu) < may_use / 2) return;
+    signals_.fetch_add(1, std::memory_order_relaxed);
     pthread_kill(at->thread, pause_signal);
 }
 
-void pacer::look() noexcept {
+void pacer::look(time_ns now) noexcept {
     if (!begun_.load(std::memory_order_acquire)) return; // pairs with begin()
     for (const auto& w : of_.all_workers)
-        if (share_of(*w) < 1 && w->working.load(std::memory_order_relaxed)) signal_if_it_runs(*w);
+        if (share_of(*w) < 1 && w->working.load(std::memory_order_relaxed)) signal_if_it_runs(*w, now);
 }
 
 } // namespace weft::engine

@@ -5,6 +5,7 @@
 #include "task/task.hpp"
 
 #include <atomic>
+#include <cstdint>
 #include <vector>
 
 #include <pthread.h>
@@ -39,6 +40,7 @@ public:
     int cpu_of(int core) const noexcept { return speeds_.cpus[static_cast<std::size_t>(core)]; }
     const std::vector<double>& asked_speeds() const noexcept { return speeds_.speeds; }
     double scale() const noexcept { return speeds_.scale; }
+    std::uint64_t signals() const noexcept { return signals_.load(std::memory_order_relaxed); } ///< sent so far
 
     /// In the calling thread, whichever mask it has inherited.
     static void allow_signal() noexcept;
@@ -48,17 +50,18 @@ private:
     static constexpr time_ns shortest_pause = 50'000; ///< below this, sleeping takes longer than is asked for
     struct seen {
         pthread_t thread{};
-        time_ns cpu = 0;
+        time_ns cpu = 0, at = 0;
     };
 
     double share_of(const thread_worker&) const noexcept;
-    void look() noexcept; ///< in the clock's thread
-    void signal_if_it_runs(thread_worker&) noexcept;
+    void look(time_ns now) noexcept; ///< in the clock's thread
+    void signal_if_it_runs(thread_worker&, time_ns now) noexcept;
     static void wait_until(time_ns due) noexcept;
 
     thread_engine& of_;
     const emulated_speeds& speeds_;
     std::atomic<bool> begun_{false};
+    std::atomic<std::uint64_t> signals_{0};
     std::vector<seen> last_; ///< by worker; of the clock's thread
     work_clock clock_;
 };
