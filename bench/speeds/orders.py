@@ -34,22 +34,22 @@ HALF, QUARTER, EQUAL = "1,1,0.32,0.32", "1,0.32,0.32,0.32,0.32,0.32", "0.5,0.5,0
 # name: program, arguments, speeds, policies. Of some tenths of a second each, with tasks of milliseconds: an emulated core
 # stops for a part of each millisecond.
 PAIRS = {
-    "batch-bwt": ("batch", "--kind bwt --tasks 48 --batches 4", HALF, BATCH),
-    "batch-lzw": ("batch", "--kind lzw --tasks 48 --batches 4", HALF, BATCH),
-    "batch-dmc": ("batch", "--kind dmc --tasks 48 --batches 4", QUARTER, BATCH),
-    "batch-ga": ("batch", "--kind ga --tasks 48 --alpha 4 --batches 4", HALF, BATCH),
-    "batch-ga-1+5": ("batch", "--kind ga --tasks 48 --alpha 8 --batches 4", QUARTER, BATCH),
-    "batch-md5": ("batch", "--kind md5 --tasks 48 --batches 4", QUARTER, BATCH),
-    "batch-sha1": ("batch", "--kind sha1 --tasks 48 --batches 4", HALF, BATCH),
+    "batch-bwt": ("batch", "--kind bwt --tasks 48 --batches 5 --cycles 1e8", HALF, BATCH),
+    "batch-lzw": ("batch", "--kind lzw --tasks 48 --batches 5 --cycles 1e8", HALF, BATCH),
+    "batch-dmc": ("batch", "--kind dmc --tasks 48 --batches 5 --cycles 1e8", QUARTER, BATCH),
+    "batch-ga": ("batch", "--kind ga --tasks 48 --alpha 4 --batches 5 --cycles 5e7", HALF, BATCH),
+    "batch-ga-1+5": ("batch", "--kind ga --tasks 48 --alpha 8 --batches 5 --cycles 5e7", QUARTER, BATCH),
+    "batch-md5": ("batch", "--kind md5 --tasks 48 --batches 5 --cycles 1e8", QUARTER, BATCH),
+    "batch-sha1": ("batch", "--kind sha1 --tasks 48 --batches 5 --cycles 1e8", HALF, BATCH),
     "dag-narrow": ("random_dag", "--nodes 150 --parallelism 1.62 --width 1 --plain --copy-words 100000", HALF, GRAPH),
     "dag-middle": ("random_dag", "--nodes 150 --parallelism 3.03 --width 1 --plain --copy-words 100000", HALF, GRAPH),
     "dag-wide": ("random_dag", "--nodes 200 --parallelism 8.06 --width 1 --plain --copy-words 100000", QUARTER, GRAPH),
-    "cholesky": ("tiled_cholesky", "--n 1536 --tile 192", HALF, GRAPH),
+    "cholesky": ("tiled_cholesky", "--n 4096 --tile 512", HALF, GRAPH),
     "sparse_lu": ("sparse_lu", "", QUARTER, GRAPH),
-    "dedup": ("dedup", "--mbytes 8", HALF, PIPELINE),
-    "image_search": ("image_search", "--scenes 100 --queries 60", HALF, PIPELINE),
-    "batch-lzw*": ("batch", "--kind lzw --tasks 48 --batches 4", EQUAL, BATCH),
-    "cholesky*": ("tiled_cholesky", "--n 1536 --tile 192", EQUAL, GRAPH),
+    "dedup": ("dedup", "--mbytes 32", HALF, PIPELINE),
+    "image_search": ("image_search", "--scenes 200 --queries 100 --width 512 --height 512", HALF, PIPELINE),
+    "batch-lzw*": ("batch", "--kind lzw --tasks 48 --batches 5 --cycles 1e8", EQUAL, BATCH),
+    "cholesky*": ("tiled_cholesky", "--n 4096 --tile 512", EQUAL, GRAPH),
 }
 
 

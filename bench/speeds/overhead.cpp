@@ -35,7 +35,8 @@ std::uint64_t children(std::uint64_t tasks) {
 std::uint64_t forks(std::uint64_t first, std::uint64_t tasks) {
     if (tasks == 1) return compute(first, steps);
     const std::uint64_t half = tasks / 2;
-    auto [a, b] = weft::join([=] { return forks(first, half); }, [=] { return forks(first + half, tasks - half); });
+    auto [a, b] =
+        weft::join([=] { return forks(first, half); }, [=] { return forks(first + half, tasks - half); });
     return a ^ b;
 }
 
@@ -48,7 +49,8 @@ std::uint64_t graph(std::uint64_t tasks) {
     for (std::size_t i = 0; i < tasks; ++i) {
         const std::size_t above = i < layer ? 0 : i / layer * layer - layer;
         const auto of = [&](std::size_t k) { return added[above + (i + k) % layer]; };
-        added.push_back(g.add([&value, i] { value[i] = compute(i, steps); }, weft::after(of(0), of(7), of(31))));
+        added.push_back(
+            g.add([&value, i] { value[i] = compute(i, steps); }, weft::after(of(0), of(7), of(31))));
         if (i + 1 == layer) added.erase(added.begin(), added.begin() + layer);
     }
     g.run();
@@ -59,7 +61,8 @@ std::uint64_t graph(std::uint64_t tasks) {
 
 /// The best of some runs under each, by turns: the first over the second.
 template <class Body>
-double over_steal(weft::runtime& policy, weft::runtime& steal, bench::sample& s, std::uint64_t right, const Body& body) {
+double over_steal(weft::runtime& policy, weft::runtime& steal, bench::sample& s, std::uint64_t right,
+                  const Body& body) {
     std::array<double, 2> best{std::numeric_limits<double>::max(), std::numeric_limits<double>::max()};
     for (std::size_t turn = 0; turn < 10; ++turn) {
         std::uint64_t result = 0;

@@ -1,5 +1,6 @@
 // How exactly a worker with an emulated speed has its share of its core: the processor time that its thread had, over the time
-// that passed, while it spins and while it is in a library (zlib). Values: the share over the speed and the scale; 1 is exact.
+// that passed, while it spins and while it is in a library (zlib). Values: that share, by worker; the
+// speeds should fit on the cores, so that they are not scaled.
 //   speeds=1,0.8,0.5,0.32 ms=1000
 #include "../common/sample.hpp"
 
@@ -39,7 +40,8 @@ std::vector<double> shares(weft::runtime& rt, std::chrono::milliseconds time, co
             const double used = cpu_seconds();
             while (clock_type::now() - since < time) piece();
             const std::chrono::duration<double> passed = clock_type::now() - since;
-            had[static_cast<std::size_t>(weft::this_task::worker())] = (cpu_seconds() - used) / passed.count();
+            had[static_cast<std::size_t>(weft::this_task::worker())] =
+                (cpu_seconds() - used) / passed.count();
         };
         for (int i = 1; i < n; ++i) g.run(work);
         work();

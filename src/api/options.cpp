@@ -35,10 +35,10 @@ namespace {
 constexpr int max_workers = 1024;
 
 constexpr std::array<std::string_view, 19> known = {
-    "WEFT_WORKERS",  "WEFT_POLICY", "WEFT_ENGINE",    "WEFT_MACHINE",  "WEFT_SEED",   "WEFT_STACK",
-    "WEFT_PIN",      "WEFT_SPIN",   "WEFT_RESOURCES", "WEFT_SCENARIO", "WEFT_COSTS",  "WEFT_REPORT",
-    "WEFT_PROGRESS", "WEFT_TRACE",  "WEFT_WAITING",   "WEFT_PREEMPT",  "WEFT_ACTIVE",
-    "WEFT_SPEEDS",   machines_variable};
+    "WEFT_WORKERS", "WEFT_POLICY", "WEFT_ENGINE",   "WEFT_MACHINE",   "WEFT_SEED",
+    "WEFT_STACK",   "WEFT_PIN",    "WEFT_SPIN",     "WEFT_RESOURCES", "WEFT_SCENARIO",
+    "WEFT_COSTS",   "WEFT_REPORT", "WEFT_PROGRESS", "WEFT_TRACE",     "WEFT_WAITING",
+    "WEFT_PREEMPT", "WEFT_ACTIVE", "WEFT_SPEEDS",   machines_variable};
 
 /// An empty value counts as not set.
 std::optional<std::string> variable(const char* name) {
@@ -294,7 +294,7 @@ void emulate(settings& s, const std::vector<double>& speeds, const runtime_optio
 settings resolve_model(const runtime_options& o, machine whole) {
     const auto speeds = speeds_of(o, whole);
     engine::model_engine_options m;
-    m.workers = !speeds.empty()                           ? workers_with(speeds, o, whole)
+    m.workers = !speeds.empty()                         ? workers_with(speeds, o, whole)
                 : o.workers || variable("WEFT_WORKERS") ? workers_of(o, whole)
                                                         : std::min(whole.size(), max_workers);
     if (m.workers > whole.size())

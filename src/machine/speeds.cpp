@@ -88,7 +88,8 @@ emulated_speeds emulate_speeds(const machine& m, std::span<const double> speeds,
     made.cpus.resize(speeds.size());
     for (const int rank : order) {
         const auto own = std::ranges::find(cpus, m.core_at(rank).os_index);
-        const auto at = own != cpus.end() ? own - cpus.begin() : std::ranges::min_element(taken) - taken.begin();
+        const auto at =
+            own != cpus.end() ? own - cpus.begin() : std::ranges::min_element(taken) - taken.begin();
         taken[static_cast<std::size_t>(at)] += speeds[index(rank)];
         ++workers_on[static_cast<std::size_t>(at)];
         made.cpus[index(rank)] = cpus[static_cast<std::size_t>(at)];

@@ -18,9 +18,10 @@ machine with_speeds(const machine& m, std::span<const double> speeds);
 // How workers of such speeds run on processing units of one speed, by rank of their core.
 struct emulated_speeds {
     std::vector<double> speeds{}; // as asked
-    std::vector<double> shares{}; // of its processing unit, that the worker on the core has: speed times scale
-    std::vector<int> cpus{};      // the processing unit, as the operating system calls it; empty: any
-    double scale = 1;             // the greatest, at most 1, with which all workers find room
+    std::vector<double>
+        shares{};            // of its processing unit, that the worker on the core has: speed times scale
+    std::vector<int> cpus{}; // the processing unit, as the operating system calls it; empty: any
+    double scale = 1;        // the greatest, at most 1, with which all workers find room
 
     bool empty() const { return shares.empty(); }
 };

@@ -22,7 +22,8 @@ namespace {
 
 constexpr knob bis_knobs[] = {
     {"waited_ns", "1", "1..1000000000", "least time that tasks have waited for a lock which is accelerated"},
-    {"forget_us", "0", "0..1000000000", "time after which waits count half, in microseconds; 0: they count for ever"},
+    {"forget_us", "0", "0..1000000000",
+     "time after which waits count half, in microseconds; 0: they count for ever"},
 };
 
 class bis final : public critical_sections {
@@ -74,15 +75,17 @@ private:
     const double least_;
     const time_ns forget_;
     queue::spin_lock<> measuring_;
-    std::array<bottleneck, most_locks> table_{}; ///< by number of the lock; guarded by measuring_, as is the next one
-    time_ns halved_ = 0;                         ///< up to when
+    std::array<bottleneck, most_locks>
+        table_{};        ///< by number of the lock; guarded by measuring_, as is the next one
+    time_ns halved_ = 0; ///< up to when
 };
 
 } // namespace
 
 extern constinit const policy_entry bis_entry{
     .name = "bis",
-    .summary = "the critical sections that tasks wait for longest change to fast cores (modelled machines only)",
+    .summary =
+        "the critical sections that tasks wait for longest change to fast cores (modelled machines only)",
     .source = "Joao et al. 2012, as in Chen & Guo 2017, 5.3.6",
     .helps = "unequal cores, and programs whose tasks wait for a few of many locks; in the model",
     .knobs = bis_knobs,

@@ -33,14 +33,16 @@ struct at_once {
     std::vector<time_ns> ended;
     std::uint64_t exchanges = 0;
 
-    at_once(const std::string& policy, int slow, time_ns exchange, const std::vector<std::function<void()>>& body)
+    at_once(const std::string& policy, int slow, time_ns exchange,
+            const std::vector<std::function<void()>>& body)
         : ended(body.size()) {
         modelled m(policy, fast_and_slow(slow, exchange));
         time_ns base = 0;
         const auto piece = [&] {
             const auto c = static_cast<std::size_t>(core());
             const time_ns left = base + begin - now();
-            cost(static_cast<std::uint64_t>(c == 0 ? 2 * left : left)); // a cycle is a nanosecond on a slow core
+            cost(static_cast<std::uint64_t>(c == 0 ? 2 * left
+                                                   : left)); // a cycle is a nanosecond on a slow core
             EXPECT_EQ(now(), base + begin);
             body[c]();
             ended[c] = now() - base - begin;
@@ -132,12 +134,13 @@ TEST(acs, a_fast_core_serves_one_section_at_a_time) {
 // A critical section on the fast core stays there.
 TEST(acs, a_fast_core_keeps_its_own_sections) {
     mutex m;
-    const at_once run("acs", 1, 0, {[&] {
-                                        m.lock();
-                                        compute(10 * us);
-                                        m.unlock();
-                                    },
-                                    [] { compute(50 * us); }});
+    const at_once run("acs", 1, 0,
+                      {[&] {
+                           m.lock();
+                           compute(10 * us);
+                           m.unlock();
+                       },
+                       [] { compute(50 * us); }});
     EXPECT_EQ(run.ended, (std::vector<time_ns>{10 * us, 100 * us}));
     EXPECT_EQ(run.exchanges, 0u);
 }
@@ -175,8 +178,12 @@ struct by_hand {
 
     explicit by_hand(const std::string& spec) : p(make_policy(spec)) { p->attach(m, context); }
     void at(time_ns t) { context.time = t; }
-    void waits(worker_id w, std::uint32_t lock) { p->lock_waits(w, tasks[static_cast<std::size_t>(w)], lock); }
-    void taken(worker_id w, std::uint32_t lock) { p->lock_taken(w, tasks[static_cast<std::size_t>(w)], lock); }
+    void waits(worker_id w, std::uint32_t lock) {
+        p->lock_waits(w, tasks[static_cast<std::size_t>(w)], lock);
+    }
+    void taken(worker_id w, std::uint32_t lock) {
+        p->lock_taken(w, tasks[static_cast<std::size_t>(w)], lock);
+    }
     void released(worker_id w, std::uint32_t lock) {
         p->lock_released(w, tasks[static_cast<std::size_t>(w)], lock);
     }
@@ -247,7 +254,8 @@ TEST(bis, only_the_contended_lock_is_accelerated) {
                       {[] { compute(400 * us); }, use(cold, cold_cores, 4), use(hot, hot_cores, 4),
                        use(hot, hot_cores, 4)});
     EXPECT_EQ(cold_cores, (std::vector{1, 1, 1, 1}));
-    EXPECT_EQ(std::count(hot_cores.begin(), hot_cores.end(), 0), 7); // all but the first, for which none had waited
+    EXPECT_EQ(std::count(hot_cores.begin(), hot_cores.end(), 0),
+              7); // all but the first, for which none had waited
 }
 
 TEST(locks, are_told_by_numbers_in_the_order_of_their_use) {

@@ -6,8 +6,8 @@
 
 #include <algorithm>
 #include <atomic>
-#include <chrono>
 #include <cerrno>
+#include <chrono>
 #include <csignal>
 #include <cstdint>
 #include <ctime>
@@ -256,7 +256,9 @@ TEST(speed_option, what_does_not_fit_is_refused) {
         try {
             const runtime rt(o);
             ADD_FAILURE() << "taken: " << o.speeds;
-        } catch (const error& e) { EXPECT_NE(std::string(e.what()).find(words), std::string::npos) << e.what(); }
+        } catch (const error& e) {
+            EXPECT_NE(std::string(e.what()).find(words), std::string::npos) << e.what();
+        }
     };
     refused(option("1,3"), "given: runtime_options::speeds = 1,3");
     auto o = option("1,0.5");

@@ -1,7 +1,7 @@
 #pragma once
 
-#include "engine/worker/worker.hpp"
 #include "engine/ports/host.hpp"
+#include "engine/worker/worker.hpp"
 #include "machine/load.hpp"
 
 #include <weft/declare.hpp>

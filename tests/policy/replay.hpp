@@ -15,11 +15,11 @@
 namespace weft::test {
 
 inline std::string to_string(hook h) {
-    constexpr const char* names[] = {"attach",  "ready",       "next",       "victims",   "spawn",
-                                     "pieces",  "group_begin", "group_wait", "group_end", "started",
-                                     "blocked", "resumed",     "finished",   "message",   "iteration",
-                                     "resized", "gives_way",   "tick",       "mold",      "assemble",
-                                     "lock_waits", "lock_taken", "lock_released"};
+    constexpr const char* names[] = {"attach",     "ready",       "next",         "victims",   "spawn",
+                                     "pieces",     "group_begin", "group_wait",   "group_end", "started",
+                                     "blocked",    "resumed",     "finished",     "message",   "iteration",
+                                     "resized",    "gives_way",   "tick",         "mold",      "assemble",
+                                     "lock_waits", "lock_taken",  "lock_released"};
     return names[static_cast<std::size_t>(h)];
 }
 

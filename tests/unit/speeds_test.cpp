@@ -79,7 +79,8 @@ TEST(speeds, are_numbers_with_commas_between_them_or_those_of_the_machine) {
     EXPECT_EQ(api::parse_speeds("1,0.32,.5", "", machine()), (std::vector<double>{1, 0.32, 0.5}));
     const machine hikey = load_machine(WEFT_SOURCE_DIR "/machines/hikey960.toml");
     EXPECT_EQ(api::parse_speeds("machine", "", hikey), (std::vector<double>{1, 1, 1, 1, 0.8, 0.8, 0.8, 0.8}));
-    for (const char* const bad : {"", "1,", ",1", "2", "0", "0.009", "-1", "1;1", "nan", "1,x", "1 ,1", "machines"}) {
+    for (const char* const bad :
+         {"", "1,", ",1", "2", "0", "0.009", "-1", "1;1", "nan", "1,x", "1 ,1", "machines"}) {
         const std::string told = refusal(bad);
         EXPECT_NE(told.find(std::string("given: WEFT_SPEEDS=") + bad), std::string::npos) << told;
         EXPECT_NE(told.find("numbers from 0.01 to 1"), std::string::npos) << told;

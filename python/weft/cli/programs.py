@@ -160,7 +160,9 @@ def sim(
         raise typer.BadParameter(compose("expected one thing to run", given, "-- PROGRAM, or --replay TRACE") + ".")
     if replay is not None and speeds:
         given = f"--replay {replay} --speeds {speeds}"
-        raise typer.BadParameter(compose("a replay has the speeds of its machine", given, "a machine file with them") + ".")
+        raise typer.BadParameter(
+            compose("a replay has the speeds of its machine", given, "a machine file with them") + "."
+        )
     if replay is not None:
         _check(policy, machine)
         what_if = WhatIf(replay, machine or "", policy or "", seed, resources, scenario, costs)

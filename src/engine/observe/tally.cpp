@@ -11,10 +11,14 @@ void tally::take(const engine& e, time_ns now) {
     workers.resize(static_cast<std::size_t>(e.worker_count()));
     for (int rank = 0; rank < e.worker_count(); ++rank) {
         const auto& count = e.worker_at(rank).count;
-        workers[static_cast<std::size_t>(rank)] = {count.tasks.get(),     count.steals.get(),
-                                                   count.exposures.get(), count.suppressed.get(),
-                                                   count.exchanges.get(), count.refused_exchanges.get(),
-                                                   count.idle.until(now), count.asleep.until(now),
+        workers[static_cast<std::size_t>(rank)] = {count.tasks.get(),
+                                                   count.steals.get(),
+                                                   count.exposures.get(),
+                                                   count.suppressed.get(),
+                                                   count.exchanges.get(),
+                                                   count.refused_exchanges.get(),
+                                                   count.idle.until(now),
+                                                   count.asleep.until(now),
                                                    static_cast<time_ns>(count.paced.get()),
                                                    static_cast<time_ns>(count.used.get())};
     }

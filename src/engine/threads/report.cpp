@@ -73,16 +73,15 @@ std::string thread_report::to_table() const {
                    percent(all - sum.idle, all), percent(sum.idle - sum.asleep, all),
                    percent(sum.asleep, all));
     if (!callers_work)
-        fmt::format_to(
-            to_text,
-            "callers   wait: the workers stay awake, have emulated speeds, or the policy reads counters of their "
-            "threads\n");
+        fmt::format_to(to_text, "callers   wait: the workers stay awake, have emulated speeds, or the policy "
+                                "reads counters of their "
+                                "threads\n");
     if (changes_cores)
         fmt::format_to(to_text, "exchanges {} of cores, {} refused\n", sum.exchanges / 2,
                        sum.refused_exchanges / 2);
     if (!speeds.empty()) {
-        fmt::format_to(to_text, "speeds    emulated, a speed of 1 is {:.1f} % of a core; asked (had):",
-                       100 * scale);
+        fmt::format_to(to_text,
+                       "speeds    emulated, a speed of 1 is {:.1f} % of a core; asked (had):", 100 * scale);
         for (std::size_t r = 0; r < speeds.size(); ++r)
             if (const tally::worker& w = run.workers[r]; w.paced > 0)
                 fmt::format_to(to_text, " {:.3g} ({:.3g})", speeds[r], share_of(w) / scale);

@@ -20,7 +20,7 @@ struct thread_report {
     bool changes_cores = false;           ///< requirements::exchanges
     std::vector<double> speeds{};         ///< emulated, by worker; empty: none are
     double scale = 1; ///< by which all of them were multiplied, so that they fit on the cores
-    tally run{};                          ///< the difference between the end of the run and its beginning
+    tally run{};      ///< the difference between the end of the run and its beginning
 
     std::string to_json() const;  ///< one object; docs/reports.md names the keys
     std::string to_table() const; ///< for people, several lines

@@ -71,7 +71,8 @@ thread_engine::thread_engine(std::unique_ptr<policy> p, weft::machine m, const t
     }
     attach_policy();
     if (need.locks)
-        throw error("a policy that is told of locks runs on modelled machines only, since on real threads no lock tells a policy",
+        throw error("a policy that is told of locks runs on modelled machines only, since on real threads no "
+                    "lock tells a policy",
                     "policy '" + options.record.policy_spec + "' with WEFT_ENGINE=threads",
                     "WEFT_ENGINE=model with it, or another policy");
     if (need.tick > 0)

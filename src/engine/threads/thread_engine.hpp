@@ -13,8 +13,8 @@
 #include "engine/threads/core_count_follower.hpp"
 #include "engine/threads/exposure_handler.hpp"
 #include "engine/threads/preemption/preempter.hpp"
-#include "engine/threads/thread_meter.hpp"
 #include "engine/threads/speeds/pacer.hpp"
+#include "engine/threads/thread_meter.hpp"
 #include "engine/threads/thread_worker.hpp"
 #include "engine/threads/work_clock.hpp"
 #include "engine/worker/engine.hpp"
@@ -49,7 +49,7 @@ struct thread_engine_options {
     int cores = std::numeric_limits<int>::max();     ///< that this process may use
     record_options record{};
     preemption_options preempt{};
-    emulated_speeds speeds{}; ///< empty: the workers run as fast as they can
+    emulated_speeds speeds{};  ///< empty: the workers run as fast as they can
     bool follow_cores = false; ///< the number of active workers follows the cores that the process may use
 };
 

@@ -34,8 +34,8 @@ public:
     /// The share counts from now on.
     stretch charge(time_ns now, time_ns cpu, double share) noexcept {
         const stretch last{now - at_, cpu - cpu_at_};
-        due_ = std::max(due_ + static_cast<time_ns>(static_cast<double>(last.used) / share_),
-                        now - most_credit);
+        due_ =
+            std::max(due_ + static_cast<time_ns>(static_cast<double>(last.used) / share_), now - most_credit);
         thread_comes(now, cpu, share);
         return last;
     }

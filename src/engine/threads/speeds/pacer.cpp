@@ -57,7 +57,8 @@ pacer::pacer(thread_engine& of, const emulated_speeds& speeds)
     , speeds_(speeds)
     , last_(of.all_workers.size())
     , clock_(
-          of, period, [](void* p, time_ns now) { static_cast<pacer*>(p)->look(now); }, this, "the emulated speeds") {
+          of, period, [](void* p, time_ns now) { static_cast<pacer*>(p)->look(now); }, this,
+          "the emulated speeds") {
     const std::lock_guard guard(process_lock());
     if (pacing_engines++ == 0) pause_claim.take(pause_or_forward, SA_RESTART);
 }
@@ -81,8 +82,7 @@ double pacer::share_of(const thread_worker& w) const noexcept {
 
 void pacer::wait_until(time_ns due) noexcept {
     const timespec until{static_cast<time_t>(due / second), static_cast<long>(due % second)};
-    while (clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &until, nullptr) == EINTR) {
-    }
+    while (clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &until, nullptr) == EINTR) {}
 }
 
 void pacer::charge(thread_worker& w) noexcept {

@@ -40,7 +40,9 @@ public:
     int cpu_of(int core) const noexcept { return speeds_.cpus[static_cast<std::size_t>(core)]; }
     const std::vector<double>& asked_speeds() const noexcept { return speeds_.speeds; }
     double scale() const noexcept { return speeds_.scale; }
-    std::uint64_t signals() const noexcept { return signals_.load(std::memory_order_relaxed); } ///< sent so far
+    std::uint64_t signals() const noexcept {
+        return signals_.load(std::memory_order_relaxed);
+    } ///< sent so far
 
     /// In the calling thread, whichever mask it has inherited.
     static void allow_signal() noexcept;
