@@ -22,13 +22,17 @@ public:
         const std::uintptr_t caller = queue_.lock_as_caller();
         if (owner_ == 0) [[likely]] {
             owner_ = caller;
-            return queue_.unlock();
+            queue_.unlock();
+        } else {
+            if (owner_ == caller) impl::report_relock();
+            impl::waiter me("a mutex", caller);
+            queue_.push(me);
+            queue_.unlock();
+            if (impl::locks_are_watched()) impl::tell_of_lock(this, impl::lock_event::waits);
+            me.sleep(); // the caller that unlocks makes this one the owner
         }
-        if (owner_ == caller) impl::report_relock();
-        impl::waiter me("a mutex", caller);
-        queue_.push(me);
-        queue_.unlock();
-        me.sleep(); // the caller that unlocks makes this one the owner
+        if (impl::locks_are_watched()) [[unlikely]]
+            impl::tell_of_lock(this, impl::lock_event::taken);
     }
 
     /// Locks the mutex if it is free; otherwise returns false.
@@ -37,11 +41,15 @@ public:
         const bool is_free = owner_ == 0;
         if (is_free) owner_ = caller;
         queue_.unlock();
+        if (is_free && impl::locks_are_watched()) [[unlikely]]
+            impl::tell_of_lock(this, impl::lock_event::taken);
         return is_free;
     }
 
     /// Hands the mutex to the caller that has waited longest, or leaves it free.
     void unlock() noexcept {
+        if (impl::locks_are_watched()) [[unlikely]]
+            impl::tell_of_lock(this, impl::lock_event::released);
         queue_.lock();
         if (queue_.empty()) [[likely]] {
             owner_ = 0;

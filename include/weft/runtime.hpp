@@ -42,6 +42,10 @@ struct runtime_options {
     /// next ones are called at once by the tasks that spawn them, if the policy supports that; default 1000000
     std::optional<std::size_t> waiting{};
     std::string pin{}; ///< [WEFT_PIN] compact, scatter, off; default: compact if every core has one worker
+    /// [WEFT_SPEEDS] one speed for each worker, as 1,1,0.32,0.32, or machine: those of WEFT_MACHINE. Unequal cores where there are
+    /// none: policies see cores of these speeds, the greatest at most 1, and on real threads a worker gets that share of its
+    /// core, docs/unequal-cores.md. Default: the cores as they are
+    std::string speeds{};
     /// [WEFT_SPIN] microseconds, or forever: how long an idle worker looks for work before it sleeps; 0: it
     /// sleeps at once; max(): it never sleeps. A larger value starts new work sooner and occupies a core
     /// meanwhile; default 100

@@ -1,10 +1,13 @@
 #include "api/options.hpp"
 
 #include "api/preemption_options.hpp"
+#include "api/speed_options.hpp"
 #include "calibrate/model_machine.hpp"
 #include "gate/load_resources.hpp"
 #include "machine/load.hpp"
 #include "machine/machine_files.hpp"
+#include "machine/quota.hpp"
+#include "machine/speeds.hpp"
 #include "machine/workers.hpp"
 #include "task/stack.hpp"
 
@@ -31,10 +34,11 @@ namespace {
 
 constexpr int max_workers = 1024;
 
-constexpr std::array<std::string_view, 18> known = {
-    "WEFT_WORKERS",  "WEFT_POLICY", "WEFT_ENGINE",    "WEFT_MACHINE",  "WEFT_SEED",   "WEFT_STACK",
-    "WEFT_PIN",      "WEFT_SPIN",   "WEFT_RESOURCES", "WEFT_SCENARIO", "WEFT_COSTS",  "WEFT_REPORT",
-    "WEFT_PROGRESS", "WEFT_TRACE",  "WEFT_WAITING",   "WEFT_PREEMPT",  "WEFT_ACTIVE", machines_variable};
+constexpr std::array<std::string_view, 19> known = {
+    "WEFT_WORKERS", "WEFT_POLICY", "WEFT_ENGINE",   "WEFT_MACHINE",   "WEFT_SEED",
+    "WEFT_STACK",   "WEFT_PIN",    "WEFT_SPIN",     "WEFT_RESOURCES", "WEFT_SCENARIO",
+    "WEFT_COSTS",   "WEFT_REPORT", "WEFT_PROGRESS", "WEFT_TRACE",     "WEFT_WAITING",
+    "WEFT_PREEMPT", "WEFT_ACTIVE", "WEFT_SPEEDS",   machines_variable};
 
 /// An empty value counts as not set.
 std::optional<std::string> variable(const char* name) {
@@ -256,10 +260,43 @@ engine::record_options record_of(const runtime_options& o, const char* engine_na
             .resources = resources ? read_resources(*resources) : ""};
 }
 
+/// The workers that the speeds are for: one for each. Throws weft::error if another number was chosen.
+int workers_with(const std::vector<double>& speeds, const runtime_options& o, const machine& m) {
+    const int count = static_cast<int>(speeds.size());
+    if (!o.workers && !variable("WEFT_WORKERS")) return count;
+    if (const int chosen = workers_of(o, m); chosen != count)
+        throw error("there is a speed for each worker", fmt::format("{} speeds, {} workers", count, chosen),
+                    "as many speeds as workers, or no number of workers");
+    return count;
+}
+
+/// The speeds of the workers, which the machine has from now on; empty: they have none of their own.
+std::vector<double> speeds_of(const runtime_options& o, machine& m) {
+    const auto text = given_or_variable(o.speeds, "WEFT_SPEEDS");
+    if (!text) return {};
+    const std::string given = (o.speeds.empty() ? "WEFT_SPEEDS=" : "runtime_options::speeds = ") + *text;
+    auto speeds = parse_speeds(*text, given, m);
+    if (*text != speeds_of_machine) m = with_speeds(m, speeds);
+    return speeds;
+}
+
+/// Cores for workers with speeds on this computer. WEFT_PIN=off: the workers share all of them.
+void emulate(settings& s, const std::vector<double>& speeds, const runtime_options& o) {
+    const auto pin = given_or_variable(o.pin, "WEFT_PIN");
+    if (pin && *pin != "off")
+        throw error("workers with speeds are spread over the cores by their speeds",
+                    (o.pin.empty() ? "WEFT_PIN=" : "runtime_options::pin = ") + *pin + " with WEFT_SPEEDS",
+                    "off, or no choice");
+    s.threads.pin = !pin;
+    s.threads.speeds = emulate_speeds(s.machine, speeds, usable_cpus(), cpu_quota(), s.threads.pin);
+}
+
 settings resolve_model(const runtime_options& o, machine whole) {
+    const auto speeds = speeds_of(o, whole);
     engine::model_engine_options m;
-    m.workers =
-        o.workers || variable("WEFT_WORKERS") ? workers_of(o, whole) : std::min(whole.size(), max_workers);
+    m.workers = !speeds.empty()                         ? workers_with(speeds, o, whole)
+                : o.workers || variable("WEFT_WORKERS") ? workers_of(o, whole)
+                                                        : std::min(whole.size(), max_workers);
     if (m.workers > whole.size())
         throw error("more virtual workers than the machine has cores", fmt::format("{} workers", m.workers),
                     fmt::format("1 to {}, the cores of machine '{}'", whole.size(), whole.name()));
@@ -304,10 +341,12 @@ settings resolve(const runtime_options& o) {
     }
     refuse_model_options(o);
     machine whole = load_machine(spec);
-    s.threads.workers = o.workers || variable("WEFT_WORKERS") || !whole.is_modelled()
+    const auto speeds = speeds_of(o, whole);
+    s.threads.workers = !speeds.empty() ? workers_with(speeds, o, whole)
+                        : o.workers || variable("WEFT_WORKERS") || !whole.is_modelled()
                             ? workers_of(o, whole)
                             : std::min(whole.size(), max_workers);
-    const bool follows = !o.workers && !variable("WEFT_WORKERS") && !whole.is_modelled();
+    const bool follows = speeds.empty() && !o.workers && !variable("WEFT_WORKERS") && !whole.is_modelled();
     s.threads.seed = seed_of(o);
     s.threads.stack_bytes = stack_of(o);
     s.threads.most_waiting = most_waiting_of(o);
@@ -315,13 +354,14 @@ settings resolve(const runtime_options& o) {
     s.threads.cores = usable_cores();
     s.threads.preempt = preemption_of(o);
     if (s.threads.preempt.type != preemption::off) s.threads.stack_bytes += signal_frame_bytes();
-    const auto where = pin_order_of(o, whole, s.threads.workers);
+    const auto where = speeds.empty() ? pin_order_of(o, whole, s.threads.workers) : std::nullopt;
     s.threads.pin = where.has_value();
     // The policy's machine has a rank for each worker; with more workers than cores, they start over.
     s.machine =
         s.threads.workers < whole.size()
             ? restrict_to(whole, ranks_for(whole, s.threads.workers, where.value_or(pin_order::compact)))
             : std::move(whole);
+    if (!speeds.empty()) emulate(s, speeds, o);
     s.threads.follow_cores = choose_active(o, s, s.threads.workers, follows);
     s.resources = resources_of(o, s.machine);
     s.policy = policy_of(o);

@@ -48,7 +48,10 @@ enum class hook : std::uint8_t {
     gives_way,
     tick,
     mold,
-    assemble
+    assemble,
+    lock_waits,
+    lock_taken,
+    lock_released
 };
 
 enum class question : std::uint8_t { all, active, core_of, now, random, wake, post, running, exchange };
@@ -99,7 +102,7 @@ using recording = std::vector<event>;
 inline values fields(const requirements& n) {
     return {n.task_bytes, n.group_bytes, n.lazy,      n.wide_groups, n.offers_ahead, n.own_usage,
             n.own_misses, n.demotable,   n.resizable, n.posts,       n.uses,         n.levels,
-            n.snapshots,  n.exchanges,   n.tick,      n.graph_tasks, n.most_width};
+            n.snapshots,  n.exchanges,   n.tick,      n.graph_tasks, n.most_width,   n.locks};
 }
 inline values fields(const snapshot& s) {
     return {s.busy,     static_cast<std::int64_t>(s.id),
@@ -214,6 +217,21 @@ public:
         const auto lock = begin(hook::iteration, w, {k});
         see(t);
         of_->iteration(w, t, k);
+    }
+    void lock_waits(worker_id w, task& t, std::uint32_t which) override {
+        const auto lock = begin(hook::lock_waits, w, {which});
+        see(t);
+        of_->lock_waits(w, t, which);
+    }
+    void lock_taken(worker_id w, task& t, std::uint32_t which) override {
+        const auto lock = begin(hook::lock_taken, w, {which});
+        see(t);
+        of_->lock_taken(w, t, which);
+    }
+    void lock_released(worker_id w, task& t, std::uint32_t which) override {
+        const auto lock = begin(hook::lock_released, w, {which});
+        see(t);
+        of_->lock_released(w, t, which);
     }
     void resized(workers active) override {
         const auto lock = begin(hook::resized, no_worker, fields(active));

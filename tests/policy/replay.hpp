@@ -15,10 +15,11 @@
 namespace weft::test {
 
 inline std::string to_string(hook h) {
-    constexpr const char* names[] = {"attach",  "ready",       "next",       "victims",   "spawn",
-                                     "pieces",  "group_begin", "group_wait", "group_end", "started",
-                                     "blocked", "resumed",     "finished",   "message",   "iteration",
-                                     "resized", "gives_way",   "tick",       "mold",      "assemble"};
+    constexpr const char* names[] = {"attach",     "ready",       "next",         "victims",   "spawn",
+                                     "pieces",     "group_begin", "group_wait",   "group_end", "started",
+                                     "blocked",    "resumed",     "finished",     "message",   "iteration",
+                                     "resized",    "gives_way",   "tick",         "mold",      "assemble",
+                                     "lock_waits", "lock_taken",  "lock_released"};
     return names[static_cast<std::size_t>(h)];
 }
 
@@ -92,10 +93,15 @@ private:
             for (std::size_t i = 0; i < e.tasks.size(); ++i) shares.push_back(&t(i));
             return policy_.assemble(e.w, shares, {argument(0), argument(1)}), values{};
         }
+        case hook::lock_waits: return policy_.lock_waits(e.w, t(0), lock_of(e)), values{};
+        case hook::lock_taken: return policy_.lock_taken(e.w, t(0), lock_of(e)), values{};
+        case hook::lock_released: return policy_.lock_released(e.w, t(0), lock_of(e)), values{};
         case hook::tick: return policy_.tick(e.arguments[0]), values{};
         }
         return {};
     }
+
+    static std::uint32_t lock_of(const event& e) { return static_cast<std::uint32_t>(e.arguments[0]); }
 
     void take_on(const task_facts& f) {
         while (tasks_.size() <= static_cast<std::size_t>(f.who)) {

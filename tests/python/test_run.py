@@ -51,6 +51,17 @@ def weft(capfd: pytest.CaptureFixture[str]) -> Weft:
 # ---- run
 
 
+def test_speeds_are_those_of_the_workers() -> None:
+    done = weft("run", "--json", "--speeds", "1,0.5,0.25", "--", *FIB)
+    (runtime,) = json.loads(done.stdout)["runtimes"]
+    assert len(runtime["workers"]) == 3 and "speeds 1,0.5,0.25" in runtime["machine"]
+    done = weft("run", "--speeds", "1,7", "--", *FIB)
+    assert done.returncode == 1 and "given: WEFT_SPEEDS=1,7" in done.stderr
+    done = weft("sim", "--json", "--machine", "core:2 pu:1", "--speeds", "1,0.5,0.25", "--", *FIB)
+    (runtime,) = json.loads(done.stdout)["runtimes"]
+    assert len(runtime["workers"]) == 3 and "speeds 1,0.5,0.25" in runtime["machine"]
+
+
 def test_the_program_has_its_output_and_the_table_is_beside_it(weft: Weft) -> None:
     done = weft("run", "--policy", "near", "--workers", 2, "--seed", 5, "--", *FIB)
     assert done.returncode == 0

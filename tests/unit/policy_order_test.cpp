@@ -314,6 +314,8 @@ INSTANTIATE_TEST_SUITE_P(policies, policy_order_fairness, testing::Values(
     "bias",
     "ljfcf",
     "speed",
+    "acs",
+    "bis",
     "ml-steal",
     "ml-steal:zone=reported",
     "sb",

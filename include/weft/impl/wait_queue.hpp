@@ -3,6 +3,7 @@
 #include <weft/impl/announce.hpp>
 #include <weft/impl/hot.hpp>
 
+#include <atomic>
 #include <chrono>
 #include <cstdint>
 
@@ -65,6 +66,14 @@ private:
 /// The caller locks a mutex that it holds already. Says so and ends the program with status 1, except on a modelled
 /// machine, whose report of the deadlock names all tasks that wait.
 void report_relock() noexcept;
+
+/// Number of engines whose policy is told of locks (requirements::locks), which are models. relaxed: a program makes the
+/// engine before it locks anything there.
+extern constinit std::atomic<int> lock_watchers;
+inline bool locks_are_watched() noexcept { return lock_watchers.load(std::memory_order_relaxed) != 0; }
+enum class lock_event : std::uint8_t { waits, taken, released };
+/// Tells the policy of the calling task, if it is one that is told. Called without the queue's lock.
+[[gnu::cold]] void tell_of_lock(const void* lock, lock_event) noexcept;
 
 /// Wakes a list of waiters that pop() or pop_all() has returned (null: none). Called without the queue's
 /// lock.

@@ -35,6 +35,14 @@ Policy = Annotated[
 ]
 Workers = Annotated[int | None, typer.Option("--workers", min=1, metavar="N", help="Number of workers.")]
 Seed = Annotated[int | None, typer.Option("--seed", min=0, metavar="N", help="Seed of the runtime's random choices.")]
+Speeds = Annotated[
+    str | None,
+    typer.Option(
+        "--speeds",
+        metavar="S,S,...|machine",
+        help="A speed for each worker, from 0.01 to 1: unequal cores where there are none (docs/unequal-cores.md).",
+    ),
+]
 Resources = Annotated[Path | None, typer.Option("--resources", metavar="FILE", help="Resources for tasks of graphs.")]
 TraceFile = Annotated[
     Path | None,
@@ -76,6 +84,7 @@ def run(
             help="The machine that the policy sees (`weft machines`); default: this one.",
         ),
     ] = None,
+    speeds: Speeds = None,
     seed: Seed = None,
     resources: Resources = None,
     trace: TraceFile = None,
@@ -89,6 +98,8 @@ def run(
     the program's; the table goes to standard error. The exit status is 1 if the program fails.
 
     Example: weft run --policy near --workers 4 -- ./heat2d --rows 2000
+
+    Example: weft run --policy aats --speeds 1,1,0.32,0.32 -- ./batches
     """
     settings = {
         "policy": policy,
@@ -96,6 +107,7 @@ def run(
         "machine": machine,
         "seed": seed,
         "resources": resources,
+        "environment": _environment(WEFT_SPEEDS=speeds),
     }
     return _run(program, settings, trace, speedup, progress, as_json)
 
@@ -115,6 +127,7 @@ def sim(
     ] = None,
     policy: Policy = None,
     workers: Workers = None,
+    speeds: Speeds = None,
     scenario: Annotated[
         Path | None, typer.Option("--scenario", metavar="FILE", help="What happens to the machine during the run.")
     ] = None,
@@ -145,6 +158,11 @@ def sim(
     if (replay is None) == (not program):
         given = "both" if program else "neither"
         raise typer.BadParameter(compose("expected one thing to run", given, "-- PROGRAM, or --replay TRACE") + ".")
+    if replay is not None and speeds:
+        given = f"--replay {replay} --speeds {speeds}"
+        raise typer.BadParameter(
+            compose("a replay has the speeds of its machine", given, "a machine file with them") + "."
+        )
     if replay is not None:
         _check(policy, machine)
         what_if = WhatIf(replay, machine or "", policy or "", seed, resources, scenario, costs)
@@ -157,11 +175,13 @@ def sim(
         "machine": machine,
         "seed": seed,
         "resources": resources,
-        "environment": {
-            name: str(value) for name, value in (("WEFT_SCENARIO", scenario), ("WEFT_COSTS", costs)) if value
-        },
+        "environment": _environment(WEFT_SCENARIO=scenario, WEFT_COSTS=costs, WEFT_SPEEDS=speeds),
     }
     return _run(program, settings, trace, speedup, progress, as_json)
+
+
+def _environment(**given: object) -> dict[str, str]:
+    return {name: str(value) for name, value in given.items() if value}
 
 
 def _check(policy: str | None, machine: str | None) -> None:
@@ -219,7 +239,7 @@ def _run(
 def _alone(program: list[str], settings: dict[str, Any], output: int | None) -> Run:
     try:
         # The trace of this run would not be the requested one.
-        environment = {**settings.get("environment", {}), "WEFT_TRACE": None}
+        environment = {**settings.get("environment", {}), "WEFT_TRACE": None, "WEFT_SPEEDS": None}
         run = launch(program, stdout=output, **{**settings, "workers": 1, "environment": environment})
         if run.interrupted:
             raise LaunchError("interrupted")

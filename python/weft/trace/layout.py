@@ -9,7 +9,8 @@ import numpy as np
 from .. import _core
 
 MAGIC = b"wefttrc\n"
-VERSION = 1
+VERSION = 2
+"""The newest one. Version 2 has exchanges of cores; what version 1 has is the same in both."""
 PREAMBLE = struct.Struct("<8sIIII")
 """Magic, version, length of the header, its CRC-32, 0."""
 BLOCK = struct.Struct("<4sHHII")

@@ -87,8 +87,8 @@ class _File:
         if self.size < start or self.data[:8] != layout.MAGIC:
             raise self.fail(0, "no trace", repr(bytes(self.data[:8])), f"a file that begins with {layout.MAGIC!r}")
         _, version, length, checksum, zero = layout.PREAMBLE.unpack_from(self.data)
-        if version != layout.VERSION:
-            raise self.fail(8, "a trace of another version", version, str(layout.VERSION))
+        if not 1 <= version <= layout.VERSION:
+            raise self.fail(8, "a trace of another version", version, f"1 to {layout.VERSION}")
         if length % 8 or length == 0:
             raise self.fail(12, "impossible length of the header", length, "a multiple of 8 above 0")
         if zero:

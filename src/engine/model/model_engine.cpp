@@ -93,6 +93,7 @@ model_engine::model_engine(std::unique_ptr<policy> p, weft::machine m, model_eng
         throw;
     }
     impl::listeners.fetch_add(1, std::memory_order_relaxed);
+    if (need.locks) impl::lock_watchers.fetch_add(1, std::memory_order_relaxed);
     thread = std::thread([this] { run_thread(); });
     clockid_t thread_clock{};
     if (pthread_getcpuclockid(thread.native_handle(), &thread_clock) == 0)
@@ -113,6 +114,7 @@ model_engine::~model_engine() {
     files.finish();
     for (auto& w : all_workers) discard_messages(*w);
     impl::listeners.fetch_sub(1, std::memory_order_relaxed);
+    if (need.locks) impl::lock_watchers.fetch_sub(1, std::memory_order_relaxed);
     for (auto& w : all_workers) {
         fibers.give(w->current);
         while (fiber* f = w->free_fibers) {
@@ -223,6 +225,7 @@ void model_engine::leave_behind() noexcept {
     watchdog = {};
     files.leave_exit_list();
     impl::listeners.fetch_sub(1, std::memory_order_relaxed);
+    if (need.locks) impl::lock_watchers.fetch_sub(1, std::memory_order_relaxed);
 }
 
 void model_engine::report_end_of_time() noexcept {

@@ -37,6 +37,7 @@
 #include <stop_token>
 #include <string>
 #include <thread>
+#include <unordered_map>
 #include <utility>
 #include <vector>
 
@@ -85,6 +86,7 @@ struct model_engine final : host, engine, meter, team_host, timers, observation,
     void submit(task&, ready_reason) override;
     void wait_outside(thread_waiter&, task* root) override;
     std::uint32_t draw(worker&, std::uint32_t below) override;
+    void lock_changes(worker&, const void* lock, impl::lock_event) noexcept override;
 
     // timers
     void set_timer(timer&) override;
@@ -271,6 +273,9 @@ struct model_engine final : host, engine, meter, team_host, timers, observation,
     int open_roots = 0;
     wait_register waiting;
     std::map<double, std::uint64_t> steals_by_distance;
+    /// Numbers of locks, in the order of their first use: the policy sees no addresses. Memory that is freed and allocated
+    /// again keeps its numbers. With requirements::locks.
+    std::unordered_map<const void*, std::uint32_t> lock_numbers;
 
     // ---- reports
     model_report at_begin{}; ///< of the present run

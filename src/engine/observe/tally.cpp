@@ -11,10 +11,16 @@ void tally::take(const engine& e, time_ns now) {
     workers.resize(static_cast<std::size_t>(e.worker_count()));
     for (int rank = 0; rank < e.worker_count(); ++rank) {
         const auto& count = e.worker_at(rank).count;
-        workers[static_cast<std::size_t>(rank)] = {count.tasks.get(),     count.steals.get(),
-                                                   count.exposures.get(), count.suppressed.get(),
-                                                   count.exchanges.get(), count.refused_exchanges.get(),
-                                                   count.idle.until(now), count.asleep.until(now)};
+        workers[static_cast<std::size_t>(rank)] = {count.tasks.get(),
+                                                   count.steals.get(),
+                                                   count.exposures.get(),
+                                                   count.suppressed.get(),
+                                                   count.exchanges.get(),
+                                                   count.refused_exchanges.get(),
+                                                   count.idle.until(now),
+                                                   count.asleep.until(now),
+                                                   static_cast<time_ns>(count.paced.get()),
+                                                   static_cast<time_ns>(count.used.get())};
     }
 }
 
@@ -30,6 +36,8 @@ tally tally::since(const tally& earlier) const {
         w.suppressed -= before.suppressed;
         w.exchanges -= before.exchanges;
         w.refused_exchanges -= before.refused_exchanges;
+        w.paced -= before.paced;
+        w.used -= before.used;
         w.idle = std::clamp<time_ns>(w.idle - before.idle, 0, d.elapsed());
         w.asleep = std::clamp<time_ns>(w.asleep - before.asleep, 0, w.idle);
     }
@@ -47,6 +55,8 @@ tally::worker tally::total() const noexcept {
         t.refused_exchanges += w.refused_exchanges;
         t.idle += w.idle;
         t.asleep += w.asleep;
+        t.paced += w.paced;
+        t.used += w.used;
     }
     return t;
 }

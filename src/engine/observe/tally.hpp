@@ -17,6 +17,8 @@ struct tally {
         std::uint64_t exchanges = 0, refused_exchanges = 0; ///< of cores with another worker
         time_ns idle = 0;                                   ///< time spent looking for work or asleep
         time_ns asleep = 0;                                 ///< the part of `idle` spent asleep
+        time_ns paced = 0,
+                used = 0; ///< with emulated speeds: time at work, and the processor time it had then
     };
 
     time_ns began = 0, at = 0; ///< engine time

@@ -4,6 +4,7 @@
 #include "task/task.hpp"
 
 #include <weft/impl/hot.hpp>
+#include <weft/impl/wait_queue.hpp>
 
 #include <cstdint>
 
@@ -49,6 +50,10 @@ struct host {
     /// The two workers change cores, and what they run goes on: arena::exchange(), which holds the gate's lock. False if
     /// the engine cannot do it, and nothing has changed.
     virtual bool exchange_cores(worker&, worker&) noexcept = 0;
+    /// With requirements::locks, in the runtime: what the worker's task is about to do, or has done, with a lock.
+    virtual void lock_changes(worker&, const void* lock, impl::lock_event) noexcept {
+        static_cast<void>(lock);
+    }
     /// A task that may be preempted was made; from any thread.
     virtual void preemptible_is_made() noexcept {}
     /// The engine's clock, in nanoseconds.

@@ -77,6 +77,16 @@ void wake(waiter* list) noexcept {
     if (w) engine::leave_runtime();
 }
 
+constinit std::atomic<int> lock_watchers{0};
+
+void tell_of_lock(const void* lock, lock_event what) noexcept {
+    const worker* const caller = hot_self();
+    if (!caller || !caller->engine.need.locks) return;
+    worker& w = engine::enter_runtime();
+    w.host.lock_changes(w, lock, what);
+    engine::leave_runtime();
+}
+
 void report_relock() noexcept {
     const worker* const w = hot_self();
     if (w && w->modelled) return;

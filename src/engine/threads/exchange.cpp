@@ -33,7 +33,8 @@ void thread_engine::occupies(thread_worker& w, kernel_thread& self) noexcept {
 bool thread_engine::pin(const thread_worker& w) const noexcept {
     cpu_set_t mask;
     CPU_ZERO(&mask);
-    CPU_SET(static_cast<std::size_t>(machine.core_at(w.core()).os_index), &mask);
+    const int cpu = pace ? pace->cpu_of(w.core()) : machine.core_at(w.core()).os_index;
+    CPU_SET(static_cast<std::size_t>(cpu), &mask);
     w.pinned->core = w.core();
     return sched_setaffinity(w.pinned->id, sizeof mask, &mask) == 0;
 }

@@ -19,6 +19,11 @@ json times(const tally::worker& w, time_ns whole) {
             {"asleep", seconds(w.asleep)}};
 }
 
+/// The part of the time at work in which the worker had its core.
+double share_of(const tally::worker& w) noexcept {
+    return static_cast<double>(w.used) / static_cast<double>(w.paced);
+}
+
 std::string percent(time_ns part, time_ns whole) {
     return whole > 0 ? fmt::format("{:.1f} %", 100 * static_cast<double>(part) / static_cast<double>(whole))
                      : std::string("-");
@@ -37,8 +42,10 @@ std::string thread_report::to_json() const {
              {"callers", callers_work ? "work" : "wait"}};
     if (!misses_from.empty()) out["misses_from"] = misses_from;
     if (!instructions_from.empty()) out["instructions_from"] = instructions_from;
+    if (!speeds.empty()) out["speed_scale"] = scale;
     json& each = out["workers"] = json::array();
-    for (const tally::worker& w : run.workers) {
+    for (std::size_t r = 0; r < run.workers.size(); ++r) {
+        const tally::worker& w = run.workers[r];
         json entry = times(w, run.elapsed());
         entry["tasks"] = w.tasks;
         entry["steals"] = w.steals;
@@ -46,6 +53,10 @@ std::string thread_report::to_json() const {
         if (changes_cores) {
             entry["exchanges"] = w.exchanges;
             entry["refused_exchanges"] = w.refused_exchanges;
+        }
+        if (!speeds.empty()) {
+            entry["speed"] = speeds[r];
+            entry["had_speed"] = w.paced > 0 ? json(share_of(w) / scale) : json(nullptr);
         }
         each.push_back(std::move(entry));
     }
@@ -62,12 +73,22 @@ std::string thread_report::to_table() const {
                    percent(all - sum.idle, all), percent(sum.idle - sum.asleep, all),
                    percent(sum.asleep, all));
     if (!callers_work)
-        fmt::format_to(
-            to_text,
-            "callers   wait: the workers stay awake, or the policy reads counters of their threads\n");
+        fmt::format_to(to_text, "callers   wait: the workers stay awake, have emulated speeds, or the policy "
+                                "reads counters of their "
+                                "threads\n");
     if (changes_cores)
         fmt::format_to(to_text, "exchanges {} of cores, {} refused\n", sum.exchanges / 2,
                        sum.refused_exchanges / 2);
+    if (!speeds.empty()) {
+        fmt::format_to(to_text,
+                       "speeds    emulated, a speed of 1 is {:.1f} % of a core; asked (had):", 100 * scale);
+        for (std::size_t r = 0; r < speeds.size(); ++r)
+            if (const tally::worker& w = run.workers[r]; w.paced > 0)
+                fmt::format_to(to_text, " {:.3g} ({:.3g})", speeds[r], share_of(w) / scale);
+            else
+                fmt::format_to(to_text, " {:.3g} (-)", speeds[r]);
+        text += '\n';
+    }
     fmt::format_to(to_text, "worker      busy   search   asleep    tasks   steals exposures\n");
     for (std::size_t r = 0; r < run.workers.size(); ++r) {
         const tally::worker& w = run.workers[r];

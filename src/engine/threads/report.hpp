@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace weft::engine {
 
@@ -17,7 +18,9 @@ struct thread_report {
     std::string_view misses_from{}; ///< the source of the misses that the policy sees; empty: it did not ask
     std::string_view instructions_from{}; ///< likewise, of the instructions
     bool changes_cores = false;           ///< requirements::exchanges
-    tally run{};                          ///< the difference between the end of the run and its beginning
+    std::vector<double> speeds{};         ///< emulated, by worker; empty: none are
+    double scale = 1; ///< by which all of them were multiplied, so that they fit on the cores
+    tally run{};      ///< the difference between the end of the run and its beginning
 
     std::string to_json() const;  ///< one object; docs/reports.md names the keys
     std::string to_table() const; ///< for people, several lines

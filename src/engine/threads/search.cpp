@@ -60,6 +60,8 @@ thread_engine::spin_budget thread_engine::spin_budget_of(thread_worker& w) noexc
 void thread_engine::stops_working(thread_worker& w) noexcept {
     w.working.store(false, std::memory_order_seq_cst);  // X3
     w.refusals.fetch_add(1, std::memory_order_release); // pairs with the load in ask(): w has nothing to give
+    if (pace) [[unlikely]]
+        pace->work_ends(w);
 }
 
 void thread_engine::starts_working(thread_worker& w) noexcept {
@@ -68,7 +70,9 @@ void thread_engine::starts_working(thread_worker& w) noexcept {
     w.working.store(true, std::memory_order_seq_cst);
     queue::std_sync::fence(std::memory_order_seq_cst);
     if (ticks_of_policy) [[unlikely]]
-        ticks_of_policy->work_begins(); // after the fence: pairs with that of policy_clock::rest() (S7)
+        ticks_of_policy->work_begins(); // after the fence: pairs with that of work_clock::rest() (S7)
+    if (pace) [[unlikely]]
+        pace->work_begins(w); // likewise
 }
 
 /// The places below the number of workers are the workers' own. A task from another place, such as a root, is

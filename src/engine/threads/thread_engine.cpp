@@ -70,15 +70,24 @@ thread_engine::thread_engine(std::unique_ptr<policy> p, weft::machine m, const t
         outermost.add_member(*all_workers.back(), machine);
     }
     attach_policy();
-    if (need.tick > 0) ticks_of_policy.emplace(*this, need.tick);
+    if (need.locks)
+        throw error("a policy that is told of locks runs on modelled machines only, since on real threads no "
+                    "lock tells a policy",
+                    "policy '" + options.record.policy_spec + "' with WEFT_ENGINE=threads",
+                    "WEFT_ENGINE=model with it, or another policy");
+    if (need.tick > 0)
+        ticks_of_policy.emplace(
+            *this, need.tick, [](void* of, time_ns at) { static_cast<policy*>(of)->tick(at); },
+            outermost.scheduler, "the policy's ticks");
+    if (!options.speeds.empty()) pace.emplace(*this, options.speeds);
     if (need.own_misses) {
         const auto [misses, instructions] = miss_counter::available_here();
         meter.misses_from = misses ? count_source::counters : count_source::declared;
         meter.instructions_from = instructions ? count_source::counters : count_source::unknown;
     }
     if (meter.misses_from == count_source::declared) listens.emplace();
-    // The counters are those of the workers' own threads. Workers that are to stay awake make no room for callers.
-    lends_places = options.lend_places && options.spin_time < std::chrono::hours(1) &&
+    // The counters are those of the workers' own threads, and so are emulated cores. Workers that are to stay awake make no room for callers.
+    lends_places = options.lend_places && !pace && options.spin_time < std::chrono::hours(1) &&
                    meter.misses_from != count_source::counters;
     if (!machine.is_modelled())
         for (const auto& w : all_workers) {
@@ -121,6 +130,7 @@ thread_engine::thread_engine(std::unique_ptr<policy> p, weft::machine m, const t
                 worker->own.worker = worker;
                 // Before the constructor ends: a mask that the program sets after that stays.
                 of->occupies(*worker, worker->own);
+                if (of->pace) of->pace->thread_comes(*worker);
                 of->all_ready.arrive_and_wait();
                 if (!of->incomplete) of->run_thread(*worker);
                 impl::weft_hot.self = nullptr;
@@ -147,10 +157,12 @@ thread_engine::thread_engine(std::unique_ptr<policy> p, weft::machine m, const t
                     "fewer workers (WEFT_WORKERS), or a larger limit of threads or memory for this process");
     }
     all_ready.arrive_and_wait();
+    if (pace) pace->begin();
     preempts = options.preempt.type;
     if (preempts != preemption::off) try {
             preemption.begin();
         } catch (...) {
+            if (pace) pace->stop();
             stop();
             for (auto& w : all_workers) pthread_join(w->thread, nullptr);
             preemption.join_spares();
@@ -164,6 +176,7 @@ thread_engine::thread_engine(std::unique_ptr<policy> p, weft::machine m, const t
 thread_engine::~thread_engine() {
     files.leave_exit_list();
     cores_follower.reset();
+    if (pace) pace->stop();
     if (ticks_of_policy) ticks_of_policy->stop(); // workers may still wake it
     stop();
     for (auto& w : all_workers) pthread_join(w->thread, nullptr);
@@ -185,6 +198,7 @@ void thread_engine::stop() noexcept {
 void thread_engine::end_threads_at_exit() noexcept {
     if (const worker* self = impl::hot_self(); self && &self->engine == this) return;
     cores_follower.reset();
+    if (pace) pace->stop();
     if (ticks_of_policy) ticks_of_policy->stop();
     ending_at_exit = true;
     stop();
@@ -216,8 +230,9 @@ bool thread_engine::run_continues() {
     return open_roots > 0 && ++open_roots;
 }
 
-void thread_engine::root_ended(worker&) noexcept {
+void thread_engine::root_ended(worker& w) noexcept {
     if (!files.reports()) return;
+    if (pace) pace->charge(static_cast<thread_worker&>(w));
     const std::lock_guard guard(counting_roots);
     if (--open_roots > 0) return;
     tally at_end;
@@ -234,6 +249,8 @@ std::string thread_engine::describe_run(const tally& run, bool as_json) const {
                           name_of(meter.misses_from),
                           name_of(meter.instructions_from),
                           need.exchanges,
+                          pace ? pace->asked_speeds() : std::vector<double>{},
+                          pace ? pace->scale() : 1,
                           run};
     return as_json ? r.to_json() : r.to_table();
 }
@@ -248,6 +265,7 @@ void thread_engine::serve(kernel_thread& self) {
     const signal_stack handlers_run_on(self.signals);
     allow_exposure_signal();
     allow_tick();
+    if (pace) pacer::allow_signal();
     sanitizer::begin_thread(self.own_stack.sanitized);
     for (;;) {
         thread_worker& w = *self.worker;

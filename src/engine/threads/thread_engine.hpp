@@ -12,10 +12,11 @@
 #include "engine/threads/alarm_clock.hpp"
 #include "engine/threads/core_count_follower.hpp"
 #include "engine/threads/exposure_handler.hpp"
-#include "engine/threads/policy_clock.hpp"
 #include "engine/threads/preemption/preempter.hpp"
+#include "engine/threads/speeds/pacer.hpp"
 #include "engine/threads/thread_meter.hpp"
 #include "engine/threads/thread_worker.hpp"
+#include "engine/threads/work_clock.hpp"
 #include "engine/worker/engine.hpp"
 
 #include <weft/impl/entry.hpp>
@@ -48,6 +49,7 @@ struct thread_engine_options {
     int cores = std::numeric_limits<int>::max();     ///< that this process may use
     record_options record{};
     preemption_options preempt{};
+    emulated_speeds speeds{};  ///< empty: the workers run as fast as they can
     bool follow_cores = false; ///< the number of active workers follows the cores that the process may use
 };
 
@@ -210,8 +212,9 @@ struct thread_engine final : host, engine, team_host, observation, lifetime {
     std::atomic<int> looking_for_place{0};
 
     // ---- ticks
-    std::optional<policy_clock> ticks_of_policy; ///< if it wants some; emplaced before there are threads
+    std::optional<work_clock> ticks_of_policy; ///< if it wants some; emplaced before there are threads
     preempter preemption{*this, options.preempt};
+    std::optional<pacer> pace; ///< if speeds are emulated; likewise
 
     // ---- beginning and end
     /// Written by stop(), seq_cst; read by workers and await_team(): acquire, or seq_cst before a sleep.

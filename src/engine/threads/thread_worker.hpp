@@ -5,6 +5,7 @@
 #include "engine/threads/futex.hpp"
 #include "engine/threads/miss_counter.hpp"
 #include "engine/threads/preemption/kernel_thread.hpp"
+#include "engine/threads/speeds/duty_cycle.hpp"
 #include "engine/worker/worker.hpp"
 
 #include <atomic>
@@ -65,6 +66,8 @@ struct thread_worker : worker {
     /// A tick that another worker has sent is on its way: at most one, since signals queue. Set by the sender, cleared by the
     /// handler and by the next occupant, which such a tick does not reach; seq_cst (Y8).
     std::atomic<bool> tick_out{false};
+
+    duty_cycle duty{}; ///< if speeds are emulated: of the occupant, in the runtime and in its handler
 
     // ---- asking: words that other threads read or write
     ask_slot<> slot; ///< see ask_slot

@@ -3,6 +3,7 @@
 #include "engine/ports/host.hpp"
 #include "engine/ports/team_host.hpp"
 #include "engine/worker/engine.hpp"
+#include "engine/worker/notes.hpp"
 #include "engine/worker/task_watch.hpp"
 #include "machine/workers.hpp"
 
@@ -45,6 +46,7 @@ bool arena::exchange(worker_id a, worker_id b) {
     const bool done = engine.gate.with_workers(*this, [&](bool none_is_out) {
         const bool can = none_is_out && &x != &y && !is_team() && engine.host.exchange_cores(x, y);
         for (worker* const w : {&x, &y}) (can ? w->count.exchanges : w->count.refused_exchanges).add();
+        if (can && engine.tracer) note_exchange(*engine.tracer, x, y);
         return can;
     });
     if (done && engine.gate.has_bound())

@@ -25,6 +25,12 @@ void note_spawn(trace::log& log, task& t, trace::origin from, std::uint64_t in) 
     note_hints(log, t.hint());
 }
 
+void note_exchange(trace::recorder& to, const worker& x, const worker& y) noexcept {
+    to.outside([&](trace::log& log) {
+        log.note(trace::kind::exchange, pack({x.id, y.id}), pack({x.core(), y.core()}));
+    });
+}
+
 void note_steal(worker& w, const worker& from, const task* t) noexcept {
     if (w.log) [[unlikely]]
         w.log->note(trace::kind::steal, t ? t->number_ : 0,

@@ -3,6 +3,7 @@
 #include "engine/worker/ranks.hpp"
 #include "engine/worker/worker.hpp"
 #include "trace/write/log.hpp"
+#include "trace/write/recorder.hpp"
 
 /// What the steps of an engine leave in the trace. Without a trace these functions do nothing. They are
 /// called in the runtime, where the exposure handler notes nothing in between.
@@ -71,6 +72,9 @@ void note_end_early(trace::outcome) noexcept;
 /// An event that takes no time. On a modelled machine it does not enter the runtime.
 void note_in_user_code(worker& w, trace::kind k, std::uint64_t a = 0, std::uint64_t b = 0,
                        std::uint32_t n = 0, std::uint8_t what = 0) noexcept;
+
+/// The two workers have changed cores. In any thread: a policy exchanges workers at its ticks, too.
+void note_exchange(trace::recorder&, const worker&, const worker&) noexcept;
 
 /// `w` has stolen `t` from `from`. `t` may be null: a steal whose task is not known.
 void note_steal(worker& w, const worker& from, const task* t) noexcept;

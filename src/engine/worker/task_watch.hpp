@@ -85,6 +85,9 @@ public:
     }
     void iteration(worker_id w, task& t, int k) override { of_.iteration(w, t, k); }
     void graph_grew(worker_id w, const graph_view& g) override { of_.graph_grew(w, g); }
+    void lock_waits(worker_id w, task& t, std::uint32_t lock) override { of_.lock_waits(w, t, lock); }
+    void lock_taken(worker_id w, task& t, std::uint32_t lock) override { of_.lock_taken(w, t, lock); }
+    void lock_released(worker_id w, task& t, std::uint32_t lock) override { of_.lock_released(w, t, lock); }
     void resized(workers active) override { of_.resized(active); }
     bool gives_way(worker_id w, const task& t) override { return of_.gives_way(w, t); }
     void tick(time_ns now) override { of_.tick(now); }

@@ -70,6 +70,7 @@ struct worker_counters {
     counter begun;             ///< children of any worker that were queued, and that it has taken and started
     counter exchanges;         ///< of its core for another worker's; written under the gate's lock
     counter refused_exchanges; ///< likewise, that the engine could not carry out
+    counter paced, used;       ///< with emulated speeds: ns at work, and ns of processor time then
 };
 
 /// The hidden entries that a worker has given to the policy before a thief asked: engine/idle/README.md,

@@ -8,7 +8,7 @@
 #include <string_view>
 
 namespace weft {
-inline namespace policy_v5 {
+inline namespace policy_v6 {
 
 /// How a policy is known by name. A built-in policy is an `extern constinit const policy_entry NAME_entry` in
 /// its own file, and one line in registry.cpp. A program hands its own policy to register_policy(); a shared object
@@ -21,7 +21,8 @@ struct policy_entry {
     std::string_view helps{}; ///< the machines and programs that it is meant for
     std::span<const knob> knobs;
     std::unique_ptr<policy> (*make)(const knob_values&);
+    bool modelled_only = false; ///< engines with real threads refuse it (requirements::locks)
 };
 
-} // namespace policy_v5
+} // namespace policy_v6
 } // namespace weft

@@ -16,7 +16,7 @@
 /// tour; src/policy/README.md has the rules that the engine guarantees in return.
 namespace weft {
 /// Everything that a policy and an engine share by layout. The number is policy_abi, see module.hpp.
-inline namespace policy_v5 {
+inline namespace policy_v6 {
 
 enum class spawn_order : std::uint8_t {
     child_first,  ///< the child runs now; the parent's fiber is saved and offered by ready(.., continuation)
@@ -170,6 +170,9 @@ struct requirements {
     /// fixed, a moldable task gets a team: docs/moldable-tasks.md.
     int most_width = 0;
     time_ns tick = 0; ///< so many nanoseconds between two calls of tick(); 0: it is not called
+    /// lock_waits(), lock_taken() and lock_released() are called. In the model only: an engine with real threads refuses the
+    /// policy, since there a lock that nobody waits for costs a few instructions, and tells no policy.
+    bool locks = false;
 };
 
 /// In every hook `w` is the calling worker. Hooks of different workers run at the same time. No hook
@@ -229,6 +232,12 @@ struct policy {
     virtual placement message(worker_id, worker_id from, int kind, task*) {
         return static_cast<void>(from), static_cast<void>(kind), placement{};
     }
+    /// With requirements::locks, of a weft::mutex, on the worker that runs the task. `lock`: the number of the mutex, from 0 in
+    /// the order in which tasks have used them first. The task is about to wait for it; it has got it, at once or after a wait;
+    /// it is about to give it back, which it may do on another worker, or another task does for it.
+    virtual void lock_waits(worker_id, task&, std::uint32_t lock) { static_cast<void>(lock); }
+    virtual void lock_taken(worker_id, task&, std::uint32_t lock) { static_cast<void>(lock); }
+    virtual void lock_released(worker_id, task&, std::uint32_t lock) { static_cast<void>(lock); }
     virtual void iteration(worker_id, task&, int) {} ///< -1: the program's data are written first
     /// With requirements::levels; before ready() of any new task.
     virtual void graph_grew(worker_id, const graph_view&) {}
@@ -243,5 +252,5 @@ struct policy {
     virtual ~policy() = default;
 };
 
-} // namespace policy_v5
+} // namespace policy_v6
 } // namespace weft

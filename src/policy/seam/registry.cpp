@@ -57,6 +57,8 @@
     entry(bias) \
     entry(ljfcf) \
     entry(speed) \
+    entry(acs) \
+    entry(bis) \
     entry(xitao) \
     entry(cats) \
     entry(heft) \

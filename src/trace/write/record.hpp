@@ -42,6 +42,7 @@ enum class kind : std::uint8_t {
     group,     ///< the hints behind it are those of group a; n: its name
     transfer,  ///< a: bytes from or to the disk of name n
     home,      ///< a: first byte, b: bytes, n: memory node where they lie; `all_nodes`: on all in turn
+    exchange, ///< a: two workers have changed cores: one << 32 | the other; b: the cores that they have now, likewise
 };
 
 /// Where a task comes from.
@@ -76,9 +77,9 @@ inline constexpr std::uint8_t whole_interval = 255;
 inline constexpr std::uint32_t no_worker = 0xffff'ffff, all_nodes = 0xffff'ffff;
 
 inline constexpr const char* kind_names[] = {
-    "none",  "spawn",   "hint",      "data",     "need",   "edge",     "graph",    "begin",
-    "end",   "suspend", "resume",    "ready",    "expose", "returned", "steal",    "search",
-    "found", "sleep",   "wake",      "wait",     "waited", "refused",  "granted",  "given",
-    "touch", "cost",    "iteration", "activity", "lost",   "group",    "transfer", "home"};
+    "none",     "spawn",  "hint",   "data",     "need",     "edge",    "graph",  "begin", "end",
+    "suspend",  "resume", "ready",  "expose",   "returned", "steal",   "search", "found", "sleep",
+    "wake",     "wait",   "waited", "refused",  "granted",  "given",   "touch",  "cost",  "iteration",
+    "activity", "lost",   "group",  "transfer", "home",     "exchange"};
 
 } // namespace weft::trace

@@ -13,7 +13,7 @@ namespace weft::trace {
 /// process later. For one thread at a time.
 class trace_file {
 public:
-    static constexpr std::uint32_t version = 1;
+    static constexpr std::uint32_t version = 2;
 
     enum class block : std::uint16_t { records = 1, names = 2, end = 3 };
 

@@ -122,12 +122,14 @@ void preempter::occupy(thread_worker& w, kernel_thread& self, bool with_task) no
     w.occupant.store(&self, std::memory_order_seq_cst); // as in occupation::change_occupant()
     w.signal_out.exchange(false, std::memory_order_seq_cst);
     of_.occupies(w, self);
+    if (of_.pace) of_.pace->thread_comes(w);
     if (has_begun()) ticks_.comes(w, self, with_task);
 }
 
 void preempter::hand_over(thread_worker& w, kernel_thread& from, kernel_thread& to,
                           task* preempted) noexcept {
     ticks_.leaves(w, from);
+    if (of_.pace) of_.pace->charge(w);
     from.hot->self = nullptr;
     impl::handler_fence(); // a signal that comes from here on finds no worker
     to.worker = &w;
@@ -139,6 +141,7 @@ bool preempter::change_threads(thread_worker& w, kernel_thread& self, task& pree
     kernel_thread& to = *preempted.stopped_with_;
     preempted.stopped_with_ = nullptr;
     ticks_.leaves(w, self);
+    if (of_.pace) of_.pace->charge(w);
     self.hot->self = nullptr;
     impl::handler_fence();
     // Before the task goes on, which may need a spare thread at its next tick. From here on another worker may take this one.

@@ -11,19 +11,21 @@ namespace weft::engine {
 
 struct thread_engine;
 
-/// A thread that calls policy::tick() at the multiples of a period, while some worker runs a task (requirements::tick). While
-/// none does, the thread sleeps for as long as it takes: an idle engine uses no processor time.
+/// A thread that acts at the multiples of a period, while some worker runs a task: for the ticks of a policy, and for emulated
+/// speeds. While no worker runs one, the thread sleeps for as long as it takes: an idle engine uses no processor time.
 ///
 /// A worker that begins to work says so, passes a fence, and wakes the thread (S7).
-class policy_clock {
+class work_clock {
 public:
-    policy_clock(thread_engine& of, time_ns period); ///< throws weft::error if the thread cannot be created
-    ~policy_clock() { stop(); }
-    policy_clock(const policy_clock&) = delete;
-    policy_clock& operator=(const policy_clock&) = delete;
+    using action = void (*)(void* with, time_ns now);
+    /// `whose`: for the weft::error that it throws if the thread cannot be created. The first action may come before this returns.
+    work_clock(thread_engine& of, time_ns period, action, void* with, const char* whose);
+    ~work_clock() { stop(); }
+    work_clock(const work_clock&) = delete;
+    work_clock& operator=(const work_clock&) = delete;
 
     void work_begins() noexcept { parker_.wake(); } ///< after `working` was set, and a fence
-    void stop() noexcept; ///< when it returns no tick() runs any more, and none will
+    void stop() noexcept; ///< when it returns no action runs any more, and none will
 
 private:
     void run() noexcept;
@@ -36,6 +38,8 @@ private:
 
     thread_engine& of_;
     const time_ns period_;
+    const action act_;
+    void* const with_;
     futex_parker parker_;
     std::atomic<std::uint32_t> stopping_{0}; ///< a futex; written by stop()
     std::thread thread_;

@@ -1,4 +1,4 @@
-#include "engine/threads/policy_clock.hpp"
+#include "engine/threads/work_clock.hpp"
 
 #include "engine/threads/rest.hpp"
 #include "engine/threads/thread_engine.hpp"
@@ -20,7 +20,11 @@
 
 namespace weft::engine {
 
-policy_clock::policy_clock(thread_engine& of, time_ns period) : of_(of), period_(period) {
+work_clock::work_clock(thread_engine& of, time_ns period, action act, void* with, const char* whose)
+    : of_(of)
+    , period_(period)
+    , act_(act)
+    , with_(with) {
     sigset_t all, before;
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, &before); // the thread inherits it
@@ -28,14 +32,14 @@ policy_clock::policy_clock(thread_engine& of, time_ns period) : of_(of), period_
         thread_ = std::thread([this] { run(); });
     } catch (const std::system_error& failure) {
         pthread_sigmask(SIG_SETMASK, &before, nullptr);
-        throw error(fmt::format("cannot create the thread of the policy's ticks ({})", failure.what()),
-                    fmt::format("a policy with a tick every {} ns", period),
-                    "another policy, or a larger limit of threads or memory for this process");
+        throw error(fmt::format("cannot create the thread of {} ({})", whose, failure.what()),
+                    fmt::format("one that acts every {} ns", period),
+                    "a runtime without it, or a larger limit of threads or memory for this process");
     }
     pthread_sigmask(SIG_SETMASK, &before, nullptr);
 }
 
-void policy_clock::stop() noexcept {
+void work_clock::stop() noexcept {
     if (!thread_.joinable()) return;
     stopping_.store(1, std::memory_order_seq_cst);     // acquired by is_stopping()
     queue::std_sync::fence(std::memory_order_seq_cst); // pairs with that of rest()
@@ -44,28 +48,28 @@ void policy_clock::stop() noexcept {
     thread_.join();
 }
 
-void policy_clock::run() noexcept {
+void work_clock::run() noexcept {
     while (!is_stopping()) {
         if (!some_worker_works()) {
             rest();
             continue;
         }
         wait_until((of_.now() / period_ + 1) * period_);
-        if (!is_stopping() && some_worker_works()) of_.outermost.scheduler->tick(of_.now());
+        if (!is_stopping() && some_worker_works()) act_(with_, of_.now());
     }
 }
 
-bool policy_clock::some_worker_works() const noexcept {
+bool work_clock::some_worker_works() const noexcept {
     return std::ranges::any_of(of_.all_workers, [](const auto& w) {
         return w->working.load(std::memory_order_seq_cst); // after the fence of rest(): as in S7
     });
 }
 
-void policy_clock::rest() noexcept {
+void work_clock::rest() noexcept {
     rest_unless<queue::std_sync>(parker_, [&] { return some_worker_works() || is_stopping(); });
 }
 
-void policy_clock::wait_until(time_ns at) noexcept {
+void work_clock::wait_until(time_ns at) noexcept {
     constexpr time_ns second = 1'000'000'000;
     for (time_ns left = 0; (left = at - of_.now()) > 0 && !is_stopping();) {
         const timespec relative{static_cast<time_t>(left / second), static_cast<long>(left % second)};
