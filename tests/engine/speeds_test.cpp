@@ -94,7 +94,7 @@ TEST(emulated_speeds, a_worker_that_sleeps_is_not_signalled) {
     EXPECT_LE(e.engine.pace->signals() - before, 2u); // one may be on its way to each
 }
 
-// A thread that waits in the system uses no time, so no signal interrupts it.
+// A thread that waits in the system uses no time, so no signal interrupts it (V4 of engine/threads/speeds/README.md).
 TEST(emulated_speeds, calls_that_wait_are_not_interrupted) {
     test::bare_engine e("steal", with({0.5}, {}));
     int interrupted = 0;
@@ -142,7 +142,7 @@ private:
     places places_;
 };
 
-// The speed belongs to the core: after the exchange the worker that was slow may run all the time, and the other is slow.
+// The speed belongs to the core (V3 of engine/threads/speeds/README.md): after the exchange the worker that was slow may run all the time, and the other is slow.
 TEST(emulated_speeds, change_places_with_the_cores) {
     const auto cpus = usable_cpus();
     auto made = std::make_unique<exchanging>();
@@ -182,7 +182,7 @@ TEST(emulated_speeds, change_places_with_the_cores) {
     EXPECT_LT(slow_after, 0.2 + tolerance);
 }
 
-// The speed belongs to the worker, and not to the kernel threads that run it in turn.
+// The speed belongs to the worker, and not to the kernel threads that run it in turn (V2 of engine/threads/speeds/README.md).
 TEST(emulated_speeds, hold_while_kernel_threads_change) {
     auto o = with({0.25}, {});
     o.preempt = {.type = preemption::klt, .interval = std::chrono::microseconds(1000)};
@@ -203,6 +203,48 @@ TEST(emulated_speeds, hold_while_kernel_threads_change) {
     });
     EXPECT_GT(e.engine.preemption.stops(), 0u);
     EXPECT_LT(static_cast<double>(used.load()) / static_cast<double>(passed), 0.25 + tolerance);
+}
+
+/// Sends the signal to the calling thread; whether its worker was charged, and so might have paused.
+bool is_charged() {
+    const auto& used = impl::hot_self()->count.used;
+    const auto before = used.get();
+    for (const auto since = cpu_time(); cpu_time() - since < 100'000;) {}
+    pthread_kill(pthread_self(), SIGVTALRM);
+    return used.get() > before;
+}
+
+/// Another policy, whose hook gets a signal.
+class signalled_in_hook final : public policy {
+public:
+    explicit signalled_in_hook(bool& charged) : charged_(charged) {}
+    requirements attach(const machine&, policy_context& c) override {
+        places_.attach(c);
+        return {};
+    }
+    placement ready(worker_id w, task& t, ready_reason r) override { return places_.put(w, t, r); }
+    decision next(worker_id w, bool last) override { return places_.own(w, last); }
+    void finished(worker_id, task&, const usage&) override { charged_ = is_charged(); }
+
+private:
+    bool& charged_;
+    places places_;
+};
+
+// V1 of engine/threads/speeds/README.md: not in the runtime, and not while the tick is held away.
+TEST(emulated_speeds, a_worker_pauses_in_user_code_only) {
+    bool in_hook = true, held = true, in_code = false;
+    test::bare_engine e(std::make_unique<signalled_in_hook>(in_hook), with({0.5}, {}));
+    e.run([&] {
+        {
+            const impl::tick_hold here;
+            held = is_charged();
+        }
+        in_code = is_charged();
+    });
+    EXPECT_FALSE(in_hook);
+    EXPECT_FALSE(held);
+    EXPECT_TRUE(in_code);
 }
 
 volatile std::sig_atomic_t own_alarms = 0;

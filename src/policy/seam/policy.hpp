@@ -171,7 +171,7 @@ struct requirements {
     int most_width = 0;
     time_ns tick = 0; ///< so many nanoseconds between two calls of tick(); 0: it is not called
     /// lock_waits(), lock_taken() and lock_released() are called. In the model only: an engine with real threads refuses the
-    /// policy, since there a lock that nobody waits for costs a few instructions, and tells no policy.
+    /// policy, since there a lock for which no task waits costs a few instructions, and tells no policy.
     bool locks = false;
 };
 

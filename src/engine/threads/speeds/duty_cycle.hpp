@@ -10,7 +10,7 @@ namespace weft::engine {
 /// reads no clock. All times in nanoseconds: `now` of the engine's clock, `cpu` of the processor time of the thread that runs
 /// the worker.
 ///
-/// From one charge to the next the worker had the share that it had at the first one. A worker that was kept from its core
+/// Its words belong to that thread (V2). From one charge to the next the worker had the share that it had at the first one. A worker that was kept from its core
 /// by other threads makes up for at most `most_credit`; one that had no work makes up for nothing, and what it has used too
 /// much it waits for before it works again.
 class duty_cycle {

@@ -76,7 +76,7 @@ void pacer::allow_signal() noexcept {
     pthread_sigmask(SIG_UNBLOCK, &mask, nullptr);
 }
 
-double pacer::share_of(const thread_worker& w) const noexcept {
+double pacer::share_of(const thread_worker& w) const noexcept { // of its place (V3)
     return speeds_.shares[static_cast<std::size_t>(w.core())];
 }
 
@@ -102,7 +102,7 @@ void pacer::work_begins(thread_worker& w) noexcept {
     if (w.duty.due() - now >= shortest_pause) wait_until(w.duty.due());
 }
 
-/// What a stretch in the runtime or under a lock of the library has used, the next signal finds.
+/// What a stretch in the runtime or under a lock of the library has used, the next signal finds (V1).
 void pacer::pause(thread_worker& w) noexcept {
     if (impl::weft_hot.in_runtime.load(std::memory_order_relaxed) ||
         impl::weft_hot.holds.load(std::memory_order_relaxed) > 0)
@@ -120,7 +120,7 @@ void pacer::signal_if_it_runs(thread_worker& w, time_ns now) noexcept {
     const seen before = std::exchange(last_[static_cast<std::size_t>(w.id)], {at->thread, in_ns(cpu), now});
     const double may_use = share_of(w) * static_cast<double>(now - before.at);
     const bool is_the_same = pthread_equal(before.thread, at->thread) != 0;
-    // A thread that uses less owes nothing: it waits in the system, or pauses. A signal would only interrupt it.
+    // A thread that uses less owes nothing: it waits in the system, or pauses. A signal would only interrupt it (V4).
     if (is_the_same && static_cast<double>(in_ns(cpu) - before.cpu) < may_use / 2) return;
     signals_.fetch_add(1, std::memory_order_relaxed);
     pthread_kill(at->thread, pause_signal);
