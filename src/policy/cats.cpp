@@ -1,4 +1,4 @@
-#include "policy/parts/core_clusters.hpp"
+#include "policy/parts/core_groups.hpp"
 #include "policy/parts/plain_stealing.hpp"
 #include "policy/parts/running_criticality.hpp"
 #include "policy/seam/registry.hpp"
@@ -34,7 +34,7 @@ public:
 
     requirements attach(const machine& m, policy_context& context) override {
         requirements need = attach_plain(context);
-        clusters_.attach(m, context, false);
+        groups_.attach(m, context);
         running_.attach(context.all().size());
         need.task_bytes = sizeof(node);
         need.levels = true;
@@ -52,10 +52,10 @@ public:
 
     decision next(worker_id w, bool last_look) override {
         if (const decision own = places_.own(w, last_look); own.t != nullptr) return own;
-        const bool big = clusters_.is_big(w) || clusters_.all_are_equal();
+        const bool big = groups_.of(w) == 0;
         if (big)
             if (task* const t = critical_.pop()) return {t, place_of(true)};
-        if (!big || steals_ || clusters_.all_are_equal())
+        if (!big || steals_ || groups_.are_equal())
             if (task* const t = other_.pop()) return {t, place_of(false)};
         return places_.look_outside(w, last_look, true, places::thief_takes::half);
     }
@@ -117,24 +117,14 @@ private:
 
     place_id place_of(bool critical) const noexcept { return places_.root_place() + (critical ? 1 : 2); }
 
-    /// One cluster that may run the task is told by the engine, and the others here.
     placement told(bool critical) {
-        if (clusters_.all_are_equal() || (!critical && steals_))
-            return {place_of(critical), context_->active()};
-        placement at{place_of(critical), {}};
-        for (int c = 0; c < clusters_.count(); ++c) {
-            const workers all = clusters_.members(c);
-            if (clusters_.is_big(all.first) != critical) continue;
-            if (at.who.empty())
-                at.who = all;
-            else
-                context_->wake(all);
-        }
-        return at;
+        if (groups_.are_equal() || (!critical && steals_)) return {place_of(critical), context_->active()};
+        return groups_.for_those(place_of(critical),
+                                 [&](worker_id w) { return (groups_.of(w) == 0) == critical; });
     }
 
     const bool steals_;
-    core_clusters clusters_;
+    core_groups groups_;
     running_criticality running_;
     level_queue critical_, other_;
 };
