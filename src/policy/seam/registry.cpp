@@ -63,6 +63,7 @@
     entry(dheft) \
     entry(aats) \
     entry(optimal) \
+    entry(hybrid) \
     entry(chaos)
 // clang-format on
 
