@@ -47,6 +47,16 @@ public:
     }
 
     decision next(worker_id w, bool last_look) override {
+        running_.rests(w);
+        const decision found = search(w, last_look);
+        if (found.t != nullptr) {
+            running_.finds(w, *found.t, is_measured(*found.t) && found.t->fresh());
+            wake_faster(w);
+        }
+        return found;
+    }
+
+    decision search(worker_id w, bool last_look) {
         const bool unequal = history_.are_unequal();
         own& me = at(w);
         if (unequal && me.sleeps.load_relaxed()) me.sleeps.store_relaxed(false); // only this worker sets it
@@ -77,15 +87,9 @@ public:
     workers victims(worker_id) override { return context_->all(); }
     bool queues_child(worker_id w) override { return places_.queues_child(w); }
 
-    void started(worker_id w, task& t) override {
-        running_.begins(w, t, is_measured(t));
-        wake_faster(w);
-    }
-    void resumed(worker_id w, task& t) override {
-        running_.begins(w, t, false);
-        wake_faster(w);
-    }
-    void blocked(worker_id w, task&, ready_reason) override { running_.leaves(w, false); }
+    void started(worker_id w, task&) override { running_.starts(w); }
+    void resumed(worker_id w, task& t) override { running_.resumes(w, t); }
+    void blocked(worker_id w, task&, ready_reason) override { running_.rests(w); }
     void finished(worker_id w, task&, const usage& used) override { running_.leaves(w, !used.cancelled); }
 
 private:

@@ -10,6 +10,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <memory>
+#include <utility>
 
 /// What each worker runs, and how much of it is left. Ours.
 ///
@@ -30,14 +31,15 @@ public:
         notes_ = std::make_unique<note[]>(static_cast<std::size_t>(context.all().size()));
     }
 
-    /// `w` comes to a task. `measured`: it begins, and its class is to be learned from it.
-    void begins(worker_id w, const task& t, bool measured) noexcept {
+    /// `w` is about to run that task. `measured`: from its begin, and its class is to be learned from it.
+    void finds(worker_id w, const task& t, bool measured) noexcept {
         const work_history::class_id c =
             measured ? history_->find_or_add(t) : work_history::no_class;
         const double units = work_history::units_of(t);
-        const int core = context_->core_of(w);
-        const bool known = history_->time_on(c, units, core) > 0;
+        const bool known = history_->time_on(c, units, context_->core_of(w)) > 0;
         note& n = at(w);
+        n.found = true;
+        n.called = 0;
         const held_lock held(n.lock);
         n.busy = true;
         n.measured = measured;
@@ -48,9 +50,28 @@ public:
         n.done = 0;
         n.began = n.since = context_->now();
     }
+    /// A task begins: the one that was found, or one that it calls on its stack, which counts as the task that called it.
+    void starts(worker_id w) noexcept {
+        note& n = at(w);
+        if (!std::exchange(n.found, false)) ++n.called;
+    }
+    /// A task that waited goes on: it was found, or what it waited for was over before it slept.
+    void resumes(worker_id w, const task& t) noexcept {
+        if (!at(w).busy) finds(w, t, false); // only this worker writes it
+        at(w).found = false;
+    }
+    /// `w` runs no task: it searches, or what it ran waits.
+    void rests(worker_id w) noexcept {
+        at(w).called = 0;
+        if (at(w).busy) leaves(w, false);
+    }
     /// `w` leaves its task. `ended`: the task is over.
     void leaves(worker_id w, bool ended) noexcept {
         note& n = at(w);
+        if (n.called > 0) {
+            --n.called;
+            return;
+        }
         bool measured = false;
         time_ns took = 0;
         {
@@ -93,6 +114,8 @@ public:
 private:
     struct alignas(queue::k_cache_line_bytes) note {
         queue::spin_lock<> lock;
+        bool found = false; ///< it has not started since; of the worker itself
+        int called = 0;     ///< tasks on the stack of the one that was found; of the worker itself
         bool busy = false, measured = false, known = false;
         work_history::class_id of_class = work_history::no_class;
         int level = 0;
