@@ -37,7 +37,7 @@ public:
         if (!is_node(t, reason)) return plain_stealing::ready(w, t, reason);
         const int type = times_.type_of(class_of(t));
         const worker_id v = first_to_end(w, type);
-        t.data<node>() = {.expected = times_.time_on(type, v), .since = 0, .type = type, .queue = v + 1};
+        t.data<node>() = {.expected = times_.time_like(type, {v, 1}), .since = 0, .type = type, .queue = v + 1};
         at(v).expected.add(t.data<node>().expected);
         at(v).open.add(1);
         at(v).tasks.push_back(&t);
@@ -83,7 +83,7 @@ private:
         time_ns soonest = 0;
         for (int i = 0; i < count; ++i) {
             const worker_id v = (w + i) % count;
-            const time_ns takes = times_.time_on(type, v);
+            const time_ns takes = times_.time_like(type, {v, 1});
             const bool is_known = takes != 0;
             // What was never measured comes first, there the worker with the fewest tasks.
             const time_ns ends = is_known ? at(v).expected.load_relaxed() + takes : at(v).open.load_relaxed();

@@ -114,8 +114,8 @@ private:
             const int type = times_.type_of(class_of(h, nullptr));
             bool is_known = true;
             for (std::size_t v = 0; v < speed_.size(); ++v)
-                is_known = is_known && times_.time_on(type, static_cast<worker_id>(v)) != 0;
-            if (is_known) return static_cast<double>(times_.time_on(type, w));
+                is_known = is_known && times_.time_like(type, {static_cast<worker_id>(v), 1}) != 0;
+            if (is_known) return static_cast<double>(times_.time_like(type, {w, 1}));
         }
         return (std::isfinite(h.work) && h.work > 0 ? h.work : 1) / speed_[at];
     }

@@ -99,14 +99,14 @@ TEST(mixed_mode, what_was_not_measured_here_took_what_it_took_on_a_core_of_the_s
     table.attach(m, context, false);
     const int type = table.type_of(7);
     table.update(type, {2, 1}, 100);
-    EXPECT_EQ(table.time_on(type, 2), 100);
-    EXPECT_EQ(table.time_on(type, 0), 100); // big, too
-    EXPECT_EQ(table.time_on(type, 4), 0);   // LITTLE
+    EXPECT_EQ(table.time_like(type, {2, 1}), 100);
+    EXPECT_EQ(table.time_like(type, {0, 1}), 100); // big, too
+    EXPECT_EQ(table.time_like(type, {4, 1}), 0);   // LITTLE
     table.update(type, {0, 1}, 300);
-    EXPECT_EQ(table.time_on(type, 0), 300);
-    EXPECT_EQ(table.time_on(type, 3), 300); // the first that has run it
+    EXPECT_EQ(table.time_like(type, {0, 1}), 300);
+    EXPECT_EQ(table.time_like(type, {3, 1}), 300); // the first that has run it
     table.update(type, {2, 2}, 50);         // of two workers: says nothing of one
-    EXPECT_EQ(table.time_on(type, 2), 100);
+    EXPECT_EQ(table.time_like(type, {2, 1}), 100);
 }
 
 TEST(mixed_mode, the_trace_table_keeps_no_more_types_than_it_has_room_for) {

@@ -49,12 +49,13 @@ public:
         return type == no_type ? 0 : cell_of(type, at).load_relaxed();
     }
 
-    /// At width 1: on this worker, else on another one whose core is of the same class; 0: none of them has run that type.
-    time_ns time_on(int type, worker_id w) const noexcept {
-        if (const time_ns own = time(type, {w, 1}); own != 0) return own;
+    /// In this place, else in another one of that width whose leader's core is of the same class; 0: none of them has run that type.
+    time_ns time_like(int type, elastic_place at) const noexcept {
+        if (const time_ns own = time(type, at); own != 0) return own;
         for (std::size_t v = 0; v < kind_of_.size(); ++v)
-            if (kind_of_[v] == kind_of_[static_cast<std::size_t>(w)])
-                if (const time_ns like = time(type, {static_cast<worker_id>(v), 1}); like != 0) return like;
+            if (kind_of_[v] == kind_of_[static_cast<std::size_t>(at.leader)])
+                if (const time_ns like = time(type, {static_cast<worker_id>(v), at.width}); like != 0)
+                    return like;
         return 0;
     }
 

@@ -5,6 +5,7 @@
 #include "policy/seam/policy.hpp"
 
 #include "queue/cache_line.hpp"
+#include "queue/cell.hpp"
 #include "queue/spin_lock.hpp"
 
 #include <algorithm>
@@ -41,7 +42,7 @@ public:
         n.found = true;
         n.called = 0;
         const held_lock held(n.lock);
-        n.busy = true;
+        n.busy.store_relaxed(true);
         n.measured = measured;
         n.known = known;
         n.of_class = c;
@@ -57,13 +58,13 @@ public:
     }
     /// A task that waited goes on: it was found, or what it waited for was over before it slept.
     void resumes(worker_id w, const task& t) noexcept {
-        if (!at(w).busy) finds(w, t, false); // only this worker writes it
+        if (!is_busy(w)) finds(w, t, false);
         at(w).found = false;
     }
     /// `w` runs no task: it searches, or what it ran waits.
     void rests(worker_id w) noexcept {
         at(w).called = 0;
-        if (at(w).busy) leaves(w, false);
+        if (is_busy(w)) leaves(w, false);
     }
     /// `w` leaves its task. `ended`: the task is over.
     void leaves(worker_id w, bool ended) noexcept {
@@ -76,9 +77,9 @@ public:
         time_ns took = 0;
         {
             const held_lock held(n.lock);
-            measured = n.busy && n.measured && ended;
+            measured = n.busy.load_relaxed() && n.measured && ended;
             took = context_->now() - n.began;
-            n.busy = false;
+            n.busy.store_relaxed(false);
         }
         if (measured) history_->completed(n.of_class, context_->core_of(w), n.units, took);
     }
@@ -86,12 +87,14 @@ public:
     void moves(worker_id w) noexcept {
         note& n = at(w);
         const held_lock held(n.lock);
-        if (!n.busy) return;
+        if (!n.busy.load_relaxed()) return;
         const time_ns now = context_->now();
         n.done += static_cast<double>(now - n.since) / unit_on(n, context_->core_of(w));
         n.since = now;
         n.measured = false;
     }
+
+    bool is_busy(worker_id w) const noexcept { return at(w).busy.load_relaxed(); }
 
     struct left {
         bool busy = false;
@@ -104,7 +107,7 @@ public:
         note& n = at(w);
         const int here = context_->core_of(w), there = context_->core_of(other);
         const held_lock held(n.lock);
-        if (!n.busy) return {};
+        if (!n.busy.load_relaxed()) return {};
         const double on_here = unit_on(n, here);
         const double done = n.done + static_cast<double>(context_->now() - n.since) / on_here;
         const double rest = n.known ? std::max(1 - done, done / 16) : done;
@@ -113,10 +116,11 @@ public:
 
 private:
     struct alignas(queue::k_cache_line_bytes) note {
+        queue::cell<bool> busy; ///< the worker writes it under the lock
         queue::spin_lock<> lock;
         bool found = false; ///< it has not started since; of the worker itself
         int called = 0;     ///< tasks on the stack of the one that was found; of the worker itself
-        bool busy = false, measured = false, known = false;
+        bool measured = false, known = false;
         work_history::class_id of_class = work_history::no_class;
         int level = 0;
         double units = 1;
