@@ -37,7 +37,8 @@ public:
         if (!is_node(t, reason)) return plain_stealing::ready(w, t, reason);
         const int type = times_.type_of(class_of(t));
         const worker_id v = first_to_end(w, type);
-        t.data<node>() = {.expected = times_.time_like(type, {v, 1}), .since = 0, .type = type, .queue = v + 1};
+        t.data<node>() = {
+            .expected = times_.time_like(type, {v, 1}), .since = 0, .type = type, .queue = v + 1};
         at(v).expected.add(t.data<node>().expected);
         at(v).open.add(1);
         at(v).tasks.push_back(&t);

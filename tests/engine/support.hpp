@@ -135,6 +135,7 @@ inline const std::vector<std::string> all_policies = {
     "aats",
     "aats:mode=pipeline",
     "optimal",
+    "hybrid",
 };
 
 /// What most tests go through. A sanitizer sees the same accesses of the runtime under all policies of a kind, so under one

@@ -105,7 +105,7 @@ TEST(mixed_mode, what_was_not_measured_here_took_what_it_took_on_a_core_of_the_s
     table.update(type, {0, 1}, 300);
     EXPECT_EQ(table.time_like(type, {0, 1}), 300);
     EXPECT_EQ(table.time_like(type, {3, 1}), 300); // the first that has run it
-    table.update(type, {2, 2}, 50);         // of two workers: says nothing of one
+    table.update(type, {2, 2}, 50);                // of two workers: says nothing of one
     EXPECT_EQ(table.time_like(type, {2, 1}), 100);
 }
 

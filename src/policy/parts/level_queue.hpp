@@ -7,18 +7,28 @@
 #include "queue/pairing_heap.hpp"
 #include "queue/spin_lock.hpp"
 
+#include <algorithm>
 #include <cstdint>
 
-/// Ready tasks of all workers: the one that is farthest from the end of its graph comes first, of equals the one that is expected to
-/// take longest, of these the oldest. `Bytes`, the policy's bytes of a task, has `expected` and `turn`.
+/// Ready tasks that any worker may take: the one that is farthest from the end of its graph comes first (task::bottom_level()), of
+/// equals the one that is expected to take longest, of these the oldest.
+///
+///   word            | writer              | readers     | order
+///   tasks, turns    | holder of the lock  | the same    | plain, ordered by the lock
+///   length          | holder of the lock  | any worker  | relaxed: a look before a sleep comes after a fence, as in locked_list
+///   first_          | holder of the lock  | any worker  | relaxed: figures that guard nothing
 namespace weft {
 
-template <class Bytes>
 class alignas(queue::k_cache_line_bytes) level_queue {
 public:
-    void push(task& t, int, double) noexcept {
+    struct part { ///< the beginning of the policy's bytes of each task in the queue
+        double expected;
+        std::int64_t turn;
+    };
+
+    void push(task& t, double expected) noexcept {
         lock_.lock();
-        t.data<Bytes>().turn = turns_++;
+        t.data<part>() = {expected, turns_++};
         tasks_.push(&t);
         note();
         lock_.unlock();
@@ -32,29 +42,30 @@ public:
         return t;
     }
     bool empty() const noexcept { return length_.load_relaxed() == 0; }
-    double most_expected() const noexcept { return most_expected_.load_relaxed(); }
-    int most_level() const noexcept { return most_level_.load_relaxed(); }
+    int first_level() const noexcept { return first_level_.load_relaxed(); }          ///< 0: empty
+    double first_expected() const noexcept { return first_expected_.load_relaxed(); } ///< likewise
 
 private:
     struct goes_first {
         bool operator()(task& a, task& b) const noexcept {
             if (a.bottom_level() != b.bottom_level()) return a.bottom_level() > b.bottom_level();
-            const Bytes &x = a.data<Bytes>(), &y = b.data<Bytes>();
-            return x.expected != y.expected ? x.expected > y.expected : x.turn < y.turn;
+            const part &x = a.data<part>(), &y = b.data<part>();
+            if (x.expected < y.expected || y.expected < x.expected) return x.expected > y.expected;
+            return x.turn < y.turn;
         }
     };
     void note() noexcept {
         const task* const first = tasks_.top();
         length_.store_relaxed(static_cast<int>(tasks_.size()));
-        most_level_.store_relaxed(first != nullptr ? first->bottom_level() : 0);
-        most_expected_.store_relaxed(first != nullptr ? first->template data<Bytes>().expected : 0);
+        first_level_.store_relaxed(first != nullptr ? first->bottom_level() : 0);
+        first_expected_.store_relaxed(first != nullptr ? first->data<part>().expected : 0);
     }
 
-    queue::spin_lock<> lock_; // of the two below, and for writing the others
+    queue::spin_lock<> lock_;
     queue::pairing_heap<task, goes_first> tasks_;
     std::int64_t turns_ = 0;
-    queue::cell<int> length_{0}, most_level_{0};
-    queue::cell<double> most_expected_{0};
+    queue::cell<int> length_{0}, first_level_{0};
+    queue::cell<double> first_expected_{0};
 };
 
 } // namespace weft

@@ -34,8 +34,7 @@ public:
 
     /// `w` is about to run that task. `measured`: from its begin, and its class is to be learned from it.
     void finds(worker_id w, const task& t, bool measured) noexcept {
-        const work_history::class_id c =
-            measured ? history_->find_or_add(t) : work_history::no_class;
+        const work_history::class_id c = measured ? history_->find_or_add(t) : work_history::no_class;
         const double units = work_history::units_of(t);
         const bool known = history_->time_on(c, units, context_->core_of(w)) > 0;
         note& n = at(w);
@@ -98,9 +97,9 @@ public:
 
     struct left {
         bool busy = false;
-        int level = 0;      ///< task::bottom_level()
-        double here = 0;    ///< nanoseconds that are left on the worker's core
-        double there = 0;   ///< the same on another core
+        int level = 0;    ///< task::bottom_level()
+        double here = 0;  ///< nanoseconds that are left on the worker's core
+        double there = 0; ///< the same on another core
     };
     /// What is left of the task of `w`, on its own core and on that of `other`.
     left of(worker_id w, worker_id other) const noexcept {

@@ -25,7 +25,8 @@
 /// much tell nothing. Where a group has no time of its own, the known speeds carry over that of another group.
 ///
 /// A core's factor is what its tasks were expected to take, over what they took; the sums forget old tasks. It counts from
-/// least_for_factor tasks on, and if it is below slow_factor: other programs or heat have slowed that core. Cores of one
+/// least_for_factor tasks on, and if it is below slow_factor: other programs or heat have slowed that core. What such a core
+/// takes counts in the mean as it would be at its usual speed. Cores of one
 /// group are compared with each other, so it needs two of them with tasks of the same class.
 ///
 ///   word          | writer                                     | readers    | order
@@ -64,8 +65,9 @@ public:
             record& r = records_[at(c)];
             const held_lock held(r.lock);
             mean& m = r.by_group[at(group_of(core))];
-            if (m.counts()) expected = m.value;
-            m.add(of_unit);
+            if (m.compares()) expected = m.value;
+            const double healthy = of_unit * factor(core);
+            m.add(expected > 0 ? std::min(healthy, outlier * expected) : healthy);
         }
         if (expected <= 0) return;
         of_core& o = cores_[at(core)];
@@ -99,6 +101,8 @@ public:
 
 private:
     static constexpr double forgets = 16; ///< tasks
+    static constexpr double outlier =
+        4; ///< times the mean: more is not believed, so that one slow core does not hide itself
     struct mean {
         int samples = 0;
         double value = 0, variance = 0;
@@ -109,6 +113,7 @@ private:
             value += part * away;
             variance = (1 - part) * (variance + part * away * away);
         }
+        bool compares() const noexcept { return samples >= least_samples && variance <= value * value; }
         bool counts() const noexcept { return samples >= least_samples && variance <= value * value / 4; }
     };
     struct record {
