@@ -1,15 +1,9 @@
-#include "policy/parts/core_clusters.hpp"
+#include "policy/parts/core_groups.hpp"
+#include "policy/parts/level_queue.hpp"
 #include "policy/parts/plain_stealing.hpp"
 #include "policy/parts/running_criticality.hpp"
 #include "policy/seam/registry.hpp"
 
-#include "queue/cell.hpp"
-#include "queue/pairing_heap.hpp"
-#include "queue/spin_lock.hpp"
-
-#include <algorithm>
-#include <cstddef>
-#include <cstdint>
 #include <memory>
 
 /// Critical tasks on fast cores: two queues.
@@ -34,9 +28,9 @@ public:
 
     requirements attach(const machine& m, policy_context& context) override {
         requirements need = attach_plain(context);
-        clusters_.attach(m, context, false);
+        groups_.attach(m, context);
         running_.attach(context.all().size());
-        need.task_bytes = sizeof(node);
+        need.task_bytes = sizeof(level_queue::part);
         need.levels = true;
         return need;
     }
@@ -44,18 +38,18 @@ public:
     placement ready(worker_id w, task& t, ready_reason reason) override {
         if (!is_node(t, reason)) return plain_stealing::ready(w, t, reason);
         const int level = t.bottom_level();
-        const bool is_critical =
-            level >= running_.most_but_of(w) && level >= critical_.most() && level >= other_.most();
-        (is_critical ? critical_ : other_).push(t);
+        const bool is_critical = level >= running_.most_but_of(w) && level >= critical_.first_level() &&
+                                 level >= other_.first_level();
+        (is_critical ? critical_ : other_).push(t, 0);
         return told(is_critical);
     }
 
     decision next(worker_id w, bool last_look) override {
         if (const decision own = places_.own(w, last_look); own.t != nullptr) return own;
-        const bool big = clusters_.is_big(w) || clusters_.all_are_equal();
+        const bool big = groups_.of(w) == 0;
         if (big)
             if (task* const t = critical_.pop()) return {t, place_of(true)};
-        if (!big || steals_ || clusters_.all_are_equal())
+        if (!big || steals_ || groups_.are_equal())
             if (task* const t = other_.pop()) return {t, place_of(false)};
         return places_.look_outside(w, last_look, true, places::thief_takes::half);
     }
@@ -74,67 +68,16 @@ public:
     }
 
 private:
-    struct node { // of the policy's bytes
-        std::int64_t turn;
-    };
-    struct goes_first {
-        bool operator()(task& a, task& b) const noexcept {
-            return a.bottom_level() != b.bottom_level() ? a.bottom_level() > b.bottom_level()
-                                                        : a.data<node>().turn < b.data<node>().turn;
-        }
-    };
-    class alignas(queue::k_cache_line_bytes) level_queue {
-    public:
-        void push(task& t) noexcept {
-            lock_.lock();
-            t.data<node>().turn = turns_++;
-            tasks_.push(&t);
-            most_.store_relaxed(std::max(most_.load_relaxed(), t.bottom_level()));
-            length_.store_relaxed(length_.load_relaxed() + 1);
-            lock_.unlock();
-        }
-        task* pop() noexcept {
-            // relaxed: a look before a sleep comes after a fence, as in locked_list
-            if (length_.load_relaxed() == 0) return nullptr;
-            lock_.lock();
-            task* const t = tasks_.pop();
-            if (t != nullptr) length_.store_relaxed(length_.load_relaxed() - 1);
-            const task* const first = tasks_.top();
-            most_.store_relaxed(first != nullptr ? first->bottom_level() : 0);
-            lock_.unlock();
-            return t;
-        }
-        int most() const noexcept {
-            return most_.load_relaxed();
-        } ///< the largest level in it; a figure that guards nothing
-
-    private:
-        queue::spin_lock<> lock_; // of the two below, and for writing the other two
-        queue::pairing_heap<task, goes_first> tasks_;
-        std::int64_t turns_ = 0;
-        queue::cell<int> most_{0}, length_{0};
-    };
-
     place_id place_of(bool critical) const noexcept { return places_.root_place() + (critical ? 1 : 2); }
 
-    /// One cluster that may run the task is told by the engine, and the others here.
     placement told(bool critical) {
-        if (clusters_.all_are_equal() || (!critical && steals_))
-            return {place_of(critical), context_->active()};
-        placement at{place_of(critical), {}};
-        for (int c = 0; c < clusters_.count(); ++c) {
-            const workers all = clusters_.members(c);
-            if (clusters_.is_big(all.first) != critical) continue;
-            if (at.who.empty())
-                at.who = all;
-            else
-                context_->wake(all);
-        }
-        return at;
+        if (groups_.are_equal() || (!critical && steals_)) return {place_of(critical), context_->active()};
+        return groups_.for_those(place_of(critical),
+                                 [&](worker_id w) { return (groups_.of(w) == 0) == critical; });
     }
 
     const bool steals_;
-    core_clusters clusters_;
+    core_groups groups_;
     running_criticality running_;
     level_queue critical_, other_;
 };

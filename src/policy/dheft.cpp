@@ -1,10 +1,11 @@
-#include "policy/parts/execution_times.hpp"
+#include "policy/parts/performance_trace_table.hpp"
 #include "policy/parts/plain_stealing.hpp"
 #include "policy/seam/registry.hpp"
 
 #include "queue/cache_line.hpp"
 #include "queue/cell.hpp"
 #include "queue/locked_list.hpp"
+#include "task/task_class.hpp"
 
 #include <cstddef>
 #include <cstdint>
@@ -25,7 +26,7 @@ class dynamic_earliest_finish final : public plain_stealing {
 public:
     requirements attach(const machine& m, policy_context& context) override {
         requirements need = attach_plain(context);
-        times_.attach(m, context);
+        times_.attach(m, context, false);
         mine_ = std::make_unique<queue_of_worker[]>(static_cast<std::size_t>(context.all().size()));
         need.task_bytes = sizeof(node);
         need.levels = true; // so that tasks know their graph
@@ -34,9 +35,10 @@ public:
 
     placement ready(worker_id w, task& t, ready_reason reason) override {
         if (!is_node(t, reason)) return plain_stealing::ready(w, t, reason);
-        const int type = times_.type_of(t.hint().name);
+        const int type = times_.type_of(class_of(t));
         const worker_id v = first_to_end(w, type);
-        t.data<node>() = {.expected = times_.on(type, v), .since = 0, .type = type, .queue = v + 1};
+        t.data<node>() = {
+            .expected = times_.time_like(type, {v, 1}), .since = 0, .type = type, .queue = v + 1};
         at(v).expected.add(t.data<node>().expected);
         at(v).open.add(1);
         at(v).tasks.push_back(&t);
@@ -57,7 +59,7 @@ public:
         if (t.graph() == 0 || own.queue == 0) return;
         at(own.queue - 1).expected.add(-own.expected);
         at(own.queue - 1).open.add(-1);
-        if (!used.cancelled) times_.update(own.type, w, context_->now() - own.since);
+        if (!used.cancelled) times_.update(own.type, {w, 1}, context_->now() - own.since);
     }
 
 private:
@@ -82,7 +84,7 @@ private:
         time_ns soonest = 0;
         for (int i = 0; i < count; ++i) {
             const worker_id v = (w + i) % count;
-            const time_ns takes = times_.on(type, v);
+            const time_ns takes = times_.time_like(type, {v, 1});
             const bool is_known = takes != 0;
             // What was never measured comes first, there the worker with the fewest tasks.
             const time_ns ends = is_known ? at(v).expected.load_relaxed() + takes : at(v).open.load_relaxed();
@@ -95,7 +97,7 @@ private:
         return best;
     }
 
-    execution_times times_;
+    performance_trace_table times_;
     std::unique_ptr<queue_of_worker[]> mine_;
 };
 

@@ -1,5 +1,5 @@
-#include "policy/parts/execution_times.hpp"
 #include "policy/parts/finish_times.hpp"
+#include "policy/parts/performance_trace_table.hpp"
 #include "policy/parts/plain_stealing.hpp"
 #include "policy/seam/registry.hpp"
 
@@ -8,6 +8,7 @@
 #include "queue/cache_line.hpp"
 #include "queue/pairing_heap.hpp"
 #include "queue/spin_lock.hpp"
+#include "task/task_class.hpp"
 
 #include <array>
 #include <cmath>
@@ -40,7 +41,7 @@ public:
 
     requirements attach(const machine& m, policy_context& context) override {
         requirements need = attach_plain(context);
-        times_.attach(m, context);
+        times_.attach(m, context, false);
         for (worker_id w = 0; w < context.all().size(); ++w) speed_.push_back(m.speed_of(context.core_of(w)));
         mine_ = std::make_unique<schedule_of_worker[]>(speed_.size());
         need.task_bytes = sizeof(node);
@@ -83,7 +84,8 @@ public:
     }
     void finished(worker_id w, task& t, const usage& used) override {
         if (by_history_ && t.graph() != 0 && !used.cancelled)
-            times_.update(times_.type_of(t.hint().name), w, context_->now() - t.data<node>().since);
+            times_.update(times_.type_of(class_of(t.hint(), nullptr)), {w, 1},
+                          context_->now() - t.data<node>().since);
     }
 
 private:
@@ -109,11 +111,11 @@ private:
     double cost(const hints& h, worker_id w) {
         const auto at = static_cast<std::size_t>(w);
         if (by_history_) {
-            const int type = times_.type_of(h.name);
+            const int type = times_.type_of(class_of(h, nullptr));
             bool is_known = true;
             for (std::size_t v = 0; v < speed_.size(); ++v)
-                is_known = is_known && times_.on(type, static_cast<worker_id>(v)) != 0;
-            if (is_known) return static_cast<double>(times_.on(type, w));
+                is_known = is_known && times_.time_like(type, {static_cast<worker_id>(v), 1}) != 0;
+            if (is_known) return static_cast<double>(times_.time_like(type, {w, 1}));
         }
         return (std::isfinite(h.work) && h.work > 0 ? h.work : 1) / speed_[at];
     }
@@ -152,7 +154,7 @@ private:
     }
 
     const bool by_history_;
-    execution_times times_;
+    performance_trace_table times_;
     std::vector<double> speed_; ///< of each worker's core
     std::unique_ptr<schedule_of_worker[]> mine_;
     queue::spin_lock<> plans_lock_;

@@ -1,5 +1,6 @@
 #include "policy/parts/assembly_queues.hpp"
 #include "policy/parts/core_clusters.hpp"
+#include "policy/parts/core_groups.hpp"
 #include "policy/parts/elastic_places.hpp"
 #include "policy/parts/molding_rules.hpp"
 #include "policy/parts/performance_trace_table.hpp"
@@ -9,6 +10,7 @@
 #include "policy/seam/registry.hpp"
 
 #include "machine/machine.hpp"
+#include "task/task_class.hpp"
 
 #include <weft/error.hpp>
 
@@ -65,9 +67,10 @@ public:
     requirements attach(const machine& m, policy_context& context) override {
         requirements need = attach_plain(context);
         const int workers = context.all().size();
+        groups_.attach(m, context);
         clusters_.attach(m, context, crosses_);
         assembly_.attach(clusters_, workers);
-        table_.attach(workers, literal_);
+        table_.attach(m, context, literal_);
         critical_.attach(workers);
         placed_ = std::make_unique<queue::locked_list<task>[]>(static_cast<std::size_t>(workers));
         need.task_bytes = sizeof(node);
@@ -79,7 +82,7 @@ public:
     placement ready(worker_id w, task& t, ready_reason reason) override {
         if (!is_node(t, reason)) return plain_stealing::ready(w, t, reason);
         auto& own = t.data<node>();
-        own.type = table_.type_of(t.hint().name);
+        own.type = table_.type_of(class_of(t));
         ready_.add(1);
         const worker_id v = place_ == placing::random ? w : choose(w, t, own.type);
         if (!steals_ && place_ != placing::random) {
@@ -154,8 +157,7 @@ private:
 
     worker_id choose(worker_id w, const task& t, int type) {
         switch (place_) {
-        case placing::critical:
-            return any_of(w, critical_.is_critical(w, t) ? clusters_.big() : clusters_.little());
+        case placing::critical: return groups_.draw(w, critical_.is_critical(w, t) ? 0 : groups_.slowest());
         case placing::critical_ptt:
             return critical_.is_critical(w, t) ? fastest(type, width_of(t))
                                                : static_cast<worker_id>(context_->random(
@@ -165,19 +167,19 @@ private:
     }
 
     worker_id choose_by_weight(worker_id w, const task& t, int type) {
-        if (clusters_.all_are_equal()) return any_of(w, clusters_.big());
+        if (groups_.are_equal()) return groups_.draw(w, 0);
         const int width = width_of(t);
         const auto best = [&](bool big) {
             time_ns least = 0;
             for_each_of(width, [&](elastic_place at) {
                 const time_ns took = table_.time(type, at);
-                if (clusters_.is_big(at.leader) == big && took != 0 && (least == 0 || took < least))
+                if ((groups_.of(at.leader) == 0) == big && took != 0 && (least == 0 || took < least))
                     least = took;
             });
             return least;
         };
         const auto side = threshold_.judge(best(true), best(false));
-        return any_of(w, side == weight_threshold::side::big ? clusters_.big() : clusters_.little());
+        return groups_.draw(w, side == weight_threshold::side::big ? 0 : groups_.slowest());
     }
 
     /// Where a type takes the least time at this width; where it was never measured comes first.
@@ -219,12 +221,9 @@ private:
     }
 
     int width_of(const task& t) const noexcept { return t.molds() ? power_of_two_below(t.width()) : 1; }
-    worker_id any_of(worker_id w, const std::vector<worker_id>& list) {
-        return list[context_->random(w, static_cast<std::uint32_t>(list.size()))];
-    }
-
     const placing place_;
     const bool by_load_, by_history_, steals_, crosses_, literal_;
+    core_groups groups_;
     core_clusters clusters_;
     assembly_queues assembly_;
     performance_trace_table table_;

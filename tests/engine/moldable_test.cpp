@@ -41,6 +41,7 @@ const std::vector<std::string> molding = {"xitao",
                                           "xitao:mold=history,literal=on",
                                           "xitao:cross=on",
                                           "xitao:steal=off",
+                                          "hybrid",
                                           "chaos:of=xitao"};
 
 template <class F>

@@ -135,6 +135,7 @@ inline const std::vector<std::string> all_policies = {
     "aats",
     "aats:mode=pipeline",
     "optimal",
+    "hybrid",
 };
 
 /// Settings of a policy whose other setting in `all_policies` takes the same paths of the runtime: they differ in numbers, or

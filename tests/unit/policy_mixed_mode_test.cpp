@@ -18,6 +18,7 @@
 
 #include <array>
 #include <cstddef>
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -58,9 +59,8 @@ TEST(mixed_mode, the_clusters_of_unequal_cores) {
     c.attach(m, context, false);
     ASSERT_EQ(c.count(), 2);
     EXPECT_EQ(c.members(0).last, 4);
-    EXPECT_EQ(c.big(), (std::vector<worker_id>{0, 1, 2, 3}));
-    EXPECT_EQ(c.little(), (std::vector<worker_id>{4, 5, 6, 7}));
-    EXPECT_FALSE(c.all_are_equal());
+    EXPECT_EQ(c.of(3), 0);
+    EXPECT_EQ(c.of(4), 1);
     core_clusters joined;
     joined.attach(m, context, true);
     EXPECT_EQ(joined.count(), 1);
@@ -68,9 +68,11 @@ TEST(mixed_mode, the_clusters_of_unequal_cores) {
 }
 
 TEST(mixed_mode, the_trace_table_weighs_what_it_has_four_times) {
+    const machine m = big_and_little();
+    const test::fake_context context(8);
     performance_trace_table table;
-    table.attach(8, false);
-    const int type = table.type_of("copy");
+    table.attach(m, context, false);
+    const int type = table.type_of(7);
     const elastic_place at{4, 2};
     EXPECT_EQ(table.time(type, at), 0);
     table.update(type, at, 100);
@@ -81,23 +83,40 @@ TEST(mixed_mode, the_trace_table_weighs_what_it_has_four_times) {
     EXPECT_EQ(table.time(type, at), 120);
     EXPECT_EQ(table.time(type, {4, 4}), 0); // other widths, leaders and types are not touched
     EXPECT_EQ(table.time(type, {5, 1}), 0);
-    EXPECT_EQ(table.time(table.type_of("sort"), at), 0);
-    EXPECT_EQ(table.type_of("copy"), type);
+    EXPECT_EQ(table.time(table.type_of(8), at), 0);
+    EXPECT_EQ(table.type_of(7), type);
 
     performance_trace_table literal;
-    literal.attach(8, true);
-    literal.update(literal.type_of("copy"), at, 100);
-    EXPECT_EQ(literal.time(literal.type_of("copy"), at), 20);
+    literal.attach(m, context, true);
+    literal.update(literal.type_of(7), at, 100);
+    EXPECT_EQ(literal.time(literal.type_of(7), at), 20);
+}
+
+TEST(mixed_mode, what_was_not_measured_here_took_what_it_took_on_a_core_of_the_same_class) {
+    const machine m = big_and_little();
+    const test::fake_context context(8);
+    performance_trace_table table;
+    table.attach(m, context, false);
+    const int type = table.type_of(7);
+    table.update(type, {2, 1}, 100);
+    EXPECT_EQ(table.time_like(type, {2, 1}), 100);
+    EXPECT_EQ(table.time_like(type, {0, 1}), 100); // big, too
+    EXPECT_EQ(table.time_like(type, {4, 1}), 0);   // LITTLE
+    table.update(type, {0, 1}, 300);
+    EXPECT_EQ(table.time_like(type, {0, 1}), 300);
+    EXPECT_EQ(table.time_like(type, {3, 1}), 300); // the first that has run it
+    table.update(type, {2, 2}, 50);                // of two workers: says nothing of one
+    EXPECT_EQ(table.time_like(type, {2, 1}), 100);
 }
 
 TEST(mixed_mode, the_trace_table_keeps_no_more_types_than_it_has_room_for) {
     performance_trace_table table;
-    table.attach(2, false);
+    table.attach(big_and_little(), test::fake_context(8), false);
     std::vector<int> seen;
-    for (int i = 0; i < performance_trace_table::most_types; ++i)
-        seen.push_back(table.type_of("t" + std::to_string(i)));
+    for (int i = 1; i <= performance_trace_table::most_types; ++i)
+        seen.push_back(table.type_of(static_cast<std::uint64_t>(i)));
     for (const int type : seen) EXPECT_NE(type, performance_trace_table::no_type);
-    const int none = table.type_of("one too many");
+    const int none = table.type_of(9999);
     EXPECT_EQ(none, performance_trace_table::no_type);
     table.update(none, {0, 1}, 100);
     EXPECT_EQ(table.time(none, {0, 1}), 0);

@@ -327,7 +327,8 @@ INSTANTIATE_TEST_SUITE_P(policies, policy_order_fairness, testing::Values(
     "offline",
     "numalb",
     "aats",
-    "optimal"));
+    "optimal",
+    "hybrid"));
 // clang-format on
 
 // ---- one by one

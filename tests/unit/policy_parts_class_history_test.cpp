@@ -122,6 +122,26 @@ TEST(core_groups, follow_the_cores_of_the_workers) {
     EXPECT_EQ(groups.of(fast), 3);
 }
 
+TEST(core_groups, a_task_for_some_groups_is_told_to_all_of_their_runs) {
+    const machine m = load_machine(WEFT_SOURCE_DIR "/machines/opteron-8380-a-4-4-4-4.toml");
+    fake_context context(m.size());
+    core_groups groups;
+    groups.attach(m, context);
+    EXPECT_FALSE(groups.are_equal());
+    const placement one = groups.for_those(7, [&](worker_id w) { return groups.of(w) == groups.slowest(); });
+    EXPECT_EQ(one.at, 7);
+    EXPECT_EQ(one.who.first, 12);
+    EXPECT_EQ(one.who.last, 16);
+    EXPECT_TRUE(context.woken.empty());
+    const placement two = groups.for_those(7, [&](worker_id w) { return groups.of(w) % 2 == 0; });
+    EXPECT_EQ(two.who.last, 4);
+    ASSERT_EQ(context.woken.size(), 1u);
+    EXPECT_EQ(context.woken[0].first, 8);
+    context.draws = {2};
+    EXPECT_EQ(groups.draw(0, 1), 6); // the third of group 1
+    EXPECT_EQ(context.bounds.back(), 4u);
+}
+
 TEST(core_groups, are_those_of_cores_with_workers) {
     const machine m = load_machine(WEFT_SOURCE_DIR "/machines/opteron-8380-a-4-4-4-4.toml");
     fake_context context(1);

@@ -1,14 +1,13 @@
 #pragma once
 
+#include "policy/parts/class_table.hpp"
 #include "policy/parts/held_lock.hpp"
 #include "policy/seam/policy.hpp"
 
-#include "queue/cell.hpp"
 #include "queue/spin_lock.hpp"
 
 #include <algorithm>
 #include <array>
-#include <cassert>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -37,8 +36,8 @@ namespace weft {
 
 class class_history {
 public:
-    using class_id = int;
-    static constexpr class_id no_class = -1;
+    using class_id = class_table::class_id;
+    static constexpr class_id no_class = class_table::no_class;
     static constexpr int most_groups = 8; ///< of those that a machine has, the slowest count as one
 
     enum class rate_source : std::uint8_t { instructions, speed };
@@ -46,39 +45,17 @@ public:
     /// `speeds` by group, descending. `bits`: the table has room for 2^bits classes. Allocates: for policy::attach.
     explicit class_history(std::vector<double> speeds, int bits = 8)
         : speeds_(std::move(speeds))
-        , mask_((1 << bits) - 1)
-        , records_(std::make_unique<record[]>(static_cast<std::size_t>(mask_) + 1)) {}
+        , classes_(bits)
+        , records_(std::make_unique<record[]>(static_cast<std::size_t>(classes_.capacity()))) {}
 
     int groups() const noexcept { return std::min(static_cast<int>(speeds_.size()), most_groups); }
-    int capacity() const noexcept {
-        return mask_ + 1;
-    } ///< class ids are below; is_used() tells which are classes
-    bool is_used(class_id c) const noexcept { return key_of(c) != 0; }
-    std::uint64_t key_of(class_id c) const noexcept { return of(c).key.load_relaxed(); }
+    int capacity() const noexcept { return classes_.capacity(); } ///< class ids are below
+    std::uint64_t key_of(class_id c) const noexcept { return classes_.key_of(c); }
 
     /// The class of that key (task_class.hpp), which is added if it is new; no_class if the table is full.
-    class_id find_or_add(std::uint64_t key) noexcept {
-        assert(key != 0);
-        for (int i = 0; i <= mask_; ++i) {
-            const auto c =
-                static_cast<class_id>((key + static_cast<std::uint64_t>(i)) & static_cast<unsigned>(mask_));
-            std::uint64_t found = of(c).key.load_relaxed(); // only the word itself is used
-            if (found == 0 && of(c).key.compare_exchange(found, key)) found = key;
-            if (found == key) return c;
-        }
-        return no_class;
-    }
+    class_id find_or_add(std::uint64_t key) noexcept { return classes_.find_or_add(key); }
     /// The class of that key; no_class if it was never added.
-    class_id find(std::uint64_t key) const noexcept {
-        for (int i = 0; i <= mask_; ++i) {
-            const auto c =
-                static_cast<class_id>((key + static_cast<std::uint64_t>(i)) & static_cast<unsigned>(mask_));
-            const std::uint64_t found = key_of(c);
-            if (found == key) return c;
-            if (found == 0) break;
-        }
-        return no_class;
-    }
+    class_id find(std::uint64_t key) const noexcept { return classes_.find(key); }
 
     /// A task of the class has ended in that group after `time` of its own. Any worker.
     void completed(class_id c, int group, time_ns time, std::optional<std::uint64_t> instructions) noexcept {
@@ -177,7 +154,6 @@ private:
         }
     };
     struct record {
-        queue::cell<std::uint64_t> key; ///< 0: none; written once
         mutable queue::spin_lock<> lock;
         bool uncounted = false; ///< a task of the class had no count of instructions
         rates by_instructions, by_speed;
@@ -194,7 +170,7 @@ private:
     }
 
     const std::vector<double> speeds_;
-    const int mask_;
+    class_table classes_;
     const std::unique_ptr<record[]> records_;
 };
 

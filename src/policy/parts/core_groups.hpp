@@ -35,6 +35,8 @@ public:
 
     int of_core(int core) const noexcept { return group_of_core_[static_cast<std::size_t>(core)]; }
     int of(worker_id w) const noexcept { return of_core(context_->core_of(w)); }
+    int slowest() const noexcept { return count() - 1; }
+    bool are_equal() const noexcept { return count() < 2; } ///< no core is faster than another
     double speed_of(worker_id w) const noexcept { return speed(of(w)); }
     bool is_faster(worker_id a, worker_id b) const noexcept { return of(a) < of(b); }
 
@@ -44,6 +46,41 @@ public:
         const workers active = context_->active();
         for (worker_id w = active.first; w < active.last; ++w) found += of(w) == group ? 1 : 0;
         return found;
+    }
+
+    /// Any active worker of that group, each equally likely; the caller, `w`, draws. There is one.
+    worker_id draw(worker_id w, int group) const {
+        auto left = context_->random(w, static_cast<std::uint32_t>(workers_in(group)));
+        const workers active = context_->active();
+        worker_id drawn = w;
+        for (worker_id v = active.first; v < active.last; ++v) {
+            if (of(v) != group) continue;
+            drawn = v;
+            if (left-- == 0) break;
+        }
+        return drawn;
+    }
+
+    /// A task is in place `at` for the active workers of which `may(worker)` is true. The engine wakes one of the first run of
+    /// adjacent ones; the other runs are woken here.
+    template <class May>
+    placement for_those(place_id at, May&& may) const {
+        placement told{at, {}};
+        workers run{};
+        const workers active = context_->active();
+        for (worker_id w = active.first; w <= active.last; ++w) {
+            if (w < active.last && may(w)) {
+                if (run.empty()) run.first = w;
+                run.last = w + 1;
+            } else if (!run.empty()) {
+                if (told.who.empty())
+                    told.who = run;
+                else
+                    context_->wake(run);
+                run = {};
+            }
+        }
+        return told;
     }
 
 private:

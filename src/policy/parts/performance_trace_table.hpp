@@ -1,7 +1,10 @@
 #pragma once
 
+#include "policy/parts/class_table.hpp"
 #include "policy/parts/elastic_places.hpp"
 #include "policy/seam/policy.hpp"
+
+#include "machine/machine.hpp"
 
 #include "queue/cache_line.hpp"
 #include "queue/cell.hpp"
@@ -10,7 +13,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
-#include <string_view>
+#include <vector>
 
 /// What tasks took where: a time for each type of task, leader and width.
 ///
@@ -18,45 +21,42 @@
 ///   time of 0 has never been measured, so that each configuration is tried once.
 ///
 /// The first measurement is stored as it is; by the formula, which `literal` keeps, it would look five times as fast as it
-/// is. A type is the task's hints::name, all tasks without a name being one type. Types beyond most_types are not kept:
-/// their times stay 0.
+/// is. A type is the class of a task (task_class.hpp). Types beyond most_types are not kept: their times stay 0.
 ///
-///   word  | writer                                      | readers     | order
-///   name  | the worker that meets a type first, by CAS  | any worker  | acq_rel; the value itself is the message
-///   time  | the leader of the row                       | any worker  | relaxed: a figure that guards nothing
+///   word  | writer                 | readers     | order
+///   time  | the leader of the row  | any worker  | relaxed: a figure that guards nothing
 namespace weft {
 
 class performance_trace_table {
 public:
     static constexpr int most_types = 256, most_widths = 7; // up to max_width
     static_assert(1 << (most_widths - 1) == max_width);
-    static constexpr int no_type = -1;
+    static constexpr int no_type = class_table::no_class;
 
     /// Allocates: for policy::attach.
-    void attach(int workers, bool literal) {
-        workers_ = workers;
+    void attach(const machine& m, const policy_context& context, bool literal) {
         literal_ = literal;
-        names_ = std::make_unique<queue::cell<std::uint64_t>[]>(most_types);
-        rows_ =
-            std::make_unique<row[]>(static_cast<std::size_t>(most_types) * static_cast<std::size_t>(workers));
+        for (worker_id w = 0; w < context.all().size(); ++w)
+            kind_of_.push_back(m.core_at(context.core_of(w)).core_class);
+        rows_ = std::make_unique<row[]>(static_cast<std::size_t>(most_types) * kind_of_.size());
     }
 
-    /// The number of a type, which is given out at its first use.
-    int type_of(std::string_view name) noexcept {
-        const std::uint64_t wanted = hash(name);
-        for (int probe = 0; probe < most_types; ++probe) {
-            const auto i = static_cast<int>((wanted + static_cast<std::uint64_t>(probe)) % most_types);
-            auto& slot = names_[static_cast<std::size_t>(i)];
-            std::uint64_t found = slot.load_acquire(); // pairs with the exchange below
-            if (found == 0 && slot.compare_exchange(found, wanted)) found = wanted;
-            if (found == wanted) return i;
-        }
-        return no_type;
-    }
+    /// The number of a type, which is given out at its first use. `key`: class_of() the task.
+    int type_of(std::uint64_t key) noexcept { return types_.find_or_add(key); }
 
     /// Nanoseconds; 0: never measured.
     time_ns time(int type, elastic_place at) const noexcept {
         return type == no_type ? 0 : cell_of(type, at).load_relaxed();
+    }
+
+    /// In this place, else in another one of that width whose leader's core is of the same class; 0: none of them has run that type.
+    time_ns time_like(int type, elastic_place at) const noexcept {
+        if (const time_ns own = time(type, at); own != 0) return own;
+        for (std::size_t v = 0; v < kind_of_.size(); ++v)
+            if (kind_of_[v] == kind_of_[static_cast<std::size_t>(at.leader)])
+                if (const time_ns like = time(type, {static_cast<worker_id>(v), at.width}); like != 0)
+                    return like;
+        return 0;
     }
 
     /// By the worker that was the leader.
@@ -73,20 +73,17 @@ private:
         std::array<queue::cell<time_ns>, most_widths> by_width;
     };
 
-    static std::uint64_t hash(std::string_view name) noexcept { // FNV-1a; never 0
-        std::uint64_t sum = 14695981039346656037U;
-        for (const char c : name) sum = (sum ^ static_cast<unsigned char>(c)) * 1099511628211U;
-        return sum | 1;
-    }
     queue::cell<time_ns>& cell_of(int type, elastic_place at) const noexcept {
-        const auto r = static_cast<std::size_t>(type) * static_cast<std::size_t>(workers_) +
-                       static_cast<std::size_t>(at.leader);
+        const auto r = static_cast<std::size_t>(type) * kind_of_.size() + static_cast<std::size_t>(at.leader);
         return rows_[r].by_width[static_cast<std::size_t>(log2_of_width(at.width))];
     }
 
-    int workers_ = 0;
+    static constexpr int bits_of_types = 8;
+    static_assert(1 << bits_of_types == most_types);
+
     bool literal_ = false;
-    std::unique_ptr<queue::cell<std::uint64_t>[]> names_;
+    class_table types_{bits_of_types};
+    std::vector<int> kind_of_; ///< of each worker: the class of its core at attach()
     std::unique_ptr<row[]> rows_;
 };
 

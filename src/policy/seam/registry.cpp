@@ -65,6 +65,7 @@
     entry(dheft) \
     entry(aats) \
     entry(optimal) \
+    entry(hybrid) \
     entry(chaos)
 // clang-format on
 
