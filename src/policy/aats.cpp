@@ -23,7 +23,8 @@
 /// own; what the tasks of a class took on the cores of each group is remembered (class_history.hpp). When a batch is complete
 /// (batch_gate.hpp) or, with mode=pipeline, at every tick, the classes are divided among the groups by Algorithm 8: the pools of a group's
 /// classes are its cluster (task_clusters.hpp). A worker takes a task from a random pool of its own group's cluster, then of slower groups,
-/// then of faster ones (Algorithm 9). Until every class has been timed on every group it takes one from any random pool.
+/// then of faster ones (Algorithm 9); with order=class it takes the pools of a cluster in the order of their classes, the "basic strategy" of
+/// 5.8.1, which the book leaves for the sake of the pools' locks. Until every class has been timed on every group it takes one from any random pool.
 ///
 /// Spawns are parent-first. The main task, a root that comes while there is no other, begins and continues on the fastest group's
 /// workers. Other roots, such as those of futures, are tasks like any.

@@ -103,6 +103,19 @@ TEST(aats, is_near_the_oracle_where_no_task_matters_alone) {
     }
 }
 
+/// A random pool lets light tasks of a cluster go before heavy ones, which then end last. In the order of classes a batch of few heavy
+/// tasks takes hardly more time than under the oracle.
+TEST(aats, is_near_the_oracle_where_few_tasks_are_heavy_if_pools_are_taken_in_order) {
+    const machine on = eight_fast_and_eight_slow();
+    for (const int alpha : {2, 4, 8, 12}) {
+        const auto oracle = static_cast<double>(time_of("optimal", on, {128, alpha}));
+        EXPECT_LT(static_cast<double>(time_of("aats:order=class,guard=on", on, {128, alpha})), 1.1 * oracle)
+            << alpha;
+    }
+    const auto oracle = static_cast<double>(time_of("optimal", on, {128, 8}));
+    EXPECT_GT(static_cast<double>(time_of("aats", on, {128, 8})), 1.2 * oracle);
+}
+
 TEST(aats, is_far_faster_than_random_stealing_where_few_tasks_are_heavy) {
     const machine on = eight_fast_and_eight_slow();
     const auto mean = [&](const char* spec) {

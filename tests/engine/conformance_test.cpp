@@ -78,6 +78,7 @@ std::vector<std::string> every_policy() {
              "aats:ts=on",
              "aats:mode=pipeline,ts=on",
              "aats:guard=on",
+             "aats:order=class",
              "optimal:allocate=finish",
              "random-push:threshold=0,in_flight=1",
              "cls:threshold=4,interval=1",

@@ -246,6 +246,21 @@ TEST_F(aats_policy, divide_and_conquer_is_stolen) {
 
 TEST_F(aats_policy, a_loop_is_cut_at_once) { EXPECT_GT(policy_->pieces(0, main_), 4); }
 
+class aats_in_order : public aats_policy {
+protected:
+    aats_in_order() : aats_policy("aats:order=class") {}
+};
+
+TEST_F(aats_in_order, the_pool_of_the_longest_tasks_of_a_cluster_comes_first) {
+    learn(6);
+    begin_batch();
+    for (const std::uint64_t key : {4, 6, 2, 3, 5, 1, 3}) add(key);
+    end_batch(); // {1}, {2, 3, 4, 5}, {6}, as above
+    std::vector<std::uint64_t> taken;
+    for (int i = 0; i < 7; ++i) taken.push_back(key_of(next(1)));
+    EXPECT_EQ(taken, (std::vector<std::uint64_t>{2, 3, 3, 4, 5, 6, 1}));
+}
+
 class aats_np : public aats_policy {
 protected:
     aats_np() : aats_policy("aats:np=on") {}
