@@ -21,6 +21,7 @@
 #include <unistd.h>
 
 #include "trace/write/record.hpp"
+#include "trace/write/trace_file.hpp"
 
 /// A reader of traces that trusts nothing: it checks what docs/trace-format.md promises.
 namespace weft::test {
@@ -47,7 +48,7 @@ struct trace_read {
         if (bytes.size() < 24) throw std::runtime_error("no header in " + path);
         EXPECT_EQ(bytes.substr(0, 8), "wefttrc\n");
         std::size_t at = 8;
-        EXPECT_EQ(number<std::uint32_t>(bytes, at), 1U);
+        EXPECT_EQ(number<std::uint32_t>(bytes, at), trace::trace_file::version);
         const auto length = number<std::uint32_t>(bytes, at), sum = number<std::uint32_t>(bytes, at);
         EXPECT_EQ(number<std::uint32_t>(bytes, at), 0U);
         EXPECT_EQ(crc(bytes, at, length), sum);

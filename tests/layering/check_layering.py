@@ -55,6 +55,7 @@ ROOMS["python/core"] = ["src/machine", "src/calibrate", "src/trace/write", "src/
 # Libraries of their own, which contain all of the above.
 ROOMS["compat/openmp/runtime"] = [*ROOMS["src/graph"], "src/engine/idle", "src/engine/threads", "src/graph"]
 ROOMS["compat/openmp/gomp"] = ["compat/openmp/runtime"]
+ROOMS["compat/openmp/kmpc"] = ["compat/openmp/runtime"]
 ROOMS["compat/openmp/api"] = ["compat/openmp/runtime"]
 
 # A policy runs in real and in virtual time alike: time, chance and concurrency come from its context
@@ -158,6 +159,7 @@ def self_test():
         "src/replay/script.hpp": '#include "trace/walk/walk.hpp"\n#include "machine/tree.hpp"\n',
         "compat/openmp/runtime/team.hpp": '#include "queue/deque.hpp"\n',
         "compat/openmp/gomp/loops.cpp": '#include "runtime/team.hpp"\n',
+        "compat/openmp/kmpc/loops.hpp": '#include "runtime/team.hpp"\n',
         "python/core/module.hpp": "",
         "python/core/module.cpp": '#include "module.hpp"\n#include "replay/script.hpp"\n'
                                   '#include "policy/hosted/hooks.hpp"\n#include <nanobind/nanobind.h>\n',
@@ -184,6 +186,7 @@ def self_test():
         ("src/replay/side.cpp", "#include <nanobind/nanobind.h>\n", "is for python/core only"),
         ("src/api/side.cpp", '#include "replay/script.hpp"\n', "src/api includes src/replay/script.hpp"),
         ("compat/openmp/gomp/side.cpp", '#include "queue/deque.hpp"\n', "compat/openmp/gomp includes src/queue/deque.hpp"),
+        ("compat/openmp/gomp/kmpc.cpp", '#include "kmpc/loops.hpp"\n', "compat/openmp/gomp includes compat/openmp/kmpc"),
         ("compat/openmp/runtime/up.hpp", '#include "../gomp/loops.cpp"\n', "compat/openmp/runtime includes compat/openmp/gomp"),
         ("compat/other/loose.hpp", "", "compat/other is in no room"),
         ("python/core/side.cpp", '#include "engine/run/run.hpp"\n', "python/core includes src/engine/run/run.hpp"),

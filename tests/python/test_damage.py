@@ -118,7 +118,7 @@ HEAD = layout.BLOCK.size
     [
         (lambda b: b"", 0, "no trace"),
         (lambda b: b"ELF" + b[3:], 0, "no trace"),
-        (lambda b: b[:8] + struct.pack("<I", 2) + b[12:], 8, "another version; given: 2; allowed: 1"),
+        (lambda b: b[:8] + struct.pack("<I", 3) + b[12:], 8, "another version; given: 3; allowed: 1 to 2"),
         (lambda b: b[:12] + struct.pack("<I", 7) + b[16:], 12, "length of the header"),
         (lambda b: b[:12] + struct.pack("<I", 1 << 30) + b[16:], 12, "ends within its header"),
         (lambda b: b[:30] + b"?" + b[31:], 16, "header's checksum"),
@@ -143,7 +143,7 @@ def test_what_is_wrong_and_where(change: Callable[[bytes], bytes], at: int, says
         (TraceFile(cores=[0]), "cores of 1 workers"),
         (TraceFile(time="unreal"), "unreal"),
         (TraceFile().stream(2, (0, "search")), "impossible stream; given: 2; allowed: 0 to 1"),
-        (TraceFile().stream(0, (0, 32)), "impossible kind of a record; given: 32; allowed: 1 to 31"),
+        (TraceFile().stream(0, (0, 33)), "impossible kind of a record; given: 33; allowed: 1 to 32"),
         (TraceFile().stream(0, (1 << 63, "search")), "impossible time"),
         (TraceFile().block(layout.NAMES, layout.OUTSIDE, b"[]"), "a JSON object"),
         (TraceFile().block(layout.NAMES, layout.OUTSIDE, b'{"lost": 1}'), "no name"),

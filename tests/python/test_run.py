@@ -51,7 +51,7 @@ def weft(capfd: pytest.CaptureFixture[str]) -> Weft:
 # ---- run
 
 
-def test_speeds_are_those_of_the_workers() -> None:
+def test_speeds_are_those_of_the_workers(weft: Weft) -> None:
     done = weft("run", "--json", "--speeds", "1,0.5,0.25", "--", *FIB)
     (runtime,) = json.loads(done.stdout)["runtimes"]
     assert len(runtime["workers"]) == 3 and "speeds 1,0.5,0.25" in runtime["machine"]

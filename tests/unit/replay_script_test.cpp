@@ -112,7 +112,7 @@ TEST(replay_script, numbers_that_are_used_as_indexes_or_sizes_are_checked) {
         {{.a = huge - 1, .what_kind = kind::iteration}, "(iteration): impossible iteration"},
         {{.a = 1, .what_kind = kind::begin, .what = 3}, "(begin): impossible start; given: 3"},
         {{.at = huge, .what_kind = kind::search}, "(search): impossible time"},
-        {{.what_kind = static_cast<kind>(32)}, "unknown kind; given: 32"},
+        {{.what_kind = static_cast<kind>(33)}, "unknown kind; given: 33"},
     };
     for (const auto& c : cases) {
         made_trace t;

@@ -3,8 +3,6 @@
 #include "runtime/team.hpp"
 #include "runtime/wait.hpp"
 
-#include "engine/worker/runtime_entry.hpp"
-
 #include <algorithm>
 #include <atomic>
 #include <chrono>

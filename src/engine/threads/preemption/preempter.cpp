@@ -129,7 +129,7 @@ void preempter::occupy(thread_worker& w, kernel_thread& self, bool with_task) no
 void preempter::hand_over(thread_worker& w, kernel_thread& from, kernel_thread& to,
                           task* preempted) noexcept {
     ticks_.leaves(w, from);
-    if (of_.pace) of_.pace->charge(w); // by the clock of this thread (V2 of ../speeds/README.md)
+    if (of_.pace) of_.pace->charge(w); // by the clock of this thread (V2 of engine/threads/speeds/README.md)
     from.hot->self = nullptr;
     impl::handler_fence(); // a signal that comes from here on finds no worker
     to.worker = &w;

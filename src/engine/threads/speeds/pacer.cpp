@@ -20,13 +20,13 @@ namespace {
 
 /// Not a real-time signal: those queue, and of this one at most one waits for a thread.
 constexpr int pause_signal = SIGVTALRM;
-constinit signal_claim pause_claim(pause_signal);
+constinit signal_claim pacing_claim(pause_signal);
 constinit int pacing_engines = 0; // guarded by process_lock()
 
 void pause_or_forward(int, siginfo_t* info, void* context) {
     const int saved_errno = errno;
     if (info->si_code != SI_TKILL || info->si_pid != getpid())
-        pause_claim.forward(info, context);
+        pacing_claim.forward(info, context);
     else if (worker* const w = impl::hot_self()) // else it comes too late
         if (auto& e = static_cast<thread_engine&>(w->engine); e.pace)
             e.pace->pause(static_cast<thread_worker&>(*w));
@@ -35,14 +35,15 @@ void pause_or_forward(int, siginfo_t* info, void* context) {
 
 void forget_pacing_after_fork() {
     pacing_engines = 0;
-    pause_claim.give_back();
+    pacing_claim.give_back();
 }
 
 /// Registered when the library is loaded; dlclose() undoes it.
-[[maybe_unused]] const int forgets_after_fork = pthread_atfork(nullptr, nullptr, forget_pacing_after_fork);
+[[maybe_unused]] const int pacing_ends_with_a_fork =
+    pthread_atfork(nullptr, nullptr, forget_pacing_after_fork);
 
-constexpr time_ns second = 1'000'000'000;
-time_ns in_ns(const timespec& t) noexcept { return t.tv_sec * second + t.tv_nsec; }
+constexpr time_ns one_second = 1'000'000'000;
+time_ns in_ns(const timespec& t) noexcept { return t.tv_sec * one_second + t.tv_nsec; }
 
 time_ns own_cpu_time() noexcept {
     timespec t{};
@@ -60,13 +61,13 @@ pacer::pacer(thread_engine& of, const emulated_speeds& speeds)
           of, period, [](void* p, time_ns now) { static_cast<pacer*>(p)->look(now); }, this,
           "the emulated speeds") {
     const std::lock_guard guard(process_lock());
-    if (pacing_engines++ == 0) pause_claim.take(pause_or_forward, SA_RESTART);
+    if (pacing_engines++ == 0) pacing_claim.take(pause_or_forward, SA_RESTART);
 }
 
 pacer::~pacer() {
     clock_.stop();
     const std::lock_guard guard(process_lock());
-    if (--pacing_engines == 0) pause_claim.give_back();
+    if (--pacing_engines == 0) pacing_claim.give_back();
 }
 
 void pacer::allow_signal() noexcept {
@@ -81,7 +82,7 @@ double pacer::share_of(const thread_worker& w) const noexcept { // of its place 
 }
 
 void pacer::wait_until(time_ns due) noexcept {
-    const timespec until{static_cast<time_t>(due / second), static_cast<long>(due % second)};
+    const timespec until{static_cast<time_t>(due / one_second), static_cast<long>(due % one_second)};
     while (clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &until, nullptr) == EINTR) {}
 }
 
