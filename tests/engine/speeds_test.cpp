@@ -188,9 +188,11 @@ TEST(emulated_speeds, hold_while_kernel_threads_change) {
     o.preempt = {.type = preemption::klt, .interval = std::chrono::microseconds(1000)};
     test::bare_engine e("steal", o);
     std::atomic<std::int64_t> used{0};
-    std::int64_t passed = 0;
+    std::int64_t passed = 0, charged = 0;
     e.run([&] {
         const auto since = clock::now();
+        const auto& of_worker = impl::hot_self()->count.used;
+        const auto charged_before = of_worker.get();
         task_group g;
         for (int i = 0; i < 3; ++i)
             g.run([&] {
@@ -200,8 +202,11 @@ TEST(emulated_speeds, hold_while_kernel_threads_change) {
             });
         g.wait();
         passed = std::chrono::nanoseconds(clock::now() - since).count();
+        charged = static_cast<std::int64_t>(of_worker.get() - charged_before);
     });
     EXPECT_GT(e.engine.preemption.stops(), 0u);
+    // What each thread has used is charged once, however long the threads waited.
+    EXPECT_NEAR(static_cast<double>(charged) / static_cast<double>(used.load()), 1, 0.2);
     EXPECT_LT(static_cast<double>(used.load()) / static_cast<double>(passed), 0.25 + tolerance);
 }
 
