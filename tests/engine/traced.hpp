@@ -48,7 +48,7 @@ struct trace_read {
         if (bytes.size() < 24) throw std::runtime_error("no header in " + path);
         EXPECT_EQ(bytes.substr(0, 8), "wefttrc\n");
         std::size_t at = 8;
-        EXPECT_EQ(number<std::uint32_t>(bytes, at), trace::trace_file::version);
+        EXPECT_EQ(number<std::uint32_t>(bytes, at), weft::trace::trace_file::version);
         const auto length = number<std::uint32_t>(bytes, at), sum = number<std::uint32_t>(bytes, at);
         EXPECT_EQ(number<std::uint32_t>(bytes, at), 0U);
         EXPECT_EQ(crc(bytes, at, length), sum);
