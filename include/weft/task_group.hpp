@@ -13,6 +13,13 @@
 
 namespace weft {
 
+class graph;
+namespace impl {
+template <class>
+struct moldable_closure;
+struct width_clause;
+} // namespace impl
+
 /// A set of child tasks with one wait for all of them.
 ///
 ///     weft::task_group g;
@@ -58,6 +65,28 @@ public:
     template <TaskBody F>
     void run(F&& f, const hints& h) {
         spawn(impl::announce_child(std::forward<F>(f), &state_), h);
+    }
+    /// Adds a moldable child (weft::moldable, docs/moldable-tasks.md): `body(rank, width)` runs on as many workers as the
+    /// policy chooses, else on one. The hints are those of the body. The child waits for all calls; the first exception is the
+    /// child's. Needs weft/graph.hpp: the child is a graph of one task. Throws as the other forms do.
+    template <class F, class Graph = graph>
+    void run(impl::moldable_closure<F> body, const hints& h = no_hints) {
+        run([own = std::move(body), h]() mutable {
+            Graph alone;
+            alone.add(std::move(own), h);
+            alone.run();
+        });
+    }
+    /// The same with a width: `width(n)` or `fixed_width(n)`. If there are fewer than a fixed width, the child's exception is a
+    /// weft::error.
+    template <class F, class Width, class Graph = graph>
+        requires std::is_same_v<Width, impl::width_clause>
+    void run(impl::moldable_closure<F> body, const Width& wide, const hints& h = no_hints) {
+        run([own = std::move(body), wide, h]() mutable {
+            Graph alone;
+            alone.add(std::move(own), wide, h);
+            alone.run();
+        });
     }
     /// @cond
     impl::not_a::TaskBody run(impl::any, const hints& = {})

@@ -2,6 +2,7 @@
 #include "policy/parts/core_clusters.hpp"
 #include "policy/parts/core_groups.hpp"
 #include "policy/parts/elastic_places.hpp"
+#include "policy/parts/kept_trace_table.hpp"
 #include "policy/parts/molding_rules.hpp"
 #include "policy/parts/performance_trace_table.hpp"
 #include "policy/parts/plain_stealing.hpp"
@@ -20,6 +21,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 /// Moldable tasks on elastic places, put where the trace table or the criticality says.
@@ -50,19 +52,24 @@ constexpr knob xitao_knobs[] = {
     {"literal", "off", "on, off",
      "the formulas as they are printed: the first time counts a fifth, and history never makes a place "
      "narrower"},
+    {"table", "none", "text",
+     "a file that keeps the trace table over runs: read if it exists, and written at the end (ours); none: "
+     "neither"},
 };
 
 enum class placing : std::uint8_t { random, critical, critical_ptt, weight };
 
 class elastic_places final : public plain_stealing {
 public:
-    elastic_places(placing place, bool by_load, bool by_history, bool steals, bool crosses, bool literal)
+    elastic_places(placing place, bool by_load, bool by_history, bool steals, bool crosses, bool literal,
+                   std::string file)
         : place_(place)
         , by_load_(by_load)
         , by_history_(by_history)
         , steals_(steals)
         , crosses_(crosses)
-        , literal_(literal) {}
+        , literal_(literal)
+        , file_(std::move(file)) {}
 
     requirements attach(const machine& m, policy_context& context) override {
         requirements need = attach_plain(context);
@@ -71,6 +78,7 @@ public:
         clusters_.attach(m, context, crosses_);
         assembly_.attach(clusters_, workers);
         table_.attach(m, context, literal_);
+        if (file_ != "none") kept_ = std::make_unique<kept_trace_table>(file_, m, context, table_);
         critical_.attach(workers);
         placed_ = std::make_unique<queue::locked_list<task>[]>(static_cast<std::size_t>(workers));
         need.task_bytes = sizeof(node);
@@ -83,6 +91,7 @@ public:
         if (!is_node(t, reason)) return plain_stealing::ready(w, t, reason);
         auto& own = t.data<node>();
         own.type = table_.type_of(class_of(t));
+        if (kept_) kept_->comes(own.type, t);
         ready_.add(1);
         const worker_id v = place_ == placing::random ? w : choose(w, t, own.type);
         if (!steals_ && place_ != placing::random) {
@@ -223,10 +232,12 @@ private:
     int width_of(const task& t) const noexcept { return t.molds() ? power_of_two_below(t.width()) : 1; }
     const placing place_;
     const bool by_load_, by_history_, steals_, crosses_, literal_;
+    const std::string file_;
     core_groups groups_;
     core_clusters clusters_;
     assembly_queues assembly_;
     performance_trace_table table_;
+    std::unique_ptr<kept_trace_table> kept_; ///< null: the table ends with the run
     running_criticality critical_;
     weight_threshold threshold_;
     std::unique_ptr<queue::locked_list<task>[]>
@@ -245,10 +256,15 @@ std::unique_ptr<policy> make_xitao(const knob_values& values) {
         throw error("policy 'xitao' molds only where it keeps a trace table",
                     "place=" + std::string(place) + ",mold=" + std::string(mold),
                     "mold=off, or place=critical-ptt or weight");
+    const std::string_view file = values.text("table");
+    if (file != "none" && (where == placing::random || where == placing::critical))
+        throw error("policy 'xitao' has no trace table to keep",
+                    "place=" + std::string(place) + ",table=" + std::string(file),
+                    "table=none, or place=critical-ptt or weight");
     const bool both = mold == "both";
     return std::make_unique<elastic_places>(where, both || mold == "load", both || mold == "history",
                                             values.flag("steal"), values.flag("cross"),
-                                            values.flag("literal"));
+                                            values.flag("literal"), std::string(file));
 }
 
 } // namespace

@@ -40,6 +40,8 @@ inline std::uint64_t class_of(const hints& hint, void (*code)(void*)) noexcept {
     if (hint.key != 0) hash = mixed(hash ^ mixed(hint.key));
     return hash == 0 ? 1 : hash;
 }
+/// The class is the same in each run of the program: it is no address of code.
+inline bool has_lasting_class(const hints& hint) noexcept { return !hint.name.empty() || hint.key != 0; }
 inline std::uint64_t class_of(const task& t) noexcept { return class_of(t.hint(), t.call_); }
 
 } // namespace weft

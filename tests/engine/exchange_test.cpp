@@ -298,7 +298,7 @@ TEST(exchange_on_threads, moves_the_threads_of_both_workers) {
     t.engine.wait_until_quiescent();
     EXPECT_GT(policy.done.load(), 0);
     EXPECT_EQ(policy.refused.load(), before_all_had_come);
-    const std::lock_guard held(t.engine.pinning);
+    const std::lock_guard held(t.engine.pinned);
     expect_pinned(t.engine);
 }
 
@@ -312,8 +312,8 @@ TEST(exchange_on_threads, is_refused_without_cores_to_exchange) {
     EXPECT_EQ(t.engine.worker_at(0).core(), 0);
 }
 
-// A kernel thread that comes to a worker pins itself while others change the worker's core (K1 of threads/exchange.cpp,
-// K2 of threads/exchange.cpp).
+// A kernel thread that comes to a worker pins itself while others change the worker's core (K1 of threads/pinned_threads.hpp,
+// K2 of threads/pinned_threads.hpp).
 TEST(exchange_on_threads, finds_the_threads_of_preempted_tasks) {
     const int n = std::min(4, this_machine().size());
     if (n < 2 || test::sanitized) GTEST_SKIP() << "one core, or a sanitizer";
@@ -333,7 +333,7 @@ TEST(exchange_on_threads, finds_the_threads_of_preempted_tasks) {
     EXPECT_GT(t.engine.preemption.stops(), 0u);
     t.engine.wait_until_quiescent();
     EXPECT_GT(policy.done.load(), 0);
-    const std::lock_guard held(t.engine.pinning);
+    const std::lock_guard held(t.engine.pinned);
     expect_pinned(t.engine);
 }
 

@@ -10,9 +10,15 @@
 #include <atomic>
 #include <chrono>
 #include <cstddef>
+#include <cstdint>
+#include <filesystem>
+#include <set>
 #include <stdexcept>
 #include <string>
+#include <utility>
 #include <vector>
+
+#include <unistd.h>
 
 #include "engine/recorded_runs.hpp"
 #include "engine/support.hpp"
@@ -279,6 +285,88 @@ TEST(moldable, critical_tasks_are_on_big_cores) {
         rt.run([&] { dag.run(); });
         EXPECT_GE(on_big, 29) << policy; // the first task is ready before any runs
     }
+}
+
+TEST(moldable, children_of_a_group) {
+    for_each([](const std::string& policy, const std::string& engine) {
+        runtime rt(with(policy, engine));
+        std::vector<node> nodes(30);
+        rt.run([&] {
+            task_group g;
+            for (std::size_t i = 0; i < nodes.size(); ++i) {
+                auto body = moldable([&, i](int rank, int width) {
+                    node& n = nodes[i];
+                    n.width = width;
+                    n.ranks |= std::uint64_t{1} << rank;
+                    cost(10'000);
+                    ++n.ended;
+                });
+                if (i % 3 == 0) {
+                    g.run(std::move(body), width(4), {.name = "wide"});
+                } else if (i % 3 == 1) {
+                    g.run(std::move(body), {.name = "any"});
+                } else {
+                    g.run(body);
+                }
+            }
+            g.wait();
+        });
+        for (auto& n : nodes) {
+            ASSERT_GE(n.width, 1);
+            ASSERT_EQ(n.ended, n.width);
+            ASSERT_EQ(n.ranks, (std::uint64_t{1} << n.width) - 1);
+        }
+        if (policy.starts_with("xitao:place=random")) { // the width that the program has said
+            for (std::size_t i = 0; i < nodes.size(); ++i) EXPECT_EQ(nodes[i].width, i % 3 == 0 ? 4 : 1);
+        }
+    });
+}
+
+TEST(moldable, a_child_of_a_group_has_a_team_under_other_policies) {
+    for (const std::string engine : {"threads", "model"}) {
+        runtime rt(with("steal", engine));
+        std::atomic<int> shares{0}, alone{0};
+        rt.run([&] {
+            task_group g;
+            g.run(moldable([&](int, int width) { shares += width == 4 ? 1 : 100; }), width(4));
+            g.run(moldable([&](int rank, int width) { alone += rank == 0 && width == 1 ? 1 : 100; }));
+            g.wait();
+            EXPECT_EQ(shares, 4);
+            EXPECT_EQ(alone, 1);
+            g.run(moldable([&](int rank, int) {
+                      if (rank == 1) throw std::runtime_error("a share");
+                  }),
+                  width(2));
+            EXPECT_THROW(g.wait(), std::runtime_error);
+            g.run(moldable([](int, int) {}), fixed_width(9));
+            EXPECT_THROW(g.wait(), error);
+        });
+    }
+}
+
+TEST(moldable, what_was_measured_is_kept_in_a_file) {
+    const std::string file =
+        (std::filesystem::temp_directory_path() / ("weft_moldable_table_" + std::to_string(getpid())))
+            .string();
+    const auto places = [&] { // that a chain of tasks tries
+        std::set<std::pair<int, int>> tried;
+        runtime rt(with("xitao:mold=history,table=" + file, "model"));
+        graph dag;
+        graph_task last;
+        for (int i = 0; i < 60; ++i)
+            last = dag.add(moldable([&](int rank, int width) {
+                               if (rank == 0) tried.insert({this_task::worker(), width});
+                               cost(10'000);
+                           }),
+                           after(last), name("link"));
+        rt.run([&] { dag.run(); });
+        return tried.size();
+    };
+    const auto first = places();
+    ASSERT_TRUE(std::filesystem::exists(file));
+    EXPECT_EQ(first, 14U); // each width on each leader, once: 2 x (4 + 2 + 1)
+    EXPECT_LT(places(), 5U);
+    std::filesystem::remove(file);
 }
 
 TEST(moldable, unequal_cores_in_both_engines) {

@@ -37,10 +37,7 @@ void thread_engine::wait_inactive(thread_worker& w) {
                gate.has_bound_for(w.core(), &w.arena());
     });
     w.count.asleep.end(now());
-    if (options.pin) { // a control group that changed has moved it
-        const std::lock_guard held(pinning);
-        pin(w);
-    }
+    pin_again(w); // a control group that changed has moved it
 }
 
 void thread_engine::match_active_to_cores(std::optional<double> quota) {

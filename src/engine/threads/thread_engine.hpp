@@ -12,6 +12,7 @@
 #include "engine/threads/alarm_clock.hpp"
 #include "engine/threads/core_count_follower.hpp"
 #include "engine/threads/exposure_handler.hpp"
+#include "engine/threads/pinned_threads.hpp"
 #include "engine/threads/preemption/preempter.hpp"
 #include "engine/threads/speeds/pacer.hpp"
 #include "engine/threads/thread_meter.hpp"
@@ -170,8 +171,10 @@ struct thread_engine final : host, engine, team_host, observation, lifetime {
     bool is_own_thread(const kernel_thread&) const noexcept;
     /// The calling thread runs the worker from now on: it is pinned to the worker's core, if the engine pins.
     void occupies(thread_worker&, kernel_thread& self) noexcept;
-    /// Pins the thread of the worker to the worker's core, wherever it is. Requires: `pinning`. False if the system refuses.
-    bool pin(const thread_worker&) const noexcept;
+    /// The same for the thread that runs it: the system has moved it.
+    void pin_again(thread_worker&) noexcept;
+    /// False if the system refuses.
+    bool pin(const kernel_thread&, int core) const noexcept;
     void stop() noexcept;
 
     /// While one exists, what programs declare reaches the workers.
@@ -198,7 +201,7 @@ struct thread_engine final : host, engine, team_host, observation, lifetime {
     // Of the outermost arena: idle/README.md, "Words".
     queue::worker_set<>&searching = outermost.searching, &parked = outermost.parked;
     std::atomic<int>& active_count = outermost.active_count; ///< written under `resizing` (S6)
-    queue::spin_lock<> pinning;                              ///< exchange.cpp
+    pinned_threads<> pinned;   ///< to the cores of their workers, if the engine pins
     std::mutex resizing;       ///< one call of policy::resized() at a time; guards the next one
     bool follows_cores = true; ///< match_active_to_cores() has an effect
 

@@ -53,7 +53,7 @@ struct thread_worker : worker {
     task* left = nullptr;
 
     /// The thread that is pinned to the worker's core: the one that runs it, or that comes back when an external thread
-    /// leaves; null until the first one has come. Guarded by thread_engine::pinning.
+    /// leaves; null until the first one has come. Guarded by thread_engine::pinned.
     kernel_thread* pinned = nullptr;
 
     // ---- preemption

@@ -49,6 +49,20 @@ public:
         return type == no_type ? 0 : cell_of(type, at).load_relaxed();
     }
 
+    std::uint64_t key_of(int type) const noexcept { return types_.key_of(type); }
+
+    /// Calls each(type, place, time) for all that was measured. At rest.
+    template <class Each>
+    void for_each(Each&& each) const {
+        for (int type = 0; type < most_types; ++type)
+            for (worker_id leader = 0; leader < static_cast<worker_id>(kind_of_.size()); ++leader)
+                for (int width = 1; width <= max_width; width *= 2)
+                    if (const time_ns took = time(type, {leader, width}); took != 0)
+                        each(type, elastic_place{leader, width}, took);
+    }
+    /// What an earlier run has measured. Before any worker runs.
+    void set(int type, elastic_place at, time_ns took) noexcept { cell_of(type, at).store_relaxed(took); }
+
     /// In this place, else in another one of that width whose leader's core is of the same class; 0: none of them has run that type.
     time_ns time_like(int type, elastic_place at) const noexcept {
         if (const time_ns own = time(type, at); own != 0) return own;

@@ -43,7 +43,7 @@ struct kernel_thread : reach {
     timer_t timer{};
     bool has_timer = false;
     bool is_armed = false;
-    int core = -1; ///< to which it is pinned; -1: to none. Guarded by thread_engine::pinning
+    int core = -1; ///< to which it is pinned; -1: to none. Guarded by thread_engine::pinned
 };
 
 } // namespace weft::engine
