@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <cstddef>
-#include <cstdio>
 #include <cstring>
 #include <string>
 
@@ -50,7 +49,7 @@ std::size_t omp_get_affinity_format(char* to, std::size_t room) {
     return copy_text(settings().affinity_format, to, room);
 }
 void omp_display_affinity(const char* format) {
-    std::fputs((describe_affinity(current_region(), format_or_default(format)) + "\n").c_str(), stderr);
+    print_affinity(describe_affinity(current_region(), format_or_default(format)) + "\n");
 }
 std::size_t omp_capture_affinity(char* to, std::size_t room, const char* format) {
     return copy_text(describe_affinity(current_region(), format_or_default(format)), to, room);

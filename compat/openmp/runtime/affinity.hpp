@@ -13,6 +13,8 @@ struct region;
 
 /// The places of the process, each a set of processor numbers. Empty: none were given.
 const std::vector<std::vector<int>>& places() noexcept;
+/// How they were given.
+std::string places_text();
 /// Reads OMP_PLACES; false if it is malformed.
 bool read_places(const std::string& text);
 
@@ -23,7 +25,10 @@ unsigned worker_of_thread(const team&, unsigned i, unsigned otherwise) noexcept;
 
 /// The text that the format describes (omp_capture_affinity).
 std::string describe_affinity(const region&, const std::string& format);
-/// OMP_DISPLAY_AFFINITY: one line for each thread.
-void display_affinity_of(const team&);
+/// Where the process shows it: libgomp on standard error, libomp on standard output.
+void print_affinity(const std::string& lines);
+/// OMP_DISPLAY_AFFINITY: a line for the thread that begins the region, if it is another one than in the last region on its seat
+/// (OpenMP 5.1, 6.13).
+void display_affinity_of(region& implicit);
 
 } // namespace weft::openmp

@@ -14,6 +14,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <string>
 
 namespace weft::openmp {
 
@@ -43,6 +44,7 @@ struct alignas(2 * queue::k_cache_line_bytes) seat {
     work_share* spare_share = nullptr;
     team* spare_team = nullptr; ///< of a parallel region inside
     int place = -1;
+    std::unique_ptr<std::string> displayed{}; ///< of the last region whose affinity was shown
     bool is_of_first_thread = false;         ///< of the program's first initial thread
     struct private_data* privates = nullptr; ///< copies of threadprivate data that the runtime keeps
 
@@ -167,9 +169,9 @@ struct team_request {
 /// The size that a parallel region gets here.
 int team_size(const region& here, unsigned wanted) noexcept;
 /// Makes a team of this size, whose thread 0 the caller becomes. `share`: the first work-sharing construct, if the region
-/// is combined with one.
+/// is combined with one. `thread_list`: of the num_threads clause, if it has several values.
 team& begin_parallel(int size, void (*code)(void*), void* data, const share_request* share, int bind,
-                     task_group* reduces);
+                     task_group* reduces, const std::vector<int>* thread_list = nullptr);
 /// The end of the region; called by thread 0, whose team it is.
 void end_parallel();
 
