@@ -13,8 +13,8 @@
 #include <algorithm>
 #include <cctype>
 #include <charconv>
+#include <cstdint>
 #include <cstdio>
-#include <memory>
 #include <optional>
 #include <string_view>
 #include <utility>
@@ -42,23 +42,40 @@ binding binding_of(const team& t, int bind) noexcept {
 
 } // namespace
 
-int place_of_thread(const team& t, int i, int bind) noexcept {
-    const int count = static_cast<int>(places().size());
-    const binding how = binding_of(t, bind);
-    if (count == 0 || how == binding::off) return -1;
-    const int here = t.outer && t.around && t.around->on ? std::max(t.around->on->place, 0) : 0;
+placement place_of_thread(const placement& parent, binding how, int i, int threads) noexcept {
+    const int all = static_cast<int>(places().size());
+    if (all == 0 || how == binding::off) return {};
+    const int first = parent.first, count = parent.count ? parent.count : all;
+    // Places of the partition by their order in it, from that of the parent on.
+    const int here = parent.place < 0 ? 0 : (parent.place - first + all) % all;
+    const auto nth = [&](int n) { return (first + (here + n) % count) % all; };
     switch (how) {
     case binding::off:
-    case binding::primary: return here;
-    case binding::spread: return (here + i * count / std::max(t.size, 1)) % count;
+    case binding::primary: return {nth(0), first, count};
+    case binding::spread:
+        if (threads <= count) {
+            const int each = count / threads, larger = count % threads;
+            const int place = nth(i * each + std::min(i, larger));
+            return {place, place, each + (i < larger)};
+        } else {
+            const int place = nth(static_cast<int>(std::int64_t{i} * count / threads));
+            return {place, place, 1};
+        }
     case binding::on:
     case binding::close: break;
     }
-    return t.size <= count ? (here + i) % count : (here + i * count / t.size) % count;
+    return {nth(threads <= count ? i : static_cast<int>(std::int64_t{i} * count / threads)), first, count};
+}
+
+void place_threads(team& t, int bind) noexcept {
+    const binding how = binding_of(t, bind);
+    const placement parent = t.outer && t.around && t.around->on ? t.around->on->place : placement{};
+    for (int i = 0; i < t.size; ++i)
+        t.seats[static_cast<std::size_t>(i)].place = place_of_thread(parent, how, i, t.size);
 }
 
 unsigned worker_of_thread(const team& t, unsigned i, unsigned otherwise) noexcept {
-    const int place = t.seats[i].place;
+    const int place = t.seats[i].place.place;
     if (place < 0) return otherwise;
     const std::vector<int>& cpus = places()[static_cast<std::size_t>(place)];
     engine::engine& e = engine::default_engine();
@@ -114,8 +131,8 @@ std::string value_of(char name, const region& r) {
         return speaks_kmp() ? fmt::format("{}", gettid())
                             : fmt::format("{:#x}", static_cast<unsigned long>(pthread_self()));
     case 'A':
-        if (r.on->place < 0) return describe_processors();
-        return fmt::format("{}", fmt::join(places()[static_cast<std::size_t>(r.on->place)], ","));
+        if (r.on->place.place < 0) return describe_processors();
+        return fmt::format("{}", fmt::join(places()[static_cast<std::size_t>(r.on->place.place)], ","));
     default: return "undefined";
     }
 }
@@ -172,12 +189,19 @@ std::string describe_affinity(const region& r, const std::string& format) {
 
 void print_affinity(const std::string& lines) { std::fputs(lines.c_str(), speaks_kmp() ? stdout : stderr); }
 
+void note_places(team& t) {
+    std::vector<int> now;
+    for (int i = 0; i < t.size; ++i) now.push_back(t.seats[static_cast<std::size_t>(i)].place.place);
+    t.has_new_places = t.shown_places != now;
+    t.shown_places = std::move(now);
+}
+
 void display_affinity_of(region& implicit) {
-    seat& s = *implicit.on;
-    std::string now = describe_affinity(implicit, "%L %t %n %N %a %A");
-    if (!s.displayed) s.displayed = std::make_unique<std::string>();
-    if (*s.displayed == now) return;
-    *s.displayed = std::move(now);
+    const team& t = *implicit.in;
+    auto& thread = const_cast<seat&>(thread_of(*implicit.on)); // which is the caller's
+    if (!t.has_new_places && thread.shown_level == t.level && thread.shown_size == t.size) return;
+    thread.shown_level = t.level;
+    thread.shown_size = t.size;
     print_affinity(describe_affinity(implicit, settings().affinity_format) + "\n");
 }
 

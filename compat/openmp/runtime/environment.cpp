@@ -1,3 +1,4 @@
+#include "runtime/environment.hpp"
 #include "runtime/affinity.hpp"
 #include "runtime/dialect.hpp"
 #include "runtime/launch.hpp"
@@ -22,6 +23,14 @@ namespace weft::openmp {
 
 namespace {
 
+/// What the program has given instead (kmp_set_defaults()).
+std::map<std::string, std::string, std::less<>>& given_by_program() {
+    static std::map<std::string, std::string, std::less<>> all;
+    return all;
+}
+
+} // namespace
+
 std::string trimmed(std::string_view t) {
     while (!t.empty() && std::isspace(static_cast<unsigned char>(t.front()))) t.remove_prefix(1);
     while (!t.empty() && std::isspace(static_cast<unsigned char>(t.back()))) t.remove_suffix(1);
@@ -31,12 +40,6 @@ std::string trimmed(std::string_view t) {
 std::string lower(std::string t) {
     std::ranges::transform(t, t.begin(), [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
     return t;
-}
-
-/// What the program has given instead (kmp_set_defaults()).
-std::map<std::string, std::string, std::less<>>& given_by_program() {
-    static std::map<std::string, std::string, std::less<>> all;
-    return all;
 }
 
 std::optional<std::string> variable(const char* name) {
@@ -57,18 +60,27 @@ std::optional<long> number_of(const std::string& text) {
     return n;
 }
 
-template <class Int>
-bool read_number(const char* name, Int& to, long least, long most) {
-    const auto v = variable(name);
-    if (!v) return false;
-    const auto n = number_of(*v);
-    if (!n || *n < least || *n > most) {
-        refuse(name, *v, "a whole number in the range that OpenMP allows");
-        return false;
+std::vector<std::string> parts_of(const std::string& list) {
+    std::vector<std::string> parts;
+    for (std::size_t from = 0;;) {
+        const std::size_t comma = list.find(',', from);
+        parts.push_back(
+            trimmed(std::string_view(list).substr(from, comma == std::string::npos ? comma : comma - from)));
+        if (comma == std::string::npos) return parts;
+        from = comma + 1;
     }
-    to = static_cast<Int>(*n);
-    return true;
 }
+
+std::optional<binding> binding_named(const std::string& t) {
+    if (t == "false") return binding::off;
+    if (t == "true") return binding::on;
+    if (t == "master" || t == "primary") return binding::primary;
+    if (t == "close") return binding::close;
+    if (t == "spread") return binding::spread;
+    return std::nullopt;
+}
+
+namespace {
 
 bool read_truth(const char* name, bool& to) {
     const auto v = variable(name);
@@ -80,17 +92,6 @@ bool read_truth(const char* name, bool& to) {
     }
     to = t == "true";
     return true;
-}
-
-std::vector<std::string> parts_of(const std::string& list) {
-    std::vector<std::string> parts;
-    for (std::size_t from = 0;;) {
-        const std::size_t comma = list.find(',', from);
-        parts.push_back(
-            trimmed(std::string_view(list).substr(from, comma == std::string::npos ? comma : comma - from)));
-        if (comma == std::string::npos) return parts;
-        from = comma + 1;
-    }
 }
 
 bool read_threads(process_settings& s) {
@@ -154,22 +155,6 @@ void read_schedule(loop_schedule& to) {
     to = read;
 }
 
-std::string named_level(const std::string& text) {
-    const std::string t = lower(text);
-    for (const char* name : {"sockets", "threads", "numa_domains", "ll_caches"})
-        if (t.starts_with(name)) return name;
-    return "cores";
-}
-
-std::optional<binding> binding_named(const std::string& t) {
-    if (t == "false") return binding::off;
-    if (t == "true") return binding::on;
-    if (t == "master" || t == "primary") return binding::primary;
-    if (t == "close") return binding::close;
-    if (t == "spread") return binding::spread;
-    return std::nullopt;
-}
-
 bool read_bindings(process_settings& s) {
     const auto v = variable("OMP_PROC_BIND");
     if (!v) return false;
@@ -216,26 +201,6 @@ void read_waiting(process_settings& s) {
     s.wait_policy = t == "active" ? process_settings::waiting::active : process_settings::waiting::passive;
     set_patience(t == "active" ? std::chrono::nanoseconds(1ms) : 0ns);
     s.block_milliseconds = t == "active" ? std::numeric_limits<int>::max() : 0;
-}
-
-/// What libomp alone knows.
-void read_kmp(process_settings& s) {
-    if (const auto v = variable("KMP_BLOCKTIME")) {
-        if (lower(*v) == "infinite")
-            s.block_milliseconds = std::numeric_limits<int>::max();
-        else if (read_number("KMP_BLOCKTIME", s.block_milliseconds, 0, std::numeric_limits<int>::max()) &&
-                 s.block_milliseconds == 0)
-            set_patience(std::chrono::nanoseconds(0));
-    }
-    if (const auto v = variable("KMP_ENABLE_TASK_THROTTLING"))
-        s.throttles_tasks = *v != "0" && lower(*v) != "false";
-    if (const auto v = variable("KMP_SETTINGS")) s.displays_settings = *v != "0" && lower(*v) != "false";
-    // Loops have as many records as they need; libomp says what it thinks of the number.
-    constexpr long least_buffers = 1, most_buffers = 4096;
-    if (const auto v = variable("KMP_DISP_NUM_BUFFERS"))
-        if (const auto n = number_of(*v); !n || *n < least_buffers || *n > most_buffers)
-            refuse("KMP_DISP_NUM_BUFFERS", *v,
-                   n && *n < least_buffers ? "1 to 4096; it is too small" : "1 to 4096; it is too large");
 }
 
 void read_levels(process_settings& s) {

@@ -76,7 +76,8 @@ doacross_state* make_doacross(const share_request& r, int threads) {
         (r.loop.how == schedule_kind::by_static || r.loop.how == schedule_kind::by_auto) && r.loop.chunk == 0;
     d->blocks = static_cast<std::uint64_t>(threads);
     // Chunks of these schedules begin anywhere: every outer iteration is an entry.
-    const bool is_uneven = r.loop.how == schedule_kind::by_guided || r.loop.how == schedule_kind::by_trapezoid;
+    const bool is_uneven =
+        r.loop.how == schedule_kind::by_guided || r.loop.how == schedule_kind::by_trapezoid;
     d->each = in_blocks ? 0 : is_uneven ? 1 : std::max<std::uint64_t>(r.loop.chunk, 1);
     const std::uint64_t entries = in_blocks ? d->blocks : n / d->each + 1;
     d->done = std::make_unique<std::atomic<std::uint64_t>[]>(entries);

@@ -1,4 +1,5 @@
 #include "runtime/affinity.hpp"
+#include "runtime/dialect.hpp"
 #include "runtime/initial.hpp"
 #include "runtime/privates.hpp"
 #include "runtime/tasks.hpp"
@@ -153,12 +154,14 @@ team& begin_parallel(int size, void (*code)(void*), void* data, const share_requ
         s.implicit.is_final = around.is_final;
         s.implicit.group = reduces;
         s.implicit.icv = icv;
-        s.place = place_of_thread(t, i, bind);
     }
     t.reduces = reduces;
     t.around = &around;
+    place_threads(t, bind);
+    if (speaks_kmp()) bind_thread(t);
     t.entered_in = &enter(t, from);
     t.entered_in->current = &t.seats[0].implicit;
+    if (settings().displays_affinity) note_places(t);
     if (size > 1) start_threads(t, !weft::impl::hot_self() && t.level == 1);
     if (settings().displays_affinity) display_affinity_of(t.seats[0].implicit);
     return t;
@@ -173,6 +176,7 @@ void end_parallel() {
     region& around = *t.around;
     here.current = &around;
     const bool was_foreign = t.is_foreign;
+    if (speaks_kmp() && t.level == 1) release_thread();
     keep_team(*around.on, t);
     if (was_foreign) enter_context(nullptr);
 }

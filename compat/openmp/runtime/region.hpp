@@ -62,7 +62,7 @@ struct region {
         int teams = 0;
         int thread_limit = 0;
         const std::vector<int>* list = nullptr; ///< num_threads with several values
-        bool is_strict = false;                 ///< the region is to have exactly so many threads; else `message`
+        bool is_strict = false; ///< the region is to have exactly so many threads; else `message`
         bool is_fatal = false;
         const char* message = nullptr;
     } next_construct{};
@@ -72,10 +72,10 @@ struct region {
     // ---- of an explicit task
     void (*code)(void*) = nullptr;
     void* data = nullptr;
-    std::atomic<int> missing{0};            ///< predecessors that have not ended
-    std::uint32_t number = 0;               ///< in the dependences of its parent; 0: none
+    std::atomic<int> missing{0}; ///< predecessors that have not ended
+    std::uint32_t number = 0;    ///< in the dependences of its parent; 0: none
     dependence_node node{nullptr, this};
-    bool ended = false;                     ///< likewise
+    bool ended = false; ///< likewise
     int priority = 0;
     std::size_t block_bytes = 0; ///< of its memory
     seat* creator = nullptr;     ///< whose count of queued tasks it is in

@@ -28,6 +28,14 @@ struct loop_schedule {
 /// As omp_proc_bind_t.
 enum class binding : std::uint8_t { off = 0, on = 1, primary = 2, close = 3, spread = 4 };
 
+/// The place of a thread, -1 if it is not bound, and its part of all places: `count` places from `first` on, after the last one the
+/// first one. 0: all.
+struct placement {
+    int place = -1;
+    int first = 0;
+    int count = 0;
+};
+
 struct task_settings {
     int threads = 1; ///< nthreads-var
     int thread_limit = 0x7fff'ffff;
@@ -58,9 +66,11 @@ struct process_settings {
     std::string affinity_format = "level %L thread %i affinity %A";
     int processors = 1; ///< omp_get_num_procs()
     // ---- libomp's own
-    bool throttles_tasks = true;   ///< KMP_ENABLE_TASK_THROTTLING
-    int block_milliseconds = 200;  ///< KMP_BLOCKTIME; 0x7fff'ffff: for ever
-    bool displays_settings = false; ///< KMP_SETTINGS
+    bool throttles_tasks = true;          ///< KMP_ENABLE_TASK_THROTTLING
+    int block_milliseconds = 200;         ///< KMP_BLOCKTIME; 0x7fff'ffff: for ever
+    binding teams_bind = binding::spread; ///< KMP_TEAMS_PROC_BIND: of the teams of a league
+    bool resets_affinity = false;         ///< KMP_AFFINITY: threads of the program are bound in regions only
+    bool displays_settings = false;       ///< KMP_SETTINGS
 };
 
 inline constexpr int most_active_levels = 255;
