@@ -15,7 +15,10 @@ from .errors import Error, compose
 LIBRARY = "libgomp.so.1"
 
 _MAGIC = b"\x7fELF"
-_OTHER_RUNTIMES = ("libomp.so", "libiomp5.so")
+# How the names of the runtimes begin, and what takes the place of each.
+_RUNTIMES = {"libgomp.so": LIBRARY, "libomp.so": "libomp.so.5", "libiomp5.so": "libiomp5.so"}
+# Has no versions: it answers to all of them at once.
+_FOR_ALL = "libweft-openmp.so"
 
 
 def library_folder() -> Path:
@@ -40,7 +43,8 @@ def library_folder() -> Path:
 
 
 def library_for(command: Sequence[str]) -> Path:
-    """The library to load into the program in front of all others.
+    """The library to load into the program in front of all others: the one with the name of the runtime that the program needs. A
+    script, and a program that needs no runtime or several, get the one that has the entry points of all.
 
     Raises `Error` for programs that would not use it."""
     if not command:
@@ -65,13 +69,12 @@ def library_for(command: Sequence[str]) -> Path:
         )
     with program.open("rb") as file:
         is_script = file.read(4) != _MAGIC
-    if not is_script:
-        _check(program)
-    return library_folder() / LIBRARY
+    runtimes = set() if is_script else _runtimes_of(program)
+    return library_folder() / (runtimes.pop() if len(runtimes) == 1 else _FOR_ALL)
 
 
-def _check(program: Path) -> None:
-    """As ldd does: the loader lists what the program needs, and runs nothing of it."""
+def _runtimes_of(program: Path) -> set[str]:
+    """Weft's libraries for the runtimes that it needs. As ldd does: the loader lists them, and runs nothing of the program."""
     if not _is_dynamic(program):
         raise Error(
             compose(
@@ -83,16 +86,8 @@ def _check(program: Path) -> None:
     listing = subprocess.run(
         [str(program)], env={**os.environ, "LD_TRACE_LOADED_OBJECTS": "1"}, capture_output=True, text=True, check=False
     )
-    for line in listing.stdout.splitlines():
-        name = line.split()[0] if line.split() else ""
-        if name.startswith(_OTHER_RUNTIMES):
-            raise Error(
-                compose(
-                    "programs of this OpenMP library do not run on Weft yet",
-                    f"{program} needs {name}",
-                    "a program that was compiled by gcc, which needs libgomp.so.1",
-                )
-            )
+    needed = [line.split()[0] for line in listing.stdout.splitlines() if line.split()]
+    return {ours for name in needed for theirs, ours in _RUNTIMES.items() if name.startswith(theirs)}
 
 
 def _is_dynamic(program: Path) -> bool:

@@ -1,4 +1,4 @@
-"""weft omp: programs of gcc, and what it refuses."""
+"""weft omp: programs of gcc and of clang, and what it refuses."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 from weft import cli
+from weft.openmp import library_for
 
 BUILD = Path(os.environ.get("WEFT_TEST_BUILD", "build/dev"))
 pytestmark = [
@@ -95,19 +96,42 @@ def test_refuses_setuid_programs(tmp_path: Path, capfd: pytest.CaptureFixture[st
     assert "setuid" in capfd.readouterr().err
 
 
-def test_refuses_programs_of_clang(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
-    other = tmp_path / "libomp.so.5"
+@pytest.mark.parametrize("name", ["libomp.so.5", "libiomp5.so"])
+def test_takes_the_library_that_the_program_needs(tmp_path: Path, name: str) -> None:
+    """A program that needs nothing but a library of that name, as clang and Intel's compilers link it."""
     subprocess.run(
-        ["gcc", "-shared", "-x", "c", "-", "-o", other, "-Wl,-soname,libomp.so.5"],
+        ["gcc", "-shared", "-x", "c", "-", "-o", tmp_path / name, f"-Wl,-soname,{name}"],
         input="int f(void) { return 0; }",
         text=True,
         check=True,
     )
     program = compiled(
-        tmp_path, "int f(void); int main(void) { return f(); }", "-x", "none", str(other), f"-Wl,-rpath,{tmp_path}"
+        tmp_path,
+        "int f(void); int main(void) { return f(); }",
+        "-x",
+        "none",
+        str(tmp_path / name),
+        f"-Wl,-rpath,{tmp_path}",
     )
-    assert cli.run(["omp", "--", str(program)]) == 1
-    assert "libomp.so.5" in capfd.readouterr().err
+    assert library_for([str(program)]).name == name
+
+
+def test_takes_the_library_for_all(tmp_path: Path) -> None:
+    script = tmp_path / "script"
+    script.write_text("#!/bin/sh\n")
+    script.chmod(0o755)
+    assert library_for([str(script)]).name == "libweft-openmp.so"
+
+
+@pytest.mark.skipif(shutil.which("clang-19") is None, reason="there is no clang-19")
+@pytest.mark.skipif(not Path("/usr/lib/llvm-19/lib/libomp.so.5").exists(), reason="there is no libomp-19-dev")
+def test_runs_a_program_of_clang(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    program = tmp_path / "program"
+    subprocess.run(["clang-19", "-fopenmp", "-x", "c", "-", "-o", program], input=SOURCE, text=True, check=True)
+    assert cli.run(["omp", "--workers", "3", "--policy", "near", "--", str(program)]) == 0
+    said = capfd.readouterr()
+    assert said.out == "4950 with 3\n"
+    assert "near on" in said.err and "3 workers" in said.err
 
 
 def test_names_what_is_missing(

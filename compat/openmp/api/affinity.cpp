@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <cstddef>
-#include <cstdio>
 #include <cstring>
 #include <string>
 
@@ -33,16 +32,20 @@ extern "C" {
 
 int omp_get_proc_bind() { return static_cast<int>(current_region().icv.bind); }
 int omp_get_num_places() { return static_cast<int>(places().size()); }
-int omp_get_place_num() { return places().empty() ? -1 : std::max(current_region().on->place, 0); }
+int omp_get_place_num() { return places().empty() ? -1 : std::max(current_region().on->place.place, 0); }
 int omp_get_place_num_procs(int n) {
     return is_place(n) ? static_cast<int>(places()[static_cast<std::size_t>(n)].size()) : 0;
 }
 void omp_get_place_proc_ids(int n, int* ids) {
     if (is_place(n)) std::ranges::copy(places()[static_cast<std::size_t>(n)], ids);
 }
-int omp_get_partition_num_places() { return omp_get_num_places(); }
+int omp_get_partition_num_places() {
+    const int part = current_region().on->place.count;
+    return part ? part : omp_get_num_places();
+}
 void omp_get_partition_place_nums(int* numbers) {
-    for (int i = 0; i < omp_get_num_places(); ++i) numbers[i] = i;
+    const int first = current_region().on->place.first;
+    for (int i = 0; i < omp_get_partition_num_places(); ++i) numbers[i] = (first + i) % omp_get_num_places();
 }
 
 void omp_set_affinity_format(const char* format) { settings().affinity_format = format; }
@@ -50,7 +53,7 @@ std::size_t omp_get_affinity_format(char* to, std::size_t room) {
     return copy_text(settings().affinity_format, to, room);
 }
 void omp_display_affinity(const char* format) {
-    std::fputs((describe_affinity(current_region(), format_or_default(format)) + "\n").c_str(), stderr);
+    print_affinity(describe_affinity(current_region(), format_or_default(format)) + "\n");
 }
 std::size_t omp_capture_affinity(char* to, std::size_t room, const char* format) {
     return copy_text(describe_affinity(current_region(), format_or_default(format)), to, room);

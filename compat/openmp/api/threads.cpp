@@ -77,7 +77,7 @@ int omp_get_thread_limit() { return me().icv.thread_limit; }
 void omp_set_schedule(unsigned kind, int chunk) {
     loop_schedule& s = me().icv.run_schedule;
     const unsigned plain = kind & ~monotonic;
-    if (plain < 1 || plain > 4) return;
+    if ((plain < 1 || plain > 4) && kind != static_cast<unsigned>(schedule_kind::by_trapezoid)) return;
     s.kind = static_cast<schedule_kind>(plain);
     s.monotonic = (kind & monotonic) != 0;
     // Without a chunk a static schedule has blocks, and the others have chunks of 1.

@@ -1,4 +1,5 @@
 #include "kmpc/kmpc.hpp"
+#include "runtime/affinity.hpp"
 #include "runtime/settings.hpp"
 #include "runtime/team.hpp"
 #include "runtime/wait.hpp"
@@ -18,9 +19,6 @@ using namespace weft::openmp;
 using namespace weft::openmp::kmpc;
 
 namespace {
-
-/// As libomp: 200 ms. Here it is the value that the program reads, and, if it is 0, the end of looking before sleeping.
-std::atomic<int> block_time{200}; // relaxed: a setting
 
 constexpr int library_throughput = 3;
 std::atomic<int> library{library_throughput};
@@ -89,9 +87,10 @@ const char* omp_get_interop_type_desc(const void*, int) { return nullptr; }
 const char* omp_get_interop_rc_desc(const void*, int) { return nullptr; }
 
 // ---- settings
-int kmp_get_blocktime() { return block_time.load(std::memory_order_relaxed); }
+/// As libomp: 200 ms. Here it is the value that the program reads, and, if it is 0, the end of looking before sleeping.
+int kmp_get_blocktime() { return settings().block_milliseconds; }
 void kmp_set_blocktime(int milliseconds) {
-    block_time.store(std::max(milliseconds, 0), std::memory_order_relaxed);
+    settings().block_milliseconds = std::max(milliseconds, 0);
     if (milliseconds <= 0) set_patience(std::chrono::nanoseconds(0));
 }
 int kmp_get_library() { return library.load(std::memory_order_relaxed); }
@@ -108,13 +107,22 @@ int kmp_get_stacksize() {
     return static_cast<int>(std::min<std::size_t>(kmp_get_stacksize_s(), 0x7fff'ffff));
 }
 void kmp_set_stacksize(int n) { kmp_set_stacksize_s(static_cast<std::size_t>(std::max(n, 0))); }
-void kmp_set_defaults(const char*) {}
+/// "NAME=VALUE|NAME=VALUE": variables of the environment, which libomp may not have read yet.
+void kmp_set_defaults(const char* text) { read_settings_again(text, current_region().icv); }
 void kmp_set_disp_num_buffers(int) {}
 void kmp_set_warnings_on() {}
 void kmp_set_warnings_off() {}
 int kmp_get_cancellation_status(int) { return settings().cancellation; }
 int kmp_get_num_known_threads() { return worker_count() + 1; }
-int __kmpc_get_target_offload() { return static_cast<int>(settings().offload); }
+int __kmpc_get_target_offload() {
+    using kind = process_settings::offloading;
+    switch (settings().offload) {
+    case kind::disabled: return 0;
+    case kind::by_default: break;
+    case kind::mandatory: return 2;
+    }
+    return 1;
+}
 int __kmpc_pause_resource(int kind) { return omp_pause_resource_all(kind); }
 
 // ---- affinity masks

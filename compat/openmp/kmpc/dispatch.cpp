@@ -8,6 +8,20 @@ using namespace weft::openmp::kmpc;
 
 namespace {
 
+/// schedule(simd: runtime): chunks are multiples of the iterations that a vector takes.
+void fit_to_vectors(std::uint64_t vector, int threads, loop_shape& l) noexcept {
+    const bool has_blocks = l.how == schedule_kind::by_static || l.how == schedule_kind::by_auto;
+    if (has_blocks && l.chunk == 0) {
+        const auto of = static_cast<std::uint64_t>(threads);
+        const std::uint64_t block = l.count / of + (l.count % of != 0);
+        l.chunk = (block + vector - 1) / vector * vector;
+        l.how = schedule_kind::by_static;
+    } else {
+        l.chunk = std::max<std::uint64_t>(l.chunk, 1) * vector;
+    }
+    l.multiple = l.chunk;
+}
+
 /// The schedule of the loop; the runtime's own if the program says so.
 void use_schedule(const region& me, schedule how, std::uint64_t chunk, loop_shape& l) noexcept {
     l.chunk = std::max<std::uint64_t>(chunk, 1);
@@ -21,19 +35,20 @@ void use_schedule(const region& me, schedule how, std::uint64_t chunk, loop_shap
     case static_chunked:
     case static_greedy:
     case static_balanced_chunked: l.how = schedule_kind::by_static; break;
-    case trapezoidal:
+    case trapezoidal: l.how = schedule_kind::by_trapezoid; break;
     case guided_chunked:
     case guided_iterative:
-    case guided_analytical:
-    case guided_simd: l.how = schedule_kind::by_guided; break;
+    case guided_analytical: l.how = schedule_kind::by_guided; break;
+    case guided_simd:
+        l.how = schedule_kind::by_guided;
+        l.multiple = l.chunk;
+        break;
     case runtime_chosen:
     case runtime_simd:
         l.how = me.icv.run_schedule.kind;
         l.chunk = static_cast<std::uint64_t>(me.icv.run_schedule.chunk);
         if (l.how == schedule_kind::by_auto) l.chunk = 0;
-        // schedule(simd: runtime): chunks of as many iterations as fit the vector, at least
-        if (how == runtime_simd && l.how != schedule_kind::by_static && l.how != schedule_kind::by_auto)
-            l.chunk *= std::max<std::uint64_t>(chunk, 1);
+        if (how == runtime_simd) fit_to_vectors(std::max<std::uint64_t>(chunk, 1), me.in->size, l);
         break;
     default: l.how = schedule_kind::by_dynamic; break;
     }

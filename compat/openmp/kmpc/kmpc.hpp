@@ -43,6 +43,9 @@ static_assert(sizeof(task) == 40);
 /// The region of a task: it lies in front of it.
 region& region_of(task*) noexcept;
 
+/// A message that the program has asked for, on standard error. `is_fatal`: ends the program.
+void report(bool is_fatal, const char* text);
+
 /// A critical section's name: zero at first. The lock is in the first word.
 using critical_name = std::int32_t[8];
 

@@ -6,7 +6,11 @@
 #include <cstdarg>
 #include <cstdio>
 #include <cstdlib>
+#include <memory>
+#include <mutex>
+#include <set>
 #include <utility>
+#include <vector>
 
 /// __kmpc_fork_call and its like. The outlined code gets two numbers by reference, and then an address for each variable.
 using namespace weft::openmp;
@@ -84,11 +88,22 @@ private:
 /// What the entry points in front of the construct have said.
 region::construct take_request(region& me) noexcept { return std::exchange(me.next_construct, {}); }
 
+/// A list of the program, which regions inside use. Programs have few different ones, which live as long as the process.
+const std::vector<int>* kept_list(const std::int32_t* list, std::uint32_t length) {
+    static std::mutex lock;
+    static auto* const all = new std::set<std::vector<int>>;
+    const std::lock_guard guard(lock);
+    return &*all->emplace(list, list + length).first;
+}
+
 void fork(call& c) {
     region& me = current_region();
     const region::construct says = take_request(me);
-    begin_parallel(team_size(me, static_cast<unsigned>(says.threads)), call::of, &c, nullptr, says.bind,
-                   nullptr);
+    const int threads = team_size(me, static_cast<unsigned>(says.threads));
+    if (says.is_strict && threads < says.threads)
+        report(says.is_fatal,
+               says.message ? says.message : "num_threads with strict: there are fewer threads");
+    begin_parallel(threads, call::of, &c, nullptr, says.bind, nullptr, says.list);
     call::of(&c);
     end_parallel();
 }
@@ -113,6 +128,27 @@ std::int32_t __kmpc_bound_num_threads(location*) { return current_region().in->s
 std::int32_t __kmpc_in_parallel(location*) { return current_region().in->active_level > 0; }
 
 void __kmpc_push_num_threads(location*, gtid, std::int32_t n) { current_region().next_construct.threads = n; }
+void __kmpc_push_num_threads_list(location*, gtid, std::uint32_t length, std::int32_t* list) {
+    region::construct& next = current_region().next_construct;
+    if (length == 0) return;
+    next.threads = list[0];
+    next.list = length > 1 ? kept_list(list, length) : nullptr;
+}
+/// severity: 1 is a warning, 2 ends the program.
+void __kmpc_push_num_threads_strict(location*, gtid, std::int32_t n, std::int32_t severity,
+                                    const char* message) {
+    region::construct& next = current_region().next_construct;
+    next.threads = n;
+    next.is_strict = true;
+    next.is_fatal = severity == 2;
+    next.message = message;
+}
+void __kmpc_push_num_threads_list_strict(location* at, gtid id, std::uint32_t length, std::int32_t* list,
+                                         std::int32_t severity, const char* message) {
+    if (length == 0) return;
+    __kmpc_push_num_threads_strict(at, id, list[0], severity, message);
+    __kmpc_push_num_threads_list(at, id, length, list);
+}
 void __kmpc_pop_num_threads(location*, gtid) { current_region().next_construct.threads = 0; }
 void __kmpc_push_proc_bind(location*, gtid, std::int32_t how) { current_region().next_construct.bind = how; }
 void __kmpc_push_num_teams(location*, gtid, std::int32_t teams, std::int32_t limit) {

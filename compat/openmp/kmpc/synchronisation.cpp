@@ -11,6 +11,16 @@
 using namespace weft::openmp;
 using namespace weft::openmp::kmpc;
 
+namespace weft::openmp::kmpc {
+
+void report(bool is_fatal, const char* text) {
+    std::fprintf(stderr, "OMP: %s: Encountered user-directed %s: %s.\n", is_fatal ? "Error" : "Warning",
+                 is_fatal ? "error" : "warning", text);
+    if (is_fatal) std::abort();
+}
+
+} // namespace weft::openmp::kmpc
+
 namespace {
 
 lock_word& lock_in(critical_name* name) noexcept { return *reinterpret_cast<lock_word*>(name); }
@@ -160,10 +170,7 @@ int __kmpc_test_nest_lock(location*, gtid, void** l) { return omp_test_nest_lock
 
 /// The error directive: 1 is a warning, 2 ends the program.
 void __kmpc_error(location*, std::int32_t severity, const char* text) {
-    const bool is_fatal = severity == 2;
-    std::fprintf(stderr, "OMP: %s: Encountered user-directed %s: %s.\n", is_fatal ? "Error" : "Warning",
-                 is_fatal ? "error" : "warning", text ? text : "(null)");
-    if (is_fatal) std::abort();
+    report(severity == 2, text ? text : "(null)");
 }
 
 } // extern "C"

@@ -42,7 +42,7 @@ void destroy_private_data(task& t) {
 void run(void* of) {
     task& t = *static_cast<task*>(of);
     region& me = region_of(&t);
-    if (!discards_tasks(me)) do {
+    if (t.code && !discards_tasks(me)) do { // taskwait with nowait has no code
             me.is_continued = false;
             static_cast<void>(t.code(me.on->number, &t));
         } while (me.is_continued);
@@ -113,7 +113,7 @@ using namespace weft::openmp::kmpc;
 
 namespace {
 
-/// A dependence as the compiled code names it.
+/// A dependence as the compiled code names it. omp_all_memory is a flag, or the last address.
 struct depend_info {
     const void* address;
     std::size_t bytes;
@@ -126,11 +126,12 @@ void add(std::vector<dependence>& to, std::int32_t count, const depend_info* lis
     using kind = dependence::kind;
     for (std::int32_t i = 0; i < count; ++i) {
         const std::uint8_t f = list[i].flags;
-        const kind how = f & all     ? kind::all_memory
-                         : f & mutex ? kind::mutex_in_out_set
-                         : f & set   ? kind::in_out_set
-                         : f & out   ? kind::in_out
-                                     : kind::in;
+        const bool names_all = reinterpret_cast<std::uintptr_t>(list[i].address) == UINTPTR_MAX;
+        const kind how = f & all || names_all ? kind::all_memory
+                         : f & mutex          ? kind::mutex_in_out_set
+                         : f & set            ? kind::in_out_set
+                         : f & out            ? kind::in_out
+                                              : kind::in;
         if (how == kind::in && !(f & in)) continue; // a depobj without a kind
         to.push_back({list[i].address, how});
     }
@@ -215,6 +216,10 @@ void __kmpc_taskgroup(location*, gtid) { begin_group(current_region(), false); }
 std::int32_t __kmpc_omp_has_task_team(gtid) { return current_region().in->size > 1; }
 /// There is no device that works asynchronously.
 void** __kmpc_omp_get_target_async_handle_ptr(gtid) { return nullptr; }
+
+// For debuggers and tests.
+successor* __kmpc_task_get_successors(task* t) { return region_of(t).node.successors; }
+dependence_node* __kmpc_task_get_depnode(task* t) { return &region_of(t).node; }
 
 std::uint64_t __kmpc_get_taskid() { return reinterpret_cast<std::uint64_t>(&current_region()); }
 std::uint64_t __kmpc_get_parent_taskid() { return reinterpret_cast<std::uint64_t>(current_region().parent); }

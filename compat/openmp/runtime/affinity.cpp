@@ -1,7 +1,9 @@
 #include "runtime/affinity.hpp"
 
+#include "runtime/dialect.hpp"
 #include "runtime/settings.hpp"
 #include "runtime/team.hpp"
+#include "runtime/topology.hpp"
 
 #include "engine/run/default_engine.hpp"
 #include "engine/worker/engine.hpp"
@@ -11,6 +13,7 @@
 #include <algorithm>
 #include <cctype>
 #include <charconv>
+#include <cstdint>
 #include <cstdio>
 #include <optional>
 #include <string_view>
@@ -25,138 +28,12 @@ namespace weft::openmp {
 
 namespace {
 
-std::vector<std::vector<int>>& all_places() {
-    static std::vector<std::vector<int>> all;
-    return all;
-}
-
 std::vector<int> processors_of_process() {
-    cpu_set_t set;
-    CPU_ZERO(&set);
     std::vector<int> all;
-    if (sched_getaffinity(0, sizeof set, &set) != 0) return all;
-    for (int i = 0; i < CPU_SETSIZE; ++i)
-        if (CPU_ISSET(i, &set)) all.push_back(i);
+    for (const processor& p : usable_processors()) all.push_back(p.number);
+    std::ranges::sort(all);
     return all;
 }
-
-/// A reader of OMP_PLACES: {a,b:len:stride,!c}:len:stride, ...; or the name of a level, with a count.
-class places_reader {
-public:
-    explicit places_reader(std::string_view text) : rest_(text) {}
-
-    bool read(std::vector<std::vector<int>>& out) {
-        skip();
-        if (!rest_.empty() && (std::isalpha(static_cast<unsigned char>(rest_.front())) != 0))
-            return read_level(out);
-        do {
-            if (!read_interval(out)) return false;
-        } while (take(','));
-        return rest_.empty() && !out.empty();
-    }
-
-private:
-    void skip() {
-        while (!rest_.empty() && std::isspace(static_cast<unsigned char>(rest_.front())))
-            rest_.remove_prefix(1);
-    }
-    bool take(char c) {
-        skip();
-        if (rest_.empty() || rest_.front() != c) return false;
-        rest_.remove_prefix(1);
-        skip();
-        return true;
-    }
-    std::optional<long> number() {
-        skip();
-        long n = 0;
-        const auto [end, error] = std::from_chars(rest_.data(), rest_.data() + rest_.size(), n);
-        if (error != std::errc{}) return std::nullopt;
-        rest_.remove_prefix(static_cast<std::size_t>(end - rest_.data()));
-        skip();
-        return n;
-    }
-    struct interval {
-        long length = 1, stride = 1;
-    };
-    bool read_length(interval& i) {
-        if (!take(':')) return true;
-        const auto length = number();
-        if (!length || *length < 1 || *length > 65536) return false;
-        i.length = *length;
-        if (!take(':')) return true;
-        const auto stride = number();
-        if (!stride) return false;
-        i.stride = *stride;
-        return true;
-    }
-    bool read_place(std::vector<int>& place) {
-        if (!take('{')) {
-            const auto n = number();
-            if (!n || *n < 0) return false;
-            place.push_back(static_cast<int>(*n));
-            return true;
-        }
-        do {
-            const bool removes = take('!');
-            const auto first = number();
-            interval i;
-            if (!first || *first < 0 || !read_length(i)) return false;
-            for (long k = 0; k < i.length; ++k) {
-                const auto cpu = static_cast<int>(*first + k * i.stride);
-                std::erase(place, cpu);
-                if (!removes) place.push_back(cpu);
-            }
-        } while (take(','));
-        return take('}');
-    }
-    bool read_interval(std::vector<std::vector<int>>& out) {
-        const bool removes = take('!');
-        std::vector<int> place;
-        interval i;
-        if (!read_place(place) || !read_length(i)) return false;
-        const std::vector<int> usable = processors_of_process();
-        for (long k = 0; k < i.length; ++k) {
-            std::vector<int> at;
-            for (const int cpu : place)
-                if (const long n = cpu + k * i.stride; std::ranges::find(usable, n) != usable.end())
-                    at.push_back(static_cast<int>(n));
-            std::ranges::sort(at);
-            if (removes)
-                std::erase(out, at);
-            else if (!at.empty())
-                out.push_back(std::move(at));
-        }
-        return true;
-    }
-    bool read_level(std::vector<std::vector<int>>& out) {
-        std::size_t n = 0;
-        while (n < rest_.size() && (std::isalnum(static_cast<unsigned char>(rest_[n])) || rest_[n] == '_'))
-            ++n;
-        std::string name(rest_.substr(0, n));
-        std::ranges::transform(name, name.begin(), [](unsigned char c) { return std::tolower(c); });
-        rest_.remove_prefix(n);
-        std::optional<long> count;
-        if (take('(')) {
-            count = number();
-            if (!count || *count < 1 || !take(')')) return false;
-        }
-        if (!rest_.empty()) return false;
-        const std::vector<int> usable = processors_of_process();
-        if (name == "threads" || name == "cores") {
-            for (const int cpu : usable) out.push_back({cpu});
-        } else if (name == "sockets" || name == "ll_caches" || name == "numa_domains") {
-            out.push_back(usable);
-        } else {
-            return false;
-        }
-        if (count && static_cast<std::size_t>(*count) < out.size())
-            out.resize(static_cast<std::size_t>(*count));
-        return true;
-    }
-
-    std::string_view rest_;
-};
 
 binding binding_of(const team& t, int bind) noexcept {
     const binding given = t.seats[0].implicit.icv.bind;
@@ -165,32 +42,40 @@ binding binding_of(const team& t, int bind) noexcept {
 
 } // namespace
 
-const std::vector<std::vector<int>>& places() noexcept { return all_places(); }
-
-bool read_places(const std::string& text) {
-    std::vector<std::vector<int>> read;
-    if (!places_reader(text).read(read)) return false;
-    all_places() = std::move(read);
-    return true;
-}
-
-int place_of_thread(const team& t, int i, int bind) noexcept {
-    const int count = static_cast<int>(places().size());
-    const binding how = binding_of(t, bind);
-    if (count == 0 || how == binding::off) return -1;
-    const int here = t.outer && t.around && t.around->on ? std::max(t.around->on->place, 0) : 0;
+placement place_of_thread(const placement& parent, binding how, int i, int threads) noexcept {
+    const int all = static_cast<int>(places().size());
+    if (all == 0 || how == binding::off) return {};
+    const int first = parent.first, count = parent.count ? parent.count : all;
+    // Places of the partition by their order in it, from that of the parent on.
+    const int here = parent.place < 0 ? 0 : (parent.place - first + all) % all;
+    const auto nth = [&](int n) { return (first + (here + n) % count) % all; };
     switch (how) {
     case binding::off:
-    case binding::primary: return here;
-    case binding::spread: return (here + i * count / std::max(t.size, 1)) % count;
+    case binding::primary: return {nth(0), first, count};
+    case binding::spread:
+        if (threads <= count) {
+            const int each = count / threads, larger = count % threads;
+            const int place = nth(i * each + std::min(i, larger));
+            return {place, place, each + (i < larger)};
+        } else {
+            const int place = nth(static_cast<int>(std::int64_t{i} * count / threads));
+            return {place, place, 1};
+        }
     case binding::on:
     case binding::close: break;
     }
-    return t.size <= count ? (here + i) % count : (here + i * count / t.size) % count;
+    return {nth(threads <= count ? i : static_cast<int>(std::int64_t{i} * count / threads)), first, count};
+}
+
+void place_threads(team& t, int bind) noexcept {
+    const binding how = binding_of(t, bind);
+    const placement parent = t.outer && t.around && t.around->on ? t.around->on->place : placement{};
+    for (int i = 0; i < t.size; ++i)
+        t.seats[static_cast<std::size_t>(i)].place = place_of_thread(parent, how, i, t.size);
 }
 
 unsigned worker_of_thread(const team& t, unsigned i, unsigned otherwise) noexcept {
-    const int place = t.seats[i].place;
+    const int place = t.seats[i].place.place;
     if (place < 0) return otherwise;
     const std::vector<int>& cpus = places()[static_cast<std::size_t>(place)];
     engine::engine& e = engine::default_engine();
@@ -242,10 +127,12 @@ std::string value_of(char name, const region& r) {
         return host;
     }
     case 'P': return fmt::format("{}", getpid());
-    case 'i': return fmt::format("{:#x}", static_cast<unsigned long>(pthread_self()));
+    case 'i':
+        return speaks_kmp() ? fmt::format("{}", gettid())
+                            : fmt::format("{:#x}", static_cast<unsigned long>(pthread_self()));
     case 'A':
-        if (r.on->place < 0) return describe_processors();
-        return fmt::format("{}", fmt::join(places()[static_cast<std::size_t>(r.on->place)], ","));
+        if (r.on->place.place < 0) return describe_processors();
+        return fmt::format("{}", fmt::join(places()[static_cast<std::size_t>(r.on->place.place)], ","));
     default: return "undefined";
     }
 }
@@ -300,12 +187,22 @@ std::string describe_affinity(const region& r, const std::string& format) {
     return out;
 }
 
-void display_affinity_of(const team& t) {
-    std::string all;
-    for (int i = 0; i < t.size; ++i)
-        all += describe_affinity(t.seats[static_cast<std::size_t>(i)].implicit, settings().affinity_format) +
-               "\n";
-    std::fputs(all.c_str(), stderr);
+void print_affinity(const std::string& lines) { std::fputs(lines.c_str(), speaks_kmp() ? stdout : stderr); }
+
+void note_places(team& t) {
+    std::vector<int> now;
+    for (int i = 0; i < t.size; ++i) now.push_back(t.seats[static_cast<std::size_t>(i)].place.place);
+    t.has_new_places = t.shown_places != now;
+    t.shown_places = std::move(now);
+}
+
+void display_affinity_of(region& implicit) {
+    const team& t = *implicit.in;
+    auto& thread = const_cast<seat&>(thread_of(*implicit.on)); // which is the caller's
+    if (!t.has_new_places && thread.shown_level == t.level && thread.shown_size == t.size) return;
+    thread.shown_level = t.level;
+    thread.shown_size = t.size;
+    print_affinity(describe_affinity(implicit, settings().affinity_format) + "\n");
 }
 
 } // namespace weft::openmp

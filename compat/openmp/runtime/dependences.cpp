@@ -13,12 +13,6 @@
 /// weft::graph (graph/data_versions.hpp).
 namespace weft::openmp {
 
-/// A task that waits for the end of another one.
-struct successor {
-    region* task;
-    successor* next;
-};
-
 class dependences {
 public:
     /// Calls `wait_for(u)` for predecessors that have not ended.
@@ -99,7 +93,9 @@ bool add(region& parent, region& task, const std::vector<dependence>& on) {
         const std::lock_guard guard(d.lock);
         task.missing.store(1, std::memory_order_relaxed); // no other thread knows the task
         d.add(task, on, [&](region& before) {
-            before.successors = new successor{&task, before.successors};
+            successor* const last = before.node.successors;
+            if (last && last->node == &task.node) return; // two dependences, one edge
+            before.node.successors = new successor{&task.node, last};
             task.missing.fetch_add(1, std::memory_order_relaxed); // under the lock; the subtractions decide
         });
     }
@@ -119,11 +115,11 @@ void release_successors(region& task) {
     {
         const std::lock_guard guard(d.lock);
         d.remove(task);
-        all = std::exchange(task.successors, nullptr);
+        all = std::exchange(task.node.successors, nullptr);
     }
     while (all) {
         const std::unique_ptr<successor> one(std::exchange(all, all->next));
-        region& next = *one->task;
+        region& next = *one->node->task;
         const bool only_waits = next.code == nullptr; // the next line may be the end of such a one
         const void* const address = &next.missing;
         // acq_rel: what this task has written, for the one that starts; the same of the other predecessors

@@ -1,9 +1,10 @@
+#include "runtime/environment.hpp"
 #include "runtime/affinity.hpp"
+#include "runtime/dialect.hpp"
 #include "runtime/launch.hpp"
 #include "runtime/settings.hpp"
+#include "runtime/topology.hpp"
 #include "runtime/wait.hpp"
-
-#include <fmt/format.h>
 
 #include <algorithm>
 #include <cctype>
@@ -11,17 +12,24 @@
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
+#include <limits>
+#include <map>
 #include <optional>
 #include <string_view>
-#include <thread>
 
-#include <sched.h>
-
-/// OMP_*: read when the library is loaded. A value that OpenMP does not know is reported and has no effect, as OpenMP leaves
+/// OMP_* and KMP_*. libgomp reads them when it is loaded, libomp when the program first needs them; programs set them before. A value that OpenMP does not know is reported and has no effect, as OpenMP leaves
 /// it to the implementation and programs are started with such values.
 namespace weft::openmp {
 
 namespace {
+
+/// What the program has given instead (kmp_set_defaults()).
+std::map<std::string, std::string, std::less<>>& given_by_program() {
+    static std::map<std::string, std::string, std::less<>> all;
+    return all;
+}
+
+} // namespace
 
 std::string trimmed(std::string_view t) {
     while (!t.empty() && std::isspace(static_cast<unsigned char>(t.front()))) t.remove_prefix(1);
@@ -34,12 +42,9 @@ std::string lower(std::string t) {
     return t;
 }
 
-void refuse(const char* name, const std::string& value, const char* allowed) {
-    std::fprintf(stderr, "weft: OpenMP: the value of %s is ignored: given: '%s'; allowed: %s\n", name,
-                 value.c_str(), allowed);
-}
-
 std::optional<std::string> variable(const char* name) {
+    if (const auto given = given_by_program().find(name); given != given_by_program().end())
+        return trimmed(given->second);
     const char* const v = std::getenv(name);
     if (!v) return std::nullopt;
     return trimmed(v);
@@ -55,18 +60,27 @@ std::optional<long> number_of(const std::string& text) {
     return n;
 }
 
-template <class Int>
-bool read_number(const char* name, Int& to, long least, long most) {
-    const auto v = variable(name);
-    if (!v) return false;
-    const auto n = number_of(*v);
-    if (!n || *n < least || *n > most) {
-        refuse(name, *v, "a whole number in the range that OpenMP allows");
-        return false;
+std::vector<std::string> parts_of(const std::string& list) {
+    std::vector<std::string> parts;
+    for (std::size_t from = 0;;) {
+        const std::size_t comma = list.find(',', from);
+        parts.push_back(
+            trimmed(std::string_view(list).substr(from, comma == std::string::npos ? comma : comma - from)));
+        if (comma == std::string::npos) return parts;
+        from = comma + 1;
     }
-    to = static_cast<Int>(*n);
-    return true;
 }
+
+std::optional<binding> binding_named(const std::string& t) {
+    if (t == "false") return binding::off;
+    if (t == "true") return binding::on;
+    if (t == "master" || t == "primary") return binding::primary;
+    if (t == "close") return binding::close;
+    if (t == "spread") return binding::spread;
+    return std::nullopt;
+}
+
+namespace {
 
 bool read_truth(const char* name, bool& to) {
     const auto v = variable(name);
@@ -78,17 +92,6 @@ bool read_truth(const char* name, bool& to) {
     }
     to = t == "true";
     return true;
-}
-
-std::vector<std::string> parts_of(const std::string& list) {
-    std::vector<std::string> parts;
-    for (std::size_t from = 0;;) {
-        const std::size_t comma = list.find(',', from);
-        parts.push_back(
-            trimmed(std::string_view(list).substr(from, comma == std::string::npos ? comma : comma - from)));
-        if (comma == std::string::npos) return parts;
-        from = comma + 1;
-    }
 }
 
 bool read_threads(process_settings& s) {
@@ -114,6 +117,7 @@ void read_schedule(loop_schedule& to) {
     const char* const allowed = "[monotonic:|nonmonotonic:]static|dynamic|guided|auto[,chunk]";
     std::string text = lower(*v);
     loop_schedule read{.monotonic = false, .chunk = 0};
+    const bool is_kmp = speaks_kmp();
     const std::size_t colon = text.find(':');
     bool has_modifier = false;
     if (colon != std::string::npos) {
@@ -133,9 +137,14 @@ void read_schedule(loop_schedule& to) {
         read.kind = schedule_kind::by_guided;
     else if (kind == "auto")
         read.kind = schedule_kind::by_auto;
+    else if (is_kmp && kind == "trapezoidal")
+        read.kind = schedule_kind::by_trapezoid;
+    else if (is_kmp && kind == "static_steal")
+        read.kind = schedule_kind::by_dynamic; // what libomp says of it; threads take chunks from one place
     else
         return refuse("OMP_SCHEDULE", *v, allowed);
-    if (read.kind == schedule_kind::by_static && !has_modifier) read.monotonic = true;
+    // libgomp says the modifier though it was not given, libomp does not
+    if (!is_kmp && read.kind == schedule_kind::by_static && !has_modifier) read.monotonic = true;
     if (parts.size() > 2) return refuse("OMP_SCHEDULE", *v, allowed);
     if (parts.size() == 2) {
         const auto n = number_of(parts[1]);
@@ -144,15 +153,6 @@ void read_schedule(loop_schedule& to) {
     }
     if (read.chunk == 0 && read.kind != schedule_kind::by_static) read.chunk = 1;
     to = read;
-}
-
-std::optional<binding> binding_named(const std::string& t) {
-    if (t == "false") return binding::off;
-    if (t == "true") return binding::on;
-    if (t == "master" || t == "primary") return binding::primary;
-    if (t == "close") return binding::close;
-    if (t == "spread") return binding::spread;
-    return std::nullopt;
 }
 
 bool read_bindings(process_settings& s) {
@@ -174,7 +174,7 @@ bool read_bindings(process_settings& s) {
 }
 
 void read_stack(process_settings& s) {
-    for (const char* name : {"OMP_STACKSIZE", "GOMP_STACKSIZE"}) {
+    for (const char* name : {"OMP_STACKSIZE", "GOMP_STACKSIZE", "KMP_STACKSIZE"}) {
         const auto v = variable(name);
         if (!v) continue;
         std::string text = lower(*v);
@@ -200,6 +200,7 @@ void read_waiting(process_settings& s) {
     if (t != "active" && t != "passive") return refuse("OMP_WAIT_POLICY", *v, "active, passive");
     s.wait_policy = t == "active" ? process_settings::waiting::active : process_settings::waiting::passive;
     set_patience(t == "active" ? std::chrono::nanoseconds(1ms) : 0ns);
+    s.block_milliseconds = t == "active" ? std::numeric_limits<int>::max() : 0;
 }
 
 void read_levels(process_settings& s) {
@@ -245,16 +246,15 @@ void read_offload(process_settings& s) {
         refuse("OMP_TARGET_OFFLOAD", *v, "default, disabled, mandatory");
 }
 
-int usable_processors() {
-    cpu_set_t set;
-    CPU_ZERO(&set);
-    if (sched_getaffinity(0, sizeof set, &set) == 0) return std::max(1, CPU_COUNT(&set));
-    return std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
-}
-
 process_settings read_environment() {
     process_settings s;
-    s.processors = usable_processors();
+    if (speaks_kmp()) {
+        s.first.run_schedule = {.kind = schedule_kind::by_static, .chunk = 0};
+        s.affinity_format = "OMP: pid %P tid %i thread %n bound to OS proc set {%A}";
+    }
+    if (const auto v = variable("KMP_HW_SUBSET"); v && speaks_kmp() && !restrict_processors(*v))
+        refuse("KMP_HW_SUBSET", *v, "numbers of sockets (s), cores (c) and threads (t), of which some exist");
+    s.processors = std::max(1, static_cast<int>(usable_processors().size()));
     if (!read_threads(s)) {
         s.first.threads = s.processors;
         // WEFT_WORKERS is the width that the user has chosen for Weft.
@@ -273,10 +273,13 @@ process_settings read_environment() {
     read_schedule(s.first.run_schedule);
     const bool is_bound = read_bindings(s);
     if (const auto v = variable("OMP_PLACES")) {
-        if (!read_places(*v))
+        bool is_read = read_places(*v);
+        if (!is_read) {
             refuse("OMP_PLACES", *v, "threads, cores, sockets, or a list of places");
-        else if (!is_bound)
-            s.first.bind = binding::on;
+            // libomp goes on with the name that it has recognised, or with cores
+            if (speaks_kmp()) is_read = read_places(named_level(*v));
+        }
+        if (is_read && !is_bound) s.first.bind = binding::on;
     }
     read_levels(s);
     read_stack(s);
@@ -284,98 +287,71 @@ process_settings read_environment() {
     read_allocator(s);
     read_offload(s);
     if (const auto v = variable("OMP_AFFINITY_FORMAT")) s.affinity_format = *v;
+    if (speaks_kmp()) read_kmp(s);
     return s;
 }
 
-const char* name_of(binding b) {
-    switch (b) {
-    case binding::off: return "FALSE";
-    case binding::on: return "TRUE";
-    case binding::primary: return "PRIMARY";
-    case binding::close: return "CLOSE";
-    case binding::spread: break;
-    }
-    return "SPREAD";
-}
-
-const char* name_of(schedule_kind k) {
-    switch (k) {
-    case schedule_kind::by_static: return "STATIC";
-    case schedule_kind::by_dynamic: return "DYNAMIC";
-    case schedule_kind::by_guided: return "GUIDED";
-    case schedule_kind::by_auto: break;
-    }
-    return "AUTO";
-}
-
-const char* truth(bool b) { return b ? "TRUE" : "FALSE"; }
-
-/// What must be right before the first runtime of Weft is made.
+/// What must be right before the first runtime of Weft is made: stacks. libgomp also reads all else now.
 [[gnu::constructor]] void begin() {
-    process_settings& s = settings();
-    if (s.stack_bytes > 0)
-        setenv("WEFT_STACK", std::to_string(std::max<std::size_t>(s.stack_bytes, 65536)).c_str(), 0);
+    process_settings early;
+    if (speaks_kmp())
+        read_stack(early);
+    else
+        early.stack_bytes = settings().stack_bytes;
+    if (early.stack_bytes > 0)
+        setenv("WEFT_STACK", std::to_string(std::max<std::size_t>(early.stack_bytes, 65536)).c_str(), 0);
+    if (!speaks_kmp()) show_settings();
+}
+
+/// The value of a setting that the caller has, if reading again has changed what it began with.
+template <class T>
+void follow(T& present, const T& before, const T& now) {
+    if (before != now) present = now;
+}
+
+} // namespace
+
+void show_settings() {
+    if (settings().displays_settings) display_kmp_settings();
     const auto display = variable("OMP_DISPLAY_ENV");
     if (!display) return;
     const std::string t = lower(*display);
     if (t == "true" || t == "1" || t == "verbose") display_settings(t == "verbose");
 }
 
-} // namespace
+void refuse(const char* name, const std::string& value, const char* allowed) {
+    if (speaks_kmp())
+        std::fprintf(stderr,
+                     "OMP: Warning #42: %s: \"%s\" is an invalid value; ignored. (weft: allowed: %s)\n", name,
+                     value.c_str(), allowed);
+    else
+        std::fprintf(stderr, "weft: OpenMP: the value of %s is ignored: given: '%s'; allowed: %s\n", name,
+                     value.c_str(), allowed);
+}
 
 process_settings& settings() noexcept {
     static process_settings all = read_environment();
     return all;
 }
 
-void display_settings(bool verbose) {
-    const process_settings& s = settings();
-    const task_settings& t = s.first;
-    std::string out = "\nOPENMP DISPLAY ENVIRONMENT BEGIN\n";
-    const auto line = [&](const char* name, const std::string& value) {
-        out += fmt::format("  {} = '{}'\n", name, value);
-    };
-    line("_OPENMP", "201511");
-    line("OMP_DYNAMIC", truth(t.dynamic));
-    line("OMP_NESTED", truth(t.max_active_levels > 1));
-    line("OMP_NUM_THREADS", s.threads_of_level.empty()
-                                ? std::to_string(t.threads)
-                                : fmt::format("{}", fmt::join(s.threads_of_level, ",")));
-    std::string schedule = t.run_schedule.kind == schedule_kind::by_static
-                               ? (t.run_schedule.monotonic ? "" : "NONMONOTONIC:")
-                               : (t.run_schedule.monotonic ? "MONOTONIC:" : "");
-    schedule += name_of(t.run_schedule.kind);
-    if (t.run_schedule.chunk > 1 ||
-        (t.run_schedule.kind == schedule_kind::by_static && t.run_schedule.chunk == 1))
-        schedule += fmt::format(",{}", t.run_schedule.chunk);
-    line("OMP_SCHEDULE", schedule);
-    std::string bindings = name_of(t.bind);
-    for (std::size_t i = 1; i < s.bind_of_level.size(); ++i)
-        bindings += fmt::format(",{}", name_of(s.bind_of_level[i]));
-    line("OMP_PROC_BIND", bindings);
-    std::string all_places;
-    for (const auto& p : places())
-        all_places += fmt::format("{}{{{}}}", all_places.empty() ? "" : ",", fmt::join(p, ","));
-    line("OMP_PLACES", all_places);
-    line("OMP_STACKSIZE", std::to_string(s.stack_bytes));
-    line("OMP_WAIT_POLICY", s.wait_policy == process_settings::waiting::active ? "ACTIVE" : "PASSIVE");
-    line("OMP_THREAD_LIMIT", std::to_string(t.thread_limit));
-    line("OMP_MAX_ACTIVE_LEVELS", std::to_string(t.max_active_levels));
-    line("OMP_NUM_TEAMS", std::to_string(s.teams));
-    line("OMP_TEAMS_THREAD_LIMIT", std::to_string(s.teams_thread_limit));
-    line("OMP_CANCELLATION", truth(s.cancellation));
-    line("OMP_DEFAULT_DEVICE", std::to_string(t.default_device));
-    line("OMP_MAX_TASK_PRIORITY", std::to_string(s.max_task_priority));
-    line("OMP_DISPLAY_AFFINITY", truth(s.displays_affinity));
-    line("OMP_AFFINITY_FORMAT", s.affinity_format);
-    line("OMP_ALLOCATOR", std::to_string(t.allocator));
-    line("OMP_TARGET_OFFLOAD", s.offload == process_settings::offloading::mandatory  ? "MANDATORY"
-                               : s.offload == process_settings::offloading::disabled ? "DISABLED"
-                                                                                     : "DEFAULT");
-    if (verbose)
-        if (const char* const w = std::getenv("WEFT_WORKERS")) line("WEFT_WORKERS", w);
-    out += "OPENMP DISPLAY ENVIRONMENT END\n";
-    std::fputs(out.c_str(), stderr);
+void read_settings_again(const char* text, task_settings& of_caller) {
+    for (std::string_view rest(text ? text : ""); !rest.empty();) {
+        const std::string_view one = rest.substr(0, rest.find('|'));
+        rest.remove_prefix(std::min(rest.size(), one.size() + 1));
+        if (const std::size_t at = one.find('='); at != std::string_view::npos)
+            given_by_program()[trimmed(one.substr(0, at))] = std::string(one.substr(at + 1));
+    }
+    const task_settings before = settings().first;
+    settings() = read_environment();
+    const task_settings& now = settings().first;
+    follow(of_caller.threads, before.threads, now.threads);
+    follow(of_caller.thread_limit, before.thread_limit, now.thread_limit);
+    follow(of_caller.max_active_levels, before.max_active_levels, now.max_active_levels);
+    follow(of_caller.dynamic, before.dynamic, now.dynamic);
+    follow(of_caller.run_schedule, before.run_schedule, now.run_schedule);
+    follow(of_caller.default_device, before.default_device, now.default_device);
+    follow(of_caller.allocator, before.allocator, now.allocator);
+    follow(of_caller.bind, before.bind, now.bind);
 }
 
 } // namespace weft::openmp

@@ -1,5 +1,6 @@
 #include "runtime/initial.hpp"
 
+#include "runtime/dialect.hpp"
 #include "runtime/team.hpp"
 
 #include <atomic>
@@ -44,6 +45,7 @@ initial_thread& make() {
     t->alone.seats[0].is_of_first_thread = t->number == 0;
     of_this_thread = t.get();
     pthread_setspecific(key, t.get());
+    if (t->number == 0 && speaks_kmp()) show_settings(); // as libomp, which begins now
     return *t.release();
 }
 

@@ -1,5 +1,7 @@
 #include "runtime/league.hpp"
 
+#include "runtime/affinity.hpp"
+#include "runtime/dialect.hpp"
 #include "runtime/team.hpp"
 
 namespace weft::openmp {
@@ -26,10 +28,14 @@ void run_in(team& alone, const task_settings& icv, int thread_limit, void (*code
 void run_league(int teams, int thread_limit, void (*code)(void*), void* data) {
     if (thread_limit == 0) thread_limit = settings().teams_thread_limit;
     const task_settings icv = current_region().icv;
+    const placement here = current_region().on->place;
     for (int i = 0; i < teams; ++i) {
         team alone(1);
         alone.league_size = teams;
         alone.league_rank = i;
+        alone.seats[0].place = speaks_kmp() && icv.bind != binding::off
+                                   ? place_of_thread(here, settings().teams_bind, i, teams)
+                                   : here;
         run_in(alone, icv, thread_limit, code, data);
     }
 }

@@ -75,10 +75,10 @@ doacross_state* make_doacross(const share_request& r, int threads) {
     const bool in_blocks =
         (r.loop.how == schedule_kind::by_static || r.loop.how == schedule_kind::by_auto) && r.loop.chunk == 0;
     d->blocks = static_cast<std::uint64_t>(threads);
-    // Chunks of a guided schedule begin anywhere: every outer iteration is an entry.
-    d->each = in_blocks                                ? 0
-              : r.loop.how == schedule_kind::by_guided ? 1
-                                                       : std::max<std::uint64_t>(r.loop.chunk, 1);
+    // Chunks of these schedules begin anywhere: every outer iteration is an entry.
+    const bool is_uneven =
+        r.loop.how == schedule_kind::by_guided || r.loop.how == schedule_kind::by_trapezoid;
+    d->each = in_blocks ? 0 : is_uneven ? 1 : std::max<std::uint64_t>(r.loop.chunk, 1);
     const std::uint64_t entries = in_blocks ? d->blocks : n / d->each + 1;
     d->done = std::make_unique<std::atomic<std::uint64_t>[]>(entries);
     return d.release();

@@ -1,4 +1,5 @@
 #include "runtime/affinity.hpp"
+#include "runtime/dialect.hpp"
 #include "runtime/initial.hpp"
 #include "runtime/privates.hpp"
 #include "runtime/tasks.hpp"
@@ -22,21 +23,29 @@ void run_implicit(launch& l) noexcept {
     context own{&r};
     set_context_of_task(own);
     enter_context(&own);
+    if (settings().displays_affinity) display_affinity_of(r);
     t.code(t.data);
     enter_context(nullptr);
     arrive_at_end(r);
 }
 
 /// The settings of the implicit tasks of a team at this level.
-task_settings settings_in(const region& around, int level, int bind) {
+task_settings settings_in(const region& around, int level, const std::vector<int>* thread_list) {
     task_settings icv = around.icv;
     const process_settings& all = settings();
     const auto at = static_cast<std::size_t>(level);
     if (!all.threads_of_level.empty())
         icv.threads = all.threads_of_level[std::min(at, all.threads_of_level.size() - 1)];
+    if (thread_list) {
+        icv.thread_list = thread_list;
+        icv.list_level = level;
+    }
+    if (icv.thread_list) {
+        const auto inside = static_cast<std::size_t>(level - icv.list_level + 1);
+        icv.threads = (*icv.thread_list)[std::min(inside, icv.thread_list->size() - 1)];
+    }
     if (icv.bind != binding::off && !all.bind_of_level.empty())
         icv.bind = all.bind_of_level[std::min(at, all.bind_of_level.size() - 1)];
-    static_cast<void>(bind);
     return icv;
 }
 
@@ -120,7 +129,7 @@ int team_size(const region& here, unsigned wanted) noexcept {
 }
 
 team& begin_parallel(int size, void (*code)(void*), void* data, const share_request* share, int bind,
-                     task_group* reduces) {
+                     task_group* reduces, const std::vector<int>* thread_list) {
     context& from = *context_of_caller();
     region& around = *from.current;
     team& t = *take_team(*around.on, size).release();
@@ -135,7 +144,7 @@ team& begin_parallel(int size, void (*code)(void*), void* data, const share_requ
     t.is_share_cancelled.store(false, std::memory_order_relaxed);
     t.left.store(size, std::memory_order_relaxed); // likewise
     if (share) prepare(t.first_share, *share, size);
-    const task_settings icv = settings_in(around, t.level, bind);
+    const task_settings icv = settings_in(around, t.level, thread_list);
     for (int i = 0; i < size; ++i) {
         seat& s = t.seats[static_cast<std::size_t>(i)];
         s.share = &t.first_share;
@@ -145,14 +154,16 @@ team& begin_parallel(int size, void (*code)(void*), void* data, const share_requ
         s.implicit.is_final = around.is_final;
         s.implicit.group = reduces;
         s.implicit.icv = icv;
-        s.place = place_of_thread(t, i, bind);
     }
     t.reduces = reduces;
     t.around = &around;
+    place_threads(t, bind);
+    if (speaks_kmp()) bind_thread(t);
     t.entered_in = &enter(t, from);
     t.entered_in->current = &t.seats[0].implicit;
+    if (settings().displays_affinity) note_places(t);
     if (size > 1) start_threads(t, !weft::impl::hot_self() && t.level == 1);
-    if (settings().displays_affinity) display_affinity_of(t);
+    if (settings().displays_affinity) display_affinity_of(t.seats[0].implicit);
     return t;
 }
 
@@ -165,6 +176,7 @@ void end_parallel() {
     region& around = *t.around;
     here.current = &around;
     const bool was_foreign = t.is_foreign;
+    if (speaks_kmp() && t.level == 1) release_thread();
     keep_team(*around.on, t);
     if (was_foreign) enter_context(nullptr);
 }

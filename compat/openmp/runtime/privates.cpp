@@ -44,13 +44,6 @@ process_variables& variables() {
     return *all;
 }
 
-/// Thread 0 is the thread that has begun the region.
-const seat& thread_of(const region& me) noexcept {
-    const seat* s = me.on;
-    while (s->number == 0 && s->of->around) s = s->of->around->on;
-    return *s;
-}
-
 } // namespace
 
 struct private_data {
@@ -70,7 +63,7 @@ void register_privates(void* original, const private_class& how) {
 void* private_copy(const region& me, void* original, std::size_t bytes) {
     process_variables& v = variables();
     // The seat of a thread belongs to the code that holds it, but for those of an outer thread 0, which waits.
-    seat& mine = const_cast<seat&>(thread_of(me));
+    seat& mine = const_cast<seat&>(thread_of(*me.on));
     const std::lock_guard guard(v.lock);
     variable& of = v.all[original];
     const bool is_object = of.how.construct || of.how.construct_elements;

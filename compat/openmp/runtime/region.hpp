@@ -6,13 +6,26 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <vector>
 
 namespace weft::openmp {
 
 struct team;
 struct seat;
 struct task_group;
+struct region;
 class dependences;
+
+/// A task among the dependences of its parent. Debuggers find it by __kmpc_task_get_depnode(), as libomp's: a list is the first member.
+struct dependence_node {
+    struct successor* successors; ///< guarded by the lock of those dependences
+    region* task;
+};
+/// A task that waits for the end of another one. The layout is libomp's.
+struct successor {
+    dependence_node* node;
+    successor* next;
+};
 
 /// A task region of OpenMP: that of an implicit task, or of an explicit one. The engine under both ABIs knows no other
 /// tasks; where it runs is Weft's decision (launch.hpp).
@@ -48,6 +61,10 @@ struct region {
         int bind = 0;
         int teams = 0;
         int thread_limit = 0;
+        const std::vector<int>* list = nullptr; ///< num_threads with several values
+        bool is_strict = false; ///< the region is to have exactly so many threads; else `message`
+        bool is_fatal = false;
+        const char* message = nullptr;
     } next_construct{};
     struct doacross_bits* doacross =
         nullptr; ///< of the loop that the region is in, for compilers that begin it apart
@@ -55,10 +72,10 @@ struct region {
     // ---- of an explicit task
     void (*code)(void*) = nullptr;
     void* data = nullptr;
-    std::atomic<int> missing{0};            ///< predecessors that have not ended
-    std::uint32_t number = 0;               ///< in the dependences of its parent; 0: none
-    struct successor* successors = nullptr; ///< guarded by the lock of those dependences
-    bool ended = false;                     ///< likewise
+    std::atomic<int> missing{0}; ///< predecessors that have not ended
+    std::uint32_t number = 0;    ///< in the dependences of its parent; 0: none
+    dependence_node node{nullptr, this};
+    bool ended = false; ///< likewise
     int priority = 0;
     std::size_t block_bytes = 0; ///< of its memory
     seat* creator = nullptr;     ///< whose count of queued tasks it is in

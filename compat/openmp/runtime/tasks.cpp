@@ -1,5 +1,6 @@
 #include "runtime/tasks.hpp"
 
+#include "runtime/dialect.hpp"
 #include "runtime/team.hpp"
 
 #include <algorithm>
@@ -137,11 +138,15 @@ bool has_free_seat(const team& t) noexcept {
 /// As long as every thread of the team is busy, only a few tasks are queued for the one that is free first.
 bool is_called(const region& me, const task_request& r) noexcept {
     if (!r.is_deferrable || me.is_final) return true;
-    if (r.is_detached) return false;
     const team& t = *me.in;
     if (t.size == 1) return true;
+    if (r.is_detached) return false;
     const int queued = me.on->queued.load(std::memory_order_relaxed);
-    return queued >= most_queued(t.size) || (queued >= t.size && !has_free_seat(t));
+    if (queued < t.size) return false;
+    // libomp queues those with dependences as long as there is room, and debuggers look at the graph
+    const bool is_enough =
+        queued >= most_queued(t.size) || (!(r.depends && speaks_kmp()) && !has_free_seat(t));
+    return is_enough && settings().throttles_tasks;
 }
 
 } // namespace
@@ -239,7 +244,7 @@ void call_and_wait(region& me, region& task, const task_request& r) {
 /// `calls`: decided once, since a task that is called may use the data of its creator. Others may be queued meanwhile.
 void submit(region& me, region& task, const task_request& r, bool calls) {
     if (!r.is_deferrable || me.is_final) return call_and_wait(me, task, r);
-    if (calls && !r.depends) {
+    if (calls && !r.depends && !r.is_detached) {
         call(me, task);
         return drop_reference_at(me.on, &task);
     }
@@ -249,7 +254,7 @@ void submit(region& me, region& task, const task_request& r, bool calls) {
     if (!calls) return start_task(task);
     me.on->queued.fetch_sub(1, std::memory_order_relaxed);
     call(me, task);
-    end_called(me, task);
+    if (ends_with_body(task)) end_called(me, task); // else its event ends it
 }
 
 } // namespace

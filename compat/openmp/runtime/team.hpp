@@ -14,6 +14,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <vector>
 
 namespace weft::openmp {
 
@@ -42,7 +43,8 @@ struct alignas(2 * queue::k_cache_line_bytes) seat {
     block* spare_blocks = nullptr;
     work_share* spare_share = nullptr;
     team* spare_team = nullptr; ///< of a parallel region inside
-    int place = -1;
+    placement place{};
+    int shown_level = -1, shown_size = 0;    ///< of the last region of the thread whose affinity was shown
     bool is_of_first_thread = false;         ///< of the program's first initial thread
     struct private_data* privates = nullptr; ///< copies of threadprivate data that the runtime keeps
 
@@ -107,6 +109,10 @@ struct team {
     context own{};
     task_group* reduces = nullptr; ///< of GOMP_parallel_reductions
 
+    // ---- OMP_DISPLAY_AFFINITY
+    std::vector<int> shown_places{}; ///< of the threads, when they were shown
+    bool has_new_places = false;
+
     static std::uint32_t open(std::uint64_t w) noexcept { return static_cast<std::uint32_t>(w); }
     static std::uint32_t phase(std::uint64_t w) noexcept { return static_cast<std::uint32_t>(w >> 32); }
 
@@ -116,6 +122,13 @@ struct team {
     /// A thread has arrived, or a task has ended.
     void count_down(std::uint32_t n = 1) noexcept;
 };
+
+/// The thread of a seat is the one that has begun the region, if its number is 0. This is the seat that it has had all along.
+inline const seat& thread_of(const seat& of) noexcept {
+    const seat* s = &of;
+    while (s->number == 0 && s->of->around) s = s->of->around->on;
+    return *s;
+}
 
 /// Waits at a barrier of the team. `cancellable`: returns true, without having passed, if the region is cancelled.
 bool pass_barrier(region& me, bool cancellable);
@@ -167,9 +180,9 @@ struct team_request {
 /// The size that a parallel region gets here.
 int team_size(const region& here, unsigned wanted) noexcept;
 /// Makes a team of this size, whose thread 0 the caller becomes. `share`: the first work-sharing construct, if the region
-/// is combined with one.
+/// is combined with one. `thread_list`: of the num_threads clause, if it has several values.
 team& begin_parallel(int size, void (*code)(void*), void* data, const share_request* share, int bind,
-                     task_group* reduces);
+                     task_group* reduces, const std::vector<int>* thread_list = nullptr);
 /// The end of the region; called by thread 0, whose team it is.
 void end_parallel();
 

@@ -71,10 +71,35 @@ bool take_guided(work_share& w, int threads, std::uint64_t& begin, std::uint64_t
     do {
         if (at >= n) return false;
         const std::uint64_t left = n - at;
-        size = std::min(left, std::max(left / of + (left % of != 0), least));
+        size = std::max(left / of + (left % of != 0), least);
+        size = std::min(left, size + (w.loop.multiple - size % w.loop.multiple) % w.loop.multiple);
     } while (!w.taken.compare_exchange_weak(at, at + size, std::memory_order_relaxed));
     begin = at;
     end = at + size;
+    return true;
+}
+
+/// Chunks that become smaller by the same number each time, from half a thread's share to the chunk that was given (Tzen and Ni,
+/// Trapezoid self-scheduling, 1993). `taken` counts the chunks.
+bool take_trapezoid(work_share& w, int threads, std::uint64_t& begin, std::uint64_t& end) noexcept {
+    const std::uint64_t n = w.loop.count, of = static_cast<std::uint64_t>(threads);
+    const std::uint64_t first = std::max<std::uint64_t>(n / (2 * of), 1),
+                        last = std::min(std::max<std::uint64_t>(w.loop.chunk, 1), first);
+    const std::uint64_t chunks =
+        std::max<std::uint64_t>(static_cast<std::uint64_t>((2 * static_cast<wide>(n) + first + last - 1) /
+                                                           (static_cast<wide>(first) + last)),
+                                2);
+    const std::uint64_t less = (first - last) / (chunks - 1);
+    const std::uint64_t which = w.taken.fetch_add(1, std::memory_order_relaxed);
+    // From chunk `falling` + 1 on they have the last size. Without a step all have the first one.
+    const wide falling = less ? wide{(first - last) / less} : ~wide{0} - 1;
+    const wide size = which <= falling ? wide{first} - wide{which} * less : wide{last};
+    const wide larger = std::min<wide>(which, falling + 1);
+    const wide before = larger * first - (larger ? wide{less} * (larger * (larger - 1) / 2) : 0) +
+                        (wide{which} - larger) * last;
+    if (before >= n) return false;
+    begin = static_cast<std::uint64_t>(before);
+    end = static_cast<std::uint64_t>(std::min<wide>(n, before + size));
     return true;
 }
 
@@ -148,6 +173,7 @@ bool next_chunk(region& me, std::uint64_t& begin, std::uint64_t& end) {
     switch (w.loop.how) {
     case schedule_kind::by_dynamic: has = take_dynamic(w, threads, begin, end); break;
     case schedule_kind::by_guided: has = take_guided(w, threads, begin, end); break;
+    case schedule_kind::by_trapezoid: has = take_trapezoid(w, threads, begin, end); break;
     case schedule_kind::by_static:
     case schedule_kind::by_auto: has = take_static(w, s, threads, s.at.trip, begin, end); break;
     }

@@ -18,8 +18,9 @@ struct loop_shape {
     std::uint64_t count = 0;
     std::uint64_t first = 0;
     std::uint64_t step = 1;
-    std::uint64_t last = 0;  ///< where the program says that the loop ends: the end of the last chunk
-    std::uint64_t chunk = 0; ///< 0: none was given
+    std::uint64_t last = 0;     ///< where the program says that the loop ends: the end of the last chunk
+    std::uint64_t chunk = 0;    ///< 0: none was given
+    std::uint64_t multiple = 1; ///< guided: sizes of chunks are multiples of it, but for the last one
     schedule_kind how = schedule_kind::by_static;
 };
 
