@@ -43,8 +43,9 @@ def library_folder() -> Path:
 
 
 def library_for(command: Sequence[str]) -> Path:
-    """The library to load into the program in front of all others: the one with the name of the runtime that the program needs. A
-    script, and a program that needs no runtime or several, get the one that has the entry points of all.
+    """The library to load into the program in front of all others: the one with the name of the runtime that the
+    program needs. A script, and a program that needs no runtime or several, get the one that has the entry points of
+    all.
 
     Raises `Error` for programs that would not use it."""
     if not command:
@@ -74,7 +75,9 @@ def library_for(command: Sequence[str]) -> Path:
 
 
 def _runtimes_of(program: Path) -> set[str]:
-    """Weft's libraries for the runtimes that it needs. As ldd does: the loader lists them, and runs nothing of the program."""
+    """Weft's libraries for the runtimes that it needs. As ldd does: the loader lists them, and runs nothing of the
+    program.
+    """
     if not _is_dynamic(program):
         raise Error(
             compose(

@@ -14,7 +14,9 @@ from . import programs
 OpenMPProgram = Annotated[
     list[str],
     typer.Argument(
-        metavar="-- PROGRAM [ARGS]", help="A program that was compiled with -fopenmp, by gcc or clang.", show_default=False
+        metavar="-- PROGRAM [ARGS]",
+        help="A program that was compiled with -fopenmp, by gcc or clang.",
+        show_default=False,
     ),
 ]
 
