@@ -143,6 +143,7 @@ bool is_modelled_only(const std::string& spec) {
 
 TEST_P(conformance, on_unequal_cores) {
     if (!knows_unequal_cores(GetParam())) GTEST_SKIP() << "all cores are alike to it";
+    if (test::thread_sanitized && is_modelled_only(GetParam())) GTEST_SKIP() << "virtual time";
     for (std::uint64_t seed = 1; seed <= programs(); ++seed) {
         if (!test::thread_sanitized)
             expect_the_same(record_in_model(make_policy(GetParam()), unequal_cores, seed), unequal_cores,
