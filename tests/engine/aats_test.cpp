@@ -1,3 +1,4 @@
+// ctest: labels=not_tsan
 // AATS and the oracle `optimal` in virtual time, on described machines with unequal cores: batches of tasks of four sizes, whose
 // classes tell their sizes exactly.
 #include <weft/weft.hpp>

@@ -1,3 +1,4 @@
+// ctest: labels=not_tsan
 // Locks that a policy is told of, in virtual time; acs and bis, to the nanosecond.
 #include <weft/weft.hpp>
 

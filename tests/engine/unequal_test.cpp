@@ -1,3 +1,4 @@
+// ctest: labels=not_tsan
 // Policies for unequal cores do what their sources say, on small modelled machines: by construction, not by timings.
 #include <weft/weft.hpp>
 
