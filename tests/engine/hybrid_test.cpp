@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "engine/modelled.hpp"
+#include "engine/sanitized.hpp"
 
 namespace weft {
 namespace {
