@@ -26,7 +26,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::string_view first_line = "weft trace table 1";
+constexpr std::string_view format_line = "weft trace table 1";
 
 struct measured {
     std::uint64_t type;
@@ -59,9 +59,9 @@ std::vector<part> read(const std::string& file) {
                      fmt::format("'{}', then lines 'of ...' that name workers, each before lines of a type, "
                                  "a leader, a width, "
                                  "which is a power of two up to {}, and a time above 0",
-                                 first_line, max_width));
+                                 format_line, max_width));
     };
-    if (!std::getline(in, line) || line != first_line) throw bad();
+    if (!std::getline(in, line) || line != format_line) throw bad();
     std::vector<part> parts;
     while (std::getline(in, line)) {
         if (line.starts_with("of ")) {
@@ -137,7 +137,7 @@ void kept_trace_table::write() const {
     const fs::path draft = fmt::format("{}.{}", file_, getpid()); // a reader sees the old file or the new one
     {
         std::ofstream out(draft, std::ios::binary);
-        out << first_line << '\n';
+        out << format_line << '\n';
         for (const part& p : parts) {
             out << p.of << '\n';
             for (const measured& r : p.rows)
