@@ -15,7 +15,6 @@ from weft.openmp import library_for
 
 BUILD = Path(os.environ.get("WEFT_TEST_BUILD", "build/dev"))
 pytestmark = [
-    pytest.mark.usefixtures("no_settings"),
     pytest.mark.skipif(not (BUILD / "openmp/libgomp.so.1").exists(), reason="built without WEFT_BUILD_OPENMP"),
 ]
 
@@ -40,7 +39,7 @@ def compiled(folder: Path, source: str, *options: str) -> Path:
 
 
 @pytest.fixture(autouse=True)
-def library(monkeypatch: pytest.MonkeyPatch) -> None:
+def library(no_settings: None, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("WEFT_OPENMP", str((BUILD / "openmp").resolve()))
 
 

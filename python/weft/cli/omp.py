@@ -42,7 +42,7 @@ def omp(
 ) -> int:
     """Run an unmodified OpenMP program on Weft's workers.
 
-    Weft's library takes the place of gcc's libgomp in the program. OMP_NUM_THREADS and the other settings of OpenMP
+    Weft's library takes the place of the compiler's in the program. OMP_NUM_THREADS and the other settings of OpenMP
     apply; without it a parallel region has as many threads as there are workers. The exit status is 1 if the program
     fails, or has not used OpenMP.
 
@@ -52,7 +52,10 @@ def omp(
     """
     library = library_for(program)
     before = os.environ.get("LD_PRELOAD", "")
-    environment = {"LD_PRELOAD": f"{library}:{before}" if before else str(library)}
+    environment: dict[str, str | None] = {
+        "LD_PRELOAD": f"{library}:{before}" if before else str(library),
+        "WEFT_OPENMP": None,  # no setting of the runtime, which refuses names that it does not know
+    }
     if preempt:
         environment["WEFT_PREEMPT"] = preempt
     settings = {"policy": policy, "workers": workers, "environment": environment}
