@@ -32,6 +32,7 @@
 #include <vector>
 
 #include <pthread.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "engine/support.hpp"
@@ -508,6 +509,28 @@ TEST_P(exposure, keeps_errno) {
         ASSERT_TRUE(seen);
         // A sanitizer's system calls in the loop may change it.
         if (!test::sanitized) { ASSERT_TRUE(kept) << "round " << round; }
+    }
+}
+
+// X4: whoever looks for work meanwhile, and how often.
+TEST_P(exposure, interrupts_a_worker_that_hides_nothing_once) {
+    WEFT_SEEDED;
+    for (int round = 0; round < rounds(4); ++round) {
+        std::atomic<bool> over{false};
+        std::thread others([&] {
+            while (!over.load()) {
+                under_test.run([] {});
+                std::this_thread::sleep_for(200us);
+            }
+        });
+        int interrupted = 0;
+        under_test.run([&] {
+            timespec left{.tv_sec = 0, .tv_nsec = 50'000'000};
+            while (nanosleep(&left, &left) < 0 && errno == EINTR) ++interrupted;
+        });
+        over.store(true);
+        others.join();
+        EXPECT_LT(interrupted, GetParam()) << "once by each of the others";
     }
 }
 

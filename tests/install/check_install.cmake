@@ -144,11 +144,6 @@ run_with_module(program "typical" WEFT_ENGINE=model "WEFT_MACHINE=numa:4 core:8 
 
 # --- no warnings in the programs of careful users --------------------------------------------------------------------
 set(warnings -std=c++20 "-I${prefix}/include" -Wall -Wextra -Wpedantic -Wconversion -Wsign-conversion -Wshadow -Werror)
-file(GLOB headers RELATIVE "${prefix}/include" "${prefix}/include/weft/*.hpp" "${prefix}/include/weft/impl/*.hpp")
-foreach(header IN LISTS headers)
-  file(WRITE "${WORK_DIR}/alone.cpp" "#include <${header}>\n#include <${header}>\n")
-  step("${header} alone, ${CXX}" "${CXX}" ${warnings} -fsyntax-only "${WORK_DIR}/alone.cpp")
-endforeach()
 foreach(compiler IN ITEMS "${GCC}" "${CLANG}")
   if(NOT compiler)
     message(STATUS "one of g++ and clang++-19 is not installed: warnings of the other alone are checked")

@@ -1,4 +1,4 @@
-// Model check of the standing asks (X1 to X3 of engine/idle/README.md): a thief that sleeps is never left
+// Model check of the standing asks (X1 to X4 of engine/idle/README.md): a thief that sleeps is never left
 // beside hidden work. The steps are copies of park in idle/worker_search.hpp, of starts_working in
 // threads/search.cpp, of on_signal, signal and answer in threads/exposure.cpp, and of leave_runtime in
 // run/switch.hpp, on the set and the slot that the engine uses. The checker has no signals: the victim's
@@ -28,6 +28,9 @@ constexpr const char* unmarked = "the handler leaves no mark in the runtime";
 constexpr const char* forgetful = "an ask is forgotten when there is nothing to give";
 constexpr const char* asks_late = "the slot written after the insertion";
 constexpr const char* compares_early = "a fork compares before it links";
+constexpr const char* trusts_late = "hides_nothing cleared after the askers were read";
+constexpr const char* trusts_early = "hides_nothing read before the insertion";
+constexpr const char* trusts_always = "hides_nothing set while an entry is hidden";
 constexpr const char* plain_clear = "signal_out cleared by a release store";
 
 // Thieves go to sleep while the victim begins to work, forks as many entries as there are thieves, and stays
@@ -40,10 +43,10 @@ struct standing_asks : rl::test_suite<Derived, Thieves + 1> {
         sync::atomic<std::uint32_t> has{0};
     };
     struct state {
-        set_type askers{Thieves};
-        sync::atomic<std::uint32_t> working{0}, signal_out{0}, signals{0};
+        set_type askers{Thieves + 1};
+        sync::atomic<std::uint32_t> working{0}, signal_out{0}, hides_nothing{0}, signals{0};
         sync::atomic<std::uint32_t> limit{0}; // 0: every fork takes the slow path
-        thief thieves[Thieves];
+        thief thieves[Thieves + 1];           // the last one has withdrawn its ask, if it has asked at all
         // The victim's own, its handler's too.
         bool in_runtime = true, marked = false;
         int linked = 0, exposed = 0;
@@ -55,7 +58,8 @@ struct standing_asks : rl::test_suite<Derived, Thieves + 1> {
     void after() { all.reset(); }
 
     // ---- the thief
-    void signal() {
+    void signal(bool would_find_nothing) {
+        if (made(trusts_early) ? would_find_nothing : all->hides_nothing.load(order::seq_cst) != 0) return;
         if (all->signal_out.exchange(1, order::seq_cst) != 0) return;
         all->signals.fetch_add(1, order::seq_cst);
     }
@@ -63,20 +67,21 @@ struct standing_asks : rl::test_suite<Derived, Thieves + 1> {
         thief& t = all->thieves[me];
         t.parker.store(1, order::seq_cst);
         sync::fence(order::seq_cst);
+        const bool early = made(trusts_early) && all->hides_nothing.load(order::seq_cst) != 0;
         if (!made(asks_late)) t.slot.ask_any();
         if (made(inserts_late)) {
             const bool working = all->working.load(order::seq_cst) != 0;
             all->askers.insert(me);
             if (working) {
                 all->limit.store(0, order::relaxed);
-                signal();
+                signal(early);
             }
         } else {
             all->askers.insert(me);
             if (made(asks_late)) t.slot.ask_any();
             if (all->working.load(order::seq_cst) != 0) {
                 all->limit.store(0, order::relaxed);
-                signal();
+                signal(early);
             }
         }
         while (t.parker.load(order::acquire) == 1) sync::yield();
@@ -87,14 +92,22 @@ struct standing_asks : rl::test_suite<Derived, Thieves + 1> {
     // ---- the victim
     void expose_to_askers() {
         while (all->exposed < all->linked) {
-            const auto id = all->askers.take_one_in(0, Thieves, 0);
+            const auto id = all->askers.take_one_in(0, Thieves + 1, 0);
             if (!id) return;
             thief& t = all->thieves[*id];
             if (!t.slot.answer(0, &all->entries[all->exposed])) continue;
             ++all->exposed;
             if (t.parker.load(order::relaxed) == 1) t.parker.exchange(0, order::acq_rel);
         }
-        if (made(forgetful)) all->askers.take_one_in(0, Thieves, 0);
+        if (made(forgetful)) all->askers.take_one_in(0, Thieves + 1, 0);
+    }
+    void answer() {
+        const bool trusted = all->hides_nothing.load(order::relaxed) != 0;
+        if (trusted && !made(trusts_late)) all->hides_nothing.exchange(0, order::seq_cst);
+        expose_to_askers();
+        const bool nothing = all->exposed == all->linked || made(trusts_always);
+        if (trusted && made(trusts_late)) all->hides_nothing.exchange(0, order::seq_cst);
+        if (!all->askers.empty() && nothing) all->hides_nothing.store(1, order::seq_cst);
     }
     void on_signal() {
         if (made(plain_clear))
@@ -106,7 +119,7 @@ struct standing_asks : rl::test_suite<Derived, Thieves + 1> {
             if (made(clears_late)) all->signal_out.exchange(0, order::seq_cst);
             return;
         }
-        expose_to_askers();
+        answer();
         const bool ordinary = all->askers.empty() || made(reopens);
         if (made(clears_late)) all->signal_out.exchange(0, order::seq_cst);
         all->limit.store(ordinary ? 1 : 0, order::relaxed);
@@ -125,7 +138,7 @@ struct standing_asks : rl::test_suite<Derived, Thieves + 1> {
             if (asked || all->marked) {
                 all->marked = false;
                 step();
-                expose_to_askers();
+                answer();
                 step();
                 asked = !all->askers.empty();
                 step();
@@ -157,6 +170,9 @@ struct standing_asks : rl::test_suite<Derived, Thieves + 1> {
         leave_runtime();
         if (made(works_late)) all->working.store(1, order::seq_cst);
         step();
+        fork_and_stay();
+    }
+    void fork_and_stay() {
         for (int entry = 0; entry < Thieves; ++entry) {
             bool slow = made(compares_early) && all->limit.load(order::relaxed) == 0;
             step();
@@ -206,12 +222,31 @@ struct two_late_thieves : standing_asks<two_late_thieves, 2> {
     }
 };
 
+// The victim was asked by one that has withdrawn since, and has found that it hides nothing.
+struct after_a_withdrawal : standing_asks<after_a_withdrawal, 1> {
+    void before() {
+        standing_asks::before();
+        all->working.store(1, order::relaxed);
+        all->in_runtime = false;
+        all->askers.insert(1);
+        all->hides_nothing.store(1, order::relaxed);
+    }
+    void thread(unsigned me) {
+        if (me == 0)
+            park(me);
+        else
+            fork_and_stay();
+    }
+};
+
 struct one_thief : standing_asks<one_thief, 1> {};
 struct two_thieves : standing_asks<two_thieves, 2> {};
 
 constexpr scenario scenarios[] = {
     {"one_thief, bounded", 0, search<one_thief>},
     {"one_thief", 100000, search<one_thief>},
+    {"after_a_withdrawal, bounded", 0, search<after_a_withdrawal>},
+    {"after_a_withdrawal", 100000, search<after_a_withdrawal>},
     {"two_thieves", 200000, search<two_thieves>},
     {"two_late_thieves", 100000, search<two_late_thieves>},
 };
@@ -229,6 +264,9 @@ constexpr mutant mutants[] = {
     {forgetful, operation::fence, order::relaxed, words::all, "nowhere", mistake::omit},
     {asks_late, operation::fence, order::relaxed, words::all, "nowhere", mistake::omit},
     {compares_early, operation::fence, order::relaxed, words::all, "nowhere", mistake::omit},
+    {trusts_late, operation::fence, order::relaxed, words::all, "nowhere", mistake::omit},
+    {trusts_early, operation::fence, order::relaxed, words::all, "nowhere", mistake::omit},
+    {trusts_always, operation::fence, order::relaxed, words::all, "nowhere", mistake::omit},
     {plain_clear, operation::fence, order::relaxed, words::all, "nowhere", mistake::omit,
      stores_are_never_late},
 };

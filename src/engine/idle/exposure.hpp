@@ -28,6 +28,11 @@ inline impl::frame* oldest_hidden(const worker& w, fiber*& of) noexcept {
     return of == w.current || !of->above->child_has_started ? nullptr : &of->above->parent_continuation;
 }
 
+/// Whether an entry of the running chain was not exposed yet, also if it must not be now.
+inline bool has_hidden(const worker& w) noexcept {
+    return w.oldest && (w.oldest != w.current || w.current->split->next);
+}
+
 /// The rest of a task that adds children is handed over once more. A group to which that happens again
 /// and again is wide, also if the owner comes first each time and reclaims the entry. Each future has a group of its
 /// own, so the task counts instead.

@@ -99,6 +99,10 @@ void thread_engine::deliver(worker&, message& m) {
 }
 
 void thread_engine::answer(worker& w, bool by_signal) noexcept {
+    auto& own = static_cast<thread_worker&>(w);
+    // seq_cst, before the askers are read: pairs with the load in signal() (X4)
+    if (own.hides_nothing.load(std::memory_order_relaxed))
+        own.hides_nothing.exchange(false, std::memory_order_seq_cst);
     if (w.hot->in_runtime.load(std::memory_order_relaxed)) {
         if (has_message_mark(w)) read_messages(w);
         offer_ahead_and(w, [&] { expose_to_askers(w); });
@@ -107,8 +111,10 @@ void thread_engine::answer(worker& w, bool by_signal) noexcept {
     }
     // The mark of an asker without a signal stays until there is something to give. An asker that sent a
     // signal is refused.
-    if (by_signal && !w.askers.empty())
-        static_cast<thread_worker&>(w).refusals.fetch_add(1, std::memory_order_release); // pairs with ask()
+    const bool is_asked = !w.askers.empty();
+    if (by_signal && is_asked) own.refusals.fetch_add(1, std::memory_order_release); // pairs with ask()
+    // What is asked keeps `limit` at 0 until the next fork or return.
+    if (is_asked && !has_hidden(w)) own.hides_nothing.store(true, std::memory_order_seq_cst);
 }
 
 void thread_engine::expose_to_askers(worker& w) noexcept {
@@ -151,11 +157,14 @@ void thread_engine::mark(thread_worker& w) noexcept {
     reached(w)->hot->limit.store(0, std::memory_order_relaxed);
 }
 
-void thread_engine::signal(thread_worker& victim) noexcept {
+bool thread_engine::signal(thread_worker& victim) noexcept {
+    // seq_cst, after the insertion into the askers: pairs with the exchange in answer() (X4)
+    if (victim.hides_nothing.load(std::memory_order_seq_cst)) return false;
     // seq_cst: pairs with the exchange in on_signal() (X2)
-    if (victim.signal_out.exchange(true, std::memory_order_seq_cst)) return;
+    if (victim.signal_out.exchange(true, std::memory_order_seq_cst)) return true;
     if (pthread_kill(reached(victim)->thread, exposure_signal) != 0)
         victim.signal_out.store(false, std::memory_order_release);
+    return true;
 }
 
 } // namespace weft::engine

@@ -103,6 +103,7 @@ private:
         of_.occupant.store(&to, std::memory_order_seq_cst);
         // A signal that is on its way to the occupant before does nothing any more. The next one must be sent (P2).
         of_.signal_out.exchange(false, std::memory_order_seq_cst);
+        of_.hides_nothing.exchange(false, std::memory_order_seq_cst); // likewise (X4)
         // Likewise, if tasks are preempted since this thread came (Y8).
         if (of_.tick_out.load(std::memory_order_seq_cst))
             of_.tick_out.store(false, std::memory_order_seq_cst);

@@ -96,7 +96,7 @@ bool thread_engine::place_standing_ask(thread_worker&, thread_worker& victim) no
     if (!victim.working.load(std::memory_order_seq_cst))
         return true; // it will see the ask when it starts to work (X3)
     mark(victim);
-    signal(victim);
+    signal(victim); // or its next fork or return finds the ask
     return true;
 }
 
@@ -155,7 +155,7 @@ impl::frame* thread_engine::ask(thread_worker& w, thread_worker& victim) {
         if (spins % looks_per_clock_reading == looks_per_clock_reading - 1) {
             const auto waited = clock::now() - began;
             if (!signalled && waited >= options.exposure_bound) {
-                signal(victim);
+                if (!signal(victim)) break; // its next fork or return may be far away
                 signalled = true;
             } else if (waited >= options.exposure_bound + options.answer_bound) {
                 break; // the victim's thread does not run: the other victims must not wait for that

@@ -109,9 +109,10 @@ struct thread_engine final : host, engine, team_host, observation, lifetime {
 
     // ---- asking and exposure: exposure.cpp
     void begin_ask(thread_worker& asker, thread_worker& victim) noexcept;
-    void mark(thread_worker&) noexcept;          ///< makes its next fork take the slow path
-    void signal(thread_worker& victim) noexcept; ///< at most one signal is on its way (X2)
-    void on_signal(thread_worker&) noexcept;     ///< in the signal handler of that worker's thread
+    void mark(thread_worker&) noexcept; ///< makes its next fork take the slow path
+    bool signal(
+        thread_worker& victim) noexcept; ///< at most one on its way (X2); false: it would find nothing (X4)
+    void on_signal(thread_worker&) noexcept; ///< in the signal handler of that worker's thread
     void expose_to_askers(worker&) noexcept;
 
     // ---- the steps of worker_search: search.cpp

@@ -80,6 +80,9 @@ struct thread_worker : worker {
     /// A signal is on its way to the worker: at most one, since signals queue. Set by its sender, cleared by
     /// the handler: seq_cst exchanges (X2).
     std::atomic<bool> signal_out{false};
+    /// The worker is in user code, hides nothing, and its next fork looks at the askers: a signal would find nothing. Set by the
+    /// worker and its handler, cleared before they read the askers, read by senders of signals; seq_cst (X4).
+    std::atomic<bool> hides_nothing{false};
 
     // ---- sleeping
     futex_parker parker;

@@ -121,6 +121,7 @@ void preempter::occupy(thread_worker& w, kernel_thread& self, bool with_task) no
     self.hot->self = &w;
     w.occupant.store(&self, std::memory_order_seq_cst); // as in occupation::change_occupant()
     w.signal_out.exchange(false, std::memory_order_seq_cst);
+    w.hides_nothing.exchange(false, std::memory_order_seq_cst); // X4: that was the thread before
     of_.occupies(w, self);
     if (of_.pace) of_.pace->thread_comes(w);
     if (has_begun()) ticks_.comes(w, self, with_task);
