@@ -512,7 +512,7 @@ TEST_P(exposure, keeps_errno) {
     }
 }
 
-// X4: whoever looks for work meanwhile, and how often.
+// X4: also if others look for work again and again.
 TEST_P(exposure, interrupts_a_worker_that_hides_nothing_once) {
     WEFT_SEEDED;
     for (int round = 0; round < rounds(4); ++round) {
