@@ -57,19 +57,34 @@ INSTANTIATE_TEST_SUITE_P(all, with_preemption,
 
 // ---- one lock of malloc for all
 
+void allocate(int rounds, int n) {
+    constexpr std::size_t beyond_caches = 2'000;
+    for (int i = 0; i < rounds; ++i) {
+        void* const block = std::malloc(beyond_caches + static_cast<std::size_t>((n + i) % 64) * 64);
+        asm volatile("" : : "r"(block) : "memory");
+        std::free(block);
+    }
+}
+
 [[noreturn]] void allocate_in_many_tasks() {
     alarm(60);
     mallopt(M_ARENA_MAX, 1);
     runtime rt(preempting("klt:interval=100us,timer=one-to-all", 3));
-    constexpr int tasks = 24, rounds = 1'000'000;
-    constexpr std::size_t beyond_caches = 2'000;
-    test::run_all(rt, tasks, [](int n) {
-        for (int i = 0; i < rounds; ++i) {
-            void* const block = std::malloc(beyond_caches + static_cast<std::size_t>((n + i) % 64) * 64);
-            asm volatile("" : : "r"(block) : "memory");
-            std::free(block);
-        }
-    });
+    test::run_all(rt, 24, [](int n) { allocate(1'000'000, n); });
+    std::_Exit(0);
+}
+
+[[noreturn]] void allocate_and_set_a_first_timer() {
+    alarm(60);
+    mallopt(M_ARENA_MAX, 1);
+    for (int round = 0; round < 40; ++round) {
+        runtime rt(preempting("klt:interval=100us", 1));
+        test::run_all(rt, 6, [](int n) {
+            if (n % 2 == 0) return allocate(30'000, n);
+            test::compute(1'000'000);
+            this_task::sleep_for(std::chrono::microseconds(1));
+        });
+    }
     std::_Exit(0);
 }
 
@@ -78,6 +93,12 @@ INSTANTIATE_TEST_SUITE_P(all, with_preemption,
 TEST(preempted_scenarios, threads_stopped_in_malloc_get_their_turn) {
     GTEST_FLAG_SET(death_test_style, "threadsafe");
     EXPECT_EXIT(allocate_in_many_tasks(), testing::ExitedWithCode(0), "");
+}
+
+/// The first wait with a limit of time makes no thread, and so needs no malloc (Y5).
+TEST(preempted_scenarios, a_first_timer_waits_for_no_stopped_thread) {
+    GTEST_FLAG_SET(death_test_style, "threadsafe");
+    EXPECT_EXIT(allocate_and_set_a_first_timer(), testing::ExitedWithCode(0), "");
 }
 
 // ---- teams inside of tasks: the factorisation of S. Shiina, 2021, section 3.3.2

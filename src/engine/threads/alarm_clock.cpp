@@ -22,17 +22,25 @@ void alarm_clock::stop() noexcept {
     if (thread_.joinable()) thread_.join();
 }
 
+void alarm_clock::start() {
+    const std::lock_guard lock(mutex_);
+    start_locked();
+}
+
+void alarm_clock::start_locked() {
+    if (thread_.joinable()) return;
+    try {
+        thread_ = std::thread([this] { run(); });
+    } catch (const std::system_error& failure) {
+        throw error(fmt::format("cannot create the thread of the timers ({})", failure.what()),
+                    "a wait with a limit of time, or a sleep",
+                    "waits without a limit, or a larger limit of threads or memory for this process");
+    }
+}
+
 void alarm_clock::set_timer(timer& t) {
     const std::lock_guard lock(mutex_);
-    if (!thread_.joinable()) {
-        try {
-            thread_ = std::thread([this] { run(); });
-        } catch (const std::system_error& failure) {
-            throw error(fmt::format("cannot create the thread of the timers ({})", failure.what()),
-                        "a wait with a limit of time, or a sleep",
-                        "waits without a limit, or a larger limit of threads or memory for this process");
-        }
-    }
+    start_locked();
     pending_.insert(t);
     if (&*pending_.begin() == &t) changed_.notify_one();
 }

@@ -13,7 +13,7 @@ namespace weft::engine {
 
 struct host;
 
-/// The timers of one engine: a thread, started with the first timer, that sleeps until the next one is due.
+/// The timers of one engine: a thread, started with the first timer or before tasks are preempted, that sleeps until the next one is due.
 /// Timers fire on that thread, under its lock, so cancel_timer() cannot overtake a timer that is firing.
 class alarm_clock final : public timers {
 public:
@@ -22,7 +22,8 @@ public:
     alarm_clock(const alarm_clock&) = delete;
     alarm_clock& operator=(const alarm_clock&) = delete;
 
-    void set_timer(timer&) override; ///< throws weft::error when the thread cannot be created
+    void start();                    ///< creates the thread if there is none; throws weft::error if it cannot
+    void set_timer(timer&) override; ///< as start()
     void cancel_timer(timer&) noexcept override;
     void stop() noexcept;           ///< when it returns the thread has ended, and no timer fires any more
     std::size_t pending() noexcept; ///< timers that were neither cancelled nor fired
@@ -34,6 +35,7 @@ private:
     using timers_by_time = boost::intrusive::multiset<
         timer, boost::intrusive::compare<earlier>,
         boost::intrusive::member_hook<timer, boost::intrusive::set_member_hook<>, &timer::link>>;
+    void start_locked();
     void run();
 
     const host& of_;

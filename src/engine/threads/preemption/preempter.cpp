@@ -67,6 +67,7 @@ void preempter::begin() {
                     "preemption under the policy " + of_.options.record.policy_spec,
                     "another policy, or WEFT_PREEMPT=off and no task with a type of its own");
     of_.blocks.pages.use();
+    of_.alarms.start(); // a task that set the first timer would wait for malloc in the runtime (Y5)
     // Only the engine's own threads have timers, so no other thread runs a task that is to be preempted.
     of_.lends_places.store(false, std::memory_order_relaxed);
     take_tick_handler();
