@@ -151,7 +151,12 @@ bool preempter::change_threads(thread_worker& w, kernel_thread& self, task& pree
     to.worker = &w;
     to.preempted = nullptr;
     spares_.wake(to);
-    if (!stays) return false;
+    if (!stays) {
+        // It ends, and is the occupant of the workers that it has left until their next ones have come (P1).
+        for (auto& of : of_.all_workers)
+            while (of->occupant.load(std::memory_order_seq_cst) == &self) queue::std_sync::yield();
+        return false;
+    }
     spares_.stop(self);
     if (!self.worker) return false;
     occupy(*self.worker, self);
