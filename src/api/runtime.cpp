@@ -57,7 +57,6 @@ struct runtime::state {
         const std::string active_given = s.active_given;
         const int active = s.active;
         eng = make_engine(std::move(s));
-        before.take(*eng, 0), after.take(*eng, 0); // their memory: a run takes them in the runtime (Y5)
         if (!active_given.empty()) require_resizable(*eng, policy, active_given);
         if (active > 0) eng->teams.set_active(active);
     }

@@ -66,9 +66,13 @@ void allocate(int rounds, int n) {
     }
 }
 
+/// A program whose malloc is part of itself, or is not known for another reason: threads are stopped in it.
+void forget_malloc() { engine::malloc_code::of_this_process().forget(); }
+
 [[noreturn]] void allocate_in_many_tasks() {
     alarm(60);
     mallopt(M_ARENA_MAX, 1);
+    forget_malloc();
     runtime rt(preempting("klt:interval=100us,timer=one-to-all", 3));
     test::run_all(rt, 24, [](int n) { allocate(1'000'000, n); });
     std::_Exit(0);
@@ -77,6 +81,7 @@ void allocate(int rounds, int n) {
 [[noreturn]] void allocate_and_set_a_first_timer() {
     alarm(60);
     mallopt(M_ARENA_MAX, 1);
+    forget_malloc();
     for (int round = 0; round < 40; ++round) {
         runtime rt(preempting("klt:interval=100us", 1));
         test::run_all(rt, 6, [](int n) {
@@ -86,6 +91,22 @@ void allocate(int rounds, int n) {
         });
     }
     std::_Exit(0);
+}
+
+[[noreturn]] void allocate_and_build_graphs(const char* how) {
+    alarm(60);
+    mallopt(M_ARENA_MAX, 1);
+    runtime rt(preempting(how, 1));
+    test::run_all(rt, 6, [](int n) {
+        if (n % 2 == 0) return allocate(1'000'000, n);
+        for (int round = 0; round < 200; ++round) {
+            graph dag;
+            std::vector<int> data(500);
+            for (int& d : data) dag.add([] {}, write(d));
+            dag.run();
+        }
+    });
+    std::_Exit(test::preempter_of(rt).yields() + test::preempter_of(rt).stops() > 0 ? 0 : 1);
 }
 
 /// A thread that is stopped in malloc keeps its lock. The other tasks wait for it, and so does the thread that makes more
@@ -99,6 +120,14 @@ TEST(preempted_scenarios, threads_stopped_in_malloc_get_their_turn) {
 TEST(preempted_scenarios, a_first_timer_waits_for_no_stopped_thread) {
     GTEST_FLAG_SET(death_test_style, "threadsafe");
     EXPECT_EXIT(allocate_and_set_a_first_timer(), testing::ExitedWithCode(0), "");
+}
+
+/// A worker that adds a task to a graph allocates in the runtime, and waits there for a lock that no stopped thread may
+/// hold (Y5). A task that yields in malloc would leave its kernel thread's blocks to the next task as they are.
+TEST(preempted_scenarios, no_task_is_preempted_in_malloc) {
+    GTEST_FLAG_SET(death_test_style, "threadsafe");
+    for (const char* const how : {"klt:interval=100us", "yield:interval=100us"})
+        EXPECT_EXIT(allocate_and_build_graphs(how), testing::ExitedWithCode(0), "") << how;
 }
 
 // ---- teams inside of tasks: the factorisation of S. Shiina, 2021, section 3.3.2

@@ -39,8 +39,13 @@ thread_local constinit hot_words weft_hot{};
     weft_hot.in_runtime.store(false, std::memory_order_relaxed);
 }
 [[gnu::noinline]] bool hot_signalled() noexcept { return weft_hot.signalled.load(std::memory_order_relaxed); }
-[[gnu::noinline]] void hot_hold() noexcept { weft_hot.holds.fetch_add(1, std::memory_order_relaxed); }
-[[gnu::noinline]] void hot_unhold() noexcept { weft_hot.holds.fetch_sub(1, std::memory_order_relaxed); }
+// In the section of the tick's handler (is_in_tick_handler).
+[[gnu::noinline, gnu::section("weft_tick")]] void hot_hold() noexcept {
+    weft_hot.holds.fetch_add(1, std::memory_order_relaxed);
+}
+[[gnu::noinline, gnu::section("weft_tick")]] void hot_unhold() noexcept {
+    weft_hot.holds.fetch_sub(1, std::memory_order_relaxed);
+}
 #endif
 
 static_assert(offsetof(hot_words, limit) == 0 && offsetof(hot_words, head) == 8 &&

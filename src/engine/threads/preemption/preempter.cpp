@@ -66,6 +66,7 @@ void preempter::begin() {
         throw error("tasks cannot be preempted while the policy reads the counters of its workers' threads",
                     "preemption under the policy " + of_.options.record.policy_spec,
                     "another policy, or WEFT_PREEMPT=off and no task with a type of its own");
+    malloc_ = &malloc_code::of_this_process();
     of_.blocks.pages.use();
     of_.alarms.start(); // a task that set the first timer would wait for malloc in the runtime (Y5)
     // Only the engine's own threads have timers, so no other thread runs a task that is to be preempted.
@@ -201,9 +202,21 @@ bool preempter::may_preempt(thread_worker& w) noexcept {
     return !t.claims_ && !t.share_; // what it was granted at the gate is for it alone
 }
 
-void preempter::on_tick(thread_worker& w, const siginfo_t& info, ucontext_t& interrupted) noexcept {
+/// Whether the task may be in malloc, and its tick is to wait for the next one (Y5).
+bool preempter::is_in_malloc(thread_worker& w, const ucontext_t& interrupted) const noexcept {
+    if (malloc_->contains(interrupted)) return true;
+    constexpr int patience = 100; // ticks: the word that looks like a return address may be an old one
+    if (malloc_->seems_to_call(interrupted, w.current->memory.top()) && ++w.ticks_in_malloc < patience)
+        return true;
+    w.ticks_in_malloc = 0;
+    return false;
+}
+
+void preempter::on_tick(thread_worker& w, const siginfo_t& info, ucontext_t& interrupted,
+                        bool in_handler) noexcept {
     ticks_.arrives(w, info.si_code == SI_TIMER);
     if (!may_preempt(w)) return;
+    if (in_handler || is_in_malloc(w, interrupted)) return;
     task& t = *w.current->running;
     if (!makes_room(w, t)) return;
     if (!w.free_fibers) {

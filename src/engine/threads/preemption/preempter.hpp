@@ -2,6 +2,7 @@
 
 #include "engine/process/process.hpp"
 #include "engine/threads/preemption/kernel_thread.hpp"
+#include "engine/threads/preemption/malloc_code.hpp"
 #include "engine/threads/preemption/spare_threads.hpp"
 #include "engine/threads/preemption/ticks.hpp"
 #include "engine/worker/preemption_options.hpp"
@@ -55,7 +56,8 @@ public:
     void serve_as_spare(kernel_thread& self, thread_worker&, const sigset_t& mask) noexcept;
 
     // ---- in the handler
-    void on_tick(thread_worker&, const siginfo_t&, ucontext_t&) noexcept;
+    /// `in_handler`: it has interrupted the handler of another one, outside of its hold.
+    void on_tick(thread_worker&, const siginfo_t&, ucontext_t& interrupted, bool in_handler) noexcept;
 
     /// Tasks that are stopped with their kernel threads, now. relaxed: a bound
     int stopped() const noexcept { return stopped_.load(std::memory_order_relaxed); }
@@ -69,6 +71,7 @@ public:
 
 private:
     bool may_preempt(thread_worker&) noexcept;
+    bool is_in_malloc(thread_worker&, const ucontext_t& interrupted) const noexcept;
     kernel_thread* spare_for(thread_worker&) noexcept;
     bool preempt(thread_worker&, task&, kernel_thread* spare) noexcept;
     void stop_with(thread_worker&, task&, kernel_thread& spare) noexcept;
@@ -78,7 +81,8 @@ private:
     const preemption_options how_;
     std::mutex beginning_;
     std::atomic<bool> begun_{false};
-    bool has_handler_ = false; ///< written under beginning_
+    bool has_handler_ = false;            ///< written under beginning_
+    const malloc_code* malloc_ = nullptr; ///< since begin()
     ticks ticks_;
     spare_threads spares_;
     std::atomic<int> stopped_{0};

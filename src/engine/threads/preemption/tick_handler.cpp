@@ -3,13 +3,21 @@
 #include "engine/process/process.hpp"
 #include "engine/process/signal_claim.hpp"
 #include "engine/threads/preemption/preempter.hpp"
+#include "engine/threads/preemption/registers.hpp"
 #include "engine/threads/thread_engine.hpp"
 
 #include <cerrno>
 #include <csignal>
+#include <cstdint>
 #include <mutex>
 
 #include <pthread.h>
+
+extern "C" {
+// The linker's, for the section of that name: the code that runs while ticks are not held away yet, or no longer.
+extern const char __start_weft_tick[] __attribute__((visibility("hidden")));
+extern const char __stop_weft_tick[] __attribute__((visibility("hidden")));
+}
 
 namespace weft::engine {
 
@@ -25,12 +33,14 @@ constinit int preempting_engines = 0; // engines that preempt; guarded by proces
 
 /// The signal is not blocked while the handler runs (SA_NODEFER): the thread may go on to another task from here. A tick
 /// that comes meanwhile finds the tick held away, or the thread in the runtime.
-void handle_tick(int, siginfo_t* info, void* context) {
+[[gnu::section("weft_tick")]] void handle_tick(int, siginfo_t* info, void* context) {
     impl::hot_hold();
     const int saved_errno = errno_here();
     if (worker* w = impl::hot_self()) {
-        static_cast<thread_engine&>(w->engine).preemption.on_tick(static_cast<thread_worker&>(*w), *info,
-                                                                  *static_cast<ucontext_t*>(context));
+        auto& interrupted = *static_cast<ucontext_t*>(context);
+        static_cast<thread_engine&>(w->engine).preemption.on_tick(
+            static_cast<thread_worker&>(*w), *info, interrupted,
+            is_in_tick_handler(interrupted, __builtin_return_address(0)));
     } else if (info->si_code != SI_TIMER && info->si_pid != getpid()) {
         tick_claim->forward(info, context);
     }
@@ -60,6 +70,15 @@ void take_tick_handler() noexcept {
 void give_back_tick_handler() noexcept {
     const std::lock_guard guard(process_lock());
     if (--preempting_engines == 0) tick_claim->give_back();
+}
+
+bool is_in_tick_handler(const ucontext_t& interrupted, const void* returns_to) noexcept {
+    constexpr std::uintptr_t length =
+        16; // of the code that gives the kernel the frame of the signal: two instructions
+    const std::uintptr_t at = program_counter(interrupted);
+    return at - reinterpret_cast<std::uintptr_t>(returns_to) < length ||
+           (reinterpret_cast<std::uintptr_t>(__start_weft_tick) <= at &&
+            at < reinterpret_cast<std::uintptr_t>(__stop_weft_tick));
 }
 
 void allow_tick() noexcept {

@@ -1,0 +1,41 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include <ucontext.h>
+
+namespace weft::engine {
+
+/// The machine code of this process's malloc and free. A thread that was interrupted there may hold a lock of malloc, and
+/// changes words of its kernel thread: it is preempted later (Y5 of README.md beside this file).
+///
+/// malloc of the C library lies between two functions which that library exports; malloc of another library (jemalloc, a
+/// sanitizer) lies anywhere in it. malloc that is part of the program itself is not known.
+class malloc_code {
+public:
+    /// Found by the first call, which may not be in a handler.
+    static malloc_code& of_this_process() noexcept;
+
+    bool is_known() const noexcept { return own_.begin != 0; }
+    /// Whether the interrupted code is that of malloc.
+    bool contains(const ucontext_t& interrupted) const noexcept;
+    /// Whether the interrupted code is a function of the C library which malloc seems to have called: a word on the stack,
+    /// below `top`, looks like a return address. The word may be an old one.
+    bool seems_to_call(const ucontext_t& interrupted, const std::byte* top) const noexcept;
+    void forget() noexcept { own_ = {}; } ///< for tests: it is not known
+
+private:
+    struct range {
+        std::uintptr_t begin = 0, end = 0;
+        bool contains(std::uintptr_t a) const noexcept { return begin <= a && a < end; }
+    };
+    friend class text_of_library;
+
+    malloc_code() noexcept;
+
+    range own_;       ///< of malloc
+    range c_library_; ///< where the functions lie which malloc calls: mmap, memset, waiting for a lock
+};
+
+} // namespace weft::engine
