@@ -319,7 +319,7 @@ TEST_P(exposure_of_a_chain, of_short_leaves_does_not_starve) {
     // A request that is only looked at where a leaf ends finds nothing there, each time: 3 in 20,000. On a
     // busy machine the thief may sleep through most of a run, but not through all of them.
     std::uint64_t most = 0;
-    const auto until = clock_type::now() + patience;
+    const auto until = clock_type::now() + 6 * patience;
     do {
         const std::uint64_t before = under_test.exposures();
         std::atomic<int> ran{0};

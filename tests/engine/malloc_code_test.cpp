@@ -12,6 +12,7 @@
 #include <cstdint>
 
 #include <dlfcn.h>
+#include <sys/auxv.h>
 #include <ucontext.h>
 
 namespace weft {
@@ -62,6 +63,15 @@ TEST_F(malloc_codes, the_stack_is_read_to_its_top_and_not_far) {
     EXPECT_FALSE(code.seems_to_call(in_library, top())) << "no frame of what malloc calls is so large";
     stack[10] = stack[100];
     EXPECT_FALSE(code.seems_to_call(in_library, reinterpret_cast<const std::byte*>(&stack[10])));
+}
+
+// A sanitizer's malloc looks at the clock while it has a lock.
+TEST_F(malloc_codes, calls_the_functions_of_the_kernels_own_library_too) {
+    const std::uintptr_t vdso = getauxval(AT_SYSINFO_EHDR);
+    if (vdso == 0) GTEST_SKIP() << "this kernel maps no vDSO";
+    EXPECT_FALSE(code.seems_to_call(interrupted(vdso + 64), top()));
+    stack[10] = place_of("malloc") + 8;
+    EXPECT_TRUE(code.seems_to_call(interrupted(vdso + 64), top()));
 }
 
 // Below the handler there may be malloc.

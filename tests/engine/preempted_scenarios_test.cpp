@@ -25,6 +25,7 @@
 #include <unistd.h>
 
 #include "engine/preempted.hpp"
+#include "engine/sanitized.hpp"
 
 namespace weft {
 namespace {
@@ -57,6 +58,8 @@ INSTANTIATE_TEST_SUITE_P(all, with_preemption,
 
 // ---- one lock of malloc for all
 
+constexpr int allocations = test::sanitized ? 100'000 : 1'000'000; // of a task
+
 void allocate(int rounds, int n) {
     constexpr std::size_t beyond_caches = 2'000;
     for (int i = 0; i < rounds; ++i) {
@@ -74,7 +77,7 @@ void forget_malloc() { engine::malloc_code::of_this_process().forget(); }
     mallopt(M_ARENA_MAX, 1);
     forget_malloc();
     runtime rt(preempting("klt:interval=100us,timer=one-to-all", 3));
-    test::run_all(rt, 24, [](int n) { allocate(1'000'000, n); });
+    test::run_all(rt, 24, [](int n) { allocate(allocations, n); });
     std::_Exit(0);
 }
 
@@ -98,7 +101,7 @@ void forget_malloc() { engine::malloc_code::of_this_process().forget(); }
     mallopt(M_ARENA_MAX, 1);
     runtime rt(preempting(how, 1));
     test::run_all(rt, 6, [](int n) {
-        if (n % 2 == 0) return allocate(1'000'000, n);
+        if (n % 2 == 0) return allocate(allocations, n);
         for (int round = 0; round < 200; ++round) {
             graph dag;
             std::vector<int> data(500);

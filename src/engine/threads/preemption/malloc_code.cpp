@@ -11,6 +11,7 @@
 #include <dlfcn.h>
 #include <elf.h>
 #include <link.h>
+#include <sys/auxv.h>
 
 namespace weft::engine {
 
@@ -95,6 +96,7 @@ malloc_code& malloc_code::of_this_process() noexcept {
 
 malloc_code::malloc_code() noexcept {
     c_library_ = text_of_library(dlsym(RTLD_DEFAULT, "gnu_get_libc_version")).text();
+    kernels_own_ = text_of_library(reinterpret_cast<const void*>(getauxval(AT_SYSINFO_EHDR))).text();
     const void* const function = dlsym(RTLD_DEFAULT, "malloc");
     const text_of_library library(function);
     if (library.is_program()) return;
@@ -124,7 +126,8 @@ bool malloc_code::contains(const ucontext_t& interrupted) const noexcept {
 [[gnu::no_sanitize_address]]
 #endif
 bool malloc_code::seems_to_call(const ucontext_t& interrupted, const std::byte* top) const noexcept {
-    if (!is_known() || !c_library_.contains(program_counter(interrupted))) return false;
+    const std::uintptr_t at = program_counter(interrupted);
+    if (!is_known() || !(c_library_.contains(at) || kernels_own_.contains(at))) return false;
 #if defined(__aarch64__)
     if (own_.contains(interrupted.uc_mcontext.regs[30])) return true;
 #endif

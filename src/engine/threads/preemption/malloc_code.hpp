@@ -20,7 +20,7 @@ public:
     bool is_known() const noexcept { return own_.begin != 0; }
     /// Whether the interrupted code is that of malloc.
     bool contains(const ucontext_t& interrupted) const noexcept;
-    /// Whether the interrupted code is a function of the C library which malloc seems to have called: a word on the stack,
+    /// Whether the interrupted code is a function of the C library, or of the vDSO, which malloc seems to have called: a word on the stack,
     /// below `top`, looks like a return address. The word may be an old one.
     bool seems_to_call(const ucontext_t& interrupted, const std::byte* top) const noexcept;
     void forget() noexcept { own_ = {}; } ///< for tests: it is not known
@@ -34,8 +34,9 @@ private:
 
     malloc_code() noexcept;
 
-    range own_;       ///< of malloc
-    range c_library_; ///< where the functions lie which malloc calls: mmap, memset, waiting for a lock
+    range own_; ///< of malloc
+    // Where the functions lie which malloc calls: mmap, memset, waiting for a lock; clock_gettime in the vDSO.
+    range c_library_, kernels_own_;
 };
 
 } // namespace weft::engine

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <cstring>
 
 #include <ucontext.h>
 
@@ -23,6 +24,20 @@ inline std::uintptr_t stack_pointer(const ucontext_t& interrupted) noexcept {
 #elif defined(__aarch64__)
     return interrupted.uc_mcontext.sp;
 #endif
+}
+
+/// Whether the instruction before is a system call: the thread waited in the kernel, or has just come back.
+inline bool is_in_system_call(const ucontext_t& interrupted) noexcept {
+#if defined(__x86_64__)
+    constexpr std::uint16_t system_call = 0x050f;
+    std::uint16_t before = 0;
+#elif defined(__aarch64__)
+    constexpr std::uint32_t system_call = 0xd4000001;
+    std::uint32_t before = 0;
+#endif
+    std::memcpy(&before, reinterpret_cast<const void*>(program_counter(interrupted) - sizeof before),
+                sizeof before);
+    return before == system_call;
 }
 
 } // namespace weft::engine
