@@ -31,12 +31,13 @@ ROOMS = {
     "src/policy": ["src/machine", "src/task", "src/queue", "src/policy/seam", "src/policy/parts"],
     "src/gate": ["src/machine", "src/task", "src/queue"],
     "src/trace/write": ["src/queue"],
+    "src/share": ["src/queue"],
 }
 BELOW_ENGINE = ["src/machine", "src/task", "src/queue", "src/policy/seam", "src/gate", "src/trace/write"]
 ROOMS["src/engine/ports"] = BELOW_ENGINE
 ROOMS["src/engine/worker"] = [*BELOW_ENGINE, "src/engine/ports"]
 ROOMS["src/engine/process"] = [*ROOMS["src/engine/worker"], "src/engine/worker"]
-ROOMS["src/engine/observe"] = [*ROOMS["src/engine/process"], "src/engine/process"]
+ROOMS["src/engine/observe"] = [*ROOMS["src/engine/process"], "src/engine/process", "src/share"]
 ROOMS["src/engine/team"] = [*ROOMS["src/engine/worker"], "src/engine/worker"]
 ROOMS["src/engine/run"] = [*ROOMS["src/engine/worker"], "src/engine/worker", "src/engine/team"]
 ROOMS["src/engine/idle"] = [*ROOMS["src/engine/run"], "src/engine/run"]
@@ -51,7 +52,7 @@ ROOMS["src/trace/walk"] = ["src/trace/write"]
 ROOMS["src/replay"] = ["src/machine", "src/calibrate", "src/trace/write", "src/trace/walk"]
 ROOMS["src/policy/hosted"] = ["src/machine", "src/task", "src/queue", "src/policy/seam"]
 ROOMS["python/core"] = ["src/machine", "src/calibrate", "src/trace/write", "src/trace/walk", "src/replay", "src/policy/seam",
-                        "src/policy/hosted"]
+                        "src/policy/hosted", "src/share"]
 # Libraries of their own, which contain all of the above.
 ROOMS["compat/openmp/runtime"] = [*ROOMS["src/graph"], "src/engine/idle", "src/engine/threads", "src/graph"]
 ROOMS["compat/openmp/gomp"] = ["compat/openmp/runtime"]
