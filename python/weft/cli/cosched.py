@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import shutil
 import signal
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from types import FrameType
 from typing import Annotated, Any
@@ -153,18 +154,25 @@ def daemon(
     fields["counter_period"] = made.period if counter_period is None else round(counter_period * 1e9)
     supervisor = Supervisor(Settings(**fields))
 
+    with contextlib.suppress(KeyboardInterrupt), _interrupted_by_signals(), supervisor:
+        print(f"weft: the daemon is at {made.directory}", file=sys.stderr)
+        supervisor.wait()
+    return 0
+
+
+@contextlib.contextmanager
+def _interrupted_by_signals() -> Iterator[None]:
+    """Signals that would end this process leave it the time to end what it has started."""
+
     def leave(_: int, __: FrameType | None) -> None:
         raise KeyboardInterrupt
 
-    signal.signal(signal.SIGTERM, leave)
-    signal.signal(signal.SIGHUP, leave)
+    before = {number: signal.signal(number, leave) for number in (signal.SIGTERM, signal.SIGHUP)}
     try:
-        with supervisor:
-            print(f"weft: the daemon is at {made.directory}", file=sys.stderr)
-            supervisor.wait()
-    except KeyboardInterrupt:
-        pass
-    return 0
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
 
 
 @cosched.command(context_settings=OPTIONS_END_AT_THE_PROGRAM)
@@ -211,22 +219,8 @@ def run(
     made = settings_of(
         directory, scheduler or given.scheduler, domains or given.domains, period or given.period, way, trace
     )
-    if is_running(made.directory):
-        asked = [("--scheduler", scheduler), ("--domains", domains), ("--period", period), ("--trace", trace)]
-        if named := [option for option, value in asked if value is not None]:
-            raise Error(compose("a daemon is running, with settings of its own", ", ".join(named), "none of these"))
-        done = _watched(
-            given, lambda see: run_programs(given.programs, directory=made.directory, keeps_running=keep, observer=see)
-        )
-    else:
-        with Supervisor(made) as supervisor:
-            _say_what_is_missing(made.directory)
-            done = _watched(
-                given,
-                lambda see: run_programs(
-                    given.programs, directory=made.directory, supervisor=supervisor, keeps_running=keep, observer=see
-                ),
-            )
+    with _interrupted_by_signals():
+        done = _run(given, made, keep, [scheduler, domains, period, trace])
     if as_json:
         print(json.dumps({"version": 1, "programs": [d.to_json() for d in done]}, indent=2))
     else:
@@ -234,7 +228,25 @@ def run(
     return 0 if all(not d.failures and d.runs for d in done) else 1
 
 
-def _watched(given: Programs, runs: Callable[[Callable[[list[Done]], None] | None], list[Done]]) -> list[Done]:
+def _run(given: Programs, made: Settings, keep: bool, options: list[object]) -> list[Done]:
+    """Under the daemon that runs, which has settings of its own, or under one for the time."""
+    if is_running(made.directory):
+        names = ("--scheduler", "--domains", "--period", "--trace")
+        if asked := [name for name, value in zip(names, options, strict=True) if value is not None]:
+            raise Error(compose("a daemon is running, with settings of its own", ", ".join(asked), "none of these"))
+        return _watched(
+            lambda see: run_programs(given.programs, directory=made.directory, keeps_running=keep, observer=see)
+        )
+    with Supervisor(made) as supervisor:
+        _say_what_is_missing(made.directory)
+        return _watched(
+            lambda see: run_programs(
+                given.programs, directory=made.directory, supervisor=supervisor, keeps_running=keep, observer=see
+            )
+        )
+
+
+def _watched(runs: Callable[[Callable[[list[Done]], None] | None], list[Done]]) -> list[Done]:
     """Runs, and shows on terminals how far the programs are."""
     if not StatusLine.is_possible():
         return runs(None)
