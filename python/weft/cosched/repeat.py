@@ -37,6 +37,7 @@ class Repeater:
         signal.signal(signal.SIGTERM, self._on_stop)
         signal.signal(signal.SIGALRM, self._on_timeout)
         environment = dict(os.environ) | job["environment"]
+        os.set_inheritable(job["to"], False)
         if job["cpus"]:
             os.sched_setaffinity(0, job["cpus"])
         os.chdir(job["folder"])
@@ -84,6 +85,7 @@ class Repeater:
 
     def _become(self, environment: dict[str, str]) -> None:
         try:
+            os.setpgid(0, 0)
             die_with_parent(signal.SIGKILL)
             signal.pthread_sigmask(signal.SIG_UNBLOCK, [signal.SIGTERM])
             for number in (signal.SIGTERM, signal.SIGALRM):
@@ -106,9 +108,12 @@ class Repeater:
         self._kill()
 
     def _kill(self) -> None:
+        """Kills the program with what it has started, which is in its process group."""
         if self._child:
-            with contextlib.suppress(ProcessLookupError):
-                os.kill(self._child, signal.SIGKILL)
+            # The group may not be there yet.
+            for kills in (os.killpg, os.kill):
+                with contextlib.suppress(ProcessLookupError, PermissionError):
+                    kills(self._child, signal.SIGKILL)
 
     def _say(self, **what: Any) -> None:
         try:

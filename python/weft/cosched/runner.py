@@ -15,6 +15,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ..errors import Error
+from . import processes
 from .programs_file import Program
 from .supervisor import Supervisor, die_with_parent
 
@@ -189,7 +190,7 @@ def _read(one: _Going) -> bool:
 
 
 def _end(one: _Going) -> None:
-    """Ends a repeater with its program, and with what that has left in its process group."""
+    """Ends a repeater with its program, and with what that has left in its session."""
     with contextlib.suppress(ProcessLookupError):
         one.process.terminate()
     try:
@@ -197,11 +198,13 @@ def _end(one: _Going) -> None:
     except subprocess.TimeoutExpired:
         one.process.kill()
         one.process.wait()
-    with contextlib.suppress(ProcessLookupError, PermissionError):
-        os.killpg(one.process.pid, signal.SIGKILL)
-    while _read(one):  # its last words; the write end may be with a descendant that has left the group
-        if one.process.returncode is not None and not select.select([one.pipe], [], [], 0)[0]:
-            break
+    for pid in processes.processes():
+        left = processes.stat_of(pid)
+        if left and left.session == one.process.pid and left.is_running:
+            with contextlib.suppress(ProcessLookupError, PermissionError):
+                os.kill(pid, signal.SIGKILL)
+    while _read(one):  # its last words
+        pass
     os.close(one.pipe)
     status = one.process.returncode
     if status not in (0, -signal.SIGTERM) and not one.done.notes:
