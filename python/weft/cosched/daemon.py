@@ -144,6 +144,7 @@ class Daemon:
             domain = places.get((entry.slot, entry.pid, entry.start), {}).get("domain", -1)
             if self._watch(entry, domain if domain < len(self.domains.sets) else -1) is None:
                 self.table.release(entry.slot)
+                free_leftovers(self.settings.directory, entry)
         self._store()
 
     def _watch(self, entry: Entry, domain: int = -1) -> Watched | None:
@@ -185,6 +186,7 @@ class Daemon:
         mask = frozenset(watched.entry.mask)
         for pid in self._families.of(watched.entry.slot):
             release(processes.threads_of(pid), mask)
+        free_leftovers(self.settings.directory, watched.entry)
 
     def _store(self) -> None:
         write_entries(programs_path(self.settings.directory), (w.entry for w in self._programs.values()))
@@ -448,6 +450,13 @@ def is_over(pidfd: int) -> bool:
     return bool(poll.poll(0))
 
 
+def free_leftovers(directory: str, entry: Entry) -> None:
+    """Gives processes of a program that no scan has seen, or that its end has orphaned, what the program came with. They
+    are in its session, or have its slot in their environment."""
+    for pid in processes.leftovers(entry.pid, entry.start, f"WEFT_SHARE={directory}:{entry.slot}"):
+        release(processes.threads_of(pid), frozenset(entry.mask))
+
+
 def clean_files(directory: str) -> None:
     """Removes the files that are not the table's own. The log stays with the supervisor."""
     for path in (socket_path(directory), programs_path(directory), Path(f"{programs_path(directory)}.new")):
@@ -470,6 +479,7 @@ def clean(directory: str) -> int:
             freed += 1
             for pid in family.of(entry.slot):
                 release(processes.threads_of(pid), frozenset(entry.mask))
+        free_leftovers(directory, entry)
     Cpusets(directory).remove()
     clean_files(directory)
     table.remove()

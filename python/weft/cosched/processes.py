@@ -86,6 +86,20 @@ def processes() -> list[int]:
     return [int(name) for name in os.listdir(PROC) if name.isdecimal()]
 
 
+def leftovers(pid: int, start: int, variable: str) -> list[int]:
+    """The processes that are in the session that a process has led, or have a variable in their environment that it has
+    had. start: of the process; what is older is none of these."""
+    mark = variable.encode()
+    found = []
+    for other in processes():
+        s = stat_of(other)
+        if s is None or s.start < start or not s.is_running:
+            continue
+        if s.session == pid or mark in (read_bytes(f"{PROC}/{other}/environ") or b"").split(b"\0"):
+            found.append(other)
+    return found
+
+
 class Families:
     """The processes of each program: its first one, all that descend from it, and those of its session that have lost
     their parent. A process that has been found to be a program's stays so until it ends, whoever becomes its parent.
