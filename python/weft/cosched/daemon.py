@@ -451,8 +451,8 @@ def is_over(pidfd: int) -> bool:
 
 
 def free_leftovers(directory: str, entry: Entry) -> None:
-    """Gives processes of a program that no scan has seen, or that its end has orphaned, what the program came with. They
-    are in its session, or have its slot in their environment."""
+    """Gives processes of a program that no scan has seen, or that its end has orphaned, what the program came with.
+    They are in its session, or have its slot in their environment."""
     for pid in processes.leftovers(entry.pid, entry.start, f"WEFT_SHARE={directory}:{entry.slot}"):
         release(processes.threads_of(pid), frozenset(entry.mask))
 

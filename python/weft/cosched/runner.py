@@ -65,6 +65,14 @@ class Done:
         }
 
 
+def together(done: Sequence[Done]) -> list[list[OneRun]]:
+    """Of each program, the runs that have begun when all others had: all of them ran beside all others."""
+    if not all(d.runs for d in done):
+        return [[] for _ in done]
+    since = max(d.runs[0].began for d in done)
+    return [[run for run in d.runs if run.began >= since] for d in done]
+
+
 @dataclass
 class _Going:
     done: Done
@@ -87,9 +95,9 @@ def run_programs(
     """Runs all programs at the same time, each `repeats` times, and returns when all are done.
 
     directory: that of the daemon which places them; empty: none. supervisor: of the daemon, if it is ours.
-    keeps_running: a program that has done its repeats goes on until all others have, so that all run beside all others
-    from the first run to the last; its further runs count too. fails_early: ends when a run fails. cpus: the processors
-    that they may use. observer: is called several times in a second. timeout: seconds after which all are ended.
+    keeps_running: each program goes on until all have done their repeats beside all others (`together`). fails_early:
+    ends when a run fails. cpus: the processors that they may use. observer: is called several times in a second.
+    timeout: seconds after which all are ended.
 
     A program that fails or hangs takes no other one down. Raises `Error` when the daemon is given up. Whatever happens,
     nothing of the programs is left.
@@ -112,7 +120,7 @@ def run_programs(
                 supervisor.check()
             if observer:
                 observer([one.done for one in going])
-            if keeps_running and all(_is_enough(one) for one in going):
+            if keeps_running and _is_enough(going):
                 break
             if fails_early and any(one.done.failures for one in going):
                 break
@@ -126,8 +134,11 @@ def run_programs(
     return [one.done for one in going]
 
 
-def _is_enough(one: _Going) -> bool:
-    return len(one.done.runs) >= one.done.program.repeats or one.process.poll() is not None
+def _is_enough(going: Sequence[_Going]) -> bool:
+    """One whose starter has been killed is not waited for."""
+    alive = [one.done for one in going if one.process.poll() is None]
+    runs = together(alive)
+    return all(len(its) >= done.program.repeats for its, done in zip(runs, alive, strict=True))
 
 
 def _start(program: Program, directory: str, keeps_running: bool, cpus: Sequence[int]) -> _Going:
