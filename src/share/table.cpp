@@ -7,6 +7,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <cstring>
@@ -141,10 +142,10 @@ void table::release(int slot) {
 bool table::publish(table_numbers n) {
     check_slot(0);
     check_daemon();
-    if (n.generation < generation_) return false;
     n.daemon = getpid();
     n.published = monotonic_ns();
     const std::vector<std::uint64_t> words = words_of(n, head_.slots);
+    if (n.generation < generation_) return false;
     file_lock::write(file_, words);
     generation_ = n.generation;
     return true;
@@ -169,7 +170,8 @@ slot_reading table::read(int slot, std::int64_t now, std::int64_t timeout) {
     std::array<std::uint64_t, slot_words> words{};
     if (!found.file.read_head(head)) return {.state = reading::damaged, .why = "it was cut"};
     switch (file_lock::read(found.file, words, most_tries)) {
-    case copied::whole: return read_slot(head, words, now, timeout);
+    // The program may have published after the caller had looked at the clock.
+    case copied::whole: return read_slot(head, words, std::max(now, monotonic_ns()), timeout);
     case copied::torn: return {.state = reading::torn, .why = "the program writes, or was killed while it wrote"};
     case copied::cut: break;
     }
