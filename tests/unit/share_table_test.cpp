@@ -93,7 +93,8 @@ TEST_F(share_table, old_publications_are_stale) {
     const std::int64_t now = monotonic_ns();
     EXPECT_EQ(t.read(1, now, second).state, reading::fresh);
     EXPECT_EQ(t.read(1, now + 2 * second, second).state, reading::stale);
-    EXPECT_EQ(t.read(1, now - second, second).state, reading::fresh) << "the caller has looked at the clock before";
+    EXPECT_EQ(t.read(1, now - second, second).state, reading::fresh)
+        << "the caller has looked at the clock before";
     const auto written = words_of(slot_numbers{.pid = 1, .published = now + 1, .workers = 1});
     EXPECT_EQ(read_slot(slot_head(), written, now, second).why, "its time is 1 ns in the future");
 }
@@ -207,10 +208,11 @@ TEST_F(share_table, belongs_to_one_daemon_and_is_taken_over_when_it_is_gone) {
         EXPECT_TRUE(has(refused([&] { made(); }), "another daemon has the table; given: " + path));
         spec = t.prepare(1, geteuid());
         mine = slot_writer::claim(spec);
-        ASSERT_TRUE(t.publish({.generation = 5,
-                               .decided = 3,
-                               .by = 3,
-                               .programs = {{.slot = 1, .pid = 12, .rate = 9, .domain = -1, .active = 2, .name = "a"}}}));
+        ASSERT_TRUE(t.publish(
+            {.generation = 5,
+             .decided = 3,
+             .by = 3,
+             .programs = {{.slot = 1, .pid = 12, .rate = 9, .domain = -1, .active = 2, .name = "a"}}}));
         EXPECT_EQ(mine->wish(), 2);
     }
     table t = table::create(path, 9, second); // keeps its slots and its period
@@ -273,7 +275,7 @@ TEST_F(share_table, files_have_the_modes_that_keep_programs_apart) {
     t.prepare(0, geteuid());
     umask(before);
     const auto mode = [&](const std::string& name) {
-        struct stat is {};
+        struct stat is{};
         EXPECT_EQ(lstat((path + name).c_str(), &is), 0) << name;
         return is.st_mode & 07777;
     };
@@ -298,7 +300,9 @@ TEST_F(share_table, other_users_write_only_their_own_slots) {
         auto mine = slot_writer::claim(spec);
         if (mine) mine->publish({.tasks = 3, .workers = 1});
         failed |= mine ? 0 : 1;
-        const auto opens = [&](const char* name, int flags) { return ::open((path + name).c_str(), flags) >= 0; };
+        const auto opens = [&](const char* name, int flags) {
+            return ::open((path + name).c_str(), flags) >= 0;
+        };
         failed |= opens("/slot-2", O_WRONLY) || opens("/table", O_WRONLY) ? 2 : 0;
         failed |= opens("/lock", O_RDONLY) || opens("/slot-2.lock", O_RDONLY) ? 4 : 0;
         failed |= unlink((path + "/slot-1").c_str()) == 0 || opens("/new", O_WRONLY | O_CREAT) ? 8 : 0;
@@ -318,7 +322,8 @@ TEST_F(share_table, is_not_made_where_others_write) {
     fs::remove_all(path);
     fs::create_directory_symlink("/tmp", path);
     EXPECT_TRUE(has(refused([&] { made(); }), "cannot be opened"));
-    EXPECT_TRUE(has(refused([&] { table::create(path, 0, second); }), "number of slots is out of range; given: 0"));
+    EXPECT_TRUE(
+        has(refused([&] { table::create(path, 0, second); }), "number of slots is out of range; given: 0"));
     EXPECT_TRUE(has(refused([&] { table::create(path, 1, 1); }), "period is out of range; given: 1 ns"));
     EXPECT_TRUE(has(refused([&] { table::open("/nowhere"); }), "no table of programs can be opened"));
 }
@@ -327,21 +332,28 @@ TEST_F(share_table, a_wrong_variable_is_refused_with_its_text) {
     table t = made();
     t.prepare(1, geteuid());
     for (const char* spec : {"", ":1", "x", "/nowhere:1", ":"})
-        EXPECT_TRUE(has(refused([&] { slot_writer::claim(spec); }), std::string("given: WEFT_SHARE=") + spec + ";")) << spec;
+        EXPECT_TRUE(
+            has(refused([&] { slot_writer::claim(spec); }), std::string("given: WEFT_SHARE=") + spec + ";"))
+            << spec;
     for (const std::string slot : {"1x", "-1", "", "99999999999", "4", "0"})
-        EXPECT_TRUE(has(refused([&] { slot_writer::claim(path + ":" + slot); }), "allowed: PATH:SLOT")) << slot;
+        EXPECT_TRUE(has(refused([&] { slot_writer::claim(path + ":" + slot); }), "allowed: PATH:SLOT"))
+            << slot;
 }
 
 TEST_F(share_table, the_daemon_publishes_only_what_readers_accept) {
     table t = made();
-    const auto one = [&](table_program p) { return refused([&] { t.publish({.generation = 1, .programs = {p}}); }); };
+    const auto one = [&](table_program p) {
+        return refused([&] { t.publish({.generation = 1, .programs = {p}}); });
+    };
     EXPECT_EQ(one({.slot = 3, .name = std::string(100, 'x')}), "accepted");
     EXPECT_EQ(t.read().numbers.programs.at(0).name, std::string(31, 'x'));
     EXPECT_TRUE(has(one({.slot = 4}), "slot 4 is not there or twice"));
     EXPECT_TRUE(has(one({.rate = -1}), "rate is -1, out of 0..1000000000000000"));
     EXPECT_TRUE(has(one({.domain = 64}), "domain is 64"));
-    EXPECT_TRUE(has(refused([&] { t.publish({.programs = {{.slot = 1}, {.slot = 1}}}); }), "slot 1 is not there or twice"));
-    EXPECT_TRUE(has(refused([&] { t.publish({.programs = std::vector<table_program>(5)}); }), "too many programs"));
+    EXPECT_TRUE(has(refused([&] { t.publish({.programs = {{.slot = 1}, {.slot = 1}}}); }),
+                    "slot 1 is not there or twice"));
+    EXPECT_TRUE(
+        has(refused([&] { t.publish({.programs = std::vector<table_program>(5)}); }), "too many programs"));
     EXPECT_EQ(t.read().numbers.programs.at(0).slot, 3) << "a refused table is not written";
 }
 
@@ -353,7 +365,8 @@ TEST_F(share_table, a_reader_never_mixes_two_publications) {
     std::atomic<bool> stop = false;
     std::thread writer([&] {
         for (std::int64_t i = 1; !stop.load(std::memory_order_relaxed); ++i) // relaxed: a wish to end
-            mine->publish({.processor = i, .tasks = i, .work = i, .bytes = i, .misses = i, .workers = 1, .busy = i});
+            mine->publish(
+                {.processor = i, .tasks = i, .work = i, .bytes = i, .misses = i, .workers = 1, .busy = i});
     });
     int whole = 0;
     for (int i = 0; i < 20000; ++i) {
