@@ -14,6 +14,7 @@
 #include <filesystem>
 #include <fstream>
 #include <optional>
+#include <random>
 #include <string>
 #include <string_view>
 #include <thread>
@@ -413,6 +414,63 @@ TEST_F(share_table, programs_may_be_killed_at_any_instant) {
         ASSERT_EQ(seen.numbers.tasks, seen.numbers.busy);
     }
     EXPECT_GT(least, 0);
+}
+
+// A slot belongs to its program, which may write anything there; the table may be damaged by anyone who is this user. Whatever
+// the words are, a reader gets numbers in their ranges or none.
+TEST_F(share_table, no_content_makes_a_reader_fail) {
+    const auto seed = std::random_device()();
+    SCOPED_TRACE("seed " + std::to_string(seed));
+    std::mt19937_64 random(seed);
+    constexpr unsigned words_of_slot = slot_words + 1;
+    const auto words_of_table = static_cast<unsigned>(table_words(4)) + 1;
+    // Small numbers and the ends of ranges are more likely than any other.
+    const auto word = [&]() -> std::uint64_t {
+        switch (random() % 6) {
+        case 0: return random() % 4;
+        case 1: return ~std::uint64_t{0} - random() % 4;
+        case 2: return (std::uint64_t{1} << (random() % 64)) + random() % 3 - 1;
+        case 3: return static_cast<std::uint64_t>(monotonic_ns()) - random() % 1000;
+        default: return random();
+        }
+    };
+    int whole = 0;
+    for (int round = 0; round < 3000; ++round) {
+        table t = made();
+        auto mine = slot_writer::claim(t.prepare(1, geteuid()));
+        mine->publish({.workers = 2, .active = 1});
+        t.publish({.generation = 1, .programs = {{.slot = 1, .active = 2}}});
+        for (std::uint64_t n = random() % 3; n > 0; --n)
+            spoil("slot-1", static_cast<int>(random() % words_of_slot), word());
+        for (std::uint64_t n = random() % 3; n > 0; --n)
+            spoil("table", static_cast<int>(random() % words_of_table), word());
+        const slot_reading slot = look(t);
+        if (slot.state == reading::fresh || slot.state == reading::stale || slot.state == reading::over) {
+            ++whole;
+            const slot_numbers& n = slot.numbers;
+            for (const std::int64_t v :
+                 {n.processor, n.tasks, n.work, n.bytes, n.busy, n.start, n.published}) {
+                ASSERT_GE(v, 0) << round;
+                ASSERT_LE(v, most_count) << round;
+            }
+            ASSERT_LE(n.published, monotonic_ns()) << round;
+            ASSERT_GE(n.workers, n.active) << round;
+        }
+        const table_reading all = t.read();
+        if (all.state == reading::fresh) {
+            ++whole;
+            ASSERT_LE(all.numbers.programs.size(), 4U) << round;
+            for (const table_program& p : all.numbers.programs) {
+                ASSERT_TRUE(0 <= p.slot && p.slot < 4) << round;
+                ASSERT_TRUE(-1 <= p.domain && p.domain < most_domains) << round;
+                ASSERT_TRUE(0 <= p.rate && p.rate <= most_rate) << round;
+            }
+        }
+        const int wished = mine->wish();
+        ASSERT_TRUE(0 <= wished && wished <= 4096) << round;
+        t.remove();
+    }
+    EXPECT_GT(whole, 0);
 }
 
 } // namespace
