@@ -435,7 +435,7 @@ TEST_F(share_table, no_content_makes_a_reader_fail) {
         }
     };
     int whole = 0;
-    for (int round = 0; round < 3000; ++round) {
+    for (int round = 0; round < 300; ++round) {
         table t = made();
         auto mine = slot_writer::claim(t.prepare(1, geteuid()));
         mine->publish({.workers = 2, .active = 1});

@@ -5,6 +5,7 @@
 #include "engine/run/switch.hpp"
 #include "engine/threads/preemption/tick_handler.hpp"
 #include "engine/threads/report.hpp"
+#include "engine/threads/shared_slot.hpp"
 #include "engine/worker/offer.hpp"
 
 #include <weft/error.hpp>
@@ -173,7 +174,7 @@ thread_engine::thread_engine(std::unique_ptr<policy> p, weft::machine m, const t
             throw;
         }
     if (options.follow_cores && need.resizable && worker_count() > 1) cores_follower.emplace(*this);
-    if (slot) shared.emplace(*this, std::move(*slot));
+    if (slot) shared = std::make_unique<shared_slot>(*this, std::move(*slot));
     files.workers_began();
 }
 

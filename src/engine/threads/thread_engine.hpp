@@ -14,7 +14,6 @@
 #include "engine/threads/exposure_handler.hpp"
 #include "engine/threads/pinned_threads.hpp"
 #include "engine/threads/preemption/preempter.hpp"
-#include "engine/threads/shared_slot.hpp"
 #include "engine/threads/speeds/pacer.hpp"
 #include "engine/threads/thread_meter.hpp"
 #include "engine/threads/thread_worker.hpp"
@@ -36,6 +35,8 @@
 #include <vector>
 
 namespace weft::engine {
+
+class shared_slot;
 
 struct thread_engine_options {
     int workers = 1;
@@ -241,7 +242,7 @@ struct thread_engine final : host, engine, team_host, observation, lifetime {
     const membership member;
     const exposure_handler handler;
     std::optional<core_count_follower> cores_follower; ///< if options.follow_cores, and the number can change
-    std::optional<shared_slot> shared; ///< if options.share, and no other runtime has that slot
+    std::unique_ptr<shared_slot> shared; ///< if options.share, and no other runtime has that slot
 };
 
 } // namespace weft::engine
