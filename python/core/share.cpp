@@ -42,7 +42,8 @@ T number_in(const nb::dict& d, const char* key, std::optional<T> otherwise = {})
     }
     T value{};
     if (!nb::try_cast(d[key], value))
-        throw error("this is no such number", fmt::format("{} = {}", key, nb::cast<std::string>(nb::str(d[key]))),
+        throw error("this is no such number",
+                    fmt::format("{} = {}", key, nb::cast<std::string>(nb::str(d[key]))),
                     fmt::format("{}..{}", std::numeric_limits<T>::min(), std::numeric_limits<T>::max()));
     return value;
 }
@@ -87,8 +88,8 @@ nb::dict dict_of_placed(const share::placed_program& p) {
 }
 
 nb::dict share_decide(const std::string& by, const std::vector<int>& domains, const nb::list& programs,
-                      std::uint64_t generation, std::int64_t now, std::int64_t decided, std::int64_t counter_period,
-                      int idle_below, const costs_of& costs) {
+                      std::uint64_t generation, std::int64_t now, std::int64_t decided,
+                      std::int64_t counter_period, int idle_below, const costs_of& costs) {
     share::snapshot s = snapshot_of(domains, programs);
     s.generation = generation;
     s.now = now;
@@ -193,7 +194,9 @@ nb::dict read_shared_slot(share::table& t, int slot, std::int64_t now, std::int6
     nb::dict d;
     d["state"] = text_of(share::name_of(r.state));
     d["why"] = text_of(r.why);
-    if (r.state != share::reading::fresh && r.state != share::reading::stale && r.state != share::reading::over) return d;
+    if (r.state != share::reading::fresh && r.state != share::reading::stale &&
+        r.state != share::reading::over)
+        return d;
     d["pid"] = r.numbers.pid;
     d["start"] = r.numbers.start;
     d["published"] = r.numbers.published;
@@ -211,12 +214,11 @@ nb::dict read_shared_slot(share::table& t, int slot, std::int64_t now, std::int6
 /// A slot in the hands of Python: what a runtime does, for tests and for other runtimes.
 class python_slot {
 public:
-    explicit python_slot(const std::string& spec)
-        : writer_(share::slot_writer::claim(spec)) {
+    explicit python_slot(const std::string& spec) : writer_(share::slot_writer::claim(spec)) {
         if (!writer_) throw error("another process has the slot", spec, "a slot of this process alone");
     }
-    void publish(std::int64_t processor, std::int64_t tasks, std::int64_t work, std::int64_t bytes, std::int64_t misses,
-                 std::int64_t workers, std::int64_t active, std::int64_t busy) {
+    void publish(std::int64_t processor, std::int64_t tasks, std::int64_t work, std::int64_t bytes,
+                 std::int64_t misses, std::int64_t workers, std::int64_t active, std::int64_t busy) {
         last_ = {.processor = processor,
                  .tasks = tasks,
                  .work = work,
@@ -276,8 +278,8 @@ void bind_share(nb::module_& m) {
     m.attr("share_most_rate") = share::most_rate;
     m.attr("share_schedulers") = names_of(share::scheduler_names);
     m.attr("share_sources") = names_of(share::source_names);
-    m.def("share_decide", &share_decide, nb::arg("scheduler"), nb::arg("domains"), nb::arg("programs"), nb::kw_only(),
-          nb::arg("generation") = 0, nb::arg("now") = 0, nb::arg("decided") = 0,
+    m.def("share_decide", &share_decide, nb::arg("scheduler"), nb::arg("domains"), nb::arg("programs"),
+          nb::kw_only(), nb::arg("generation") = 0, nb::arg("now") = 0, nb::arg("decided") = 0,
           nb::arg("counter_period") = share::decision_knobs().counter_period,
           nb::arg("idle_below") = share::decision_knobs().idle_below, nb::arg("costs") = nb::none(),
           "Which program is placed on which domain. Rates in 1/s, loads in thousandths, times in ns.");

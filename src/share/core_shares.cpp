@@ -13,8 +13,8 @@ std::vector<std::vector<int>> core_shares(std::span<const int> cores, int progra
         const std::size_t larger = cores.size() % count, size = cores.size() / count;
         const std::size_t in_larger = larger * (size + 1);
         const std::size_t owner = cores.size() < count ? i
-                                  : i < in_larger     ? i / (size + 1)
-                                                      : larger + (i - in_larger) / size;
+                                  : i < in_larger      ? i / (size + 1)
+                                                       : larger + (i - in_larger) / size;
         shares[owner].push_back(cores[i % cores.size()]);
     }
     return shares;

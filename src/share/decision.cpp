@@ -20,7 +20,8 @@ namespace weft::share {
 
 namespace {
 
-[[noreturn]] void refuse_snapshot(std::string_view what, const std::string& given, const std::string& allowed) {
+[[noreturn]] void refuse_snapshot(std::string_view what, const std::string& given,
+                                  const std::string& allowed) {
     throw error(what, given, allowed);
 }
 
@@ -34,8 +35,8 @@ void check_program(const program_state& p, int domains) {
         refuse_snapshot("a load is out of range", fmt::format("{}, load {}", given, p.load),
                         "0..1000 thousandths");
     if (p.domain < -1 || p.domain >= domains)
-        refuse_snapshot("a program is on a domain that there is not", fmt::format("{}, domain {}", given, p.domain),
-                        fmt::format("-1..{}", domains - 1));
+        refuse_snapshot("a program is on a domain that there is not",
+                        fmt::format("{}, domain {}", given, p.domain), fmt::format("-1..{}", domains - 1));
 }
 
 void check(const snapshot& s, const decision_knobs& k) {
@@ -47,14 +48,17 @@ void check(const snapshot& s, const decision_knobs& k) {
         refuse_snapshot("too many programs", std::to_string(programs), fmt::format("0..{}", most_programs));
     for (const int cores : s.domains)
         if (cores < 1 || cores > 65536)
-            refuse_snapshot("the number of cores of a domain is out of range", std::to_string(cores), "1..65536");
+            refuse_snapshot("the number of cores of a domain is out of range", std::to_string(cores),
+                            "1..65536");
     for (const program_state& p : s.programs) check_program(p, static_cast<int>(domains));
     if (k.idle_below < 0 || k.idle_below > 1000)
         refuse_snapshot("idle_below is out of range", std::to_string(k.idle_below), "0..1000 thousandths");
     if (k.counter_period < 0)
-        refuse_snapshot("the counter period is negative", fmt::format("{} ns", k.counter_period), "0 or more");
+        refuse_snapshot("the counter period is negative", fmt::format("{} ns", k.counter_period),
+                        "0 or more");
     if (s.now < 0 || s.decided < 0)
-        refuse_snapshot("a time is negative", fmt::format("now {}, decided {}", s.now, s.decided), "0 or more ns");
+        refuse_snapshot("a time is negative", fmt::format("now {}, decided {}", s.now, s.decided),
+                        "0 or more ns");
 }
 
 /// The programs in order of ids, and where each comes to be.
@@ -68,14 +72,17 @@ struct deciding {
         const auto twice = std::adjacent_find(programs.begin(), programs.end(),
                                               [](const auto& a, const auto& b) { return a.id == b.id; });
         if (twice != programs.end())
-            refuse_snapshot("two programs have one id", std::to_string(twice->id), "a different one for each");
+            refuse_snapshot("two programs have one id", std::to_string(twice->id),
+                            "a different one for each");
         for (const program_state& p : programs) {
             current.push_back(p.domain);
             used.push_back(p.rate);
         }
     }
     int count() const noexcept { return static_cast<int>(programs.size()); }
-    bool all_placed() const noexcept { return std::find(current.begin(), current.end(), -1) == current.end(); }
+    bool all_placed() const noexcept {
+        return std::find(current.begin(), current.end(), -1) == current.end();
+    }
     bool none_placed() const noexcept {
         return std::all_of(current.begin(), current.end(), [](int d) { return d == -1; });
     }
@@ -85,7 +92,7 @@ struct deciding {
     const int domains;
     std::vector<program_state> programs;
     domains_of current{};
-    rates used{};               ///< the rates that are compared
+    rates used{}; ///< the rates that are compared
     std::vector<bool> is_idle{};
     domains_of chosen{};
     std::string_view why{};
@@ -125,8 +132,11 @@ void by_score(deciding& d) {
         return d.choose(std::move(best), "arrival", "a program has come; all are placed by the best score");
     const std::int64_t before = score(d.current, d.used), after = score(best, d.used);
     if (is_current)
-        return d.choose(std::move(best), "better", fmt::format("the score rises from {} to {}", before, after));
-    d.choose(std::move(best), "better", fmt::format("programs have ended, the current placement does not fit the rest; score {}", after));
+        return d.choose(std::move(best), "better",
+                        fmt::format("the score rises from {} to {}", before, after));
+    d.choose(
+        std::move(best), "better",
+        fmt::format("programs have ended, the current placement does not fit the rest; score {}", after));
 }
 
 void lira_static(deciding& d) {
@@ -134,8 +144,7 @@ void lira_static(deciding& d) {
     round_rates(d);
     // The current places of the others are not considered: this scheduler has no current placement.
     domains_of best = best_placement(d.used, d.domains);
-    if (d.none_placed())
-        return d.choose(std::move(best), "first", "the best score of the stored rates");
+    if (d.none_placed()) return d.choose(std::move(best), "first", "the best score of the stored rates");
     d.choose(std::move(best), "arrival", "a program has come; the best score of the stored rates");
 }
 
@@ -158,10 +167,12 @@ void lira_adaptive(deciding& d) {
 void by_costs(deciding& d, bool best) {
     const measured_placement* found = nullptr;
     for (const measured_placement& m : d.knobs.costs) {
-        if (m.first.size() != d.programs.size() || !is_placement(m.first, d.domains) || !std::isfinite(m.second))
-            refuse_snapshot("a measured placement does not fit", fmt::format("{}: {}", m.first, m.second),
-                            fmt::format("a domain for each of {} programs, at most {} on one, and a finite cost",
-                                        d.count(), most_on_a_domain(d.count(), d.domains)));
+        if (m.first.size() != d.programs.size() || !is_placement(m.first, d.domains) ||
+            !std::isfinite(m.second))
+            refuse_snapshot(
+                "a measured placement does not fit", fmt::format("{}: {}", m.first, m.second),
+                fmt::format("a domain for each of {} programs, at most {} on one, and a finite cost",
+                            d.count(), most_on_a_domain(d.count(), d.domains)));
         if (!found || (best ? m.second < found->second : m.second > found->second)) found = &m;
     }
     d.choose(found->first, "measured",
@@ -172,7 +183,8 @@ void oracle(deciding& d, bool best) {
     if (!d.knobs.costs.empty()) return by_costs(d, best);
     round_rates(d);
     if (best)
-        return d.choose(best_placement(d.used, d.domains), "enumerated", "the greatest score, without measured costs");
+        return d.choose(best_placement(d.used, d.domains), "enumerated",
+                        "the greatest score, without measured costs");
     if (d.count() > most_tried)
         refuse_snapshot("the least score cannot be enumerated", fmt::format("{} programs", d.count()),
                         fmt::format("measured costs, or up to {} programs", most_tried));
@@ -192,7 +204,8 @@ void place(deciding& d, scheduler by) {
     case scheduler::os:
         return d.choose(domains_of(d.programs.size(), -1), "unplaced", "the kernel places all threads");
     case scheduler::callisto:
-        return d.choose(domains_of(d.programs.size(), -1), "shared", "each program has equal shares of all cores");
+        return d.choose(domains_of(d.programs.size(), -1), "shared",
+                        "each program has equal shares of all cores");
     case scheduler::lira_static: return lira_static(d);
     case scheduler::lira_adaptive: return lira_adaptive(d);
     case scheduler::best_static: return oracle(d, true);
@@ -248,7 +261,8 @@ std::string reason_of(const deciding& d, std::size_t i) {
     const int to = d.chosen[i], from = d.current[i];
     std::string with;
     for (std::size_t j = 0; j < d.programs.size(); ++j)
-        if (j != i && d.chosen[j] == to) with += fmt::format("{}{}", with.empty() ? "" : ", ", d.programs[j].id);
+        if (j != i && d.chosen[j] == to)
+            with += fmt::format("{}{}", with.empty() ? "" : ", ", d.programs[j].id);
     if (to < 0) return "on all domains";
     std::string text = from == to ? fmt::format("stays on domain {}", to)
                        : from < 0 ? fmt::format("starts on domain {}", to)
@@ -263,7 +277,8 @@ std::string reason_of(const deciding& d, std::size_t i) {
 scheduler scheduler_of(std::string_view name) {
     const auto found = std::find(std::begin(scheduler_names), std::end(scheduler_names), name);
     if (found == std::end(scheduler_names))
-        throw error("no such scheduler of programs", name, fmt::format("{}", fmt::join(scheduler_names, ", ")));
+        throw error("no such scheduler of programs", name,
+                    fmt::format("{}", fmt::join(scheduler_names, ", ")));
     return static_cast<scheduler>(found - std::begin(scheduler_names));
 }
 
@@ -304,9 +319,11 @@ decision decide(const snapshot& s, scheduler by, const decision_knobs& knobs) {
 
 std::int64_t smoothed(std::int64_t old, std::int64_t value, int weight) {
     if (weight < 0 || weight > 1000)
-        throw error("the weight of a new value is out of range", std::to_string(weight), "0..1000 thousandths");
+        throw error("the weight of a new value is out of range", std::to_string(weight),
+                    "0..1000 thousandths");
     if (value < 0 || value > most_rate || old > most_rate)
-        throw error("a rate is out of range", fmt::format("old {}, new {}", old, value), fmt::format("0..{}", most_rate));
+        throw error("a rate is out of range", fmt::format("old {}, new {}", old, value),
+                    fmt::format("0..{}", most_rate));
     return old < 0 ? value : (old * (1000 - weight) + value * weight + 500) / 1000;
 }
 

@@ -14,8 +14,8 @@
 namespace weft::share {
 
 enum class scheduler : std::uint8_t { os, callisto, lira_static, lira_adaptive, best_static, worst_static };
-inline constexpr std::string_view scheduler_names[] = {"os",          "callisto",    "lira-static",
-                                                       "lira-adaptive", "best-static", "worst-static"};
+inline constexpr std::string_view scheduler_names[] = {
+    "os", "callisto", "lira-static", "lira-adaptive", "best-static", "worst-static"};
 /// Throws weft::error for a name that is none.
 scheduler scheduler_of(std::string_view name);
 
@@ -37,18 +37,20 @@ struct snapshot {
 };
 
 struct decision_knobs {
-    std::int64_t counter_period = 227'000'000; ///< ns that lira-adaptive leaves a placement: 0.5e9 cycles of 2.2 GHz
-    int idle_below = 500;                      ///< load, in thousandths, below which a program is idle
-    std::vector<measured_placement> costs{};   ///< for best-static and worst-static; empty: they go by the score
+    std::int64_t counter_period =
+        227'000'000;      ///< ns that lira-adaptive leaves a placement: 0.5e9 cycles of 2.2 GHz
+    int idle_below = 500; ///< load, in thousandths, below which a program is idle
+    std::vector<measured_placement>
+        costs{}; ///< for best-static and worst-static; empty: they go by the score
 };
 
 struct placed_program {
     int id = 0;
-    int domain = -1;           ///< -1: the kernel chooses
-    std::vector<int> cores{};  ///< that it may run on; cores are numbered from domain 0 on
-    std::vector<int> high{};   ///< those of its high-priority workers; the main thread has the first
-    int active = 0;            ///< workers that a program on Weft should use
-    std::int64_t rate = 0;     ///< that was counted for it
+    int domain = -1;          ///< -1: the kernel chooses
+    std::vector<int> cores{}; ///< that it may run on; cores are numbered from domain 0 on
+    std::vector<int> high{};  ///< those of its high-priority workers; the main thread has the first
+    int active = 0;           ///< workers that a program on Weft should use
+    std::int64_t rate = 0;    ///< that was counted for it
     bool is_idle = false;
     std::string why{};
 };
@@ -56,10 +58,10 @@ struct placed_program {
 struct decision {
     std::uint64_t generation = 0; ///< the snapshot's, or the next one if a program is to move
     bool is_changed = false;
-    std::string_view why{}; ///< one of the words of docs/share-table.md
-    std::string text{};     ///< the same as a sentence
-    std::int64_t score = 0; ///< of the answer
-    bool is_exact = true;   ///< the least spread of sums was found, not only approached
+    std::string_view why{};                 ///< one of the words of docs/share-table.md
+    std::string text{};                     ///< the same as a sentence
+    std::int64_t score = 0;                 ///< of the answer
+    bool is_exact = true;                   ///< the least spread of sums was found, not only approached
     std::vector<placed_program> programs{}; ///< in ascending order of ids
 };
 

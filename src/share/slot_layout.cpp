@@ -15,7 +15,7 @@ enum : std::uint64_t { slot_is_empty, slot_runs, slot_is_over }; // the first wo
 
 struct field {
     const char* name;
-    std::int64_t slot_numbers::*member;
+    std::int64_t slot_numbers::* member;
     std::int64_t least, greatest;
 };
 
@@ -60,7 +60,8 @@ std::array<std::uint64_t, slot_words> words_of(const slot_numbers& n) noexcept {
 }
 
 slot_reading read_slot(std::span<const std::byte, word_file::head_bytes> head,
-                       std::span<const std::uint64_t, slot_words> words, std::int64_t now, std::int64_t timeout) {
+                       std::span<const std::uint64_t, slot_words> words, std::int64_t now,
+                       std::int64_t timeout) {
     const head_of_file expected = slot_head();
     if (std::memcmp(head.data(), expected.data(), expected.size()) != 0)
         return damaged_slot(fmt::format("it has no head of version {}", layout_version));
@@ -75,7 +76,8 @@ slot_reading read_slot(std::span<const std::byte, word_file::head_bytes> head,
         result.numbers.*f.member = value;
     }
     if (result.numbers.active > result.numbers.workers)
-        return damaged_slot(fmt::format("{} of {} workers are active", result.numbers.active, result.numbers.workers));
+        return damaged_slot(
+            fmt::format("{} of {} workers are active", result.numbers.active, result.numbers.workers));
     if (result.numbers.published > now)
         return damaged_slot(fmt::format("its time is {} ns in the future", result.numbers.published - now));
     result.numbers.is_over = words[0] == slot_is_over;

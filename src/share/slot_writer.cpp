@@ -27,8 +27,9 @@ struct place_of_slot {
 };
 
 [[noreturn]] void refuse_slot(std::string_view what, std::string_view spec) {
-    throw error(what, fmt::format("WEFT_SHARE={}", spec),
-                "PATH:SLOT, the directory of a running `weft cosched` and a slot that it has prepared for this user");
+    throw error(
+        what, fmt::format("WEFT_SHARE={}", spec),
+        "PATH:SLOT, the directory of a running `weft cosched` and a slot that it has prepared for this user");
 }
 
 place_of_slot parse_slot(std::string_view spec) {
@@ -47,7 +48,8 @@ place_of_slot parse_slot(std::string_view spec) {
 std::string slot_name(int slot) { return fmt::format("slot-{}", slot); }
 std::string slot_lock_name(int slot) { return fmt::format("slot-{}.lock", slot); }
 
-slot_writer::slot_writer(word_file lock, word_file slot, word_file table, int number, const table_head& head) noexcept
+slot_writer::slot_writer(word_file lock, word_file slot, word_file table, int number,
+                         const table_head& head) noexcept
     : lock_(std::move(lock))
     , slot_(std::move(slot))
     , table_(std::move(table))
@@ -65,7 +67,8 @@ std::optional<slot_writer> slot_writer::claim(std::string_view spec) {
     word_file table(openat(directory.file(), table_name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK));
     std::string why = "there is none";
     head_of_file bytes{};
-    if (table.is_open() && !table.read_head(bytes)) why = "it is too short";
+    if (table.is_open() && !table.read_head(bytes))
+        why = "it is too short";
     else if (table.is_open() && read_head(bytes, head, why))
         why.clear();
     if (!why.empty()) refuse_slot(fmt::format("no table of programs: {}", why), spec);

@@ -21,7 +21,18 @@ constexpr char table_magic[8] = {'w', 'e', 'f', 't', 's', 'h', 'r', '\n'};
 constexpr std::size_t name_bytes = 32;
 
 enum : std::size_t { generation_at, decided_at, published_at, daemon_at, by_at, count_at, first_program = 8 };
-enum : std::size_t { slot_at, pid_at, start_at, rate_at, source_at, load_at, domain_at, active_at, name_at, program_words = 16 };
+enum : std::size_t {
+    slot_at,
+    pid_at,
+    start_at,
+    rate_at,
+    source_at,
+    load_at,
+    domain_at,
+    active_at,
+    name_at,
+    program_words = 16
+};
 static_assert(name_at * 8 + name_bytes <= program_words * 8);
 
 struct bounded {
@@ -136,7 +147,8 @@ bool read_head(std::span<const std::byte, word_file::head_bytes> bytes, table_he
     std::memcpy(numbers, bytes.data() + sizeof table_magic, sizeof numbers);
     std::int64_t period = 0;
     std::memcpy(&period, bytes.data() + sizeof table_magic + sizeof numbers, sizeof period);
-    if (std::memcmp(bytes.data(), table_magic, sizeof table_magic) != 0) why = "it is no table of programs";
+    if (std::memcmp(bytes.data(), table_magic, sizeof table_magic) != 0)
+        why = "it is no table of programs";
     else if (numbers[0] != layout_version)
         why = fmt::format("it is of version {} and not {}", numbers[0], layout_version);
     else if (numbers[1] < 1 || numbers[1] > most_programs)
@@ -153,7 +165,8 @@ bool read_head(std::span<const std::byte, word_file::head_bytes> bytes, table_he
 std::vector<std::uint64_t> words_of(const table_numbers& n, int slots) {
     std::vector<std::uint64_t> words(table_words(slots), 0);
     if (n.programs.size() > static_cast<std::size_t>(slots))
-        throw error("too many programs for the table", std::to_string(n.programs.size()), fmt::format("0..{}", slots));
+        throw error("too many programs for the table", std::to_string(n.programs.size()),
+                    fmt::format("0..{}", slots));
     words[generation_at] = n.generation;
     words[decided_at] = as_word(n.decided);
     words[published_at] = as_word(n.published);
@@ -163,7 +176,8 @@ std::vector<std::uint64_t> words_of(const table_numbers& n, int slots) {
     for (std::size_t i = 0; i < n.programs.size(); ++i)
         put(std::span(words).subspan(first_program + i * program_words, program_words), n.programs[i]);
     if (const std::string why = out_of_range(words, slots); !why.empty())
-        throw error("the table cannot hold this", why, "numbers in their ranges, each slot once: docs/share-table.md");
+        throw error("the table cannot hold this", why,
+                    "numbers in their ranges, each slot once: docs/share-table.md");
     return words;
 }
 

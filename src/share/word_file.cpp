@@ -59,7 +59,9 @@ std::uint64_t word_file::number() noexcept {
 
 // A write can fail only if the file was cut or the process may write no files (RLIMIT_FSIZE). Readers then see that nothing
 // new comes.
-void word_file::set_number(std::uint64_t value) noexcept { write_all(file_, &value, sizeof value, number_at); }
+void word_file::set_number(std::uint64_t value) noexcept {
+    write_all(file_, &value, sizeof value, number_at);
+}
 
 bool word_file::read(std::span<std::uint64_t> words) noexcept {
     return read_all(file_, words.data(), words.size_bytes(), words_at);
@@ -79,7 +81,7 @@ opened open_words(int directory, const char* name, bool writable, std::size_t by
         result.why = fmt::format("it cannot be opened: {}", std::strerror(errno));
         return result;
     }
-    struct stat is {};
+    struct stat is{};
     if (fstat(file.file(), &is) != 0 || !S_ISREG(is.st_mode)) {
         result.why = "it is no regular file";
     } else if (is.st_size != static_cast<off_t>(bytes)) {
@@ -90,12 +92,14 @@ opened open_words(int directory, const char* name, bool writable, std::size_t by
     return result;
 }
 
-void make_words(int directory, const std::string& name, std::span<const std::byte, word_file::head_bytes> head,
-                std::size_t bytes, uid_t user, const std::string& shown) {
+void make_words(int directory, const std::string& name,
+                std::span<const std::byte, word_file::head_bytes> head, std::size_t bytes, uid_t user,
+                const std::string& shown) {
     // Made under another name: a file that has the name is whole.
     const std::string made = name + ".new";
     unlinkat(directory, made.c_str(), 0);
-    const word_file file(openat(directory, made.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600));
+    const word_file file(
+        openat(directory, made.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600));
     if (!file.is_open()) throw_no_words(shown, errno);
     std::vector<std::byte> content(bytes);
     std::memcpy(content.data(), head.data(), head.size());

@@ -51,8 +51,9 @@ opened open_words(int directory, const char* name, bool writable, std::size_t by
 
 /// Writes a new file of zeros behind its head and gives it to `user`; a file of this name is replaced by it. Throws
 /// weft::error. `shown`: its path, for the message.
-void make_words(int directory, const std::string& name, std::span<const std::byte, word_file::head_bytes> head,
-                std::size_t bytes, uid_t user, const std::string& shown);
+void make_words(int directory, const std::string& name,
+                std::span<const std::byte, word_file::head_bytes> head, std::size_t bytes, uid_t user,
+                const std::string& shown);
 
 using file_lock = sequence_lock<queue::std_sync>;
 

@@ -66,7 +66,8 @@ oracle_answer enumerate(sizes s, const rates& r) {
 /// Few values, so that ties are frequent, or many.
 rates drawn_rates(int programs) {
     const auto greatest = *rc::gen::element<std::int64_t>(3, 20, 1'000'000'000'000);
-    return *rc::gen::container<rates>(static_cast<std::size_t>(programs), rc::gen::inRange<std::int64_t>(0, greatest));
+    return *rc::gen::container<rates>(static_cast<std::size_t>(programs),
+                                      rc::gen::inRange<std::int64_t>(0, greatest));
 }
 
 snapshot snapshot_of(sizes s, const rates& r, const domains_of* current) {
@@ -75,7 +76,8 @@ snapshot snapshot_of(sizes s, const rates& r, const domains_of* current) {
     made.now = 1'000'000'000;
     made.generation = 1;
     for (std::size_t i = 0; i < r.size(); ++i)
-        made.programs.push_back({.id = static_cast<int>(i), .rate = r[i], .domain = current ? (*current)[i] : -1});
+        made.programs.push_back(
+            {.id = static_cast<int>(i), .rate = r[i], .domain = current ? (*current)[i] : -1});
     return made;
 }
 
@@ -130,7 +132,8 @@ RC_GTEST_PROP(lira_placements, stay_exactly_if_none_is_better, ()) {
 RC_GTEST_PROP(lira_placements, are_best_iff_each_domain_has_one_program_of_each_block, ()) {
     for (const sizes s : all_sizes) {
         if (s.programs % s.domains != 0) continue;
-        const rates r = *rc::gen::unique<rates>(static_cast<std::size_t>(s.programs), rc::gen::inRange<std::int64_t>(0, 1'000'000));
+        const rates r = *rc::gen::unique<rates>(static_cast<std::size_t>(s.programs),
+                                                rc::gen::inRange<std::int64_t>(0, 1'000'000));
         const std::int64_t best = best_score(r, s.domains);
         every_map(s, [&](const domains_of& map) {
             std::set<std::pair<int, std::int64_t>> blocks; // of domain and block
@@ -167,11 +170,13 @@ RC_GTEST_PROP(lira_placements, of_many_programs_have_the_best_score, ()) {
 // Beyond what is tried: pairs are put together as the highest with the lowest, which is the least spread of all.
 RC_GTEST_PROP(lira_placements, of_many_pairs_join_the_highest_with_the_lowest, ()) {
     const int domains = *rc::gen::inRange(5, 33);
-    const rates r = *rc::gen::unique<rates>(static_cast<std::size_t>(2 * domains), rc::gen::inRange<std::int64_t>(0, 1'000'000'000));
+    const rates r = *rc::gen::unique<rates>(static_cast<std::size_t>(2 * domains),
+                                            rc::gen::inRange<std::int64_t>(0, 1'000'000'000));
     const domains_of made = best_placement(r, domains);
     std::vector<std::size_t> ranks(r.size());
     for (std::size_t i = 0; i < r.size(); ++i)
-        ranks[static_cast<std::size_t>(std::count_if(r.begin(), r.end(), [&](std::int64_t x) { return x > r[i]; }))] = i;
+        ranks[static_cast<std::size_t>(
+            std::count_if(r.begin(), r.end(), [&](std::int64_t x) { return x > r[i]; }))] = i;
     for (std::size_t i = 0; i < static_cast<std::size_t>(domains); ++i)
         RC_ASSERT(made[ranks[i]] == made[ranks[r.size() - 1 - i]]);
 }

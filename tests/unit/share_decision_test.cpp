@@ -229,7 +229,9 @@ TEST(decisions, have_room_for_the_largest_numbers) {
     for (std::size_t i = 0; i < r.size() / 2; ++i) r[i] = most_rate;
     const decision d = decide(of(r, {}, 1), scheduler::lira_adaptive);
     EXPECT_EQ(d.score, 32 * 32 * most_rate);
-    EXPECT_EQ(places(decide(of(rates(most_programs, most_rate), {}, most_domains), scheduler::lira_adaptive)).back(), 63);
+    EXPECT_EQ(places(decide(of(rates(most_programs, most_rate), {}, most_domains), scheduler::lira_adaptive))
+                  .back(),
+              63);
 }
 
 std::string refusal_of(const snapshot& s, const decision_knobs& k = {}) {
@@ -242,7 +244,8 @@ std::string refusal_of(const snapshot& s, const decision_knobs& k = {}) {
 TEST(decisions, refuse_what_cannot_be) {
     EXPECT_EQ(refusal_of(of({1}, {2})),
               "a program is on a domain that there is not; given: program 0, domain 2; allowed: -1..1");
-    EXPECT_NE(refusal_of(of({-1})).find("a rate is out of range; given: program 0, rate -1"), std::string::npos);
+    EXPECT_NE(refusal_of(of({-1})).find("a rate is out of range; given: program 0, rate -1"),
+              std::string::npos);
     EXPECT_NE(refusal_of(of({most_rate + 1})).find("a rate is out of range"), std::string::npos);
     snapshot s = of({1, 2});
     s.programs[1].id = 0;
@@ -255,7 +258,8 @@ TEST(decisions, refuse_what_cannot_be) {
     EXPECT_NE(refusal_of(of(rates(65, 1))).find("too many programs; given: 65"), std::string::npos);
     decision_knobs k;
     k.costs = {{{0, 0}, 1.0}};
-    EXPECT_NE(refusal_of(of({1, 2}), k).find("a measured placement does not fit; given: [0, 0]: 1"), std::string::npos);
+    EXPECT_NE(refusal_of(of({1, 2}), k).find("a measured placement does not fit; given: [0, 0]: 1"),
+              std::string::npos);
     EXPECT_THROW(scheduler_of("lira"), error);
 }
 

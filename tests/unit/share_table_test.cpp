@@ -14,6 +14,7 @@
 #include <filesystem>
 #include <fstream>
 #include <optional>
+#include <random>
 #include <string>
 #include <string_view>
 #include <thread>
@@ -93,7 +94,10 @@ TEST_F(share_table, old_publications_are_stale) {
     const std::int64_t now = monotonic_ns();
     EXPECT_EQ(t.read(1, now, second).state, reading::fresh);
     EXPECT_EQ(t.read(1, now + 2 * second, second).state, reading::stale);
-    EXPECT_EQ(t.read(1, now - second, second).state, reading::damaged); // from the future
+    EXPECT_EQ(t.read(1, now - second, second).state, reading::fresh)
+        << "the caller has looked at the clock before";
+    const auto written = words_of(slot_numbers{.pid = 1, .published = now + 1, .workers = 1});
+    EXPECT_EQ(read_slot(slot_head(), written, now, second).why, "its time is 1 ns in the future");
 }
 
 TEST_F(share_table, a_slot_has_one_writer) {
@@ -190,7 +194,7 @@ TEST_F(share_table, a_lease_makes_no_reader_wait) {
     ASSERT_EQ(read(ready[0], &has_lease, 1), 1);
     const std::int64_t before = monotonic_ns();
     const slot_reading seen = look(t);
-    if (has_lease == 'y') EXPECT_EQ(seen.state, reading::damaged);
+    if (has_lease == 'y') { EXPECT_EQ(seen.state, reading::damaged); }
     EXPECT_LT(monotonic_ns() - before, 20 * second); // a limit; the kernel would wait 45 s
     for (const int f : {ready[0], ready[1], end[0], end[1]}) close(f);
     waitpid(owner, nullptr, 0);
@@ -205,10 +209,11 @@ TEST_F(share_table, belongs_to_one_daemon_and_is_taken_over_when_it_is_gone) {
         EXPECT_TRUE(has(refused([&] { made(); }), "another daemon has the table; given: " + path));
         spec = t.prepare(1, geteuid());
         mine = slot_writer::claim(spec);
-        ASSERT_TRUE(t.publish({.generation = 5,
-                               .decided = 3,
-                               .by = 3,
-                               .programs = {{.slot = 1, .pid = 12, .rate = 9, .domain = -1, .active = 2, .name = "a"}}}));
+        ASSERT_TRUE(t.publish(
+            {.generation = 5,
+             .decided = 3,
+             .by = 3,
+             .programs = {{.slot = 1, .pid = 12, .rate = 9, .domain = -1, .active = 2, .name = "a"}}}));
         EXPECT_EQ(mine->wish(), 2);
     }
     table t = table::create(path, 9, second); // keeps its slots and its period
@@ -271,7 +276,7 @@ TEST_F(share_table, files_have_the_modes_that_keep_programs_apart) {
     t.prepare(0, geteuid());
     umask(before);
     const auto mode = [&](const std::string& name) {
-        struct stat is {};
+        struct stat is{};
         EXPECT_EQ(lstat((path + name).c_str(), &is), 0) << name;
         return is.st_mode & 07777;
     };
@@ -296,7 +301,9 @@ TEST_F(share_table, other_users_write_only_their_own_slots) {
         auto mine = slot_writer::claim(spec);
         if (mine) mine->publish({.tasks = 3, .workers = 1});
         failed |= mine ? 0 : 1;
-        const auto opens = [&](const char* name, int flags) { return ::open((path + name).c_str(), flags) >= 0; };
+        const auto opens = [&](const char* name, int flags) {
+            return ::open((path + name).c_str(), flags) >= 0;
+        };
         failed |= opens("/slot-2", O_WRONLY) || opens("/table", O_WRONLY) ? 2 : 0;
         failed |= opens("/lock", O_RDONLY) || opens("/slot-2.lock", O_RDONLY) ? 4 : 0;
         failed |= unlink((path + "/slot-1").c_str()) == 0 || opens("/new", O_WRONLY | O_CREAT) ? 8 : 0;
@@ -316,7 +323,8 @@ TEST_F(share_table, is_not_made_where_others_write) {
     fs::remove_all(path);
     fs::create_directory_symlink("/tmp", path);
     EXPECT_TRUE(has(refused([&] { made(); }), "cannot be opened"));
-    EXPECT_TRUE(has(refused([&] { table::create(path, 0, second); }), "number of slots is out of range; given: 0"));
+    EXPECT_TRUE(
+        has(refused([&] { table::create(path, 0, second); }), "number of slots is out of range; given: 0"));
     EXPECT_TRUE(has(refused([&] { table::create(path, 1, 1); }), "period is out of range; given: 1 ns"));
     EXPECT_TRUE(has(refused([&] { table::open("/nowhere"); }), "no table of programs can be opened"));
 }
@@ -325,21 +333,28 @@ TEST_F(share_table, a_wrong_variable_is_refused_with_its_text) {
     table t = made();
     t.prepare(1, geteuid());
     for (const char* spec : {"", ":1", "x", "/nowhere:1", ":"})
-        EXPECT_TRUE(has(refused([&] { slot_writer::claim(spec); }), std::string("given: WEFT_SHARE=") + spec + ";")) << spec;
+        EXPECT_TRUE(
+            has(refused([&] { slot_writer::claim(spec); }), std::string("given: WEFT_SHARE=") + spec + ";"))
+            << spec;
     for (const std::string slot : {"1x", "-1", "", "99999999999", "4", "0"})
-        EXPECT_TRUE(has(refused([&] { slot_writer::claim(path + ":" + slot); }), "allowed: PATH:SLOT")) << slot;
+        EXPECT_TRUE(has(refused([&] { slot_writer::claim(path + ":" + slot); }), "allowed: PATH:SLOT"))
+            << slot;
 }
 
 TEST_F(share_table, the_daemon_publishes_only_what_readers_accept) {
     table t = made();
-    const auto one = [&](table_program p) { return refused([&] { t.publish({.generation = 1, .programs = {p}}); }); };
+    const auto one = [&](table_program p) {
+        return refused([&] { t.publish({.generation = 1, .programs = {p}}); });
+    };
     EXPECT_EQ(one({.slot = 3, .name = std::string(100, 'x')}), "accepted");
     EXPECT_EQ(t.read().numbers.programs.at(0).name, std::string(31, 'x'));
     EXPECT_TRUE(has(one({.slot = 4}), "slot 4 is not there or twice"));
     EXPECT_TRUE(has(one({.rate = -1}), "rate is -1, out of 0..1000000000000000"));
     EXPECT_TRUE(has(one({.domain = 64}), "domain is 64"));
-    EXPECT_TRUE(has(refused([&] { t.publish({.programs = {{.slot = 1}, {.slot = 1}}}); }), "slot 1 is not there or twice"));
-    EXPECT_TRUE(has(refused([&] { t.publish({.programs = std::vector<table_program>(5)}); }), "too many programs"));
+    EXPECT_TRUE(has(refused([&] { t.publish({.programs = {{.slot = 1}, {.slot = 1}}}); }),
+                    "slot 1 is not there or twice"));
+    EXPECT_TRUE(
+        has(refused([&] { t.publish({.programs = std::vector<table_program>(5)}); }), "too many programs"));
     EXPECT_EQ(t.read().numbers.programs.at(0).slot, 3) << "a refused table is not written";
 }
 
@@ -351,7 +366,8 @@ TEST_F(share_table, a_reader_never_mixes_two_publications) {
     std::atomic<bool> stop = false;
     std::thread writer([&] {
         for (std::int64_t i = 1; !stop.load(std::memory_order_relaxed); ++i) // relaxed: a wish to end
-            mine->publish({.processor = i, .tasks = i, .work = i, .bytes = i, .misses = i, .workers = 1, .busy = i});
+            mine->publish(
+                {.processor = i, .tasks = i, .work = i, .bytes = i, .misses = i, .workers = 1, .busy = i});
     });
     int whole = 0;
     for (int i = 0; i < 20000; ++i) {
@@ -398,6 +414,63 @@ TEST_F(share_table, programs_may_be_killed_at_any_instant) {
         ASSERT_EQ(seen.numbers.tasks, seen.numbers.busy);
     }
     EXPECT_GT(least, 0);
+}
+
+// A slot belongs to its program, which may write anything there; the table may be damaged by anyone who is this user. Whatever
+// the words are, a reader gets numbers in their ranges or none.
+TEST_F(share_table, no_content_makes_a_reader_fail) {
+    const auto seed = std::random_device()();
+    SCOPED_TRACE("seed " + std::to_string(seed));
+    std::mt19937_64 random(seed);
+    constexpr unsigned words_of_slot = slot_words + 1;
+    const auto words_of_table = static_cast<unsigned>(table_words(4)) + 1;
+    // Small numbers and the ends of ranges are more likely than any other.
+    const auto word = [&]() -> std::uint64_t {
+        switch (random() % 6) {
+        case 0: return random() % 4;
+        case 1: return ~std::uint64_t{0} - random() % 4;
+        case 2: return (std::uint64_t{1} << (random() % 64)) + random() % 3 - 1;
+        case 3: return static_cast<std::uint64_t>(monotonic_ns()) - random() % 1000;
+        default: return random();
+        }
+    };
+    int whole = 0;
+    for (int round = 0; round < 300; ++round) {
+        table t = made();
+        auto mine = slot_writer::claim(t.prepare(1, geteuid()));
+        mine->publish({.workers = 2, .active = 1});
+        t.publish({.generation = 1, .programs = {{.slot = 1, .active = 2}}});
+        for (std::uint64_t n = random() % 3; n > 0; --n)
+            spoil("slot-1", static_cast<int>(random() % words_of_slot), word());
+        for (std::uint64_t n = random() % 3; n > 0; --n)
+            spoil("table", static_cast<int>(random() % words_of_table), word());
+        const slot_reading slot = look(t);
+        if (slot.state == reading::fresh || slot.state == reading::stale || slot.state == reading::over) {
+            ++whole;
+            const slot_numbers& n = slot.numbers;
+            for (const std::int64_t v :
+                 {n.processor, n.tasks, n.work, n.bytes, n.busy, n.start, n.published}) {
+                ASSERT_GE(v, 0) << round;
+                ASSERT_LE(v, most_count) << round;
+            }
+            ASSERT_LE(n.published, monotonic_ns()) << round;
+            ASSERT_GE(n.workers, n.active) << round;
+        }
+        const table_reading all = t.read();
+        if (all.state == reading::fresh) {
+            ++whole;
+            ASSERT_LE(all.numbers.programs.size(), 4U) << round;
+            for (const table_program& p : all.numbers.programs) {
+                ASSERT_TRUE(0 <= p.slot && p.slot < 4) << round;
+                ASSERT_TRUE(-1 <= p.domain && p.domain < most_domains) << round;
+                ASSERT_TRUE(0 <= p.rate && p.rate <= most_rate) << round;
+            }
+        }
+        const int wished = mine->wish();
+        ASSERT_TRUE(0 <= wished && wished <= 4096) << round;
+        t.remove();
+    }
+    EXPECT_GT(whole, 0);
 }
 
 } // namespace
