@@ -206,7 +206,7 @@ def test_only_rates_of_one_source_are_compared() -> None:
     assert common_source([], ["kernel"]) == "none"
 
 
-def test_who_has_just_come_does_not_decide_the_source() -> None:
+def test_a_program_that_has_just_come_does_not_decide_the_source() -> None:
     old: tuple[dict[str, int], int] = ({"counters": 5, "kernel": 9}, 1000)
     assert source_for("lira-adaptive", [old, ({}, 1000)], 500) == "counters"
     assert source_for("lira-adaptive", [old, ({"profile:kernel": 4}, 1000)], 500) == "counters"
@@ -340,12 +340,12 @@ def test_the_kernel_places_what_has_no_place() -> None:
     assert plan(Placement(-1, tuple(range(8)), (), 8), [thread(1)]) == {1: Place(MASK)}
 
 
-def test_who_has_a_domain_alone_may_use_all_of_it() -> None:
+def test_a_program_alone_on_a_domain_may_use_all_of_it() -> None:
     placement = Placement(1, (4, 5), (4, 5), 2)
     assert plan(placement, [thread(1), thread(2)]) == {t: Place(frozenset([4, 5])) for t in (1, 2)}
 
 
-def test_who_shares_a_domain_has_a_core_for_each_thread() -> None:
+def test_a_program_that_shares_a_domain_has_a_core_for_each_thread() -> None:
     placement = Placement(0, (0, 1, 2, 3), (2, 3), 2)
     places = plan(placement, [thread(t) for t in (10, 11, 12, 13, 14)])
     assert places == {
@@ -487,7 +487,7 @@ def test_what_is_no_profile(wrong: str) -> None:
 
 
 def test_a_profile_belongs_to_program_and_input(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("WEFT_PROFILES", str(tmp_path / "store"))
+    monkeypatch.setenv("COSCHED_PROFILES", str(tmp_path / "store"))
     program, data = tmp_path / "program", tmp_path / "data"
     program.write_text("#!/bin/sh\n")
     program.chmod(0o755)

@@ -35,9 +35,9 @@ TIMES = st.lists(st.floats(0.01, 100), min_size=2, max_size=12)
 
 @pytest.fixture
 def where(no_settings: None, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[str]:
-    monkeypatch.setenv("WEFT_PROFILES", str(tmp_path / "profiles"))
+    monkeypatch.setenv("COSCHED_PROFILES", str(tmp_path / "profiles"))
     with directory() as path:
-        monkeypatch.setenv("WEFT_COSCHED", path)
+        monkeypatch.setenv("COSCHED_DIRECTORY", path)
         yield path
 
 

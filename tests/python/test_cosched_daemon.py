@@ -43,7 +43,7 @@ SPIN = ("sh", "-c", "while :; do :; done")
 
 @pytest.fixture(autouse=True)
 def settings(no_settings: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("WEFT_PROFILES", str(tmp_path / "profiles"))
+    monkeypatch.setenv("COSCHED_PROFILES", str(tmp_path / "profiles"))
 
 
 @pytest.fixture

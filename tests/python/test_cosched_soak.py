@@ -148,7 +148,7 @@ def orphans() -> list[int]:
 
 
 def test_soak(no_settings: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("WEFT_PROFILES", str(tmp_path))
+    monkeypatch.setenv("COSCHED_PROFILES", str(tmp_path))
     seed = int(os.environ.get("WEFT_TEST_SEED", "1"))
     print("WEFT_TEST_SEED:", seed)
     others = set(orphans())

@@ -54,7 +54,7 @@ cosched = typer.Typer(
 Directory = Annotated[
     str | None,
     typer.Option(
-        "--directory", metavar="DIR", help="Of the daemon; default: WEFT_COSCHED, or one of this user in /dev/shm."
+        "--directory", metavar="DIR", help="Of the daemon; default: COSCHED_DIRECTORY, or one of this user in /dev/shm."
     ),
 ]
 Scheduler = Annotated[
@@ -502,8 +502,8 @@ def compare(
     """Run programs beside each other under several schedulers, and compare.
 
     ANTT is the mean of each program's time over its time alone (1 at best), STP the sum of the inverse (the number of
-    programs at best), both with 95 % confidence intervals. All programs run all the time: who has done its runs goes
-    on until the others have. The programs are run many times, so running them again must do no harm.
+    programs at best), both with 95 % confidence intervals. All programs run all the time: each goes on until all have
+    done their runs. The programs are run many times, so running them again must do no harm.
 
     Example: weft cosched compare programs.toml --repeat 9 -o schedulers.svg
 

@@ -1,6 +1,6 @@
 """Measures schedulers, and pairs of programs: what `weft cosched compare` does.
 
-All programs run during the whole measurement: who has done its repeats goes on until the others have. A program's time
+All programs run during the whole measurement: each goes on until all have done their repeats. A program's time
 alone is on the whole machine, placed by the kernel, whatever scheduler is judged.
 """
 

@@ -1,9 +1,9 @@
 """The daemon: takes programs up, reads what they do, decides with `_core.share_decide`, moves them.
 
-A turn is: look at the programs (who has ended, which threads there are), measure, decide, apply, publish. It comes
+A turn is: look at the programs (which have ended, which threads there are), measure, decide, apply, publish. It comes
 every period, and at once when a program comes or ends. A program is never waited for, and nothing that it writes is
-trusted beyond its range. The daemon starts no programs: they are children of whoever started them, so its own death
-takes nothing from them; the next daemon finds them in programs.json.
+trusted beyond its range. The daemon starts no programs: they are children of the shells and harnesses that started
+them, so its own death takes nothing from them; the next daemon finds them in programs.json.
 """
 
 from __future__ import annotations
@@ -338,7 +338,7 @@ class Daemon:
                 raise Error(compose("no such request", repr(other)[:80], "register, status, stop"))
 
     def _register(self, request: Mapping[str, Any], pid: int, uid: int) -> dict[str, Any]:
-        """Takes up the process that asks: the kernel says who that is."""
+        """Takes up the process that asks: the kernel says which it is."""
         if uid != os.geteuid() and os.geteuid() != 0:
             raise Error(compose("the daemon may not place this program", f"user {uid}", f"user {os.geteuid()}"))
         start = processes.start_of(pid)

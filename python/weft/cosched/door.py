@@ -22,7 +22,7 @@ _PATIENCE = 5.0
 """Seconds that a client has for its request and for taking the answer."""
 
 Answer = Callable[[Mapping[str, Any], int, int], tuple[dict[str, Any], bool]]
-"""Of a request, the pid and the uid of who asks."""
+"""Of a request, the pid and the uid of the process that asks."""
 
 
 @dataclass
@@ -52,7 +52,7 @@ class Door:
             self._listener.bind(f"/proc/self/fd/{folder}/{os.path.basename(path)}")  # of any length
         finally:
             os.close(folder)
-        os.chmod(path, 0o666)  # who may do what is decided by the peer's user
+        os.chmod(path, 0o666)  # what a client may do is decided by its user
         self._listener.listen(_MOST_CLIENTS)
         poll.register(self._listener, select.POLLIN)
 
@@ -83,7 +83,7 @@ class Door:
 
     def close(self) -> None:
         for client in list(self._clients.values()):
-            # Who asked for the stop gets its answer.
+            # The client that asked for the stop gets its answer.
             with contextlib.suppress(OSError):
                 if client.answer is not None:
                     client.socket.send(client.answer)

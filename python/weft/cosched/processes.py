@@ -1,4 +1,4 @@
-"""Processes of others as the kernel shows them in /proc: who they are, which belong to a program, what their threads
+"""Processes of others as the kernel shows them in /proc: their names, which belong to a program, what their threads
 did.
 
 Every function takes it for granted that a process may end at any instant: what is gone is left out, or is None.
@@ -33,7 +33,7 @@ class Stat:
 
 
 def read_bytes(path: str) -> bytes | None:
-    """The content of a small file of /proc; None if the process is gone or of somebody else."""
+    """The content of a small file of /proc; None if the process is gone or of another user."""
     try:
         file = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
     except OSError:
@@ -102,7 +102,7 @@ def leftovers(pid: int, start: int, variable: str) -> list[int]:
 
 class Families:
     """The processes of each program: its first one, all that descend from it, and those of its session that have lost
-    their parent. A process that has been found to be a program's stays so until it ends, whoever becomes its parent.
+    their parent. A process that has been found to be a program's stays so until it ends, whichever its parent is then.
     """
 
     def __init__(self) -> None:

@@ -50,8 +50,8 @@ class Profile:
 
 
 def folder() -> Path:
-    """WEFT_PROFILES, or a folder of this user by the rules of XDG."""
-    if given := os.environ.get("WEFT_PROFILES"):
+    """COSCHED_PROFILES, or a folder of this user by the rules of XDG."""
+    if given := os.environ.get("COSCHED_PROFILES"):
         return Path(given)
     return Path(os.environ.get("XDG_DATA_HOME") or Path.home() / ".local/share") / "weft" / "profiles"
 

@@ -1,7 +1,7 @@
 """`python -m weft.cosched.repeat JOB`: runs one program again and again, and tells how long each run took.
 
 It is the program's first process for the daemon, so that the program has its place from the first run to the last. It
-ends, and its program with it, when whoever started it does.
+ends, and its program with it, when the process does that started it.
 """
 
 from __future__ import annotations

@@ -19,8 +19,8 @@ WAYS = ("affinity", "cpuset")
 
 
 def default_directory() -> str:
-    """WEFT_COSCHED, or a directory of this user in shared memory."""
-    return os.environ.get("WEFT_COSCHED") or f"/dev/shm/weft-cosched-{os.geteuid()}"
+    """COSCHED_DIRECTORY, or a directory of this user in shared memory."""
+    return os.environ.get("COSCHED_DIRECTORY") or f"/dev/shm/weft-cosched-{os.geteuid()}"
 
 
 @dataclass(frozen=True)
