@@ -7,10 +7,11 @@ Every function takes it for granted that a process may end at any instant: what 
 from __future__ import annotations
 
 import os
+import select
 from dataclasses import dataclass
 
 PROC = "/proc"
-_SCANS_UNTIL_ALL = 10
+_SCANS_UNTIL_ALL = 50
 """Scans after which processes that were not the program's are looked at again: their number may have a new bearer."""
 
 
@@ -103,11 +104,16 @@ def leftovers(pid: int, start: int, variable: str) -> list[int]:
 class Families:
     """The processes of each program: its first one, all that descend from it, and those of its session that have lost
     their parent. A process that has been found to be a program's stays so until it ends, whichever its parent is then.
+
+    The end of a member is told by its pidfd, so that a scan reads only what is new.
     """
 
     def __init__(self) -> None:
         self._roots: dict[int, Stat] = {}
-        self._members: dict[int, dict[int, Stat]] = {}
+        self._members: dict[int, dict[int, int]] = {}
+        """By program: the pidfd of each process."""
+        self._ends = select.poll()
+        self._of_end: dict[int, tuple[int, int]] = {}
         self._others: set[int] = set()
         self._scans = 0
 
@@ -116,13 +122,18 @@ class Families:
         found = stat_of(pid)
         if found is None or not found.is_running:
             return False
+        self._members[program] = {}
+        if not self._take(program, found):
+            del self._members[program]
+            return False
         self._roots[program] = found
-        self._members[program] = {pid: found}
         self._others.clear()
         return True
 
     def drop(self, program: int) -> None:
         self._roots.pop(program, None)
+        for pid in list(self._members.get(program, ())):
+            self._remove(program, pid)
         self._members.pop(program, None)
 
     def of(self, program: int) -> list[int]:
@@ -133,22 +144,41 @@ class Families:
         """Looks for processes that have begun or ended."""
         if not self._roots:
             return
+        for end, _ in self._ends.poll(0):
+            self._remove(*self._of_end[end])
         self._scans += 1
         if self._scans % _SCANS_UNTIL_ALL == 0:
             self._others.clear()
         there = set(processes())
-        for members in self._members.values():
-            for pid in [p for p, known in members.items() if p not in there or start_of(p) != known.start]:
-                del members[pid]
         self._others &= there
         known = {pid for members in self._members.values() for pid in members}
         new = {pid: s for pid in there - known - self._others if (s := stat_of(pid)) and s.is_running}
         # A parent may be among the new ones, so until a round finds none.
         while found := [(program, s) for s in new.values() if (program := self._program_of(s)) is not None]:
             for program, s in found:
-                self._members[program][s.pid] = s
+                self._take(program, s)
                 del new[s.pid]
         self._others |= set(new)
+
+    def _take(self, program: int, s: Stat) -> bool:
+        """False if the process has ended since it was looked at."""
+        try:
+            end = os.pidfd_open(s.pid)
+        except OSError:
+            return False
+        if start_of(s.pid) != s.start:  # the descriptor is of a later process, or of one that has just ended
+            os.close(end)
+            return False
+        self._members[program][s.pid] = end
+        self._of_end[end] = program, s.pid
+        self._ends.register(end, select.POLLIN)
+        return True
+
+    def _remove(self, program: int, pid: int) -> None:
+        end = self._members[program].pop(pid)
+        del self._of_end[end]
+        self._ends.unregister(end)
+        os.close(end)
 
     def _program_of(self, s: Stat) -> int | None:
         for program, members in self._members.items():
