@@ -592,3 +592,13 @@ def test_the_daemon_loads_little() -> None:
     code = f"import sys, weft.cosched.daemon; print([m for m in {large} if m in sys.modules])"
     said = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert said.stdout.strip() == "[]"
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs /dev/full")
+def test_a_full_disk_ends_the_trace_alone() -> None:
+    trace = PlacementTrace("/dev/full")
+    trace.decision(1, "a")
+    trace.flush()
+    assert "ended early" in trace.failure
+    trace.decision(2, "b")
+    trace.close(3)

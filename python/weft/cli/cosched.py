@@ -277,6 +277,8 @@ _WITHOUT = {
     "counters": "without hardware counters",
     "priorities": "without priorities: cores that a program leaves unused are not lent to others",
     "cpuset": "without control groups: by affinity alone",
+    "store": "without a list of programs",
+    "trace": "without a trace",
     "domains": "programs are not placed",
     "rates": "without rates",
 }

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import resource
 import select
 import signal
 import sys
@@ -79,6 +80,7 @@ class Daemon:
         self._why: dict[str, Any] = {"code": "", "text": "no program has come", "score": 0, "source": "none"}
         self._decisions: deque[dict[str, Any]] = deque(maxlen=_DECISIONS_KEPT)
         self._moves = 0
+        self._not_stored = ""
         self._cpusets = Cpusets(settings.directory) if settings.way == "cpuset" else None
         self._no_cpusets = self._cpusets.why_none if self._cpusets else ""
         self._trace = PlacementTrace(settings.trace) if settings.trace else None
@@ -189,7 +191,11 @@ class Daemon:
         free_leftovers(self.settings.directory, watched.entry)
 
     def _store(self) -> None:
-        write_entries(programs_path(self.settings.directory), (w.entry for w in self._programs.values()))
+        try:
+            write_entries(programs_path(self.settings.directory), (w.entry for w in self._programs.values()))
+            self._not_stored = ""
+        except OSError as failure:
+            self._not_stored = f"the next daemon would not find the programs: {failure.strerror}"
 
     # ---- a turn
 
@@ -408,6 +414,8 @@ class Daemon:
             "counters": self._no_counters,
             "priorities": self._no_priorities,
             "cpuset": self._no_cpusets,
+            "store": self._not_stored,
+            "trace": self._trace.failure if self._trace else "",
             "domains": "there is one domain: nothing to place" if len(self.domains.sets) == 1 else "",
             "rates": "nothing is known of the programs: they are placed by their number alone"
             if self._programs and self._why["source"] == "none"
@@ -488,6 +496,8 @@ def clean(directory: str) -> int:
 
 def serve(settings: Settings) -> int:
     """The daemon as a process of its own; its exit status."""
+    _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))  # one or more for each thread of each program
     try:
         Daemon(settings).run()
     except (Error, LibraryError, OSError) as failure:

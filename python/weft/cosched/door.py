@@ -97,6 +97,7 @@ class Door:
         try:
             s, _ = self._listener.accept()
         except OSError:
+            time.sleep(0.001)  # no descriptor is left: the socket stays readable
             return
         if len(self._clients) >= _MOST_CLIENTS:
             s.close()

@@ -116,7 +116,8 @@ class Thread:
 
     pid: int
     tid: int
-    stat: processes.SchedStat
+    stat: processes.SchedStat | None
+    """None: it is placed, but not measured."""
     counters: Counters | None
     times: processes.Times | None = None
     counts: Counts | None = None
@@ -127,7 +128,8 @@ class Thread:
     """Periods in a row in which it did not work."""
 
     def close(self) -> None:
-        self.stat.close()
+        if self.stat:
+            self.stat.close()
         if self.counters:
             self.counters.close()
 
@@ -163,8 +165,6 @@ class Meter:
                         thread.close()
                         del self.threads[tid]
                     stat = processes.open_schedstat(pid, tid)
-                    if stat is None:
-                        continue
                     thread = self.threads[tid] = Thread(pid, tid, stat, self._counters(tid))
                 found.append(thread)
         there = {t.tid for t in found}
@@ -179,7 +179,7 @@ class Meter:
         wanted = waited = loads = counted = 0
         shares: list[int] = []
         for t in threads:
-            times, t.times = t.times, t.stat.read()
+            times, t.times = t.times, t.stat.read() if t.stat else None
             if times and t.times:
                 run, wait = t.times.run - times.run, t.times.wait - times.wait
                 # A thread that has slept on a queue for long may be charged with all of it at once.
