@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import errno
 import json
 import os
@@ -553,6 +554,7 @@ def test_a_file_of_programs(tmp_path: Path) -> None:
         ('[[program]]\ncommand = "a"\nrepeats = 0', "repeats is out of range"),
         ('[[program]]\ncommand = "a"\nrepeats = true', "repeats is of the wrong type"),
         ('[[program]]\ncommand = "a"\ntimeout = -1', "timeout is out of range"),
+        ('[[program]]\ncommand = "a"\ntimeout = inf', "timeout is out of range"),
         ('[[program]]\ncommand = "a"\nspeed = 1', "unknown key"),
         ('[[program]]\ncommand = "a"\nfolder = "none"', "no such folder"),
         ('[[program]]\ncommand = "a"\ninput = "none"', "no such input"),
@@ -602,3 +604,37 @@ def test_a_full_disk_ends_the_trace_alone() -> None:
     assert "ended early" in trace.failure
     trace.decision(2, "b")
     trace.close(3)
+
+
+def mutated(draw: random.Random, good: bytes) -> bytes:
+    text = bytearray(good)
+    for _ in range(draw.randint(1, 6)):
+        at = draw.randrange(len(text))
+        match draw.randrange(3):
+            case 0:
+                text[at] = draw.randrange(256)
+            case 1:
+                del text[at : at + draw.randint(1, 8)]
+            case 2:
+                text[at:at] = draw.choice(
+                    [b"-1", b"[", b'"', b"{", b"1e999", b"null", b"\xff", b"99999999999999999999"]
+                )
+        if not text:
+            break
+    return bytes(text)
+
+
+def test_whatever_is_in_a_file_it_is_read_or_refused(tmp_path: Path) -> None:
+    """Files of programs, profiles and settings: an Error with its reason, or what may be."""
+    draw = random.Random(int(os.environ.get("WEFT_TEST_SEED", "1")))
+    path = tmp_path / "programs.toml"
+    file = b'period = 0.5\ndomains = "cores"\n[[program]]\ncommand = ["a", "b"]\nrepeats = 3\ntimeout = 2.5\n'
+    settings = Settings("/dev/shm/x", costs=(((0, 1), 1.5),)).to_json().encode()
+    for _ in range(400):
+        path.write_bytes(mutated(draw, file))
+        with contextlib.suppress(Error):
+            assert read_programs(path).programs
+        with contextlib.suppress(Error):
+            assert profiles.parse(mutated(draw, profile().encode()).decode(errors="replace")).rates.keys() <= {"kernel"}
+        with contextlib.suppress(Error):
+            from_json(mutated(draw, settings).decode(errors="replace")).checked()

@@ -26,6 +26,7 @@ _PROGRAM = {
     "environment": dict,
 }
 _MOST_REPEATS = 1_000_000
+_MOST_SECONDS = 10_000_000
 
 
 @dataclass(frozen=True)
@@ -110,8 +111,8 @@ class _File:
         repeats, timeout = given.get("repeats", 1), given.get("timeout")
         if not 1 <= repeats <= _MOST_REPEATS:
             self._fail("repeats is out of range", repeats, f"1 to {_MOST_REPEATS}")
-        if timeout is not None and not timeout > 0:
-            self._fail("timeout is out of range", timeout, "seconds above 0")
+        if timeout is not None and not 0 < timeout <= _MOST_SECONDS:
+            self._fail("timeout is out of range", timeout, f"seconds above 0, to {_MOST_SECONDS}")
         environment = given.get("environment", {})
         if not all(isinstance(v, (str, int)) for v in environment.values()):
             self._fail("the environment is none", environment, "names with texts or whole numbers")
