@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import signal
 import socket
@@ -30,11 +29,8 @@ from coscheduled import (
     status,
 )
 from weft import Error, LibraryError, _core, cli
-from weft.cosched import processes, profiles
 from weft.cosched.daemon import clean
 from weft.cosched.messages import MOST_BYTES, NoDaemonError, ask
-from weft.cosched.programs_file import Program
-from weft.cosched.runner import run_programs
 from weft.cosched.settings import Settings, socket_path
 from weft.cosched.supervisor import Supervisor
 
@@ -66,6 +62,39 @@ def test_programs_are_placed_and_freed(where: str) -> None:
     assert all(masks(c.pid) == {ALL} for c in children)
     assert all(c.poll() is None for c in children)
     end(*children)
+
+
+def test_a_program_moves_to_a_domain_that_has_become_free(where: str) -> None:
+    if len(SETS) < 2:
+        pytest.skip("needs two processors")
+    with daemon(where):
+        children = [*crowd(where), start(where, *SLEEP)]
+
+        def alone() -> list[int]:
+            placed = [p["domain"] for p in status(where)["programs"]]
+            return [p["pid"] for p in status(where)["programs"] if placed.count(p["domain"]) == 1]
+
+        eventually(lambda: len(alone()) == 1, "two are on one domain")
+        before = status(where)
+        (gone,) = [c for c in children if c.pid in alone()]
+        end(gone)
+        stay = [c for c in children if c is not gone]
+        eventually(
+            lambda: [masks(c.pid) for c in stay] in ([{SETS[0]}, {SETS[1]}], [{SETS[1]}, {SETS[0]}]), "one moves"
+        )
+        after = status(where)
+        assert after["generation"] > before["generation"] and after["moves"] > before["moves"]
+        assert after["decisions"][-1]["generation"] == after["generation"]
+        end(*stay)
+
+
+def test_a_static_scheduler_goes_by_profiles(where: str) -> None:
+    with daemon(where, scheduler="lira-static"):
+        ask(where, {"do": "register", "name": "a", "command": "a", "profile": {"profile:kernel": 7}})
+        eventually(lambda: "kernel" in status(where)["programs"][0]["rates"], "it is measured, too")
+        (seen,) = status(where)["programs"]
+        assert (seen["rate"], seen["source"], seen["rates"]["profile:kernel"]) == (7, "profile:kernel", 7)
+    os.sched_setaffinity(0, ALL)
 
 
 def test_the_kernel_s_own_placement(where: str) -> None:
@@ -176,63 +205,6 @@ def test_a_daemon_that_cannot_start_says_why(where: str) -> None:
         Supervisor(Settings(where, domains="sockets")).start()
 
 
-def test_the_command_becomes_the_program(where: str, tmp_path: Path) -> None:
-    with daemon(where):
-        script = "echo $WEFT_SHARE > share; exit 7"
-        command = [sys.executable, "-m", "weft", "cosched", "start", "--directory", where, "--", "sh", "-c", script]
-        assert subprocess.run(command, cwd=tmp_path, check=False).returncode == 7
-        assert (tmp_path / "share").read_text() == f"{where}:0\n"
-
-
-def test_without_a_daemon(where: str, capsys: pytest.CaptureFixture[str]) -> None:
-    for words in (
-        ["start", "--directory", where, "--", "true"],
-        ["status", "--directory", where],
-        ["stop", "--directory", where],
-    ):
-        assert cli.run(["cosched", *words]) == 1
-        assert "no daemon answers" in capsys.readouterr().err
-    assert cli.run(["cosched", "start", "--directory", where, "--", "./no-such-program"]) == 1
-    assert "cannot be started" in capsys.readouterr().err
-
-
-def test_status_for_machines_and_for_people(where: str, capsys: pytest.CaptureFixture[str]) -> None:
-    with daemon(where):
-        child = start(where, *SLEEP)
-        assert cli.run(["cosched", "status", "--directory", where, "--json"]) == 0
-        seen = json.loads(capsys.readouterr().out)
-        assert seen["version"] == 1 and seen["programs"][0]["pid"] == child.pid
-        assert cli.run(["cosched", "status", "--directory", where]) == 0
-        said = capsys.readouterr().out
-        assert "lira-adaptive" in said and str(child.pid) in said and "sleep" in said
-        end(child)
-        assert cli.run(["cosched", "stop", "--directory", where]) == 0
-    assert not Path(where).exists()
-
-
-def test_a_watch_ends_with_the_daemon(where: str) -> None:
-    command = [
-        sys.executable,
-        "-m",
-        "weft",
-        "cosched",
-        "status",
-        "--directory",
-        where,
-        "--watch",
-        "--every",
-        "0.1",
-        "--json",
-    ]
-    with daemon(where):
-        watch = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
-        assert watch.stdout
-        lines = [json.loads(watch.stdout.readline()) for _ in range(2)]
-        assert lines[0]["now"] < lines[1]["now"]
-    assert watch.wait(timeout=60) == 0
-    watch.stdout.close()
-
-
 def test_rates_of_the_kernel(where: str) -> None:
     with daemon(where):
         busy, idle = start(where, *SPIN), start(where, *SLEEP)
@@ -324,122 +296,6 @@ def test_no_more_programs_than_slots(where: str) -> None:
         affinity = os.sched_getaffinity(0)
     os.sched_setaffinity(0, ALL)
     assert affinity
-
-
-def test_a_file_of_programs_runs(where: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    file = tmp_path / "programs.toml"
-    file.write_text(
-        """
-        domains = "cores"
-        [[program]]
-        name = "writer"
-        command = ["sh", "-c", "cat; echo $NUMBER"]
-        input = "in"
-        output = "out"
-        environment = {NUMBER = 5}
-        repeats = 2
-        [[program]]
-        command = "true"
-        """
-    )
-    (tmp_path / "in").write_text("text\n")
-    trace = tmp_path / "trace.json"
-    assert cli.run(["cosched", "run", str(file), "--directory", where, "--json", "--trace", str(trace)]) == 0
-    found = json.loads(capsys.readouterr().out)["programs"]
-    assert [len(p["runs"]) for p in found] == [2, 1] and all(p["notes"] == [] for p in found)
-    assert (tmp_path / "out").read_text() == "text\n5\n" * 2
-    events = json.loads(trace.read_text().rstrip().rstrip(",") + "]")
-    assert {e["args"]["name"].split(" (")[0] for e in events if e["name"] == "thread_name"} == {
-        "decisions", "0: writer", "1: true",
-    } or any("true" in str(e) for e in events)  # fmt: skip
-    assert cli.run(["cosched", "run", str(file), "--directory", where]) == 0
-    assert "writer" in capsys.readouterr().out
-
-
-def test_programs_that_fail_or_hang_take_no_other_one_down(where: str, tmp_path: Path) -> None:
-    def program(name: str, script: str, repeats: int = 1, timeout: float | None = None) -> Program:
-        return Program(name, ("sh", "-c", script), str(tmp_path), repeats=repeats, timeout=timeout)
-
-    with daemon(where) as supervisor:
-        good, bad, hangs, missing = run_programs(
-            [
-                program("good", "exit 0", 3),
-                program("bad", "kill -9 $$", 2),
-                program("hangs", "sleep 1000", timeout=0.2),
-                Program("missing", ("./no-such-program",), str(tmp_path)),
-            ],
-            directory=where,
-            supervisor=supervisor,
-        )
-    assert [r.status for r in good.runs] == [0, 0, 0]
-    assert [r.status for r in bad.runs] == [-9, -9]
-    assert [(r.status, r.timed_out) for r in hangs.runs] == [(-9, True)]
-    assert [r.status for r in missing.runs] == [127]
-
-
-def test_programs_run_until_all_have_done_their_repeats(tmp_path: Path) -> None:
-    marks = tmp_path / "marks"
-    slow = Program("slow", ("sh", "-c", f"until [ -s {marks} ]; do sleep 0.01; done"), str(tmp_path))
-    script = f"echo x >> {tmp_path}/count; [ $(wc -l < {tmp_path}/count) -lt 5 ] || echo > {marks}"
-    quick = Program("quick", ("sh", "-c", script), str(tmp_path), repeats=2)
-    done = run_programs([slow, quick], keeps_running=True)
-    assert len(done[0].good) >= 1 and len(done[1].good) >= 5
-
-
-def test_nothing_of_a_program_is_left(tmp_path: Path) -> None:
-    script = f"sleep 1000 & echo $! > {tmp_path}/pid"
-    run_programs([Program("leaves", ("sh", "-c", script), str(tmp_path))])
-    pid = int((tmp_path / "pid").read_text())
-    eventually(lambda: processes.start_of(pid) is None, "it is ended")
-
-
-def test_a_killed_runner_leaves_nothing(where: str, tmp_path: Path) -> None:
-    file = tmp_path / "programs.toml"
-    command = f'["sh", "-c", "echo $$ > {tmp_path}/pid; exec sleep 1000"]'
-    file.write_text(f'domains = "cores"\n[[program]]\ncommand = {command}\n')
-    runner = subprocess.Popen(
-        [sys.executable, "-m", "weft", "cosched", "run", str(file), "--directory", where], stderr=subprocess.DEVNULL
-    )
-    eventually(lambda: (tmp_path / "pid").exists() and (tmp_path / "pid").read_text().strip() != "", "it runs")
-    end(runner)
-    pid = int((tmp_path / "pid").read_text())
-    eventually(lambda: not Path(where).exists(), "the daemon ends")
-    eventually(
-        lambda: not Path(f"/proc/{pid}").exists() or "Z" in Path(f"/proc/{pid}/stat").read_text(), "and the program"
-    )
-
-
-def test_a_profile_is_measured_stored_and_used(where: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    program = tmp_path / "spin"
-    program.write_text("#!/bin/sh\nend=$(($(date +%s%N) + 400000000))\nwhile [ $(date +%s%N) -lt $end ]; do :; done\n")
-    program.chmod(0o755)
-    words = ["cosched", "profile", "--domains", "cores", "--period", "0.02", "--json", "--", str(program)]
-    assert cli.run(words) == 0
-    stored = json.loads(capsys.readouterr().out)
-    assert stored["rates"]["kernel"] > 0 and Path(stored["path"]).exists()
-    assert profiles.find([str(program)])
-    with daemon(where, scheduler="lira-static", period=1_000_000_000):
-        child = start(where, str(program))
-        assert child.wait() == 0
-
-
-def test_a_program_too_short_for_a_profile(capsys: pytest.CaptureFixture[str]) -> None:
-    assert cli.run(["cosched", "profile", "--domains", "cores", "--period", "5", "--", "true"]) == 1
-    assert "too short" in capsys.readouterr().err
-    assert cli.run(["cosched", "profile", "--", "false"]) == 1
-    assert "cannot be measured; given: status 1" in capsys.readouterr().err
-
-
-def test_wrong_options(capsys: pytest.CaptureFixture[str], where: str, tmp_path: Path) -> None:
-    for words, says in [
-        (["daemon", "--scheduler", "fair"], "unknown scheduler; given: fair; allowed: os"),
-        (["daemon", "--domains", "sockets"], "no list of processors"),
-        (["daemon", "--by", "force"], "unknown way"),
-        (["daemon", "--rate", "hour"], "unknown kind of rate"),
-        (["daemon", "--directory", "/dev/shm/a:b"], "without a colon"),
-    ]:
-        assert cli.run(["cosched", *words]) == 2
-        assert says in capsys.readouterr().err
 
 
 def test_a_cpuset_where_it_may_be_made(where: str) -> None:
