@@ -10,20 +10,11 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from coscheduled import (
-    SLEEP,
-    daemon,
-    directory,
-    end,
-    eventually,
-    start,
-)
+from coscheduled import SLEEP, daemon, directory, end, eventually, start
 from weft import cli
 from weft.cosched import processes, profiles
 from weft.cosched.programs_file import Program
 from weft.cosched.runner import run_programs
-
-SPIN = ("sh", "-c", "while :; do :; done")
 
 
 @pytest.fixture(autouse=True)

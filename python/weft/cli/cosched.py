@@ -3,43 +3,49 @@
 from __future__ import annotations
 
 import contextlib
-import csv
 import json
 import os
 import shutil
 import signal
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
-from types import FrameType
 from typing import Annotated, Any
 
 import typer
 from rich.console import Group
 from rich.live import Live
-from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 from rich.table import Table
 from rich.text import Text
 
 from .. import _core
 from ..cosched import profiles
-from ..cosched.compare import DEFAULT, Comparison, Measurement, Step
-from ..cosched.compare import combinations as combinations_of
 from ..cosched.daemon import clean
-from ..cosched.domains import cpu_list, find_domains
+from ..cosched.domains import cpu_list
 from ..cosched.enter import enter
 from ..cosched.measure import measure
 from ..cosched.messages import NoDaemonError, ask
-from ..cosched.metrics import Estimate
-from ..cosched.plot import FORMATS as PICTURES
-from ..cosched.plot import plot as plot_comparison
 from ..cosched.programs_file import Program, Programs, read_programs
 from ..cosched.rates import unit_of
 from ..cosched.runner import Done, run_programs
-from ..cosched.settings import PERIOD, Settings, default_directory
+from ..cosched.settings import Settings, default_directory
 from ..cosched.supervisor import Supervisor, is_running
 from ..errors import Error, LibraryError, compose
+from .cosched_compare import compare
+from .cosched_options import (
+    AnyProgram,
+    AsJson,
+    Directory,
+    DomainsBy,
+    File,
+    Period,
+    Scheduler,
+    Trace,
+    Way,
+    interrupted_by_signals,
+    settings_of,
+)
 from .programs import OPTIONS_END_AT_THE_PROGRAM
 from .status import StatusLine, clock
 from .table import console as make_console
@@ -50,67 +56,6 @@ cosched = typer.Typer(
     no_args_is_help=True,
     rich_markup_mode=None,
 )
-
-Directory = Annotated[
-    str | None,
-    typer.Option(
-        "--directory", metavar="DIR", help="Of the daemon; default: COSCHED_DIRECTORY, or one of this user in /dev/shm."
-    ),
-]
-Scheduler = Annotated[
-    str | None,
-    typer.Option("--scheduler", metavar="NAME", help=f"{', '.join(_core.share_schedulers)}; default: lira-adaptive."),
-]
-DomainsBy = Annotated[
-    str | None,
-    typer.Option(
-        "--domains",
-        metavar="caches|cores|LIST",
-        help="What programs are placed on: last-level caches, cores, or a list as 0-7/8-15; default: caches.",
-    ),
-]
-Period = Annotated[
-    float | None,
-    typer.Option(
-        "--period", min=0.001, max=60, metavar="SECONDS", help=f"Between two readings; default: {PERIOD / 1e9:g}."
-    ),
-]
-Way = Annotated[
-    str, typer.Option("--by", metavar="affinity|cpuset", help="How programs are placed; cpuset: by control groups too.")
-]
-Trace = Annotated[
-    Path | None, typer.Option("--trace", metavar="FILE", help="Write a trace of placements, for Perfetto.")
-]
-AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON object.")]
-File = Annotated[
-    Path, typer.Argument(metavar="FILE", help="The programs, in TOML (docs/cosched.md).", show_default=False)
-]
-AnyProgram = Annotated[list[str], typer.Argument(metavar="-- PROGRAM [ARGS]", help="Any program.", show_default=False)]
-
-
-def settings_of(
-    directory: str | None,
-    scheduler: str | None,
-    domains: str | None,
-    period: float | None,
-    way: str = "affinity",
-    trace: Path | None = None,
-) -> Settings:
-    """What is None has its default."""
-    made = Settings(
-        directory=os.path.abspath(directory or default_directory()),
-        scheduler=scheduler or "lira-adaptive",
-        domains=domains or "caches",
-        period=PERIOD if period is None else round(period * 1e9),
-        way=way,
-        trace="" if trace is None else str(trace.resolve()),
-    )
-    try:
-        made.checked()
-        find_domains(made.domains)
-    except Error as failure:
-        raise typer.BadParameter(f"{failure}.") from None
-    return made
 
 
 @cosched.command()
@@ -161,25 +106,10 @@ def daemon(
     fields["counter_period"] = made.period if counter_period is None else round(counter_period * 1e9)
     supervisor = Supervisor(Settings(**fields))
 
-    with contextlib.suppress(KeyboardInterrupt), _interrupted_by_signals(), supervisor:
+    with contextlib.suppress(KeyboardInterrupt), interrupted_by_signals(), supervisor:
         print(f"weft: the daemon is at {made.directory}", file=sys.stderr)
         supervisor.wait()
     return 0
-
-
-@contextlib.contextmanager
-def _interrupted_by_signals() -> Iterator[None]:
-    """Signals that would end this process leave it the time to end what it has started."""
-
-    def leave(_: int, __: FrameType | None) -> None:
-        raise KeyboardInterrupt
-
-    before = {number: signal.signal(number, leave) for number in (signal.SIGTERM, signal.SIGHUP)}
-    try:
-        yield
-    finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)
 
 
 @cosched.command(context_settings=OPTIONS_END_AT_THE_PROGRAM)
@@ -226,7 +156,7 @@ def run(
     made = settings_of(
         directory, scheduler or given.scheduler, domains or given.domains, period or given.period, way, trace
     )
-    with _interrupted_by_signals():
+    with interrupted_by_signals():
         done = _run(given, made, keep, [scheduler, domains, period, trace])
     if as_json:
         print(json.dumps({"version": 1, "programs": [d.to_json() for d in done]}, indent=2))
@@ -474,132 +404,4 @@ def profile(
     return 0
 
 
-@cosched.command()
-def compare(
-    file: File,
-    schedulers: Annotated[
-        str,
-        typer.Option("--schedulers", metavar="A,B,...", help="best-static and worst-static measure all placements."),
-    ] = ",".join(DEFAULT),
-    repeat: Annotated[int, typer.Option("--repeat", min=1, metavar="N", help="Runs of each program, at least.")] = 9,
-    pairs: Annotated[
-        bool, typer.Option("--pairs", help="Every pair of programs on one domain against two, instead of schedulers.")
-    ] = False,
-    size: Annotated[
-        int | None,
-        typer.Option("--of", min=1, metavar="K", help="Combinations of K programs; default: all programs at once."),
-    ] = None,
-    combinations: Annotated[
-        int, typer.Option("--combinations", min=1, metavar="N", help="With --of: how many, drawn at random.")
-    ] = 32,
-    seed: Annotated[int, typer.Option("--seed", min=0, metavar="N", help="Of the random combinations.")] = 1,
-    domains: DomainsBy = None,
-    period: Period = None,
-    output: Annotated[
-        Path | None, typer.Option("--output", "-o", metavar="OUT", help="A picture: *.svg or *.png")
-    ] = None,
-    as_json: AsJson = False,
-    as_csv: Annotated[bool, typer.Option("--csv", help="Print a table of values with commas between them.")] = False,
-) -> int:
-    """Run programs beside each other under several schedulers, and compare.
-
-    ANTT is the mean of each program's time over its time alone (1 at best), STP the sum of the inverse (the number of
-    programs at best), both with 95 % confidence intervals. All programs run all the time: each goes on until all have
-    done their runs. The programs are run many times, so running them again must do no harm.
-
-    Example: weft cosched compare programs.toml --repeat 9 -o schedulers.svg
-
-    Example: weft cosched compare programs.toml --pairs --domains cores
-    """
-    given = read_programs(file)
-    names = [n.strip() for n in schedulers.split(",") if n.strip()]
-    if wrong := [n for n in names if n not in _core.share_schedulers] or ([] if names else ["none"]):
-        raise typer.BadParameter(compose("unknown scheduler", wrong[0], ", ".join(_core.share_schedulers)) + ".")
-    if as_json and as_csv:
-        raise typer.BadParameter(compose("two forms of output", "--json --csv", "one of them") + ".")
-    if output and output.suffix not in PICTURES:
-        raise typer.BadParameter(compose("unknown format of the picture", output, "*.svg, *.png") + ".")
-    if pairs and len(given.programs) < 2:
-        raise Error(compose("no pairs", f"{len(given.programs)} program", "two or more"))
-    made = settings_of(None, None, domains or given.domains, period or given.period)
-    if is_running(made.directory):
-        raise Error(compose("a daemon is running", made.directory, "none while schedulers are compared"))
-    with _interrupted_by_signals(), _bar() as step:
-        measurement = Measurement(made, repeat=repeat, step=step)
-        if pairs:
-            found = measurement.pairs(given.programs)
-        else:
-            groups = combinations_of(given.programs, size or len(given.programs), combinations, seed)
-            found = measurement.compare(groups, names)
-    if output:
-        plot_comparison(found, output)
-    if as_json:
-        print(json.dumps(found.to_json(), indent=2))
-    elif as_csv:
-        _write_csv(found)
-    else:
-        _print_comparison(found)
-    reasons = [r.refused for r in found.rows] + [p.refused for p in found.pairs]
-    return 1 if any(reasons) else 0
-
-
-def _write_csv(found: Comparison) -> None:
-    out = csv.writer(sys.stdout, lineterminator="\n")
-    if found.pairs:
-        out.writerow(["program", "beside", "slowdown", "low", "high", "refused"])
-        for p in found.pairs:
-            for i, (name, other) in enumerate(((p.first, p.second), (p.second, p.first))):
-                e = p.slowdowns[i] if p.slowdowns else None
-                out.writerow([name, other, *((e.value, e.low, e.high) if e else ("", "", "")), p.refused])
-        return
-    out.writerow(["scheduler", "programs", "antt", "antt_low", "antt_high", "stp", "stp_low", "stp_high", "refused"])
-    for r in found.rows:
-        figures = [x for e in (r.antt, r.stp) for x in ((e.value, e.low, e.high) if e else ("", "", ""))]
-        out.writerow([r.scheduler, " ".join(r.programs), *figures, r.refused])
-
-
-def _print_comparison(found: Comparison) -> None:
-    console = make_console()
-    sets = found.domains.sets
-    console.print(f"{len(sets)} domains by {found.domains.by}: {found.domains}", soft_wrap=True)
-    if found.pairs:
-        shown = table("program", "beside", "one domain over two")
-        for p in found.pairs:
-            for i, (name, other) in enumerate(((p.first, p.second), (p.second, p.first))):
-                shown.add_row(name, other, _figure(p.slowdowns[i]) if p.slowdowns else "-")
-        console.print(shown)
-    for programs in dict.fromkeys(r.programs for r in found.rows):
-        rows = [r for r in found.rows if r.programs == programs]
-        least = min((min(r.runs) for r in rows if r.runs), default=0)
-        console.print(f"{', '.join(programs)}; runs of each: {least} or more", soft_wrap=True)
-        shown = table("scheduler", "ANTT", "STP", *programs)
-        for r in rows:
-            if r.antt and r.stp:
-                shown.add_row(r.scheduler, _figure(r.antt), _figure(r.stp), *(f"{s.value:.2f}" for s in r.slowdowns))
-        console.print(shown)
-    for r in found.rows:
-        if r.placement:
-            console.print(f"{r.scheduler}: domains {' '.join(map(str, r.placement))}", soft_wrap=True)
-        if r.restarts:
-            console.print(f"{r.scheduler}: the daemon died {r.restarts} times", soft_wrap=True)
-        if r.refused:
-            console.print(f"{r.scheduler}: did not run: {r.refused}", soft_wrap=True)
-    for p in found.pairs:
-        if p.refused:
-            console.print(f"{p.first} and {p.second}: did not run: {p.refused}", soft_wrap=True)
-
-
-def _figure(e: Estimate) -> str:
-    return f"{e.value:.2f}" if e.low is None or e.high is None else f"{e.value:.2f} ({e.low:.2f} - {e.high:.2f})"
-
-
-@contextlib.contextmanager
-def _bar() -> Iterator[Step | None]:
-    """Shows on terminals how far the comparison is and how long it will take."""
-    if not StatusLine.is_possible():
-        yield None
-        return
-    columns = (TextColumn("{task.description}"), BarColumn(), TimeElapsedColumn(), TextColumn("left"))
-    with Progress(*columns, TimeRemainingColumn(), console=make_console(stderr=True), transient=True) as bar:
-        task = bar.add_task("", total=1.0)
-        yield lambda what, part: bar.update(task, description=what, completed=part)
+cosched.command()(compare)
