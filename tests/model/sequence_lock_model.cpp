@@ -1,5 +1,5 @@
 // Model check of the sequence lock: one writer, and readers that never wait. What a reader has copied as whole is one
-// publication (Q1, Q2), also when a writer died inside and another one went on (Q3).
+// publication (K1, K2), also when a writer died inside and another one went on (K3).
 #include <cstdint>
 #include <memory>
 #include <span>
