@@ -360,7 +360,7 @@ TEST_F(share_table, the_daemon_publishes_only_what_readers_accept) {
     EXPECT_EQ(t.read().numbers.programs.at(0).slot, 3) << "a refused table is not written";
 }
 
-// All numbers of a publication are the same: a reader that mixes two publications sees it (K1, K2).
+// All numbers of a publication are the same: a reader that mixes two publications sees it (K1, K2 of share/README.md).
 TEST_F(share_table, a_reader_never_mixes_two_publications) {
     table t = made();
     auto mine = slot_writer::claim(t.prepare(1, geteuid()));
@@ -392,7 +392,7 @@ TEST_F(share_table, a_reader_never_mixes_two_publications) {
     EXPECT_GT(whole, 0);
 }
 
-// Programs that are killed at any instant: what is read is whole, and the slot can be used again (K3, F4).
+// Programs that are killed at any instant: what is read is whole, and the slot can be used again (K3, F4 of share/README.md).
 TEST_F(share_table, programs_may_be_killed_at_any_instant) {
     table t = made();
     std::int64_t least = 0;
