@@ -27,7 +27,7 @@ std::int64_t start_ticks() noexcept {
     std::array<char, 1024> buffer{};
     const int file = open("/proc/self/stat", O_RDONLY | O_CLOEXEC);
     if (file < 0) return 0;
-    const ssize_t length = read(file, buffer.data(), buffer.size());
+    const ssize_t length = ::read(file, buffer.data(), buffer.size());
     close(file);
     if (length <= 0) return 0;
     std::string_view text(buffer.data(), static_cast<std::size_t>(length));

@@ -1,5 +1,5 @@
 // A sequence lock over words in a medium that several processes see: one writer, any number of readers that never wait
-// for it. README.md has the protocol and its proof (S1 to S3). Not here: the single writer is the caller's duty.
+// for it. README.md has the protocol and its proof (K1 to K3). Not here: the single writer is the caller's duty.
 //
 // A Medium has
 //   std::uint64_t number()                      reads the sequence number, relaxed

@@ -77,7 +77,7 @@ std::optional<slot_writer> slot_writer::claim(std::string_view spec) {
     word_file lock(openat(directory.file(), slot_lock_name(place.slot).c_str(),
                           O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK));
     if (!lock.is_open()) refuse_slot(fmt::format("the slot cannot be used ({})", std::strerror(errno)), spec);
-    if (flock(lock.file(), LOCK_EX | LOCK_NB) != 0) return std::nullopt;
+    if (flock(lock.file(), LOCK_EX | LOCK_NB) != 0) return std::nullopt; // F4
     opened slot = open_words(directory.file(), slot_name(place.slot).c_str(), true, slot_bytes);
     if (!slot.file.is_open()) refuse_slot(fmt::format("the slot cannot be used: {}", slot.why), spec);
     slot_writer made(std::move(lock), std::move(slot.file), std::move(table), place.slot, head);
@@ -98,7 +98,7 @@ int slot_writer::wish() noexcept {
         const std::int64_t now = monotonic_ns();
         const table_reading seen = read_table(words_, head_.slots, now);
         if (seen.state != reading::fresh) return 0;
-        if (now - seen.numbers.published > 10 * head_.period + 1'000'000'000) return 0;
+        if (now - seen.numbers.published > 10 * head_.period + 1'000'000'000) return 0; // F5
         for (const table_program& p : seen.numbers.programs)
             if (p.slot == number_) return p.active;
     } catch (const std::bad_alloc&) {} // as if nothing were wished

@@ -73,7 +73,7 @@ void word_file::write(std::span<const std::uint64_t> words) noexcept {
 
 opened open_words(int directory, const char* name, bool writable, std::size_t bytes) {
     opened result;
-    // O_NONBLOCK: neither a pipe nor a lease that its owner keeps can make the reader wait.
+    // O_NONBLOCK: neither a pipe nor a lease that its owner keeps can make the reader wait (F3).
     const int flags = (writable ? O_RDWR : O_RDONLY) | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK;
     word_file file(openat(directory, name, flags));
     if (!file.is_open()) {
@@ -95,7 +95,7 @@ opened open_words(int directory, const char* name, bool writable, std::size_t by
 void make_words(int directory, const std::string& name,
                 std::span<const std::byte, word_file::head_bytes> head, std::size_t bytes, uid_t user,
                 const std::string& shown) {
-    // Made under another name: a file that has the name is whole.
+    // Made under another name: a file that has the name is whole (F2).
     const std::string made = name + ".new";
     unlinkat(directory, made.c_str(), 0);
     const word_file file(
@@ -110,7 +110,7 @@ void make_words(int directory, const std::string& name,
     // All of it is written: no later write finds the memory full.
     if (!write_all(file.file(), content.data(), content.size(), 0)) refuse(errno ? errno : ENOSPC);
     if (user != geteuid() && fchown(file.file(), user, static_cast<gid_t>(-1)) != 0) refuse(errno);
-    if (fchmod(file.file(), 0644) != 0) refuse(errno);
+    if (fchmod(file.file(), 0644) != 0) refuse(errno); // F1
     if (renameat(directory, made.c_str(), directory, name.c_str()) != 0) refuse(errno);
 }
 

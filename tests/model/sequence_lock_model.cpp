@@ -1,5 +1,5 @@
 // Model check of the sequence lock: one writer, and readers that never wait. What a reader has copied as whole is one
-// publication (S1, S2), also when a writer died inside and another one went on (S3).
+// publication (K1, K2 of share/README.md), also when a writer died inside and another one went on (K3 of share/README.md).
 #include <cstdint>
 #include <memory>
 #include <span>

@@ -110,6 +110,7 @@ TEST_F(share_table, a_slot_has_one_writer) {
     EXPECT_TRUE(slot_writer::claim(spec));
 }
 
+// F2
 TEST_F(share_table, a_new_program_has_a_new_file) {
     table t = made();
     auto old = slot_writer::claim(t.prepare(1, geteuid()));
@@ -287,6 +288,7 @@ TEST_F(share_table, files_have_the_modes_that_keep_programs_apart) {
     EXPECT_EQ(mode("/slot-0.lock"), 0600U);
 }
 
+// F1
 TEST_F(share_table, other_users_write_only_their_own_slots) {
     if (geteuid() != 0) GTEST_SKIP() << "only root makes slots for other users";
     constexpr uid_t nobody_id = 65534;
@@ -358,7 +360,7 @@ TEST_F(share_table, the_daemon_publishes_only_what_readers_accept) {
     EXPECT_EQ(t.read().numbers.programs.at(0).slot, 3) << "a refused table is not written";
 }
 
-// All numbers of a publication are the same: a reader that mixes two publications sees it.
+// All numbers of a publication are the same: a reader that mixes two publications sees it (K1, K2 of share/README.md).
 TEST_F(share_table, a_reader_never_mixes_two_publications) {
     table t = made();
     auto mine = slot_writer::claim(t.prepare(1, geteuid()));
@@ -390,7 +392,7 @@ TEST_F(share_table, a_reader_never_mixes_two_publications) {
     EXPECT_GT(whole, 0);
 }
 
-// Programs that are killed at any instant: what is read is whole, and the slot can be used again.
+// Programs that are killed at any instant: what is read is whole, and the slot can be used again (K3, F4 of share/README.md).
 TEST_F(share_table, programs_may_be_killed_at_any_instant) {
     table t = made();
     std::int64_t least = 0;
@@ -417,7 +419,7 @@ TEST_F(share_table, programs_may_be_killed_at_any_instant) {
 }
 
 // A slot belongs to its program, which may write anything there; the table may be damaged by anyone who is this user. Whatever
-// the words are, a reader gets numbers in their ranges or none.
+// the words are, a reader gets numbers in their ranges or none (F3).
 TEST_F(share_table, no_content_makes_a_reader_fail) {
     const auto seed = std::random_device()();
     SCOPED_TRACE("seed " + std::to_string(seed));
