@@ -172,7 +172,7 @@ def test_a_runner_that_is_ended_leaves_nothing(where: str, tmp_path: Path, numbe
 
 def test_a_profile_is_measured_stored_and_used(where: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     program = tmp_path / "spin"
-    program.write_text("#!/bin/sh\nend=$(($(date +%s%N) + 400000000))\nwhile [ $(date +%s%N) -lt $end ]; do :; done\n")
+    program.write_text("#!/bin/sh\nend=$(($(date +%s%N) + 1500000000))\nwhile [ $(date +%s%N) -lt $end ]; do :; done\n")
     program.chmod(0o755)
     words = ["cosched", "profile", "--domains", "cores", "--period", "0.02", "--json", "--", str(program)]
     assert cli.run(words) == 0

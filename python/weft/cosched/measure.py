@@ -69,6 +69,7 @@ def measure(
                 cpus=domains.sets[domain],
                 observer=look,
                 fails_early=True,
+                check=settings.period / 1e9 / 2,
             )
     if done.failures or done.notes or not done.runs:
         what = f"status {done.failures[0].status}" if done.failures else "; ".join(done.notes) or "no run"

@@ -91,12 +91,13 @@ def run_programs(
     fails_early: bool = False,
     observer: Callable[[list[Done]], None] | None = None,
     timeout: float | None = None,
+    check: float = _CHECK,
 ) -> list[Done]:
     """Runs all programs at the same time, each `repeats` times, and returns when all are done.
 
     directory: that of the daemon which places them; empty: none. supervisor: of the daemon, if it is ours.
     keeps_running: each program goes on until all have done their repeats beside all others (`together`). fails_early:
-    ends when a run fails. cpus: the processors that they may use. observer: is called several times in a second.
+    ends when a run fails. cpus: the processors that they may use. observer: is called every `check` seconds at least.
     timeout: seconds after which all are ended.
 
     A program that fails or hangs takes no other one down. Raises `Error` when the daemon is given up. Whatever happens,
@@ -112,7 +113,7 @@ def run_programs(
         until = None if timeout is None else time.monotonic() + timeout
         open_pipes = {one.pipe: one for one in going}
         while open_pipes:
-            for file, _ in poll.poll(_CHECK * 1000):
+            for file, _ in poll.poll(check * 1000):
                 if not _read(open_pipes[file]):
                     poll.unregister(file)
                     del open_pipes[file]
