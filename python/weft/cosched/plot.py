@@ -88,7 +88,8 @@ def _matrix(axes: Axes, comparison: Comparison) -> None:
     for i, row in enumerate(values):
         for j, v in enumerate(row):
             if v == v:
-                axes.text(j, i, f"{v:.2f}", ha="center", va="center", fontsize="small")
+                colour = "white" if abs(v - 1) > 0.6 * most else "black"
+                axes.text(j, i, f"{v:.2f}", ha="center", va="center", fontsize="small", color=colour)
     axes.set_xticks(range(len(names)), names, rotation=45, ha="right", fontsize="small")
     axes.set_yticks(range(len(names)), names, fontsize="small")
     axes.set_xlabel("beside", fontsize="small")

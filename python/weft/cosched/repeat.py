@@ -1,4 +1,5 @@
-"""`python -m weft.cosched.repeat JOB`: runs one program again and again, and tells how long each run took.
+"""`python -m weft.cosched.repeat`, with a job on its standard input: runs one program again and again, and tells how
+long each run took.
 
 It is the program's first process for the daemon, so that the program has its place from the first run to the last. It
 ends, and its program with it, when the process does that started it.
@@ -123,4 +124,4 @@ class Repeater:
 
 
 if __name__ == "__main__":
-    sys.exit(Repeater(json.loads(sys.argv[1])).run())
+    sys.exit(Repeater(json.load(sys.stdin)).run())

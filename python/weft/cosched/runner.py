@@ -160,9 +160,10 @@ def _start(program: Program, directory: str, keeps_running: bool, cpus: Sequence
     environment = {k: v for k, v in os.environ.items() if k != "WEFT_SHARE"}
     try:
         process = subprocess.Popen(
-            [sys.executable, "-m", "weft.cosched.repeat", json.dumps(job)],
+            # -P: what lies in the working directory is not imported.
+            [sys.executable, "-P", "-m", "weft.cosched.repeat"],
             env=environment,
-            stdin=subprocess.DEVNULL,
+            stdin=subprocess.PIPE,
             pass_fds=[writes],
             start_new_session=True,
             preexec_fn=_with_parent,
@@ -172,6 +173,10 @@ def _start(program: Program, directory: str, keeps_running: bool, cpus: Sequence
         raise Error(f"{program.name} cannot be started: {failure.strerror}") from None
     finally:
         os.close(writes)
+    assert process.stdin
+    # Not as an argument, which other users see: the environment may have secrets.
+    with contextlib.suppress(BrokenPipeError), process.stdin as to_it:
+        to_it.write(json.dumps(job).encode())
     return _Going(Done(program), process, reads)
 
 

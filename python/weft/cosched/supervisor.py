@@ -129,7 +129,8 @@ class Supervisor:
         self._said.seek(0)
         self._said.truncate()
         self._process = subprocess.Popen(
-            [sys.executable, "-m", "weft.cosched", self.settings.to_json()],
+            # -P: what lies in the working directory is not imported.
+            [sys.executable, "-P", "-m", "weft.cosched", self.settings.to_json()],
             stdin=subprocess.DEVNULL,
             stdout=self._said,
             stderr=self._said,
