@@ -577,15 +577,22 @@ def test_a_trace_of_placements_can_be_read_at_any_time(tmp_path: Path) -> None:
     trace.begin(3000, 0, "a", 77, "domain 1", why="better")
     trace.figures(3000, 0, "a", 5, 250)
     trace.flush()
-    # The daemon is killed here; the next one goes on.
-    again = PlacementTrace(path)
+    # The daemon is killed here, in the middle of a line; the next one goes on.
+    with path.open("a") as file:
+        file.write('{"name": "doma')
+    again = PlacementTrace(path, continues=True)
     again.begin(4000, 0, "a", 77, "domain 1", why="stays")
     again.close(9000)
-    events = json.loads(path.read_text().rstrip().rstrip(",") + "]")
+    events = json.loads(path.read_text())
     slices = [e for e in events if e["ph"] == "X"]
     assert [(e["name"], e["ts"], e["dur"]) for e in slices] == [("domain 0", 1.0, 2.0), ("domain 1", 4.0, 5.0)]
     assert [e["args"] for e in events if e["ph"] == "C"] == [{"rate": 5}, {"load": 0.25}]
     assert [e["name"] for e in events if e["ph"] == "i"] == ["better"]
+    # One that has come to its end is gone on with too; another run makes the file anew.
+    PlacementTrace(path, continues=True).close(9500)
+    assert [e for e in json.loads(path.read_text()) if e["ph"] == "X"] == slices
+    PlacementTrace(path).close(1)
+    assert [e for e in json.loads(path.read_text()) if e["ph"] == "X"] == []
 
 
 def test_the_daemon_loads_little() -> None:

@@ -287,7 +287,7 @@ def test_what_is_no_request(where: str) -> None:
         assert status(where)["programs"] == []
 
 
-def test_no_more_programs_than_slots(where: str) -> None:
+def test_a_process_registers_once(where: str) -> None:
     with daemon(where, period=1_000_000_000):
         me = {"do": "register", "name": "a", "command": "a"}
         assert ask(where, me)["slot"] == 0

@@ -83,7 +83,7 @@ class Daemon:
         self._not_stored = ""
         self._cpusets = Cpusets(settings.directory) if settings.way == "cpuset" else None
         self._no_cpusets = self._cpusets.why_none if self._cpusets else ""
-        self._trace = PlacementTrace(settings.trace) if settings.trace else None
+        self._trace = PlacementTrace(settings.trace, continues=self.table.adopted) if settings.trace else None
         self._poll = select.poll()
         self._door = Door(str(socket_path(settings.directory)), self._poll, self._answer)
         if self.table.adopted:

@@ -11,6 +11,7 @@ import json
 from pathlib import Path
 from typing import Any
 
+_HEAD, _COMMA = "[\n", b",\n"
 _SECOND = 1_000_000_000
 _DECISIONS = 1_000_000
 """The row of the decisions."""
@@ -19,16 +20,20 @@ _DECISIONS = 1_000_000
 class PlacementTrace:
     """Times in ns of CLOCK_MONOTONIC; the file has us."""
 
-    def __init__(self, path: str | Path) -> None:
-        """Goes on with the file if it is one: a daemon that takes the place of another continues its trace. Raises
-        OSError."""
-        self._file = open(path, "a", encoding="utf-8")  # noqa: SIM115 (closed by close())
+    def __init__(self, path: str | Path, *, continues: bool = False) -> None:
+        """continues: goes on with the file of a daemon that has died, if it is there; else the file is made anew.
+        Raises OSError."""
+        kept = _whole_events(Path(path)) if continues else 0
+        self._file = open(path, "r+" if kept else "w", encoding="utf-8")  # noqa: SIM115 (closed by close())
+        if kept:
+            self._file.truncate(kept)
+            self._file.seek(kept)
         self.failure = ""
         """Why nothing more is written; empty if all is well."""
         self._shown: dict[int, int] = {}
         self._open: dict[int, tuple[int, str, dict[str, Any]]] = {}
-        if self._file.tell() == 0:
-            self._file.write("[\n")
+        if not kept:
+            self._file.write(_HEAD)
             self._write(name="process_name", ph="M", pid=1, args={"name": "weft cosched"})
             self._write(name="thread_name", ph="M", pid=1, tid=_DECISIONS, args={"name": "decisions"})
         self.flush()
@@ -71,6 +76,7 @@ class PlacementTrace:
     def close(self, now: int) -> None:
         for program in list(self._open):
             self.end(now, program)
+        self._write_last()
         self.flush()
         with contextlib.suppress(OSError):
             self._file.close()
@@ -83,6 +89,25 @@ class PlacementTrace:
         except OSError as failure:
             self._fail(failure)
 
+    def _write_last(self) -> None:
+        """The only event without a comma behind it: with it the file is correct JSON."""
+        if not self.failure:
+            with contextlib.suppress(OSError):
+                self._file.write(
+                    json.dumps({"name": "process_labels", "ph": "M", "pid": 1, "args": {"labels": "whole"}})
+                )
+                self._file.write("\n]\n")
+
     def _fail(self, failure: OSError) -> None:
         """A full disk ends the trace, and not the daemon."""
         self.failure = f"the trace has ended early: {failure.strerror}"
+
+
+def _whole_events(path: Path) -> int:
+    """How many bytes of a trace have whole events, each with its comma: its writer may have been killed at any byte.
+    0 if it is none of these traces."""
+    try:
+        text = path.read_bytes()
+    except FileNotFoundError:
+        return 0
+    return text.rfind(_COMMA) + len(_COMMA) if text.startswith(_HEAD.encode()) and _COMMA in text else 0

@@ -100,8 +100,8 @@ def run_programs(
     ends when a run fails. cpus: the processors that they may use. observer: is called every `check` seconds at least.
     timeout: seconds after which all are ended.
 
-    A program that fails or hangs takes no other one down. Raises `Error` when the daemon is given up. Whatever happens,
-    nothing of the programs is left.
+    A program that fails or hangs takes no other one down, nor does a daemon that is given up: `notes` tells of it.
+    Whatever happens, nothing of the programs is left.
     """
     going: list[_Going] = []
     poll = select.poll()
@@ -118,7 +118,12 @@ def run_programs(
                     poll.unregister(file)
                     del open_pipes[file]
             if supervisor:
-                supervisor.check()
+                try:
+                    supervisor.check()
+                except Error as failure:  # the programs go on where the kernel puts them
+                    supervisor = None
+                    for one in going:
+                        one.done.notes.append(str(failure))
             if observer:
                 observer([one.done for one in going])
             if keeps_running and _is_enough(going):
