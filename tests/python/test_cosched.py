@@ -25,7 +25,7 @@ from weft.cosched.domains import cpu_list, cpus_of, find_domains
 from weft.cosched.placements_trace import PlacementTrace
 from weft.cosched.processes import Families, Times, parse_stat
 from weft.cosched.programs_file import read_programs
-from weft.cosched.rates import Meter, Published, Thread, common_source, in_a_second, rate_by, source_for
+from weft.cosched.rates import Meter, Published, Thread, common_source, in_a_second, rate_by, source_for, steady
 from weft.cosched.registry import Entry, read_entries, write_entries
 from weft.cosched.settings import Settings, from_json
 
@@ -227,6 +227,22 @@ def test_static_schedulers_go_by_profiles_that_all_have() -> None:
     assert source_for("lira-static", [both[0], ({"counters": 2}, 1000)], 500) == "counters"
 
 
+def test_noise_is_no_change_of_a_rate() -> None:
+    assert steady(-1, 900, 1000, 50) == 900
+    assert steady(900, 950, 1000, 50) == 900  # not more than the band
+    assert steady(900, 951, 1000, 50) == 951
+    assert steady(900, 901, 1000, 0) == 901
+    assert steady(0, 0, 0, 50) == 0
+
+
+def test_slow_changes_are_seen_in_the_end() -> None:
+    last = 500
+    for rate in range(500, 1001):
+        last = steady(last, rate, 1000, 50)
+        assert rate - last <= 50
+    assert last >= 950
+
+
 @given(st.integers(-(2**70), 2**70), st.integers(1, 2**62))
 def test_a_rate_is_always_one_that_the_decision_takes(amount: int, elapsed: int) -> None:
     assert 0 <= in_a_second(amount, elapsed) <= 10**15
@@ -316,7 +332,7 @@ def test_rates_are_averages() -> None:
     clock = Clock()
     one, meter = thread(0, clock), Meter()
     meter.measure(0, [one], 1)
-    for period, expected in [(1, 1000), (2, 500), (3, 250)]:
+    for period, expected in [(1, 1000), (2, 750), (3, 542)]:
         clock.times = Times(1000, 0)
         meter.measure(period * 1000, [one], 1)
         assert meter.rates["kernel"] == expected

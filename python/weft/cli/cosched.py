@@ -76,6 +76,12 @@ def daemon(
     weight: Annotated[
         float, typer.Option("--weight", min=0, max=1, metavar="W", help="Of a new rate in the average.")
     ] = 0.5,
+    band: Annotated[
+        float,
+        typer.Option(
+            "--band", min=0, max=1, metavar="B", help="Of the largest rate: changes below it count for nothing."
+        ),
+    ] = 0.05,
     idle: Annotated[
         float, typer.Option("--idle", min=0, max=1, metavar="LOAD", help="Load below which a program counts as idle.")
     ] = 0.5,
@@ -100,6 +106,7 @@ def daemon(
     fields = {f: getattr(made, f) for f in made.__dataclass_fields__}
     fields |= {
         "weight": round(weight * 1000),
+        "band": round(band * 1000),
         "idle_below": round(idle * 1000),
         "by_instruction": rate == "instruction",
     }

@@ -30,7 +30,7 @@ from .cpuset import Cpusets
 from .domains import Domains, find_domains
 from .door import Door
 from .placements_trace import PlacementTrace
-from .rates import PROFILES, Meter, name_of, rate_by, source_for, unit_of
+from .rates import PROFILES, Meter, name_of, rate_by, source_for, steady, unit_of
 from .registry import Entry, read_entries, write_entries
 from .settings import Settings, programs_path, socket_path
 
@@ -238,8 +238,11 @@ class Daemon:
         programs = list(self._programs.values())
         known = [(w.meter.rates, w.meter.load) for w in programs]
         source = source_for(self.settings.scheduler, known, self.settings.idle_below)
-        for w in programs:
-            w.rate, w.source = rate_by(w.meter.rates, source), source if w.meter.rates else "none"
+        measured = [rate_by(w.meter.rates, source) for w in programs]
+        for w, rate in zip(programs, measured, strict=True):
+            its = source if w.meter.rates else "none"
+            last = w.rate if w.source == its else -1
+            w.rate, w.source = steady(last, rate, max(measured), self.settings.band), its
         if not programs:
             return
         costs = [(list(d), c) for d, c in self.settings.costs if len(d) == len(programs)]

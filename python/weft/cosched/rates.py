@@ -6,6 +6,7 @@ uses the best source that all programs have which are not idle.
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -28,6 +29,8 @@ UNITS = {
     "none": "",
 }
 _SECOND = 1_000_000_000
+_WINDOW = 9
+"""Readings of a thread's times. The kernel adds a wait only when it is over: single periods say little."""
 _WORKING = 100
 """A thread works if it is runnable for more than this part of the time: 1/100."""
 
@@ -64,6 +67,13 @@ def source_for(scheduler: str, programs: Sequence[tuple[Mapping[str, int], int]]
 def rate_by(rates: Mapping[str, int], source: str) -> int:
     """The rate by a source; by the program's profile of the same kind while nothing is measured; else 0: unknown."""
     return rates.get(source, rates.get(f"profile:{source}", 0))
+
+
+def steady(last: int, rate: int, largest: int, band: int) -> int:
+    """The rate for a decision: that of the last one, until the measured one differs from it by more than a part of the
+    largest rate of all programs (band: thousandths). Equal programs never measure quite alike, and by ranks alone they
+    would change places for nothing. last < 0: there is none."""
+    return rate if last < 0 or abs(rate - last) * 1000 > band * largest else last
 
 
 @dataclass
@@ -110,19 +120,27 @@ def in_a_second(amount: int, elapsed: int) -> int:
     return max(0, min(amount * _SECOND // elapsed, _core.share_most_rate))
 
 
+def _parts(now: processes.Times, then: processes.Times, elapsed: int) -> tuple[int, int]:
+    """Thousandths of the time in which a thread was runnable, and in which it waited for a processor."""
+    run, wait = now.run - then.run, now.wait - then.wait
+    wanted, waited = (max(0, min(part * 1000 // max(elapsed, 1), 1000)) for part in (run + wait, wait))
+    return wanted, waited
+
+
 @dataclass
 class Thread:
-    """One thread with what it did in the last period."""
+    """One thread with what it did in the last periods."""
 
     pid: int
     tid: int
     stat: processes.SchedStat | None
     """None: it is placed, but not measured."""
     counters: Counters | None
-    times: processes.Times | None = None
+    past: deque[tuple[int, processes.Times]] = field(default_factory=lambda: deque(maxlen=_WINDOW))
+    """When its times were read, and what they were."""
     counts: Counts | None = None
     wanted: int = 0
-    """Thousandths of the period in which it was runnable, whether it had a processor or not."""
+    """Thousandths of the last periods in which it was runnable, whether it had a processor or not."""
     waited: int = 0
     rested: int = 0
     """Periods in a row in which it did not work."""
@@ -179,16 +197,16 @@ class Meter:
         wanted = waited = loads = counted = 0
         shares: list[int] = []
         for t in threads:
-            times, t.times = t.times, t.stat.read() if t.stat else None
-            if times and t.times:
-                run, wait = t.times.run - times.run, t.times.wait - times.wait
-                # A thread that has slept on a queue for long may be charged with all of it at once.
-                t.wanted = max(0, min((run + wait) * 1000 // max(elapsed, 1), 1000))
-                t.waited = max(0, min(wait * 1000 // max(elapsed, 1), 1000))
+            times = t.stat.read() if t.stat else None
+            if times and t.past:
+                then = t.past[-1][1]
+                t.rested = 0 if _parts(times, then, elapsed)[0] * _WORKING > 1000 else t.rested + 1
+                t.wanted, t.waited = _parts(times, t.past[0][1], now - t.past[0][0])
                 wanted += t.wanted
                 waited += t.waited
                 shares.append(t.wanted)
-                t.rested = 0 if t.wanted * _WORKING > 1000 else t.rested + 1
+            if times:
+                t.past.append((now, times))
             if t.counters:
                 counts, t.counts = t.counts, t.counters.read()
                 if counts and t.counts and elapsed > 0:

@@ -37,6 +37,8 @@ class Settings:
     """Of a new rate in the average, in thousandths."""
     idle_below: int = 500
     """A program is idle if its high-priority threads are runnable for less than so many thousandths of the time."""
+    band: int = 50
+    """A program's rate counts as changed if it differs by more than so many thousandths of the largest one."""
     by_instruction: bool = False
     way: str = "affinity"
     trace: str = ""
@@ -55,7 +57,7 @@ class Settings:
         for name, value in (("period", self.period), ("counter period", self.counter_period)):
             if not _LEAST_PERIOD <= value <= _GREATEST_PERIOD:
                 raise Error(compose(f"the {name} is out of range", f"{value / 1e9:g} s", "0.001 s to 60 s"))
-        for name, value in (("weight", self.weight), ("idle limit", self.idle_below)):
+        for name, value in (("weight", self.weight), ("idle limit", self.idle_below), ("band", self.band)):
             if not 0 <= value <= 1000:
                 raise Error(compose(f"the {name} is out of range", value / 1000, "0 to 1"))
         return self
