@@ -10,6 +10,8 @@ import random
 import signal
 import subprocess
 import sys
+import threading
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -336,6 +338,32 @@ def test_rates_are_averages() -> None:
         clock.times = Times(1000, 0)
         meter.measure(period * 1000, [one], 1)
         assert meter.rates["kernel"] == expected
+
+
+def test_a_meter_sees_new_threads_and_those_that_take_the_place_of_others() -> None:
+    meter, me, ends = Meter(), os.getpid(), [threading.Event(), threading.Event()]
+
+    def seen() -> set[int]:
+        return {t.tid for t in meter.follow([me])}
+
+    before = seen()
+    assert threading.get_native_id() in before
+    first, second = (threading.Thread(target=e.wait) for e in ends)
+    first.start()
+    assert first.native_id in seen()
+    ends[0].set()
+    first.join()
+    second.start()  # as many as before
+    now = time.monotonic_ns()
+
+    def replaced() -> bool:
+        meter.measure(now, meter.follow([me]), 0)
+        return second.native_id in seen() and first.native_id not in seen()
+
+    eventually(replaced, "the second is seen, the first is not")
+    ends[1].set()
+    second.join()
+    meter.close()
 
 
 def test_a_meter_follows_threads_as_they_come_and_go(sleeper: subprocess.Popen[bytes]) -> None:

@@ -85,6 +85,8 @@ class Daemon:
         self._no_cpusets = self._cpusets.why_none if self._cpusets else ""
         self._trace = PlacementTrace(settings.trace, continues=self.table.adopted) if settings.trace else None
         self._poll = select.poll()
+        self._ended: set[int] = set()
+        """Pidfds of programs that have ended since the last turn."""
         self._door = Door(str(socket_path(settings.directory)), self._poll, self._answer)
         if self.table.adopted:
             self._adopt()
@@ -204,12 +206,14 @@ class Daemon:
         came = False
         for file, event in self._poll.poll(timeout_ms):
             if not self._door.handles(file, event):
-                came = True  # a program's end
+                self._ended.add(file)
+                came = True
         return self._door.took() or came
 
     def _turn(self, *, is_period: bool) -> None:
         now = time.monotonic_ns()
-        ended = [w for w in self._programs.values() if is_over(w.end)]
+        ended = [w for w in self._programs.values() if w.end in self._ended]
+        self._ended.clear()
         for watched in ended:
             self._forget(watched, now)
         if ended:
@@ -452,13 +456,6 @@ class Daemon:
             "processes": len(self._families.of(w.entry.slot)),
             "threads": w.threads,
         }
-
-
-def is_over(pidfd: int) -> bool:
-    """Whether the process has ended, all threads of it."""
-    poll = select.poll()
-    poll.register(pidfd, select.POLLIN)
-    return bool(poll.poll(0))
 
 
 def free_leftovers(directory: str, entry: Entry) -> None:

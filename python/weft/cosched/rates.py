@@ -168,6 +168,7 @@ class Meter:
     waiting: int = 0
     """Thousandths of a core for which its threads were runnable without a processor."""
     published: Published = field(default_factory=Published)
+    _listed: dict[int, tuple[int, list[int]]] = field(default_factory=dict)
     _last: int = 0
     _load: int = -1
 
@@ -176,7 +177,7 @@ class Meter:
         processes, main threads first."""
         found: list[Thread] = []
         for pid in pids:
-            for tid in processes.threads_of(pid):
+            for tid in self._threads_of(pid):
                 thread = self.threads.get(tid)
                 if thread is None or thread.pid != pid:
                     if thread:
@@ -185,6 +186,8 @@ class Meter:
                     stat = processes.open_schedstat(pid, tid)
                     thread = self.threads[tid] = Thread(pid, tid, stat, self._counters(tid))
                 found.append(thread)
+        for pid in self._listed.keys() - set(pids):
+            del self._listed[pid]
         there = {t.tid for t in found}
         for tid in [t for t in self.threads if t not in there]:
             self.threads.pop(tid).close()
@@ -207,6 +210,8 @@ class Meter:
                 shares.append(t.wanted)
             if times:
                 t.past.append((now, times))
+            else:
+                self._listed.pop(t.pid, None)  # it has ended: another may have come in its place
             if t.counters:
                 counts, t.counts = t.counts, t.counters.read()
                 if counts and t.counts and elapsed > 0:
@@ -235,6 +240,14 @@ class Meter:
         for thread in self.threads.values():
             thread.close()
         self.threads.clear()
+
+    def _threads_of(self, pid: int) -> list[int]:
+        """Listed anew only when their number has changed, or one has ended."""
+        count = processes.thread_count(pid)
+        known = self._listed.get(pid)
+        if known is None or known[0] != count:
+            known = self._listed[pid] = count, processes.threads_of(pid)
+        return known[1]
 
     def _counters(self, tid: int) -> Counters | None:
         if not self.counts:
