@@ -1,6 +1,7 @@
 #include "hook_scope.hpp"
 #include "machine_dict.hpp"
 #include "record_bytes.hpp"
+#include "share.hpp"
 #include "simulate.hpp"
 #include "views.hpp"
 
@@ -210,4 +211,5 @@ NB_MODULE(_core, m) {
           "times in nanoseconds.");
     weft::bind_views(m);
     weft::bind_simulate(m);
+    weft::bind_share(m);
 }

@@ -34,11 +34,11 @@ namespace {
 
 constexpr int max_workers = 1024;
 
-constexpr std::array<std::string_view, 19> known = {
+constexpr std::array<std::string_view, 20> known = {
     "WEFT_WORKERS", "WEFT_POLICY", "WEFT_ENGINE",   "WEFT_MACHINE",   "WEFT_SEED",
     "WEFT_STACK",   "WEFT_PIN",    "WEFT_SPIN",     "WEFT_RESOURCES", "WEFT_SCENARIO",
     "WEFT_COSTS",   "WEFT_REPORT", "WEFT_PROGRESS", "WEFT_TRACE",     "WEFT_WAITING",
-    "WEFT_PREEMPT", "WEFT_ACTIVE", "WEFT_SPEEDS",   machines_variable};
+    "WEFT_PREEMPT", "WEFT_ACTIVE", "WEFT_SPEEDS",   "WEFT_SHARE",     machines_variable};
 
 /// An empty value counts as not set.
 std::optional<std::string> variable(const char* name) {
@@ -165,8 +165,11 @@ std::chrono::nanoseconds spin_time_of(const runtime_options& o) {
 std::optional<pin_order> pin_order_of(const runtime_options& o, const machine& m, int workers) {
     const auto text = given_or_variable(o.pin, "WEFT_PIN");
     const std::string given = (o.pin.empty() ? "WEFT_PIN=" : "runtime_options::pin = ") + text.value_or("");
-    if (!text) // several programs with few workers each would all be pinned to the same cores
-        return !m.is_modelled() && workers == m.size() ? std::optional(pin_order::compact) : std::nullopt;
+    // Several programs with few workers each would all be pinned to the same cores; one with a slot is placed by others.
+    if (!text)
+        return !m.is_modelled() && workers == m.size() && !variable("WEFT_SHARE")
+                   ? std::optional(pin_order::compact)
+                   : std::nullopt;
     if (*text == "off") return std::nullopt;
     if (*text != "compact" && *text != "scatter")
         throw error("unknown way to pin workers", given, "compact, scatter, off");
@@ -363,6 +366,7 @@ settings resolve(const runtime_options& o) {
             : std::move(whole);
     if (!speeds.empty()) emulate(s, speeds, o);
     s.threads.follow_cores = choose_active(o, s, s.threads.workers, follows);
+    s.threads.share = variable("WEFT_SHARE").value_or("");
     s.resources = resources_of(o, s.machine);
     s.policy = policy_of(o);
     s.threads.record = record_of(o, "threads", s.policy);

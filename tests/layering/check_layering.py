@@ -31,6 +31,7 @@ ROOMS = {
     "src/policy": ["src/machine", "src/task", "src/queue", "src/policy/seam", "src/policy/parts"],
     "src/gate": ["src/machine", "src/task", "src/queue"],
     "src/trace/write": ["src/queue"],
+    "src/share": ["src/queue"],
 }
 BELOW_ENGINE = ["src/machine", "src/task", "src/queue", "src/policy/seam", "src/gate", "src/trace/write"]
 ROOMS["src/engine/ports"] = BELOW_ENGINE
@@ -40,8 +41,8 @@ ROOMS["src/engine/observe"] = [*ROOMS["src/engine/process"], "src/engine/process
 ROOMS["src/engine/team"] = [*ROOMS["src/engine/worker"], "src/engine/worker"]
 ROOMS["src/engine/run"] = [*ROOMS["src/engine/worker"], "src/engine/worker", "src/engine/team"]
 ROOMS["src/engine/idle"] = [*ROOMS["src/engine/run"], "src/engine/run"]
-ROOMS["src/engine/threads"] = [*ROOMS["src/engine/idle"], "src/engine/idle", "src/engine/process", "src/engine/observe"]
-ROOMS["src/engine/model"] = ROOMS["src/engine/threads"]
+ROOMS["src/engine/model"] = [*ROOMS["src/engine/idle"], "src/engine/idle", "src/engine/process", "src/engine/observe"]
+ROOMS["src/engine/threads"] = [*ROOMS["src/engine/model"], "src/share"]
 ROOMS["src/calibrate"] = [*ROOMS["src/engine/threads"], "src/engine/threads"]
 ROOMS["src/graph"] = ROOMS["src/engine/idle"]
 ROOMS["src/pipeline"] = ROOMS["src/engine/idle"]
@@ -51,7 +52,7 @@ ROOMS["src/trace/walk"] = ["src/trace/write"]
 ROOMS["src/replay"] = ["src/machine", "src/calibrate", "src/trace/write", "src/trace/walk"]
 ROOMS["src/policy/hosted"] = ["src/machine", "src/task", "src/queue", "src/policy/seam"]
 ROOMS["python/core"] = ["src/machine", "src/calibrate", "src/trace/write", "src/trace/walk", "src/replay", "src/policy/seam",
-                        "src/policy/hosted"]
+                        "src/policy/hosted", "src/share"]
 # Libraries of their own, which contain all of the above.
 ROOMS["compat/openmp/runtime"] = [*ROOMS["src/graph"], "src/engine/idle", "src/engine/threads", "src/graph"]
 ROOMS["compat/openmp/gomp"] = ["compat/openmp/runtime"]

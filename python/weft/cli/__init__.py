@@ -13,6 +13,7 @@ from ..errors import Error, LibraryError
 from . import programs
 from .analyze import analyze
 from .compare import compare
+from .cosched import cosched
 from .library import machines, policies, topo
 from .omp import omp
 from .reproduce import reproduce
@@ -27,6 +28,7 @@ app = typer.Typer(
     rich_markup_mode=None,
 )
 app.add_typer(trace, name="trace")
+app.add_typer(cosched, name="cosched")
 app.command()(analyze)
 app.command()(topo)
 app.command(name="machines")(machines)

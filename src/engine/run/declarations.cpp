@@ -25,9 +25,9 @@ constinit std::atomic<int> modules_with_costs{0};
 
 void declare_cost(std::uint64_t cycles, int kind) noexcept {
     worker* w = hot_self();
-    if (!w || !w->slow) return;
+    if (!w || !(w->slow || w->counts_declared)) return;
     w = &enter_runtime();
-    engine::note(*w, trace::kind::cost, cycles, 0, 0, static_cast<std::uint8_t>(kind));
+    if (w->slow) engine::note(*w, trace::kind::cost, cycles, 0, 0, static_cast<std::uint8_t>(kind));
     w->meter.declare_cost(*w, cycles, static_cast<work>(kind));
     leave_runtime();
 }
@@ -71,7 +71,7 @@ void declare_data(const void* data, std::size_t bytes, int how) {
     if (!w) return;
     check_size(bytes);
     if (claim* const c = engine::running_task().claim_; c && c->touched) c->touched(*c, data, bytes, how);
-    if (w->counts_misses && !w->modelled) {
+    if ((w->counts_misses || w->counts_declared) && !w->modelled) {
         const tick_hold here;
         w->meter.declare_data(*hot_self(), data, bytes, static_cast<access>(how));
     }

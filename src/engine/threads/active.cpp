@@ -18,6 +18,7 @@ namespace weft::engine {
 void thread_engine::set_active(int count) {
     const std::lock_guard guard(resizing);
     follows_cores = false;
+    program_chose = true;
     change_active(count);
 }
 
@@ -26,6 +27,13 @@ void thread_engine::change_active(int count) {
     if (!need.resizable || count == active_count.load(std::memory_order_relaxed))
         return; // relaxed: active_count is written under the lock only
     sleep_protocol_of(outermost)->resize(count, [&] { outermost.scheduler->resized({0, count}); });
+}
+
+void thread_engine::wish_active(int count) {
+    const std::lock_guard guard(resizing);
+    if (program_chose || count == wished_active) return;
+    wished_active = count;
+    change_active(count > 0 ? count : worker_count());
 }
 
 void thread_engine::wait_inactive(thread_worker& w) {
@@ -52,7 +60,8 @@ void thread_engine::match_active_to_cores(std::optional<double> quota) {
         CPU_OR(&all, &all, &own);
     }
     const std::lock_guard guard(resizing);
-    if (follows_cores) change_active(workers_within(std::max(CPU_COUNT(&all), 1), quota));
+    if (follows_cores && wished_active == 0)
+        change_active(workers_within(std::max(CPU_COUNT(&all), 1), quota));
 }
 
 } // namespace weft::engine

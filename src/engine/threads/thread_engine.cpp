@@ -5,6 +5,7 @@
 #include "engine/run/switch.hpp"
 #include "engine/threads/preemption/tick_handler.hpp"
 #include "engine/threads/report.hpp"
+#include "engine/threads/shared_slot.hpp"
 #include "engine/worker/offer.hpp"
 
 #include <weft/error.hpp>
@@ -85,7 +86,10 @@ thread_engine::thread_engine(std::unique_ptr<policy> p, weft::machine m, const t
         meter.misses_from = misses ? count_source::counters : count_source::declared;
         meter.instructions_from = instructions ? count_source::counters : count_source::unknown;
     }
-    if (meter.misses_from == count_source::declared) listens.emplace();
+    std::optional<share::slot_writer> slot;
+    if (!options.share.empty()) slot = share::slot_writer::claim(options.share);
+    for (auto& w : all_workers) w->counts_declared = slot.has_value();
+    if (meter.misses_from == count_source::declared || slot) listens.emplace();
     // The counters are those of the workers' own threads, and so are emulated cores. Workers that are to stay awake make no room for callers.
     lends_places = options.lend_places && !pace && options.spin_time < std::chrono::hours(1) &&
                    meter.misses_from != count_source::counters;
@@ -170,11 +174,13 @@ thread_engine::thread_engine(std::unique_ptr<policy> p, weft::machine m, const t
             throw;
         }
     if (options.follow_cores && need.resizable && worker_count() > 1) cores_follower.emplace(*this);
+    if (slot) shared = std::make_unique<shared_slot>(*this, std::move(*slot));
     files.workers_began();
 }
 
 thread_engine::~thread_engine() {
     files.leave_exit_list();
+    shared.reset();
     cores_follower.reset();
     if (pace) pace->stop();
     if (ticks_of_policy) ticks_of_policy->stop(); // workers may still wake it
@@ -197,6 +203,7 @@ void thread_engine::stop() noexcept {
 
 void thread_engine::end_threads_at_exit() noexcept {
     if (const worker* self = impl::hot_self(); self && &self->engine == this) return;
+    shared.reset();
     cores_follower.reset();
     if (pace) pace->stop();
     if (ticks_of_policy) ticks_of_policy->stop();

@@ -36,6 +36,8 @@
 
 namespace weft::engine {
 
+class shared_slot;
+
 struct thread_engine_options {
     int workers = 1;
     std::uint64_t seed = 1;
@@ -51,6 +53,7 @@ struct thread_engine_options {
     record_options record{};
     preemption_options preempt{};
     emulated_speeds speeds{};  ///< empty: the workers run as fast as they can
+    std::string share{};       ///< WEFT_SHARE: the slot among the programs of this machine; empty: none
     bool follow_cores = false; ///< the number of active workers follows the cores that the process may use
 };
 
@@ -162,6 +165,8 @@ struct thread_engine final : host, engine, team_host, observation, lifetime {
     void change_active(int count); ///< requires: the caller holds `resizing`
     void wait_inactive(thread_worker&);
     static task* bound_task(const thread_worker& w) { return bound_task_of(w); }
+    /// What the table of programs wishes; 0: nothing. It comes before the number of cores, and after what the program chooses.
+    void wish_active(int count);
     /// Makes as many workers active as there are cores, by the threads' affinity masks and the quota.
     void match_active_to_cores(std::optional<double> quota);
 
@@ -202,9 +207,11 @@ struct thread_engine final : host, engine, team_host, observation, lifetime {
     // Of the outermost arena: idle/README.md, "Words".
     queue::worker_set<>&searching = outermost.searching, &parked = outermost.parked;
     std::atomic<int>& active_count = outermost.active_count; ///< written under `resizing` (S6)
-    pinned_threads<> pinned;   ///< to the cores of their workers, if the engine pins
-    std::mutex resizing;       ///< one call of policy::resized() at a time; guards the next one
-    bool follows_cores = true; ///< match_active_to_cores() has an effect
+    pinned_threads<> pinned;    ///< to the cores of their workers, if the engine pins
+    std::mutex resizing;        ///< one call of policy::resized() at a time; guards the next ones
+    bool follows_cores = true;  ///< match_active_to_cores() has an effect
+    bool program_chose = false; ///< by set_active(): wishes have no effect
+    int wished_active = 0;      ///< by the table of programs; 0: nothing is wished
 
     // ---- external threads
     /// External threads may work as workers. Written by the constructor, and when preemption begins; relaxed: an external
@@ -235,6 +242,7 @@ struct thread_engine final : host, engine, team_host, observation, lifetime {
     const membership member;
     const exposure_handler handler;
     std::optional<core_count_follower> cores_follower; ///< if options.follow_cores, and the number can change
+    std::unique_ptr<shared_slot> shared; ///< if options.share, and no other runtime has that slot
 };
 
 } // namespace weft::engine

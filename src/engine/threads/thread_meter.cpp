@@ -25,7 +25,12 @@ void thread_meter::user_code_begins(worker& of) noexcept {
     own_time_begins(w);
 }
 
+void thread_meter::declare_cost(worker& w, std::uint64_t cycles, work) noexcept {
+    if (w.counts_declared) w.count.declared_cycles.add(cycles);
+}
+
 void thread_meter::declare_data(worker& w, const void* data, std::size_t bytes, access) noexcept {
+    if (w.counts_declared) w.count.declared_bytes.add(bytes);
     if (misses_from != count_source::declared || bytes == 0) return;
     const auto first = reinterpret_cast<std::uintptr_t>(data) / line_bytes;
     const auto last = (reinterpret_cast<std::uintptr_t>(data) + bytes - 1) / line_bytes;

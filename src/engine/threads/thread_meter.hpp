@@ -14,6 +14,7 @@ struct thread_meter final : meter {
 
     void user_code_ends(worker&) noexcept override;
     void user_code_begins(worker&) noexcept override;
+    void declare_cost(worker&, std::uint64_t cycles, work) noexcept override;
     void declare_data(worker&, const void* data, std::size_t bytes, access) noexcept override;
     int home_of(const void* data, std::size_t bytes) const override;
 

@@ -70,7 +70,8 @@ struct worker_counters {
     counter begun;             ///< children of any worker that were queued, and that it has taken and started
     counter exchanges;         ///< of its core for another worker's; written under the gate's lock
     counter refused_exchanges; ///< likewise, that the engine could not carry out
-    counter paced, used;       ///< with emulated speeds: ns at work, and ns of processor time then
+    counter declared_cycles, declared_bytes; ///< by tasks of an engine that has a slot (WEFT_SHARE)
+    counter paced, used; ///< with emulated speeds: ns at work, and ns of processor time then
 };
 
 /// The hidden entries that a worker has given to the policy before a thief asked: engine/idle/README.md,
@@ -139,10 +140,11 @@ struct worker {
     bool observed = false; ///< the meter is told of the beginning and the end of each interval of user code
     /// Every fork and every return from a fork enters the runtime: the worker is `modelled` or traced.
     bool slow = false;
-    bool modelled = false;       ///< its time is virtual
-    bool times_tasks = false;    ///< requirements::own_usage: the time of user code is charged to its task
-    bool counts_misses = false;  ///< requirements::own_misses
-    time_ns user_code_began = 0; ///< if times_tasks: when the current interval of user code began
+    bool modelled = false;        ///< its time is virtual
+    bool times_tasks = false;     ///< requirements::own_usage: the time of user code is charged to its task
+    bool counts_misses = false;   ///< requirements::own_misses
+    bool counts_declared = false; ///< worker_counters::declared_cycles and declared_bytes
+    time_ns user_code_began = 0;  ///< if times_tasks: when the current interval of user code began
     std::uint32_t spawns_to_look = 1; ///< until it counts again how many children wait
     bool calls_children = false;      ///< too many wait, when it looked last
     task* resume_first = nullptr;     ///< a waiter whose event came before it slept; it is resumed first

@@ -1,0 +1,41 @@
+#pragma once
+
+#include "share/slot_layout.hpp"
+#include "share/table_layout.hpp"
+
+#include <optional>
+#include <string_view>
+
+namespace weft::share {
+
+/// The slot that a process has, and what the table wishes of it. README.md. Nothing here waits for another process, and
+/// nothing fails after the claim: if the files are removed, what is published has no reader.
+class slot_writer {
+public:
+    /// `spec`: the value of WEFT_SHARE, "<path of the table>:<slot>". Empty if another process has the slot: a program's
+    /// children inherit the variable. Throws weft::error if there is no such slot, or it belongs to another user.
+    static std::optional<slot_writer> claim(std::string_view spec);
+
+    /// Publishes; pid, start and time are filled in.
+    void publish(slot_numbers) noexcept;
+    /// The number of active workers that the table wishes; 0: none, or the daemon has not been there for some time.
+    int wish() noexcept;
+    std::int64_t period() const noexcept { return head_.period; } ///< ns
+
+private:
+    slot_writer(word_file lock, word_file slot, word_file table, int number, const table_head&) noexcept;
+
+    word_file lock_; ///< locked as long as it is open
+    word_file slot_, table_;
+    int number_;
+    table_head head_;
+    std::int64_t pid_, start_;
+    std::vector<std::uint64_t> words_; ///< of the table
+};
+
+/// Names of files in the directory of a table.
+inline constexpr char table_name[] = "table", daemon_lock_name[] = "lock";
+std::string slot_name(int slot);
+std::string slot_lock_name(int slot);
+
+} // namespace weft::share
