@@ -65,6 +65,10 @@ struct runtime_options {
     /// [WEFT_PROGRESS] file with the current counts of the workers, see docs/progress-format.md; a second
     /// runtime writes to name.2.suffix, as above; default: none
     std::string progress{};
+    /// [WEFT_SHARE] path:slot, in the table of the programs on this machine: the runtime publishes there what its workers have
+    /// done, uses as many of them as the table wishes, and does not pin them unless `pin` says so; `weft cosched` sets it, see
+    /// docs/cosched.md. A second runtime, and a child process, publish nothing; default: none
+    std::string share{};
 
     // Only for the engine `model`, see docs/modelled-machines.md.
     std::string scenario{}; ///< [WEFT_SCENARIO] TOML file of changes of the machine over time; default: none

@@ -167,7 +167,7 @@ std::optional<pin_order> pin_order_of(const runtime_options& o, const machine& m
     const std::string given = (o.pin.empty() ? "WEFT_PIN=" : "runtime_options::pin = ") + text.value_or("");
     // Several programs with few workers each would all be pinned to the same cores; one with a slot is placed by others.
     if (!text)
-        return !m.is_modelled() && workers == m.size() && !variable("WEFT_SHARE")
+        return !m.is_modelled() && workers == m.size() && !given_or_variable(o.share, "WEFT_SHARE")
                    ? std::optional(pin_order::compact)
                    : std::nullopt;
     if (*text == "off") return std::nullopt;
@@ -366,7 +366,7 @@ settings resolve(const runtime_options& o) {
             : std::move(whole);
     if (!speeds.empty()) emulate(s, speeds, o);
     s.threads.follow_cores = choose_active(o, s, s.threads.workers, follows);
-    s.threads.share = variable("WEFT_SHARE").value_or("");
+    s.threads.share = given_or_variable(o.share, "WEFT_SHARE").value_or("");
     s.resources = resources_of(o, s.machine);
     s.policy = policy_of(o);
     s.threads.record = record_of(o, "threads", s.policy);

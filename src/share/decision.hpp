@@ -9,7 +9,7 @@
 #include <vector>
 
 // Which program is placed on which domain: one pure function of a snapshot, for the daemon, for programs and for the model.
-// A domain is the set of cores that share a last-level cache. Numbers are integers, so that all who compute the function of
+// A domain is the set of cores that share a last-level cache. Numbers are integers, so that all processes that compute the function of
 // the same snapshot get the same answer.
 namespace weft::share {
 

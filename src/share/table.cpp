@@ -88,7 +88,7 @@ table table::create(const std::string& path, int slots, std::int64_t period) {
 }
 
 void table::lock() {
-    // Of mode 0600: a user who may only read the table cannot keep a daemon out by a lock.
+    // Of mode 0600: a user that may only read the table cannot keep a daemon out by a lock.
     lock_ = word_file(
         openat(directory_.file(), daemon_lock_name, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600));
     if (!lock_.is_open())

@@ -183,7 +183,7 @@ TEST_F(share_table, a_lease_makes_no_reader_wait) {
     const pid_t owner = fork();
     if (owner == 0) {
         const int file = ::open((path + "/slot-1").c_str(), O_RDWR);
-        signal(SIGIO, SIG_IGN); // that somebody wants the file
+        signal(SIGIO, SIG_IGN); // another process wants the file
         const char has_lease = fcntl(file, F_SETLEASE, F_WRLCK) == 0 ? 'y' : 'n';
         [[maybe_unused]] auto ignored = write(ready[1], &has_lease, 1);
         char none = 0;
@@ -418,7 +418,7 @@ TEST_F(share_table, programs_may_be_killed_at_any_instant) {
     EXPECT_GT(least, 0);
 }
 
-// A slot belongs to its program, which may write anything there; the table may be damaged by anyone who is this user. Whatever
+// A slot belongs to its program, which may write anything there; the table may be damaged by any process of this user. Whatever
 // the words are, a reader gets numbers in their ranges or none (F3).
 TEST_F(share_table, no_content_makes_a_reader_fail) {
     const auto seed = std::random_device()();

@@ -206,7 +206,7 @@ bool preempter::may_preempt(thread_worker& w) noexcept {
 /// Whether the task may be in malloc, and its tick is to wait for the next one (Y5).
 bool preempter::is_in_malloc(thread_worker& w, const ucontext_t& interrupted) const noexcept {
     // Ticks one after the other. The word that looks like a return address may be an old one, and a task that waits in the
-    // kernel lets nobody else run meanwhile. What malloc has filled or copied at once takes longer.
+    // kernel leaves its core to others meanwhile. What malloc has filled or copied at once takes longer.
     constexpr int patience_in_kernel = 100, patience = 1000;
     const bool is_inside = malloc_->contains(interrupted);
     if (!is_inside && malloc_->seems_to_call(interrupted, w.current->memory.top()) &&
