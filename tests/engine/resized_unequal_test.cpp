@@ -1,3 +1,4 @@
+// ctest: labels=not_tsan
 // The number of active workers changes under policies for unequal cores, on emulated speeds and in the model, also so that only
 // fast or only slow cores are left: every task runs, once, and none on a worker that was inactive when its run began.
 #include <weft/weft.hpp>
@@ -12,7 +13,6 @@
 #include <string>
 #include <vector>
 
-#include "engine/sanitized.hpp"
 #include "engine/support.hpp"
 #include "engine/worker/worker.hpp"
 
@@ -45,7 +45,6 @@ protected:
 std::vector<unequal_setup> unequal_setups() {
     std::vector<unequal_setup> all;
     for (const char* engine : {"threads", "model"}) {
-        if (test::sanitized && std::string(engine) == "threads") continue; // pauses and sanitizers: minutes
         for (const char* policy : {"heft", "heft:cost=history", "dheft", "cats", "cats:steal=off", "aats",
                                    "aats:mode=pipeline", "aats:ts=on", "speed"})
             for (const char* speeds : {"1,1,0.5,0.5", "0.5,0.5,1,1"}) all.push_back({engine, policy, speeds});
