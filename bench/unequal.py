@@ -19,6 +19,8 @@ import sys
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
+import machine
+
 ROOT = Path(__file__).resolve().parent.parent
 PROGRAMS = {
     **{f"batch {kind}": f"batch --costs-only --batches 10 --kind {kind}"
@@ -100,6 +102,27 @@ def is_equal(machine):
     return machine in EQUAL
 
 
+def mean_over_steal(table, machine, policy):
+    """The geometric mean over the programs that both policies have run; nan if there is none."""
+    return mean([t[policy] / t["steal"] for t in table[machine].values() if t.get(policy) and t.get("steal")])
+
+
+def policies_of(table):
+    return [q for q in POLICIES if any(q in t for p in table.values() for t in p.values())]
+
+
+def means_of(table):
+    """The means that the picture shows, as a table of Markdown."""
+    policies = policies_of(table)
+    lines = ["| machine | " + " | ".join(f"`{q}`" for q in policies) + " |", "|---|" + "---:|" * len(policies)]
+    lines += [f"| {short(m)} | " + " | ".join(f"{mean_over_steal(table, m, q):.2f}" for q in policies) + " |" for m in table]
+    for what, chosen in (("unequal", [m for m in table if not is_equal(m)]), ("equal", [m for m in table if is_equal(m)])):
+        if len(chosen) > 1:
+            cells = [mean([mean_over_steal(table, m, q) for m in chosen]) for q in policies]
+            lines.append(f"| mean, {what} cores | " + " | ".join(f"{c:.2f}" for c in cells) + " |")
+    return "\n".join([*lines, "", "A cell: time over that of steal, the geometric mean over the programs."])
+
+
 def text_of(table):
     rows = list(rows_of(table))
     lines = ["| program | " + " | ".join(short(m) for m in table) + " |", "|---|" + "---:|" * len(table)]
@@ -135,14 +158,10 @@ def draw(table, path):
         from matplotlib import pyplot
     except ImportError:
         sys.exit("no picture: matplotlib is not installed (python3-matplotlib)")
-    machines = list(table)
-    policies = [q for q in POLICIES if any(q in t for p in table.values() for t in p.values())]
+    machines, policies = list(table), policies_of(table)
     figure, axis = pyplot.subplots(figsize=(10, 4.6))
     for marker, policy in zip("+osv^<>Dx*", policies):
-        heights = []
-        for m in machines:
-            ratios = [t[policy] / t["steal"] for t in table[m].values() if t.get(policy) and t.get("steal")]
-            heights.append(mean(ratios))
+        heights = [mean_over_steal(table, m, policy) for m in machines]
         strong = policy == "hybrid"
         axis.plot(range(len(machines)), heights, marker=marker, linewidth=2 if strong else 0.7,
                   color="black" if strong else None, alpha=1 if strong else 0.7, label=policy)
@@ -180,17 +199,18 @@ def parsed():
 
 def main():
     options = parsed()
-    failed = 0
+    failed, about = 0, machine.describe("none: an existing build", " ".join(sys.argv))
     if options.stored:
         try:
-            table = json.loads(options.stored.read_text())["seconds"]
+            kept = json.loads(options.stored.read_text())
+            table, about, options.seeds = kept["seconds"], kept.get("machine"), kept["seeds"]
         except (OSError, ValueError, KeyError) as problem:
             sys.exit(f"{options.stored}: {problem}; expected is a file that --json has written")
     else:
         table, failed = measure(options)
     if options.json:
-        options.json.write_text(json.dumps({"seeds": options.seeds, "seconds": table}, indent=1) + "\n")
-    print(text_of(table))
+        options.json.write_text(json.dumps({"machine": about, "seeds": options.seeds, "seconds": table}, indent=1) + "\n")
+    print(text_of(table), means_of(table), sep="\n\n")
     if options.picture:
         draw(table, options.picture)
     return 1 if failed else 0

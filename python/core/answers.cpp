@@ -112,6 +112,22 @@ bool as_truth(const nb::object& answer, const char* hook) {
     return nb::cast<bool>(answer);
 }
 
+elastic_place as_elastic_place(const nb::object& answer) {
+    constexpr const char* allowed = "weft.Place, or two numbers: the worker with rank 0 and the width";
+    if (!nb::isinstance<nb::sequence>(answer) || nb::isinstance<nb::str>(answer) || nb::len(answer) != 2)
+        refuse("what mold() returned", answer, allowed);
+    const auto leader = as_number(answer[0]), width = as_number(answer[1]);
+    if (!leader || !width) refuse("what mold() returned", answer, allowed);
+    return {*leader, *width};
+}
+
+int as_most_width(const nb::object& width) {
+    const auto n = as_number(width);
+    if (!n || *n < 0 || *n > max_width)
+        refuse("most_width", width, fmt::format("0 to {}; 0: the policy does not mold", max_width).c_str());
+    return *n;
+}
+
 time_ns as_period(const nb::object& period) {
     constexpr time_ns longest = 1'000'000'000'000;
     time_ns ns = -1;
@@ -121,14 +137,17 @@ time_ns as_period(const nb::object& period) {
 }
 
 requirements as_requirements(const nb::object& needs) {
-    constexpr const char* allowed =
-        "a set of \"lazy\", \"usage\", \"uses\", \"levels\", \"snapshots\", \"exchanges\" and \"demotable\"";
+    constexpr const char* allowed = "a set of \"lazy\", \"usage\", \"uses\", \"levels\", \"snapshots\", "
+                                    "\"exchanges\", \"graph_tasks\" and \"demotable\"";
     requirements r;
-    const std::pair<const char*, bool requirements::*> words[] = {
-        {"lazy", &requirements::lazy},           {"usage", &requirements::own_usage},
-        {"uses", &requirements::uses},           {"levels", &requirements::levels},
-        {"snapshots", &requirements::snapshots}, {"exchanges", &requirements::exchanges},
-        {"demotable", &requirements::demotable}};
+    const std::pair<const char*, bool requirements::*> words[] = {{"lazy", &requirements::lazy},
+                                                                  {"usage", &requirements::own_usage},
+                                                                  {"uses", &requirements::uses},
+                                                                  {"levels", &requirements::levels},
+                                                                  {"snapshots", &requirements::snapshots},
+                                                                  {"exchanges", &requirements::exchanges},
+                                                                  {"graph_tasks", &requirements::graph_tasks},
+                                                                  {"demotable", &requirements::demotable}};
     const nb::object listed = nb::steal(PySequence_List(needs.ptr()));
     if (!listed.is_valid() || nb::isinstance<nb::str>(needs)) {
         PyErr_Clear();

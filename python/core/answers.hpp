@@ -19,6 +19,11 @@ std::string as_word(const nanobind::object& answer, const char* hook, const char
 
 bool as_truth(const nanobind::object& answer, const char* hook); ///< True or False
 
+elastic_place as_elastic_place(const nanobind::object& answer); ///< of mold()
+
+/// The attribute `most_width` of a policy: 0, or a width up to max_width.
+int as_most_width(const nanobind::object& width);
+
 /// The attribute `tick_ns` of a policy: 0, or more.
 time_ns as_period(const nanobind::object& period);
 

@@ -17,6 +17,7 @@
 
 #include <exception>
 #include <optional>
+#include <span>
 #include <stdexcept>
 #include <string>
 #include <unordered_map>
@@ -123,6 +124,7 @@ public:
             self_.attr("attach")(weft::as_dict(m), context_);
             requirements r = as_requirements(self_.attr("needs"));
             r.tick = as_period(self_.attr("tick_ns"));
+            r.most_width = as_most_width(self_.attr("most_width"));
             nb::cast<context_view&>(context_).has_snapshots = r.snapshots;
             nb::cast<context_view&>(context_).may_exchange = r.exchanges;
             return r;
@@ -145,6 +147,16 @@ public:
     std::optional<workers> victims(worker_id w) override {
         const visit v;
         return as_workers(self_.attr("victims")(w), "what victims() returned");
+    }
+    elastic_place mold(worker_id w, task& t) override {
+        const visit v;
+        return as_elastic_place(self_.attr("mold")(w, tasks_.of(t)));
+    }
+    void assemble(worker_id w, std::span<task* const> shares, elastic_place at) override {
+        const visit v;
+        nb::list all;
+        for (task* const t : shares) all.append(t == shares.front() ? tasks_.of(*t) : tasks_.of_new(*t));
+        self_.attr("assemble")(w, all, nb::make_tuple(at.leader, at.width));
     }
     std::string spawn(worker_id w, task& parent, task& child) override {
         const visit v;

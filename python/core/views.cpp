@@ -66,7 +66,16 @@ void bind_views(nb::module_& m) {
             "children", [](const task_view& v) { return v.get().hint().children; }, "Hint; 0: unknown.")
         .def_prop_ro(
             "rank", [](const task_view& v) { return v.get().rank(); }, "Of a moldable task's share.")
-        .def_prop_ro("width", [](const task_view& v) { return v.get().width(); })
+        .def_prop_ro(
+            "width", [](const task_view& v) { return v.get().width(); },
+            "Of a share: how many there are. Of a moldable task without shares: what the program has asked "
+            "for.")
+        .def_prop_ro(
+            "molds", [](const task_view& v) { return v.get().molds(); },
+            "A moldable task without its shares: mold() is asked when next() returns it; needs most_width.")
+        .def_prop_ro(
+            "is_share", [](const task_view& v) { return v.get().is_share(); },
+            "Of a moldable task: its rank and width are its own.")
         .def_prop_ro(
             "graph", [](const task_view& v) { return v.get().graph(); }, "The run of a graph; 0: none.")
         .def_prop_ro("graph_number", [](const task_view& v) { return v.get().graph_number(); })

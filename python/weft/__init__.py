@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from .errors import Error, LibraryError, TraceError
     from .launcher import LaunchError, Run, launch
     from .library import Knob, MachineInfo, PolicyInfo, machine, machine_toml, machines, policies
-    from .policy import Ask, Context, Group, Looked, Placed, Policy, Task
+    from .policy import Ask, Context, Group, Looked, Place, Placed, Policy, Task
     from .progress import Progress, read_progress
     from .report import Report, RunReport, WorkerReport
     from .simulation import Program, SimulatedRun, Simulation, simulate
@@ -33,6 +33,7 @@ __all__ = [
     "LibraryError",
     "Looked",
     "MachineInfo",
+    "Place",
     "Placed",
     "Policy",
     "PolicyInfo",
@@ -65,7 +66,7 @@ _MODULES = {
     "errors": ("Error", "LibraryError", "TraceError"),
     "launcher": ("LaunchError", "Run", "launch"),
     "library": ("Knob", "MachineInfo", "PolicyInfo", "machine", "machine_toml", "machines", "policies"),
-    "policy": ("Ask", "Context", "Group", "Looked", "Placed", "Policy", "Task"),
+    "policy": ("Ask", "Context", "Group", "Looked", "Place", "Placed", "Policy", "Task"),
     "progress": ("Progress", "read_progress"),
     "report": ("Report", "RunReport", "WorkerReport"),
     "simulation": ("Program", "SimulatedRun", "Simulation", "simulate"),

@@ -7,7 +7,7 @@ from typing import Any, ClassVar, NamedTuple
 
 from ._core import Context, Group, Task
 
-__all__ = ["Ask", "Context", "Group", "Looked", "Placed", "Policy", "Task"]
+__all__ = ["Ask", "Context", "Group", "Looked", "Place", "Placed", "Policy", "Task"]
 
 
 class Placed(NamedTuple):
@@ -33,6 +33,14 @@ class Looked(NamedTuple):
     place: int
 
 
+class Place(NamedTuple):
+    """Returned by Policy.mold: adjacent workers that run a moldable task together. `leader` runs the share of rank 0,
+    and `leader + i` that of rank i, below `width`."""
+
+    leader: int
+    width: int = 1
+
+
 class Policy:
     """Base class of scheduling policies for `weft.simulate`. A derived class has at least `ready` and `next`.
 
@@ -52,10 +60,15 @@ class Policy:
     needs: ClassVar[frozenset[str]] = frozenset()
     """What the policy needs, of "lazy" (roots are born silent: no spawn is reported), "usage" (`finished` gets times),
     "uses" (`Task.uses`), "levels" (`Task.bottom_level`), "snapshots" (`Context.running`), "exchanges"
-    (`Context.exchange`), and "demotable" (child_first may become call if there is no stack for it)."""
+    (`Context.exchange`), "graph_tasks" (each task of a graph comes by `ready`, also where roots are silent), and
+    "demotable" (child_first may become call if there is no stack for it)."""
 
     tick_ns: ClassVar[int] = 0
     """Nanoseconds between two calls of `tick`; 0: it is not called."""
+
+    most_width: ClassVar[int] = 0
+    """The widest place that `mold` returns, at most 64, and no more than there are workers; 0: the policy does not
+    mold, and a moldable task gets a team."""
 
     def attach(self, machine: dict[str, Any], context: Context) -> None:
         """Called once, before any other hook. `machine` is as from `weft.machine`, cut to the workers' cores."""
@@ -73,6 +86,18 @@ class Policy:
     def victims(self, worker: int) -> Sequence[int]:
         """The workers whose hidden forks a sleeping worker keeps asking for: a half-open range."""
         return (0, 0)
+
+    def mold(self, worker: int, task: Task) -> Place | tuple[int, int]:
+        """With `most_width`: `next` has returned the moldable `task` (`Task.molds`) for `worker`. Returns where it
+        runs, and how wide; `task.width` is what the program has asked for."""
+        return Place(worker, 1)
+
+    def assemble(self, worker: int, shares: list[Task], place: tuple[int, int]) -> None:
+        """After `mold`: the shares of the task in the order of their ranks, of which the first is the task itself, and
+        the place as (leader, width). The policy keeps share i, and `next` returns it for worker leader + i only. A
+        share may wait for another one, so the shares of any two tasks come to all workers that have both in the same
+        order."""
+        raise NotImplementedError("a policy with most_width has assemble()")
 
     def spawn(self, worker: int, parent: Task, child: Task) -> str:
         """Returns what a spawn does: child_first, parent_first, call (the child runs at once, on the parent's stack) or

@@ -81,7 +81,7 @@ public:
         places_.attach(context);
         groups_.attach(m, context);
         is_flat_ = groups_.count() < 2;
-        if (is_flat_) return {.demotable = true};
+        if (is_flat_) return {.demotable = true, .resizable = true};
         classes_.emplace(groups_.speeds());
         clusters_.attach(groups_, *classes_,
                          {.own_only = set_.np, .guard = set_.guard, .in_order = set_.in_order});
@@ -92,6 +92,7 @@ public:
                 .own_usage = true,
                 .own_misses = true,
                 .demotable = true,
+                .resizable = !set_.np && !set_.guard, // else tasks wait for the cores of one group
                 .snapshots = set_.ts,
                 .exchanges = set_.ts,
                 .tick = a_millisecond};
@@ -238,13 +239,13 @@ private:
     place_id main_place() const noexcept { return places_.root_place() + 1; }
     place_id place_of(int pool) const noexcept { return main_place() + 1 + pool; }
 
-    /// For any worker of that group. Its ranks need not be adjacent.
+    /// For any active worker of that group, or for all if it has none. Its ranks need not be adjacent.
     placement for_group(int g, place_id place) const {
         workers run{}, first{};
         int runs = 0;
-        const workers all = context_->all();
-        for (worker_id w = all.first; w <= all.last; ++w) {
-            if (w < all.last && clusters_.group_of(w) == g) {
+        const workers active = context_->active();
+        for (worker_id w = active.first; w <= active.last; ++w) {
+            if (w < active.last && clusters_.group_of(w) == g) {
                 if (run.empty()) run.first = w;
                 run.last = w + 1;
             } else if (!run.empty()) {
@@ -255,9 +256,11 @@ private:
                 run = {};
             }
         }
+        if (runs == 0) return {place, active};
         if (runs == 1) return {place, first};
         if (runs > 1) context_->wake(first);
-        return {place, {}};
+        // wake() has a fence: a number that has not changed until here is one whose workers were woken.
+        return {place, context_->active().last == active.last ? workers{} : context_->active()};
     }
 
     void classify(task& t) noexcept {

@@ -17,7 +17,7 @@
 ///   (heft.cpp) whose costs are measured, for each type of task and each type of core.
 ///
 /// A worker ends a new task when it has run all that waits in its queue, and what it runs now. Of a type that some class of cores
-/// has not run yet, the next task goes to such a core. A type is the task's hints::name. No task of a queue is stolen. All other
+/// has not run yet, the next task goes to such a core. A type is the task's hints::name. No task of a queue is stolen, unless its worker is no longer active. All other
 /// tasks are stolen at random.
 namespace weft::policies {
 namespace {
@@ -29,6 +29,7 @@ public:
         times_.attach(m, context, false);
         mine_ = std::make_unique<queue_of_worker[]>(static_cast<std::size_t>(context.all().size()));
         need.task_bytes = sizeof(node);
+        need.resizable = true;
         need.levels = true; // so that tasks know their graph
         return need;
     }
@@ -48,6 +49,11 @@ public:
     decision next(worker_id w, bool last_look) override {
         if (const decision own = places_.own(w, last_look); own.t != nullptr) return own;
         if (task* const t = at(w).tasks.try_pop_front()) return {t, w};
+        if (last_look) { // what lies at workers that are no longer active
+            const worker_id all = context_->all().last;
+            for (worker_id v = context_->active().last; v < all; ++v)
+                if (task* const t = at(v).tasks.pop_front()) return {t, v};
+        }
         return places_.look_outside(w, last_look, true, places::thief_takes::half);
     }
 
@@ -69,16 +75,16 @@ private:
         worker_id queue; ///< + 1; 0: in none
     };
     struct alignas(queue::k_cache_line_bytes) queue_of_worker {
-        queue::locked_list<task> tasks;   ///< any worker puts, its own takes
+        queue::locked_list<task> tasks;   ///< any worker puts, its own takes; once it is inactive, any
         queue::cell<time_ns> expected{0}; ///< of those that have not ended
         queue::cell<int> open{0};         ///< their number
     };
 
     queue_of_worker& at(worker_id w) const noexcept { return mine_[static_cast<std::size_t>(w)]; }
 
-    /// Of equal workers, the first from `w` on and around.
+    /// Of equal active workers, the first from `w` on and around.
     worker_id first_to_end(worker_id w, int type) const noexcept {
-        const int count = context_->all().size();
+        const int count = context_->active().size();
         worker_id best = w;
         bool best_is_known = true, has_best = false;
         time_ns soonest = 0;

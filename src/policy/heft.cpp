@@ -24,7 +24,8 @@
 ///   IEEE TPDS 13(3), 2002 (HEFT). The schedule: finish_times.hpp.
 ///
 /// Each worker runs the tasks that the schedule gives it, in the order of their planned starts; a task that is not ready yet is
-/// passed over. No task of a schedule is stolen. A cost is the hint `work`, 1 if there is none, divided by the speed of the core;
+/// passed over. No task of a schedule is stolen, unless its worker is no longer active. A schedule has the workers that are active
+/// when its run begins. A cost is the hint `work`, 1 if there is none, divided by the speed of the core;
 /// with cost=history it is what tasks of that name took in earlier runs, once all classes of cores have run one. Tasks that are
 /// added while the graph runs are scheduled behind what is planned. All other tasks are stolen at random.
 namespace weft::policies {
@@ -46,13 +47,14 @@ public:
         mine_ = std::make_unique<schedule_of_worker[]>(speed_.size());
         need.task_bytes = sizeof(node);
         need.levels = true;
+        need.resizable = true;
         return need;
     }
 
     void graph_grew(worker_id, const graph_view& g) override {
         std::unique_ptr<plan> made = take(g.id());
         if (made == nullptr)
-            made = std::make_unique<plan>(plan{g.id(), finish_times(context_->all().size())});
+            made = std::make_unique<plan>(plan{g.id(), finish_times(context_->active().size())});
         made->times.extend(g, [&](std::uint32_t t, worker_id w) { return cost(g.hint(t), w); });
         put(std::move(made));
     }
@@ -71,11 +73,12 @@ public:
 
     decision next(worker_id w, bool last_look) override {
         if (const decision own = places_.own(w, last_look); own.t != nullptr) return own;
-        schedule_of_worker& q = mine_[static_cast<std::size_t>(w)];
-        q.lock.lock();
-        task* const t = q.tasks.pop();
-        q.lock.unlock();
-        if (t != nullptr) return {t, w};
+        if (task* const t = pop(w)) return {t, w};
+        if (last_look) { // what lies at workers that are no longer active
+            const worker_id all = context_->all().last;
+            for (worker_id v = context_->active().last; v < all; ++v)
+                if (task* const t = pop(v)) return {t, v};
+        }
         return places_.look_outside(w, last_look, true, places::thief_takes::half);
     }
 
@@ -99,7 +102,7 @@ private:
         }
     };
     struct alignas(queue::k_cache_line_bytes) schedule_of_worker {
-        queue::spin_lock<> lock; // any worker puts, its own takes
+        queue::spin_lock<> lock; // any worker puts, its own takes; once it is inactive, any
         queue::pairing_heap<task, starts_first> tasks;
     };
     struct plan {
@@ -107,6 +110,14 @@ private:
         finish_times times;
     };
     static constexpr std::size_t most_plans = 64; ///< runs at one time; tasks of others are stolen at random
+
+    task* pop(worker_id w) noexcept {
+        schedule_of_worker& q = mine_[static_cast<std::size_t>(w)];
+        q.lock.lock();
+        task* const t = q.tasks.pop();
+        q.lock.unlock();
+        return t;
+    }
 
     double cost(const hints& h, worker_id w) {
         const auto at = static_cast<std::size_t>(w);

@@ -51,6 +51,7 @@ public:
         recently_ = std::make_unique<bool[]>(n);
         return {.task_bytes = sizeof(thread),
                 .demotable = true,
+                .resizable = true,
                 .snapshots = true,
                 .exchanges = true,
                 .tick = interval_};
@@ -100,7 +101,7 @@ public:
 
     void tick(time_ns now) override {
         const held_lock held(balancing_);
-        const int n = context_->all().size(), k = intervals_.load_relaxed();
+        const int n = context_->active().size(), k = intervals_.load_relaxed();
         for (worker_id w = 0; w < n; ++w) {
             speeds_[index(w)] = speed_of(w, now);
             recently_[index(w)] = k - at(w).moved < rest_;
@@ -200,6 +201,7 @@ private:
                 at(j).tasks.push_back(t);
             }
             context_->wake({j, j + 1});
+            if (!context_->active().contains(j)) context_->wake(context_->active()); // it is no longer active
         } else if (has_others) { // the one that runs: when it makes room
             at(k).leaves_for.store_relaxed(j);
         } else if (!runs || at(j).came.load_relaxed() >= 0 || !groups_.is_faster(j, k) ||

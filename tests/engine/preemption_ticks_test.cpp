@@ -8,6 +8,7 @@
 
 #include <atomic>
 #include <chrono>
+#include <csignal>
 #include <cstdint>
 #include <ctime>
 #include <string>
@@ -17,6 +18,7 @@
 #include <vector>
 
 #include "engine/preempted.hpp"
+#include "engine/process/signal_claim.hpp"
 
 namespace weft {
 namespace {
@@ -138,6 +140,42 @@ TEST(ticks, none_is_sent_to_a_worker_whose_task_is_not_preempted) {
         });
         EXPECT_EQ(sent, 0U) << how;
         EXPECT_GT(timers, 0U) << how;
+    }
+}
+
+/// Y8: a worker whose thread takes no ticks for a while has at most one before it afterwards.
+TEST(ticks, do_not_queue_up_at_a_worker) {
+    for (const std::string how : {"timer=chain", "timer=one-to-all"}) {
+        runtime rt(preempting("yield:interval=1ms," + how, 2));
+        const engine::ticks& when = test::preempter_of(rt).when();
+        std::atomic<int> begun{0}, leads{-1};
+        std::atomic<bool> is_deaf{false}, done{false};
+        std::uint64_t sent = 0;
+        const auto task = [&](int me) {
+            ++begun;
+            while (begun < 2) {
+            } // each has a worker from here on, and nothing is ready for which it would be preempted
+            for (int none = -1; leads < 0; none = -1)
+                if (static_cast<engine::thread_worker&>(*impl::hot_self()).kernel->is_armed)
+                    leads.compare_exchange_strong(none, me);
+            if (leads == me) {
+                while (!is_deaf) {}
+                const auto sent_before = when.forwarded(), timers = when.of_timers();
+                while (when.of_timers() - timers < 20) {}
+                sent = when.forwarded() - sent_before;
+                done = true;
+                return;
+            }
+            sigset_t tick, before;
+            sigemptyset(&tick);
+            sigaddset(&tick, engine::tick_signal());
+            pthread_sigmask(SIG_BLOCK, &tick, &before);
+            is_deaf = true;
+            while (!done) {}
+            pthread_sigmask(SIG_SETMASK, &before, nullptr);
+        };
+        test::run_all(rt, 2, task, {.preempt = preemption::yield});
+        EXPECT_LE(sent, 1U) << how;
     }
 }
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import collections
 import threading
-from typing import Any
+from typing import Any, ClassVar
 
 import pytest
 import weft
@@ -137,6 +137,82 @@ def test_ticks_and_snapshots(program: weft.Program) -> None:
     weft.simulate(program, machine=MACHINE, policy=Ticking)
     assert ticks == sorted(set(ticks)) and all(t % 1000 == 0 for t in ticks)
     assert busy == {False, True}
+
+
+class Pairs(WorkSharing):
+    """Each moldable task runs on two neighbours."""
+
+    needs = frozenset({"graph_tasks"})
+    most_width = 2
+    molded: ClassVar[list[tuple[int, int]]] = []
+    shares_run: ClassVar[list[tuple[int, int, int]]] = []
+
+    def attach(self, machine: dict[str, Any], context: weft.Context) -> None:
+        super().attach(machine, context)
+        self.shares: list[collections.deque[weft.Task]] = [collections.deque() for _ in range(context.workers)]
+
+    def mold(self, worker: int, task: weft.Task) -> weft.Place:
+        assert task.molds and not task.is_share
+        self.molded.append((worker, task.width))
+        return weft.Place(worker // 2 * 2, 2)
+
+    def assemble(self, worker: int, shares: list[weft.Task], place: tuple[int, int]) -> None:
+        assert place == (worker // 2 * 2, 2)
+        assert [(s.rank, s.width, s.is_share, s.molds) for s in shares] == [(0, 2, True, False), (1, 2, True, False)]
+        for rank, share in enumerate(shares):
+            self.shares[place[0] + rank].append(share)
+
+    def next(self, worker: int, last_look: bool) -> weft.Task | weft.Looked | weft.Ask | None:
+        return self.shares[worker].popleft() if self.shares[worker] else super().next(worker, last_look)
+
+    def started(self, worker: int, task: weft.Task) -> None:
+        if task.is_share:
+            self.shares_run.append((worker, task.rank, task.width))
+
+
+@pytest.fixture(scope="module")
+def moldable(tmp_path_factory: pytest.TempPathFactory) -> weft.Program:
+    path = tmp_path_factory.mktemp("moldable") / "run.weft"
+    run_example("random_dag", "--costs-only --nodes 40 --chains 4 --kernel matmul", path, "steal", "model")
+    return weft.Program(path)
+
+
+def test_moldable_tasks_get_the_place_that_the_policy_chooses(moldable: weft.Program) -> None:
+    Pairs.molded.clear()
+    Pairs.shares_run.clear()
+    weft.simulate(moldable, machine=MACHINE, policy=Pairs)
+    assert len(Pairs.molded) >= 40 and len(Pairs.shares_run) == 2 * len(Pairs.molded)
+    assert all(worker % 2 == rank and width == 2 for worker, rank, width in Pairs.shares_run)
+
+
+@pytest.mark.parametrize(
+    ("hook", "replacement", "error", "says"),
+    [
+        ("mold", lambda self, w, t: (w, 3), ValueError, r"no such place .*a width of 3; allowed: a width of 1 to 2"),
+        ("mold", lambda self, w, t: (w, 0), ValueError, "a width of 0"),
+        ("mold", lambda self, w, t: weft.Place(-1), ValueError, "given: worker -1"),
+        ("mold", lambda self, w, t: (15, 2), ValueError, "given: worker 15 and a width of 2"),
+        ("mold", lambda self, w, t: 3, TypeError, r"mold\(\) returned .*given: 3 \(int\); allowed: weft\.Place"),
+        ("mold", lambda self, w, t: ("a", 1), TypeError, r"mold\(\) returned"),
+        ("mold", lambda self, w, t: 1 / 0, ZeroDivisionError, "zero"),
+        ("assemble", lambda self, w, shares, at: 1 / 0, ZeroDivisionError, "zero"),
+        ("assemble", weft.Policy.assemble, NotImplementedError, r"has assemble\(\)"),
+        (
+            "assemble",
+            lambda self, w, shares, at: [self.shares[(at[0] + 2) % 16].append(s) for s in shares],
+            ValueError,
+            "share of a moldable task that another worker runs",
+        ),
+        ("most_width", 65, weft.LibraryError, "most_width has a wrong value; given: 65"),
+        ("most_width", "wide", weft.LibraryError, "most_width has a wrong value"),
+    ],
+)
+def test_what_goes_wrong_with_moldable_tasks_is_said(
+    hook: str, replacement: Any, error: type[Exception], says: str, moldable: weft.Program
+) -> None:
+    broken = type("Broken", (Pairs,), {hook: replacement})
+    with pytest.raises(error, match=says):
+        weft.simulate(moldable, machine=MACHINE, policy=broken)
 
 
 @pytest.mark.parametrize(

@@ -6,8 +6,10 @@
 
 #include <gtest/gtest.h>
 
+#include <array>
 #include <deque>
 #include <exception>
+#include <span>
 #include <stdexcept>
 #include <string>
 
@@ -34,6 +36,8 @@ public:
         return {.is = found::kind::a_task, .t = t};
     }
     std::optional<workers> victims(worker_id) override { return workers{}; }
+    elastic_place mold(worker_id w, task&) override { return {w, 1}; }
+    void assemble(worker_id, std::span<task* const>, elastic_place) override {}
     std::string spawn(worker_id, task&, task&) override { return says; }
     void group_begin(worker_id, task&, group&) override {}
     std::string group_wait(worker_id, task&, group&) override { return "stay"; }
@@ -93,6 +97,27 @@ TEST(policy_hosted, decides_like_any_policy) {
 
 TEST(policy_hosted, after_a_failure_the_program_comes_to_its_end) {
     for (int call = 0; call < 12; ++call) EXPECT_EQ(run_with(call, "parent_first"), "next() fails");
+}
+
+TEST(policy_hosted, shares_come_to_their_workers_in_the_order_in_which_they_were_added) {
+    held_tasks held;
+    std::array<task, 5> t{};
+    held.add_share(t[0], 1);
+    held.add(t[1], {0, {0, 2}});
+    held.add_share(t[2], 0);
+    held.add_share(t[3], 1);
+    EXPECT_TRUE(held.any_share());
+    EXPECT_EQ(held.only_for(&t[1]), held_tasks::no_worker);
+    EXPECT_EQ(held.only_for(&t[2]), 0);
+    held.line_up();
+    held.add_share_to_line(t[4], 0);
+    EXPECT_EQ(held.take_first(0).t, &t[1]); // the one before is a share of worker 1
+    EXPECT_EQ(held.take_first(0).t, &t[2]);
+    EXPECT_EQ(held.take_first(0).t, &t[4]);
+    EXPECT_EQ(held.take_first(0).t, nullptr);
+    EXPECT_EQ(held.take_first(1).t, &t[0]);
+    EXPECT_EQ(held.take_first(1).t, &t[3]);
+    EXPECT_EQ(held.size(), 0U);
 }
 
 TEST(policy_hosted, wrong_answers_are_failures) {

@@ -3,11 +3,13 @@
 #include "engine/run/switch.hpp"
 #include "engine/run/thread_waiter.hpp"
 #include "engine/threads/exposure_handler.hpp"
+#include "engine/threads/reached.hpp"
 #include "engine/threads/thread_engine.hpp"
 
 #include <weft/error.hpp>
 
 #include <algorithm>
+#include <array>
 #include <atomic>
 #include <chrono>
 #include <cstddef>
@@ -80,7 +82,7 @@ public:
         w.exceptions = reinterpret_cast<exception_globals*>(abi::__cxa_get_globals());
         w.native = w.current = &own_stack_;
         w.kernel = nullptr;
-        change_occupant(here_);
+        occupancy_of::change(w, here_);
     }
     ~occupation() {
         of_.hot->self = nullptr;
@@ -91,24 +93,13 @@ public:
         of_.oldest = oldest_;
         of_.native = &of_.own.own_stack;
         of_.kernel = &of_.own;
-        change_occupant(of_.own);
-        while (of_.reaching.load(std::memory_order_seq_cst) > 0) queue::std_sync::yield(); // P1
+        occupancy_of::change(of_, of_.own);
+        occupancy_of::wait_until_unreached(std::array{&of_});
     }
     occupation(const occupation&) = delete;
     occupation& operator=(const occupation&) = delete;
 
 private:
-    void change_occupant(const reach& to) noexcept {
-        // seq_cst: a thread that adds itself to `reaching` later reads this one (P1)
-        of_.occupant.store(&to, std::memory_order_seq_cst);
-        // A signal that is on its way to the occupant before does nothing any more. The next one must be sent (P2).
-        of_.signal_out.exchange(false, std::memory_order_seq_cst);
-        of_.hides_nothing.exchange(false, std::memory_order_seq_cst); // likewise (X4)
-        // Likewise, if tasks are preempted since this thread came (Y8).
-        if (of_.tick_out.load(std::memory_order_seq_cst))
-            of_.tick_out.store(false, std::memory_order_seq_cst);
-    }
-
     thread_worker& of_;
     impl::hot_words* const hot_;
     exception_globals* const exceptions_;

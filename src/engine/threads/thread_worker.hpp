@@ -41,10 +41,11 @@ struct thread_worker : worker {
 
     // ---- the occupant: the own thread, an external thread in its place (external.cpp), or another thread of the engine
     // ---- (preemption)
-    /// Where other threads reach it. Written by threads that come and leave, seq_cst, paired with `reaching`.
+    // The words of occupancy.hpp, beside signal_out and hides_nothing below; seq_cst.
+    /// Where other threads reach it. Written by threads that come and leave, paired with `reaching`.
     std::atomic<const reach*> occupant{&own};
-    /// How many threads use what they have read from `occupant`. They add seq_cst before they read it, and subtract
-    /// release; an external thread that leaves writes `occupant`, then waits for 0 (P1).
+    /// How many threads use what they have read from `occupant`. They add before they read it, and subtract release; a thread
+    /// that is to end waits until it is no occupant, then for 0 (P1).
     std::atomic<int> reaching{0};
     const thread_waiter* until = nullptr; ///< of the external thread: it leaves when this was woken
     std::uint64_t tasks_at_release = 0;   ///< count.tasks when the worker last gave pages of stacks back

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
 
 /// Policies that are written in another language.
@@ -42,6 +43,11 @@ public:
     virtual placed ready(worker_id, task& t, const char* reason, bool is_new) = 0;
     virtual found next(worker_id, bool last_look) = 0;
     virtual std::optional<workers> victims(worker_id) = 0; ///< without a value: all
+
+    /// With requirements::most_width. Where the moldable task runs; then its shares, of which the first is the task itself.
+    /// The policy sees the others for the first time.
+    virtual elastic_place mold(worker_id, task&) = 0;
+    virtual void assemble(worker_id, std::span<task* const> shares, elastic_place) = 0;
 
     /// "child_first", "parent_first", "call" or "lazy". The policy sees `child` for the first time.
     virtual std::string spawn(worker_id, task& parent, task& child) = 0;

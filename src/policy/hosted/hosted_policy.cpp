@@ -52,7 +52,9 @@ requirements hosted_policy::attach(const machine& m, policy_context& c) {
     workers_ = c.all();
     sleeps_.assign(static_cast<std::size_t>(workers_.size()), false);
     engine_ = &c;
-    return hooks_->attach(m, c);
+    requirements need = hooks_->attach(m, c);
+    most_width_ = need.most_width = std::min(need.most_width, workers_.size());
+    return need;
 }
 
 placement hosted_policy::ready(worker_id w, task& t, ready_reason reason) {
@@ -70,9 +72,11 @@ placement hosted_policy::ready(worker_id w, task& t, ready_reason reason) {
 
 decision hosted_policy::next(worker_id w, bool last_look) {
     decision answer;
-    if (!call([&](hooks& h) { answer = checked(h.next(w, last_look)); })) return held_.take_first();
+    if (!call([&](hooks& h) { answer = checked(h.next(w, last_look), w); })) return held_.take_first(w);
     const bool found_nothing = !answer.t && !answer.ask;
-    if (all_sleep(w, last_look && found_nothing) && blocked_.empty() && held_.any_for(w)) starve(w);
+    if (all_sleep(w, last_look && found_nothing) && blocked_.empty() &&
+        (held_.any_for(w) || held_.any_share()))
+        starve(w);
     return answer;
 }
 
@@ -80,6 +84,24 @@ workers hosted_policy::victims(worker_id w) {
     workers answer{};
     static_cast<void>(call([&](hooks& h) { answer = checked(h.victims(w)); }));
     return answer;
+}
+
+elastic_place hosted_policy::mold(worker_id w, task& t) {
+    elastic_place at{w, 1};
+    static_cast<void>(call([&](hooks& h) { at = checked(h.mold(w, t)); }));
+    return at;
+}
+
+void hosted_policy::assemble(worker_id w, std::span<task* const> shares, elastic_place at) {
+    const bool kept = call([&](hooks& h) { h.assemble(w, shares, at); });
+    for (std::size_t i = 0; i < shares.size(); ++i) {
+        const worker_id of = at.leader + static_cast<worker_id>(i);
+        if (kept)
+            held_.add_share(*shares[i], of);
+        else
+            held_.add_share_to_line(*shares[i], of);
+        sleeps_[static_cast<std::size_t>(of - workers_.first)] = false; // the engine tells it
+    }
 }
 
 spawn_order hosted_policy::spawn(worker_id w, task& parent, task& child) {
@@ -193,7 +215,18 @@ workers hosted_policy::checked(const std::optional<workers>& answer) const {
     return *answer;
 }
 
-decision hosted_policy::checked(const found& answer) {
+elastic_place hosted_policy::checked(elastic_place answer) const {
+    const auto [leader, width] = answer;
+    if (width < 1 || width > most_width_ || leader < workers_.first || leader > workers_.last - width)
+        throw std::invalid_argument(fmt::format("there is no such place for a moldable task; given: worker "
+                                                "{} and a width of {}; allowed: a width of "
+                                                "1 to {}, and workers from {} to {}",
+                                                leader, width, most_width_, workers_.first,
+                                                workers_.last - 1));
+    return answer;
+}
+
+decision hosted_policy::checked(const found& answer, worker_id w) {
     switch (answer.is) {
     case found::kind::nothing: return {};
     case found::kind::at_place: return {nullptr, checked_place(answer.number)};
@@ -202,6 +235,11 @@ decision hosted_policy::checked(const found& answer) {
             throw std::invalid_argument(
                 "next() has returned a task that is not ready; given: a task that runs, waits or has ended, "
                 "or was returned before; allowed: a task that ready() was called with since");
+        if (const worker_id only = held_.only_for(answer.t); only != held_tasks::no_worker && only != w)
+            throw std::invalid_argument(
+                fmt::format("next() has returned a share of a moldable task that another worker runs; given: "
+                            "worker {}; allowed: worker {}",
+                            w, only));
         return {answer.t, held_.take(answer.t)};
     case found::kind::ask:
         if (!workers_.contains(answer.number))

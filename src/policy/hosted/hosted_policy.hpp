@@ -7,6 +7,7 @@
 #include <exception>
 #include <memory>
 #include <optional>
+#include <span>
 #include <unordered_set>
 #include <vector>
 
@@ -25,6 +26,8 @@ public:
     placement ready(worker_id, task&, ready_reason) override;
     decision next(worker_id, bool last_look) override;
     workers victims(worker_id) override;
+    elastic_place mold(worker_id, task&) override;
+    void assemble(worker_id, std::span<task* const> shares, elastic_place) override;
     spawn_order spawn(worker_id, task& parent, task& child) override;
     void group_begin(worker_id, task&, group&) override;
     after_wait group_wait(worker_id, task&, group&) override;
@@ -48,12 +51,14 @@ private:
     placement checked(const placed&, worker_id) const;
     workers checked(const std::optional<workers>&) const;
     static place_id checked_place(int);
-    decision checked(const found&);
+    elastic_place checked(elastic_place) const;
+    decision checked(const found&, worker_id);
 
     const std::unique_ptr<hooks> hooks_;
     std::exception_ptr& failure_;
     policy_context* engine_ = nullptr;
     workers workers_{};
+    int most_width_ = 0; ///< requirements::most_width
     held_tasks held_;
     std::vector<char> sleeps_; ///< by worker: its last call of next() was a last look and found nothing
     std::unordered_set<task*> blocked_; ///< tasks that something may still unblock

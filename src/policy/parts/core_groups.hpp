@@ -41,10 +41,10 @@ public:
     bool is_faster(worker_id a, worker_id b) const noexcept { return of(a) < of(b); }
 
     /// How many active workers are in that group now.
-    int workers_in(int group) const noexcept {
+    int workers_in(int group) const noexcept { return workers_in(group, context_->active()); }
+    int workers_in(int group, workers among) const noexcept {
         int found = 0;
-        const workers active = context_->active();
-        for (worker_id w = active.first; w < active.last; ++w) found += of(w) == group ? 1 : 0;
+        for (worker_id w = among.first; w < among.last; ++w) found += of(w) == group ? 1 : 0;
         return found;
     }
 

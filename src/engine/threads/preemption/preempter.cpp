@@ -7,6 +7,7 @@
 #include "engine/threads/exposure_handler.hpp"
 #include "engine/threads/preemption/registers.hpp"
 #include "engine/threads/preemption/tick_handler.hpp"
+#include "engine/threads/reached.hpp"
 #include "engine/threads/thread_engine.hpp"
 #include "engine/worker/notes.hpp"
 #include "engine/worker/offer.hpp"
@@ -122,9 +123,7 @@ void preempter::occupy(thread_worker& w, kernel_thread& self, bool with_task) no
     w.kernel = &self;
     impl::handler_fence();
     self.hot->self = &w;
-    w.occupant.store(&self, std::memory_order_seq_cst); // as in occupation::change_occupant()
-    w.signal_out.exchange(false, std::memory_order_seq_cst);
-    w.hides_nothing.exchange(false, std::memory_order_seq_cst); // X4: that was the thread before
+    occupancy_of::change(w, self);
     of_.occupies(w, self);
     if (of_.pace) of_.pace->thread_comes(w);
     if (has_begun()) ticks_.comes(w, self, with_task);
@@ -154,9 +153,7 @@ bool preempter::change_threads(thread_worker& w, kernel_thread& self, task& pree
     to.preempted = nullptr;
     spares_.wake(to);
     if (!stays) {
-        // It ends, and is the occupant of the workers that it has left until their next ones have come (P1).
-        for (auto& of : of_.all_workers)
-            while (of->occupant.load(std::memory_order_seq_cst) == &self) queue::std_sync::yield();
+        occupancy_of::wait_to_end(of_.all_workers, self); // the next thread of `w` may not have come yet
         return false;
     }
     spares_.stop(self);
@@ -178,8 +175,7 @@ void preempter::serve_as_spare(kernel_thread& self, thread_worker& w, const sigs
             of_.serve(self);
         }
         // A thread may still use what it has read from `occupant` (P1).
-        for (auto& of : of_.all_workers)
-            while (of->reaching.load(std::memory_order_seq_cst) > 0) queue::std_sync::yield();
+        occupancy_of::wait_until_unreached(of_.all_workers);
     }
     ticks::delete_timer(self);
 }

@@ -111,7 +111,6 @@ void ticks::leaves(thread_worker& w, kernel_thread& t) noexcept {
 /// the worker at once.
 void ticks::comes(thread_worker& w, kernel_thread& t, bool with_task) noexcept {
     group& g = group_of(w);
-    w.tick_out.store(false, std::memory_order_seq_cst); // it may be on its way to the occupant before (Y8)
     if (g.lead.is_led_by(w)) {
         if (with_task || !is_of_one(g)) arm(g, t);
     } else if (w.ticks.load(std::memory_order_seq_cst)) {
