@@ -134,9 +134,11 @@ TEST(preemption, a_task_that_yields_may_lose_its_words) {
     EXPECT_GT(count_lost_words("yield", preempted), 0);
 }
 
-/// The runtime does not wait for the lock of malloc (Y5).
+/// The runtime does not wait for the lock of malloc (Y5). These tasks are in malloc most of the time, where none is stopped, so how
+/// often one is stopped beside it depends on the machine.
 TEST(preemption, tasks_allocate_while_their_kernel_threads_stop) {
-    for (int time = 0; time < test::rounds(3); ++time) {
+    std::uint64_t stops = 0;
+    for (int time = 0; time < test::rounds(3) || (stops <= 20 && time < 200); ++time) {
         runtime rt(preempting("klt:interval=100us", workers));
         test::run_all(rt, 6, [&](int i) {
             for (int r = 0; r < 30'000; ++r) {
@@ -148,8 +150,9 @@ TEST(preemption, tasks_allocate_while_their_kernel_threads_stop) {
                 for (void* p : got) std::free(p);
             }
         });
-        EXPECT_GT(test::preempter_of(rt).stops(), 20U);
+        stops += test::preempter_of(rt).stops();
     }
+    EXPECT_GT(stops, 20U);
 }
 
 TEST(preemption, errno_stays_with_a_preempted_task) {
