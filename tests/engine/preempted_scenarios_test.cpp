@@ -85,7 +85,7 @@ void forget_malloc() { engine::malloc_code::of_this_process().forget(); }
     alarm(60);
     mallopt(M_ARENA_MAX, 1);
     forget_malloc();
-    for (int round = 0; round < 40; ++round) {
+    for (int round = 0; round < (test::sanitized ? 10 : 40); ++round) {
         runtime rt(preempting("klt:interval=100us", 1));
         test::run_all(rt, 6, [](int n) {
             if (n % 2 == 0) return allocate(30'000, n);

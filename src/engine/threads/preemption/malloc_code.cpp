@@ -3,6 +3,7 @@
 #include "engine/threads/preemption/registers.hpp"
 
 #include <algorithm>
+#include <cerrno>
 #include <cstddef>
 #include <cstdint>
 #include <limits>
@@ -11,7 +12,9 @@
 #include <dlfcn.h>
 #include <elf.h>
 #include <link.h>
+#include <linux/futex.h>
 #include <sys/auxv.h>
+#include <sys/syscall.h>
 
 namespace weft::engine {
 
@@ -127,7 +130,9 @@ bool malloc_code::contains(const ucontext_t& interrupted) const noexcept {
 #endif
 bool malloc_code::seems_to_call(const ucontext_t& interrupted, const std::byte* top) const noexcept {
     const std::uintptr_t at = program_counter(interrupted);
-    if (!is_known() || !(c_library_.contains(at) || kernels_own_.contains(at))) return false;
+    constexpr std::uintptr_t instruction = 4; // bytes which state_of() reads
+    const auto has = [&](const range& r) { return r.contains(at) && r.contains(at + instruction); };
+    if (!is_known() || !(has(c_library_) || has(kernels_own_))) return false;
 #if defined(__aarch64__)
     if (own_.contains(interrupted.uc_mcontext.regs[30])) return true;
 #endif
@@ -140,6 +145,43 @@ bool malloc_code::seems_to_call(const ucontext_t& interrupted, const std::byte* 
     for (const auto* word = from; word != to; ++word)
         if (own_.contains(*word)) return true;
     return false;
+}
+
+namespace {
+
+enum class kernel_state { own_code, at_call_of_malloc, at_other_call, behind_call, interrupted_wait };
+
+kernel_state state_of(const ucontext_t& interrupted) noexcept {
+    using enum kernel_state;
+    if (is_at_system_call(interrupted)) switch (system_call_number(interrupted)) {
+        case SYS_futex: // malloc waits for a plain lock, a condition variable or the end of a thread with a set of bits
+            return (second_argument(interrupted) & FUTEX_CMD_MASK) == FUTEX_WAIT_BITSET ? at_other_call
+                                                                                        : at_call_of_malloc;
+        case SYS_mmap:
+        case SYS_munmap:
+        case SYS_mremap:
+        case SYS_mprotect:
+        case SYS_madvise:
+        case SYS_brk:
+        case SYS_sched_yield: return at_call_of_malloc;
+        default: return at_other_call;
+        }
+    if (!is_behind_system_call(interrupted)) return own_code;
+    return system_call_result(interrupted) == -EINTR ? interrupted_wait : behind_call;
+}
+
+} // namespace
+
+int malloc_code::patience(const ucontext_t& interrupted, const std::byte* top) const noexcept {
+    if (!seems_to_call(interrupted, top)) return 0;
+    switch (state_of(interrupted)) {
+    case kernel_state::own_code: break;
+    case kernel_state::at_call_of_malloc:
+    case kernel_state::behind_call: return 100; // the task may leave its core to others meanwhile
+    case kernel_state::at_other_call: return 2; // the second time it waits there: malloc would not
+    case kernel_state::interrupted_wait: return 0;
+    }
+    return 1000; // what malloc fills or copies at once may be large
 }
 
 } // namespace weft::engine

@@ -20,9 +20,11 @@ public:
     bool is_known() const noexcept { return own_.begin != 0; }
     /// Whether the interrupted code is that of malloc.
     bool contains(const ucontext_t& interrupted) const noexcept;
-    /// Whether the interrupted code is a function of the C library, or of the vDSO, which malloc seems to have called: a word on the stack,
-    /// below `top`, looks like a return address. The word may be an old one.
-    bool seems_to_call(const ucontext_t& interrupted, const std::byte* top) const noexcept;
+
+    /// For how many ticks, one after the other, the interrupted code is taken for a function that malloc has called: one of
+    /// the C library, or of the vDSO, with a word on the stack, below `top`, that looks like a return address into malloc.
+    /// The word may be an old one. 0: it is no such function.
+    int patience(const ucontext_t& interrupted, const std::byte* top) const noexcept;
     void forget() noexcept { own_ = {}; } ///< for tests: it is not known
 
 private:
@@ -33,6 +35,7 @@ private:
     friend class text_of_library;
 
     malloc_code() noexcept;
+    bool seems_to_call(const ucontext_t& interrupted, const std::byte* top) const noexcept;
 
     range own_; ///< of malloc
     // Where the functions lie which malloc calls: mmap, memset, waiting for a lock; clock_gettime in the vDSO.

@@ -5,7 +5,6 @@
 #include "engine/run/switch.hpp"
 #include "engine/run/tasks.hpp"
 #include "engine/threads/exposure_handler.hpp"
-#include "engine/threads/preemption/registers.hpp"
 #include "engine/threads/preemption/tick_handler.hpp"
 #include "engine/threads/reached.hpp"
 #include "engine/threads/thread_engine.hpp"
@@ -201,12 +200,8 @@ bool preempter::may_preempt(thread_worker& w) noexcept {
 
 /// Whether the task may be in malloc, and its tick is to wait for the next one (Y5).
 bool preempter::is_in_malloc(thread_worker& w, const ucontext_t& interrupted) const noexcept {
-    // Ticks one after the other. The word that looks like a return address may be an old one, and a task that waits in the
-    // kernel leaves its core to others meanwhile. What malloc has filled or copied at once takes longer.
-    constexpr int patience_in_kernel = 100, patience = 1000;
     const bool is_inside = malloc_->contains(interrupted);
-    if (!is_inside && malloc_->seems_to_call(interrupted, w.current->memory.top()) &&
-        ++w.ticks_in_malloc < (is_in_system_call(interrupted) ? patience_in_kernel : patience))
+    if (!is_inside && ++w.ticks_in_malloc < malloc_->patience(interrupted, w.current->memory.top()))
         return true;
     w.ticks_in_malloc = 0;
     return is_inside;
