@@ -148,31 +148,29 @@ TEST(ticks, do_not_queue_up_at_a_worker) {
     for (const std::string how : {"timer=chain", "timer=one-to-all"}) {
         runtime rt(preempting("yield:interval=1ms," + how, 2));
         const engine::ticks& when = test::preempter_of(rt).when();
-        std::atomic<int> begun{0}, leads{-1};
-        std::atomic<bool> is_deaf{false}, done{false};
+        std::atomic<int> begun{0}, deaf{-1};
+        std::atomic<bool> done{false};
         std::uint64_t sent = 0;
+        sigset_t tick;
+        sigemptyset(&tick);
+        sigaddset(&tick, engine::tick_signal());
         const auto task = [&](int me) {
             ++begun;
-            while (begun < 2) {
-            } // each has a worker from here on, and nothing is ready for which it would be preempted
-            for (int none = -1; leads < 0; none = -1)
-                if (static_cast<engine::thread_worker&>(*impl::hot_self()).kernel->is_armed)
-                    leads.compare_exchange_strong(none, me);
-            if (leads == me) {
-                while (!is_deaf) {}
-                const auto sent_before = when.forwarded(), timers = when.of_timers();
-                while (when.of_timers() - timers < 20) {}
-                sent = when.forwarded() - sent_before;
-                done = true;
-                return;
+            while (begun < 2) {}
+            while (deaf < 0) {
+                // From here on the task keeps its worker. If that one does not lead, the other worker does, or will.
+                pthread_sigmask(SIG_BLOCK, &tick, nullptr);
+                int none = -1;
+                if (!static_cast<engine::thread_worker&>(*impl::hot_self()).kernel->is_armed &&
+                    deaf.compare_exchange_strong(none, me))
+                    while (!done) {}
+                pthread_sigmask(SIG_UNBLOCK, &tick, nullptr);
             }
-            sigset_t tick, before;
-            sigemptyset(&tick);
-            sigaddset(&tick, engine::tick_signal());
-            pthread_sigmask(SIG_BLOCK, &tick, &before);
-            is_deaf = true;
-            while (!done) {}
-            pthread_sigmask(SIG_SETMASK, &before, nullptr);
+            if (deaf == me) return;
+            const auto sent_before = when.forwarded(), timers = when.of_timers();
+            while (when.of_timers() - timers < 20) {}
+            sent = when.forwarded() - sent_before;
+            done = true;
         };
         test::run_all(rt, 2, task, {.preempt = preemption::yield});
         EXPECT_LE(sent, 1U) << how;
