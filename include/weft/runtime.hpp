@@ -18,6 +18,8 @@
 
 namespace weft {
 
+class runtime;
+
 /// An option that is not given (an empty text) is taken from the environment variable in brackets; if that is
 /// not set, it has its default. A value that cannot be honoured, here or in the environment, is a weft::error
 /// that says what is allowed.
@@ -74,6 +76,9 @@ struct runtime_options {
     std::string scenario{}; ///< [WEFT_SCENARIO] TOML file of changes of the machine over time; default: none
     std::string
         costs{}; ///< [WEFT_COSTS] declared, measured; default: declared if the program calls weft::cost
+    /// A runtime on a modelled machine: this one is another program on the same machine, see run_together() in
+    /// weft/programs.hpp. The machine ends with the last runtime on it. Default: a machine of its own
+    runtime* beside = nullptr;
 };
 
 /// Figures of the last run() that has ended, summed over the workers of the runtime.

@@ -24,6 +24,7 @@
 #include <weft/per_worker.hpp>
 #include <weft/pipeline.hpp>
 #include <weft/preemption_guard.hpp>
+#include <weft/programs.hpp>
 #include <weft/runtime.hpp>
 #include <weft/scan.hpp>
 #include <weft/semaphore.hpp>

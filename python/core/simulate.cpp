@@ -7,14 +7,23 @@
 #include "replay/play.hpp"
 #include "replay/read_script.hpp"
 
+#include <weft/programs.hpp>
+
 #include <nanobind/stl/optional.h>
+#include <nanobind/stl/pair.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/unordered_map.h>
+#include <nanobind/stl/vector.h>
 
+#include <chrono>
+#include <cmath>
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string>
 #include <unordered_map>
+#include <utility>
+#include <vector>
 
 namespace nb = nanobind;
 
@@ -82,6 +91,45 @@ nb::dict simulate(const program& p, const std::string& machine, const nb::object
     return result_of(*result);
 }
 
+/// Of run_together(), with the names of its options.
+nb::dict simulate_together(const std::vector<std::pair<program*, std::string>>& programs,
+                           const std::string& machine, std::optional<int> workers,
+                           std::optional<std::uint64_t> seed, std::size_t stack_bytes,
+                           const std::string& scheduler, int repeats, double period, double counter_period,
+                           int rate_weight, int idle_below, const std::vector<double>& rates,
+                           const std::vector<int>& domains) {
+    hook_scope::refuse("weft.simulate_together()");
+    runtime_options o;
+    o.machine = machine;
+    o.workers = workers;
+    o.seed = seed;
+    o.stack_bytes = stack_bytes;
+    const auto nanoseconds = [](double seconds) {
+        return std::chrono::nanoseconds(std::llround(seconds * 1e9));
+    };
+    together_options how{.scheduler = scheduler,
+                         .repeats = repeats,
+                         .period = nanoseconds(period),
+                         .counter_period = nanoseconds(counter_period),
+                         .rate_weight = rate_weight,
+                         .idle_below = idle_below,
+                         .rates = rates,
+                         .domains = domains};
+    std::vector<replay::beside> all;
+    for (const auto& [p, policy] : programs) all.push_back({&p->script, p->is_virtual, policy});
+    together_stats result;
+    {
+        const nb::gil_scoped_release others_run;
+        result = replay::play_together(all, o, how);
+    }
+    nb::dict d;
+    d["seconds"] = result.seconds;
+    d["rates"] = result.rates;
+    d["domains"] = result.domains;
+    d["moves"] = result.moves;
+    return d;
+}
+
 } // namespace
 
 void bind_simulate(nb::module_& m) {
@@ -98,6 +146,11 @@ void bind_simulate(nb::module_& m) {
     m.def("simulate", &simulate, nb::arg("program"), nb::kw_only(), nb::arg("machine"), nb::arg("policy"),
           nb::arg("workers"), nb::arg("seed"), nb::arg("resources"), nb::arg("scenario"), nb::arg("trace"),
           nb::arg("stack_bytes"), "Runs a program on a modelled machine. Times in seconds.");
+    m.def("simulate_together", &simulate_together, nb::arg("programs"), nb::kw_only(), nb::arg("machine"),
+          nb::arg("workers"), nb::arg("seed"), nb::arg("stack_bytes"), nb::arg("scheduler"),
+          nb::arg("repeats"), nb::arg("period"), nb::arg("counter_period"), nb::arg("rate_weight"),
+          nb::arg("idle_below"), nb::arg("rates"), nb::arg("domains"),
+          "Runs programs beside each other on a modelled machine. Times in seconds.");
 }
 
 } // namespace weft

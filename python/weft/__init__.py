@@ -20,10 +20,12 @@ if TYPE_CHECKING:
     from .report import Report, RunReport, WorkerReport
     from .simulation import Program, SimulatedRun, Simulation, simulate
     from .summary import Summary, summarise
+    from .together import Beside, Together, simulate_together
     from .trace import Header, Trace, read_trace
 
 __all__ = [
     "Ask",
+    "Beside",
     "Context",
     "Error",
     "Group",
@@ -46,6 +48,7 @@ __all__ = [
     "Simulation",
     "Summary",
     "Task",
+    "Together",
     "Trace",
     "TraceError",
     "WorkerReport",
@@ -58,6 +61,7 @@ __all__ = [
     "read_progress",
     "read_trace",
     "simulate",
+    "simulate_together",
     "summarise",
 ]
 
@@ -71,6 +75,7 @@ _MODULES = {
     "report": ("Report", "RunReport", "WorkerReport"),
     "simulation": ("Program", "SimulatedRun", "Simulation", "simulate"),
     "summary": ("Summary", "summarise"),
+    "together": ("Beside", "Together", "simulate_together"),
     "trace": ("Header", "Trace", "read_trace"),
 }
 _MODULE_OF = {name: module for module, names in _MODULES.items() for name in names}

@@ -109,6 +109,22 @@ def simulate(
     trace: str,
     stack_bytes: int,
 ) -> dict[str, Any]: ...
+def simulate_together(
+    programs: list[tuple[Program, str]],
+    *,
+    machine: str,
+    workers: int | None,
+    seed: int | None,
+    stack_bytes: int,
+    scheduler: str,
+    repeats: int,
+    period: float,
+    counter_period: float,
+    rate_weight: int,
+    idle_below: int,
+    rates: list[float],
+    domains: list[int],
+) -> dict[str, Any]: ...
 
 share_version: int
 share_most_programs: int

@@ -329,7 +329,7 @@ resource_table resources_of(const runtime_options& o, const machine& m) {
 
 } // namespace
 
-settings resolve(const runtime_options& o) {
+settings resolve(const runtime_options& o, const machine* on) {
     refuse_unknown_variables();
     const auto engine_name = given_or_variable(o.engine, "WEFT_ENGINE").value_or("threads");
     if (engine_name != "threads" && engine_name != "model")
@@ -338,7 +338,7 @@ settings resolve(const runtime_options& o) {
     settings s;
     const std::string spec = given_or_variable(o.machine, "WEFT_MACHINE").value_or("");
     if (engine_name == "model") {
-        s = resolve_model(o, model_machine(spec));
+        s = resolve_model(o, on ? *on : model_machine(spec));
         s.resources = resources_of(o, s.machine);
         return s;
     }

@@ -24,6 +24,7 @@ struct settings {
 };
 
 /// Throws weft::error, naming the option or variable, what was given and what is allowed.
-settings resolve(const runtime_options&);
+/// `on`: a modelled machine that there is, in place of the one that the options name.
+settings resolve(const runtime_options&, const machine* on = nullptr);
 
 } // namespace weft::api

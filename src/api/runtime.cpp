@@ -1,7 +1,9 @@
 #include <weft/runtime.hpp>
 
+#include "api/model_engine_of.hpp"
 #include "api/options.hpp"
 #include "engine/model/model_engine.hpp"
+#include "engine/model/simulation.hpp"
 #include "engine/ports/team_host.hpp"
 #include "engine/run/default_engine.hpp"
 #include "engine/run/roots.hpp"
@@ -16,6 +18,7 @@
 #include <cstdlib>
 #include <memory>
 #include <mutex>
+#include <utility>
 
 #include <dlfcn.h>
 #include <sys/auxv.h>
@@ -64,9 +67,29 @@ struct runtime::state {
 
 namespace {
 
+/// A program on the machine of another one.
+api::settings resolved_beside(const runtime_options& options) {
+    const engine::model_engine* const other = api::model_engine_of(*options.beside);
+    if (!other)
+        throw error("only programs on a modelled machine run beside each other",
+                    "runtime_options::beside is a runtime with threads", "a runtime with WEFT_ENGINE=model");
+    for (const auto& [given, name] :
+         {std::pair(options.machine, "machine"), std::pair(options.scenario, "scenario")})
+        if (!given.empty())
+            throw error("a program beside another one has the machine and the scenario of that one",
+                        fmt::format("runtime_options::{} = {}", name, given),
+                        "none, with runtime_options::beside");
+    runtime_options o = options;
+    o.engine = "model";
+    api::settings s = api::resolve(o, &other->sim->machine);
+    s.model->beside = other->sim;
+    s.machine = other->sim->machine;
+    return s;
+}
+
 api::settings resolved(const runtime_options& options) {
     const std::lock_guard guard(engine::machine_lock());
-    return api::resolve(options);
+    return options.beside ? resolved_beside(options) : api::resolve(options);
 }
 
 } // namespace
@@ -162,6 +185,10 @@ std::string run_stats::to_json() const {
         R"("stack_bytes": {}, "work_seconds": {}}})",
         policy, workers, seconds, tasks, steals, exposures, suppressed_exceptions, busy_seconds, idle_seconds,
         stack_high_water, stack_bytes, known(work_seconds));
+}
+
+engine::model_engine* api::model_engine_of(runtime& of) noexcept {
+    return dynamic_cast<engine::model_engine*>(of.internals().eng.get());
 }
 
 // ---- the default runtime

@@ -49,7 +49,8 @@ public:
     toml_machine(const toml::table& table, const std::string& file)
         : root_(table, file, "",
                 {"name", "description", "core_class", "regular", "domain", "memory_node", "distance", "steal",
-                 "cache", "device", "disk", "cluster", "charges", "preemption", "exchange", "model"}) {}
+                 "cache", "device", "disk", "cluster", "charges", "preemption", "time_sharing", "exchange",
+                 "model"}) {}
 
     machine_parts read() {
         parts_.name = root_.text("name");
@@ -67,6 +68,7 @@ public:
         read_toml_cluster(root_, parts_);
         read_toml_charges(root_, parts_);
         read_toml_preemption(root_, parts_);
+        read_toml_time_sharing(root_, parts_);
         read_toml_exchange(root_, parts_);
         read_toml_model(root_, parts_);
         return std::move(parts_);

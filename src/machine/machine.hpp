@@ -76,6 +76,7 @@ struct machine {
     std::optional<double> cpu_quota() const { return parts_.cpu_quota; }
     const runtime_charges& charges() const { return parts_.charges; }
     const preemption_charges& preemption() const { return parts_.preemption; }
+    const weft::time_sharing& time_sharing() const { return parts_.time_sharing; }
     const model_settings& model() const { return parts_.model; }
 
     // Between memory nodes, as in ACPI's SLIT: 10 is local. Where the machine gives no matrix, 20 is remote.

@@ -180,6 +180,29 @@ inline constexpr preemption_key preemption_keys[] = {
     {"klt_sigsuspend_ns", &preemption_charges::klt_sigsuspend},
 };
 
+// How the operating system of a modelled machine shares a core among the workers of several programs, in nanoseconds. The
+// defaults are those of Linux 2.6.38 to 6.5 with eight processors or more (kernel/sched/fair.c: 6, 0.75 and 1 ms, each times
+// 1 + log2(8)), and a usual switch.
+struct time_sharing {
+    double latency = 24e6;    // in which each of a few workers runs once
+    double least_slice = 3e6; // of a worker, if there are more of them
+    double wakes_before =
+        4e6;                 // a worker that wakes up takes the core from one that has had so much more time
+    double switch_ns = 2000; // from one worker to another one
+};
+
+// These by their keys in a machine file.
+struct time_sharing_key {
+    const char* key;
+    double time_sharing::* value;
+};
+inline constexpr time_sharing_key time_sharing_keys[] = {
+    {"latency_ns", &time_sharing::latency},
+    {"least_slice_ns", &time_sharing::least_slice},
+    {"wakes_before_ns", &time_sharing::wakes_before},
+    {"switch_ns", &time_sharing::switch_ns},
+};
+
 inline constexpr double default_exchange_ns = 5000;
 
 // How a model of this machine counts.
@@ -238,6 +261,7 @@ struct machine_parts {
         cpu_quota{}; // in cores, of this process on this machine; absent where there is no limit
     runtime_charges charges{};
     preemption_charges preemption{};
+    weft::time_sharing time_sharing{};
     model_settings model{};
     bool absent_is_free = false; // in a model, a latency or bandwidth that is absent; else it has a default
     std::vector<default_figure> defaults{}; // all figures that do not come from the description

@@ -35,6 +35,14 @@ void read_toml_preemption(const toml_section& root, machine_parts& parts) {
         parts.preemption.*k.charge = s->number(k.key, any_charge_ns, 0);
 }
 
+void read_toml_time_sharing(const toml_section& root, machine_parts& parts) {
+    const auto s =
+        root.table("time_sharing", {"latency_ns", "least_slice_ns", "wakes_before_ns", "switch_ns"});
+    if (!s) return;
+    for (const time_sharing_key& k : time_sharing_keys)
+        parts.time_sharing.*k.value = s->number(k.key, any_charge_ns, parts.time_sharing.*k.value);
+}
+
 void read_toml_exchange(const toml_section& root, machine_parts& parts) {
     if (const auto s = root.table("exchange", {"ns"})) parts.exchange_ns = s->number("ns", any_charge_ns);
 }

@@ -18,6 +18,7 @@ void read_toml_disks(const toml_section& root, machine_parts& parts);
 void read_toml_cluster(const toml_section& root, machine_parts& parts);
 void read_toml_charges(const toml_section& root, machine_parts& parts);
 void read_toml_preemption(const toml_section& root, machine_parts& parts);
+void read_toml_time_sharing(const toml_section& root, machine_parts& parts);
 void read_toml_exchange(const toml_section& root, machine_parts& parts);
 void read_toml_model(const toml_section& root, machine_parts& parts);
 

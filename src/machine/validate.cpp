@@ -171,6 +171,8 @@ private:
             within(any_charge_ns, "a charge", ns);
         for (const preemption_key& k : preemption_keys)
             within(any_charge_ns, k.key, parts_.preemption.*k.charge);
+        for (const time_sharing_key& k : time_sharing_keys)
+            within(any_charge_ns, k.key, parts_.time_sharing.*k.value);
         within(any_charge_ns, "exchange_ns", parts_.exchange_ns);
         if (parts_.model.block_bytes < 1 || parts_.model.block_bytes > most_block_bytes)
             fail("block_bytes", fmt::format("{}", parts_.model.block_bytes),

@@ -47,6 +47,7 @@ public:
         disks();
         charges();
         preemption();
+        time_sharing();
         exchange();
         model();
         cluster();
@@ -261,6 +262,16 @@ private:
         begin("[preemption]");
         for (const preemption_key& k : preemption_keys)
             if (of.*k.charge > 0) put("{} = {}", k.key, of.*k.charge);
+    }
+
+    void time_sharing() {
+        const weft::time_sharing usual;
+        const weft::time_sharing& of = p_.time_sharing;
+        if (std::ranges::all_of(time_sharing_keys,
+                                [&](const time_sharing_key& k) { return of.*k.value == usual.*k.value; }))
+            return;
+        begin("[time_sharing]");
+        for (const time_sharing_key& k : time_sharing_keys) put("{} = {}", k.key, of.*k.value);
     }
 
     void exchange() {

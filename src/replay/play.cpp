@@ -11,6 +11,7 @@
 #include <algorithm>
 #include <chrono>
 #include <condition_variable>
+#include <cstddef>
 #include <cstdlib>
 #include <exception>
 #include <memory>
@@ -114,7 +115,36 @@ struct run_of_script {
     std::optional<std::string> deadlock{};
 };
 
+/// Once more, from the first batch to the last one, in a task.
+void play_beside(const script& s, double cycles_per_ns, int program) {
+    player with(s, cycles_per_ns, program);
+    for (const batch& b : s.batches) run_batch(with, b);
+    with.clean_up();
+    with.rethrow();
+}
+
 } // namespace
+
+together_stats play_together(const std::vector<beside>& all, runtime_options o, const together_options& how) {
+    o.engine = "model";
+    o.costs = "declared";
+    if (const char* const set = std::getenv("WEFT_MACHINE"); o.machine.empty() && set != nullptr)
+        o.machine = set;
+    const machine m = model_machine(o.machine);
+    std::vector<std::unique_ptr<runtime>> on;
+    std::vector<program> programs;
+    for (std::size_t i = 0; i < all.size(); ++i) {
+        const beside& b = all[i];
+        o.policy = b.policy;
+        on.push_back(std::make_unique<runtime>(o));
+        o.beside = on.front().get();
+        o.machine.clear();
+        programs.push_back({on.back().get(), [&b, i, ns = cycles_per_nanosecond(m, b.is_virtual)] {
+                                play_beside(*b.what, ns, static_cast<int>(i));
+                            }});
+    }
+    return run_together(programs, how);
+}
 
 /// A thread of its own plays the script: it waits to the end of the process if the tasks of a damaged trace wait for each
 /// other, since the stacks of tasks that do not end cannot be unwound. What it uses stays, too.

@@ -2,6 +2,7 @@
 
 #include "replay/script.hpp"
 
+#include <weft/programs.hpp>
 #include <weft/runtime.hpp>
 
 #include <stdexcept>
@@ -31,5 +32,17 @@ struct endless_wait : std::runtime_error {
 /// too. `o.engine` and `o.costs` are set here. Throws weft::error, and endless_wait after two seconds in which no task
 /// could go on; the stacks of the tasks stay to the end of the process.
 played play(const script&, bool is_virtual, runtime_options o);
+
+/// A script that runs beside others, under a policy of its own.
+struct beside {
+    const script* what;
+    bool is_virtual;
+    std::string policy{};
+};
+
+/// Runs the scripts beside each other on one modelled machine, as run_together() says, each again and again. `o.engine`,
+/// `o.costs`, `o.policy` and `o.beside` are set here. The tasks of a damaged script may wait for each other for ever: the
+/// process ends then, with a message.
+together_stats play_together(const std::vector<beside>&, runtime_options o, const together_options&);
 
 } // namespace weft::replay

@@ -15,9 +15,12 @@ namespace {
 
 constexpr row to_the_end = no_row;
 
-const void* address(std::uint64_t a) { return reinterpret_cast<const void*>(static_cast<std::uintptr_t>(a)); }
+/// Addresses of user programs have 47 bits.
+constexpr int address_bits = 48;
 
-hints as_hints(const hint& h, const script& s) {
+const void* pointer(std::uint64_t a) { return reinterpret_cast<const void*>(static_cast<std::uintptr_t>(a)); }
+
+hints as_hints(const hint& h, const script& s, std::uint64_t first_address) {
     hints out;
     out.work = h.work;
     out.bytes = h.bytes;
@@ -25,21 +28,23 @@ hints as_hints(const hint& h, const script& s) {
     out.priority = h.priority;
     out.children = h.children;
     if (h.data_bytes > 0) {
-        out.data_begin = address(h.data_begin);
-        out.data_end = address(h.data_begin + h.data_bytes);
+        out.data_begin = pointer(first_address + h.data_begin);
+        out.data_end = pointer(first_address + h.data_begin + h.data_bytes);
     }
     return out;
 }
 
 } // namespace
 
-player::player(const script& s, double cycles_per_ns)
+player::player(const script& s, double cycles_per_ns, int program)
     : script_(s)
     , cycles_per_ns_(cycles_per_ns)
+    , first_address_(static_cast<std::uint64_t>(program) << address_bits)
     , groups_(s.groups.size())
     , graphs_(s.graphs.size())
     , group_hints_(s.groups.size()) {
-    for (std::size_t g = 0; g < s.groups.size(); ++g) group_hints_[g] = as_hints(s.groups[g], s);
+    for (std::size_t g = 0; g < s.groups.size(); ++g)
+        group_hints_[g] = as_hints(s.groups[g], s, first_address_);
     for (std::uint32_t i = 0; i < s.signals; ++i) signals_.emplace_back(0);
 }
 
@@ -161,7 +166,9 @@ std::uint64_t player::cycles(std::uint64_t ns) {
     return whole;
 }
 
-hints player::hints_of(row t) const { return as_hints(script_.tasks[t].hints, script_); }
+hints player::hints_of(row t) const { return as_hints(script_.tasks[t].hints, script_, first_address_); }
+
+const void* player::address(std::uint64_t a) const noexcept { return pointer(first_address_ + a); }
 
 // ---- graphs
 

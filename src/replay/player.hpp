@@ -18,7 +18,8 @@ namespace weft::replay {
 /// thread, and tasks take turns in calls of the library only, so that what they share here needs no lock.
 class player {
 public:
-    player(const script& s, double cycles_per_ns);
+    /// `program`: its number among those that run beside each other. They share no data, whatever their addresses were.
+    player(const script& s, double cycles_per_ns, int program = 0);
 
     void play(const batch::root&);
 
@@ -57,6 +58,7 @@ private:
     void set_home(const action&);
 
     std::uint64_t cycles(std::uint64_t ns);
+    const void* address(std::uint64_t a) const noexcept;
     hints hints_of(row t) const;
 
     void start(std::uint32_t g);
@@ -66,7 +68,8 @@ private:
 
     const script& script_;
     const double cycles_per_ns_;
-    double fraction_ = 0; ///< of a cycle, left by earlier computations
+    const std::uint64_t first_address_; ///< is added to those of the script
+    double fraction_ = 0;               ///< of a cycle, left by earlier computations
     std::vector<std::shared_ptr<live_group>> groups_;
     std::vector<std::shared_ptr<live_graph>> graphs_;
     std::vector<hints> group_hints_;

@@ -114,7 +114,7 @@ TEST(exchange_in_model, gives_the_same_times_in_each_run) {
             g.wait();
         });
         m.engine.wait_until_quiescent();
-        return std::pair(took, m.engine.event_hash);
+        return std::pair(took, m.engine.sim->event_hash);
     };
     EXPECT_EQ(run(), run());
 }

@@ -74,7 +74,7 @@ std::pair<time_ns, std::uint64_t> run(const std::string& policy, const machine& 
     modelled m(make_policy(policy), on, seed, 100 * us);
     const time_ns took = m.run(f);
     m.engine.wait_until_quiescent();
-    return {took, m.engine.event_hash};
+    return {took, m.engine.sim->event_hash};
 }
 
 /// The memory is used in the same way under each seed.

@@ -97,7 +97,7 @@ TEST(model_engine, the_same_seed_is_the_same_history) {
             modelled m(make_policy(p), on.build(), seed, 100'000);
             const auto took = m.run([] { tree(10, 3000); });
             m.engine.wait_until_quiescent();
-            return std::pair(took, m.engine.event_hash);
+            return std::pair(took, m.engine.sim->event_hash);
         };
         EXPECT_EQ(once(1), once(1)) << p;
         if (p == "steal") { EXPECT_NE(once(1), once(2)) << "the seed decides which victim a thief looks at"; }

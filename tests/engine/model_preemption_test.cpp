@@ -289,7 +289,7 @@ TEST(model_preemption, the_same_seed_is_the_same_history) {
                    every(200 * us, preemption::klt, tick_timers::aligned));
         const auto ends = ends_of(m, times(50, 3 * ms));
         m.engine.wait_until_quiescent();
-        return std::pair(ends, m.engine.event_hash);
+        return std::pair(ends, m.engine.sim->event_hash);
     };
     EXPECT_EQ(once(), once());
 }

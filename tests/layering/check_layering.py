@@ -41,8 +41,9 @@ ROOMS["src/engine/observe"] = [*ROOMS["src/engine/process"], "src/engine/process
 ROOMS["src/engine/team"] = [*ROOMS["src/engine/worker"], "src/engine/worker"]
 ROOMS["src/engine/run"] = [*ROOMS["src/engine/worker"], "src/engine/worker", "src/engine/team"]
 ROOMS["src/engine/idle"] = [*ROOMS["src/engine/run"], "src/engine/run"]
-ROOMS["src/engine/model"] = [*ROOMS["src/engine/idle"], "src/engine/idle", "src/engine/process", "src/engine/observe"]
-ROOMS["src/engine/threads"] = [*ROOMS["src/engine/model"], "src/share"]
+ROOMS["src/engine/model"] = [*ROOMS["src/engine/idle"], "src/engine/idle", "src/engine/process", "src/engine/observe",
+                             "src/share"]
+ROOMS["src/engine/threads"] = ROOMS["src/engine/model"]
 ROOMS["src/calibrate"] = [*ROOMS["src/engine/threads"], "src/engine/threads"]
 ROOMS["src/graph"] = ROOMS["src/engine/idle"]
 ROOMS["src/pipeline"] = ROOMS["src/engine/idle"]

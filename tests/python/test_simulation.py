@@ -415,3 +415,20 @@ def test_the_command(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None
         assert cli(arguments) == status
         out, err = capsys.readouterr()
         assert out == "" and says in err and err.count("\n") == 1
+
+
+def test_programs_beside_each_other_share_the_machine(tmp_path: Path) -> None:
+    path = tmp_path / "run.weft"
+    run_example("heat2d", PROGRAMS["heat2d"], path, "steal", "model")
+    program = weft.Program(path)
+    both = weft.simulate_together([program, program], machine=MACHINE, repeats=2, seed=3)
+    assert [len(p.seconds) >= 2 for p in both.programs] == [True, True]
+    assert both.programs[0].domain == -1
+    again = weft.simulate_together([program, program], machine=MACHINE, repeats=2, seed=3)
+    assert again == both
+    apart = weft.simulate_together([program, program], machine=MACHINE, scheduler="lira-static", domains=[0, 1])
+    assert [p.domain for p in apart.programs] == [0, 1]
+    with pytest.raises(weft.LibraryError, match="scheduler"):
+        weft.simulate_together([program], machine=MACHINE, scheduler="best")
+    with pytest.raises(weft.Error, match="policies"):
+        weft.simulate_together([program], machine=MACHINE, policies=["steal", "near"])

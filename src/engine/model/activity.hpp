@@ -16,8 +16,11 @@ enum class activity : std::uint8_t {
     overhead,      ///< the runtime, on the way from one stretch of user code to the next
     search,        ///< looking for work
     asleep,
+    waits_for_core, ///< ready to go on, while a worker of another program has the core
 };
-inline constexpr std::size_t activities = 6;
+inline constexpr std::size_t activities = 7;
+/// Those of a program that is alone on its machine.
+inline constexpr std::size_t activities_alone = 6;
 
 /// The time that a worker has spent on each activity. A worker always has one, so the times add up to the
 /// time that has passed.
@@ -38,6 +41,7 @@ public:
     activity current() const noexcept { return current_; }
     time_ns since() const noexcept { return since_; }
     const std::array<time_ns, activities>& spent() const noexcept { return spent_; } ///< up to since()
+    time_ns spent(activity a) const noexcept { return spent_[static_cast<std::size_t>(a)]; }
 
 private:
     activity current_ = activity::asleep;

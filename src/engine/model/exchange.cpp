@@ -15,9 +15,9 @@ bool model_engine::exchange_cores(worker& a, worker& b) noexcept {
     for (model_worker* const w : {&x, &y}) {
         w->exchange_ns += machine.parts().exchange_ns;
         if (!w->work_ends) continue; // it pays when it spends its charges
-        events.cancel(*std::exchange(w->work_ends, std::nullopt));
+        sim->events.cancel(*std::exchange(w->work_ends, std::nullopt));
         w->changed_core = true;
-        resume_worker(*w, 0);
+        sim->resume_worker(*w, 0);
     }
     const int core = x.core();
     x.set_core(y.core());
@@ -28,9 +28,9 @@ bool model_engine::exchange_cores(worker& a, worker& b) noexcept {
 std::optional<double> model_engine::work_until(model_worker& w, double ns, work_kind kind, activity what,
                                                time_ns until, time_ns& spent) noexcept {
     for (;;) {
-        const time_ns began = now();
+        const time_ns began = now(), had_waited = w.times.spent(activity::waits_for_core);
         const int core = w.core();
-        const double fraction = w.time_fraction, takes = speed.duration(core, ns, kind, began, fraction);
+        const double fraction = w.time_fraction, takes = sim->speed.duration(core, ns, kind, began, fraction);
         const bool ends = until == end_of_time || at_or_after(began, fraction + takes) <= until;
         w.works = true;
         if (ends) {
@@ -38,13 +38,13 @@ std::optional<double> model_engine::work_until(model_worker& w, double ns, work_
         } else {
             w.time_fraction = 0;
             set_activity(w, what);
-            advance(w, until - began);
+            sim->advance(w, until - began);
             set_activity(w, what);
         }
         w.works = false;
-        spent += now() - began;
+        spent += now() - began - (w.times.spent(activity::waits_for_core) - had_waited);
         const auto left = [&] {
-            return std::max(0.0, ns - speed.work_until(core, kind, began, fraction, now()));
+            return std::max(0.0, ns - sim->speed.work_until(core, kind, began, fraction, now()));
         };
         if (!std::exchange(w.changed_core, false)) return ends ? std::nullopt : std::optional(left());
         ns = left();

@@ -1,13 +1,12 @@
 #pragma once
 
 #include "engine/idle/arena_sleep.hpp"
-#include "engine/model/core_speed.hpp"
 #include "engine/model/event_queue.hpp"
 #include "engine/model/model_worker.hpp"
-#include "engine/model/numa_memory.hpp"
 #include "engine/model/report.hpp"
 #include "engine/model/scenario.hpp"
 #include "engine/model/shared_bandwidth.hpp"
+#include "engine/model/simulation.hpp"
 #include "engine/model/tick_plan.hpp"
 #include "engine/model/wait_register.hpp"
 #include "engine/observe/recording.hpp"
@@ -57,6 +56,9 @@ struct model_engine_options {
     double deadlock_seconds = 2; ///< of real time in which no other thread submits a task
     impl::deadlock_scope::handler on_deadlock = impl::deadlock_scope::current(); ///< empty: the process ends
     double stuck_seconds = 30; ///< of processor time in one stretch of user code, until it is reported
+    /// The machine that other engines are on, as programs beside this one. Then `events`, `seed`'s placement of data and the
+    /// three members before are those of the first engine. Null: a machine for this engine alone.
+    std::shared_ptr<simulation> beside{};
 };
 
 /// A spin time that never passes: workers do not sleep.
@@ -82,7 +84,7 @@ struct model_engine final : host, engine, meter, team_host, timers, observation,
     void call_attention(worker&) noexcept override {} // virtual workers enter the runtime at every fork
     void deliver(worker& sender, message&) override;
     bool reclaim(worker&, impl::frame&) noexcept override;
-    time_ns now() const noexcept override { return clock.load(std::memory_order_relaxed); }
+    time_ns now() const noexcept override { return sim->now(); }
     void submit(task&, ready_reason) override;
     void wait_outside(thread_waiter&, task* root) override;
     std::uint32_t draw(worker&, std::uint32_t below) override;
@@ -103,12 +105,12 @@ struct model_engine final : host, engine, meter, team_host, timers, observation,
     void declare_transfer(worker&, std::size_t disk, std::size_t bytes) noexcept override;
     void declare_data(worker&, const void*, std::size_t, access) noexcept override;
     void declare_home(const void*, std::size_t, std::optional<int> node) override;
-    int home_of(const void* first, std::size_t) const override { return data.home_of(first); }
+    int home_of(const void* first, std::size_t) const override { return sim->data.home_of(first); }
 
     // lifetime
     bool belongs_to_this_process() const noexcept override { return member.belongs_to_this_process(); }
     void end_threads_at_exit() noexcept override;
-    void wait_until_quiescent() override;
+    void wait_until_quiescent() override { sim->wait_until_quiet(); }
 
     // observation
     bool run_continues() override { return open_roots > 0 && ++open_roots; }
@@ -135,17 +137,7 @@ struct model_engine final : host, engine, meter, team_host, timers, observation,
     void await_team(worker&) override;
     void call(worker&) noexcept override;
 
-    // ---- events, and the time that passes: virtual_time.cpp
-    /// The running worker resumes after `d`; other workers run in between.
-    void advance(model_worker&, time_ns d) noexcept;
-    /// The running worker stops until resume_worker() was called for it, and the time given there has passed.
-    void suspend_worker(model_worker&) noexcept;
-    void resume_worker(model_worker&, time_ns after) noexcept;
-    void set_clock(time_ns to) noexcept;
-    /// Leaves `from` for the worker of the next event, or for the thread's own stack if no event is left.
-    void run_next_event(fiber& from) noexcept;
-    void switch_worker(fiber& from, model_worker* to) noexcept;
-    void hash_event(std::uint64_t what) noexcept { event_hash = (event_hash ^ what) * 0x100000001b3u; }
+    // ---- the time that passes: virtual_time.cpp
     /// From now on the worker's time counts as that activity.
     void set_activity(model_worker&, activity) noexcept;
     /// The running worker spends so many nanoseconds on that activity. Fractions add up.
@@ -172,12 +164,8 @@ struct model_engine final : host, engine, meter, team_host, timers, observation,
 
     // ---- data in transfer: virtual_time.cpp
     void await_data(model_worker&) noexcept; ///< that the worker's user code has touched
-    /// Begins a transfer as shared_bandwidth::begin() says, and returns when it is over.
+    /// As simulation::await_transfer(); the worker waits for shared caches and memory.
     void await_transfer(model_worker&, double least_ns, double bytes, std::span<const shared_bandwidth::use>);
-    /// Schedules end_transfers() for the next time at which a transfer ends or a capacity changes.
-    void schedule_transfer_end();
-    void end_transfers();
-    void update_capacities(); ///< by the scenario
 
     // ---- the steps of worker_search: search.cpp
     using worker_type = model_worker;
@@ -222,13 +210,14 @@ struct model_engine final : host, engine, meter, team_host, timers, observation,
     double transfer_time(const worker& from, const worker& to, const task*) const noexcept;
     bool never_sleeps() const noexcept { return options.spin_time >= spin_forever; }
 
-    // ---- the model's thread and its reports: model_engine.cpp
-    void run_thread();
-    void run_watchdog(const std::stop_token&, clockid_t thread_clock);
+    // ---- what the simulation asks for, and reports: model_engine.cpp
+    void begin_workers() noexcept;
+    void
+    resize(int active); ///< as set_active(), on the simulation's thread or when nothing is left to happen
+    void take_submitted(queue::chain<task>& from); ///< those of this engine
+    void announce_submitted();
     model_report snapshot();
-    void report_deadlock();
     void leave_behind() noexcept;
-    [[noreturn]] void report_end_of_time() noexcept;
 
     struct alarm {
         model_engine* engine;
@@ -236,41 +225,18 @@ struct model_engine final : host, engine, meter, team_host, timers, observation,
         event_queue::number event;
     };
 
-    // ---- the modelled machine
     const model_engine_options options;
     recording files{*this};
-    core_speed speed;
+    const std::shared_ptr<simulation> sim; ///< this engine's alone, or that of several
     const tick_plan plan;
-    numa_memory data;
-    const std::size_t first_disk; ///< of the resources of `bandwidth`: memory comes first
-    shared_bandwidth bandwidth;
-    std::vector<std::uint64_t> disk_bytes; ///< moved, by disk
     std::vector<std::unique_ptr<model_worker>> all_workers;
-
-    // ---- time and events
-    event_queue events;
-    std::atomic<time_ns> clock{0}; ///< written by the model's thread; relaxed: others read it for reports
-    fiber native;                  ///< of the thread's own stack
-    exception_globals* exceptions = nullptr; ///< the ABI's, of the thread
-    std::map<timer*, alarm> alarms;          ///< never iterated: the order of addresses differs between runs
-    std::optional<event_queue::number> next_transfer_end;
-    bool policy_ticks = false;          ///< the next call of policy::tick() is among the events
-    time_ns capacities_valid_until = 0; ///< then the scenario changes the bandwidth of a node
-    /// [from package][to package], by which a link carries one message at a time: it is free `after` ns after
-    /// `since`.
-    struct busy_link {
-        time_ns since = 0;
-        double after = 0;
-    };
-    std::vector<busy_link> links;
-    std::uint64_t event_hash = 0; ///< of all events so far
-    std::uint64_t steps = 0;      ///< of virtual time
-    /// Stretches of user code that have begun. Written by the model's thread, read by the watchdog: relaxed.
-    std::atomic<std::uint64_t> stretches{0};
+    std::map<timer*, alarm> alarms; ///< never iterated: the order of addresses differs between runs
+    bool policy_ticks = false;      ///< the next call of policy::tick() is among the events
 
     // ---- workers and tasks
     int working_count = 0; ///< workers that run tasks
     int open_roots = 0;
+    bool has_submitted = false; ///< tasks of other threads, not announced yet
     wait_register waiting;
     std::map<double, std::uint64_t> steals_by_distance;
     /// Numbers of locks, in the order of their first use: the policy sees no addresses. Memory that is freed and allocated
@@ -282,17 +248,7 @@ struct model_engine final : host, engine, meter, team_host, timers, observation,
     mutable std::mutex reporting;
     std::optional<model_report> last_run{}; ///< guarded by `reporting`
 
-    // ---- what other threads share with the model's thread
-    std::mutex submission_mutex; ///< guards the next four
-    std::condition_variable submitted_or_stopping, became_quiet;
-    queue::chain<task> submitted; ///< by other threads
-    bool stopping = false;
-    bool quiet = false; ///< no event is left, and no task was submitted
-
-    // ---- threads; destroyed first
     const membership member;
-    std::thread thread;
-    std::jthread watchdog;
 };
 
 } // namespace weft::engine

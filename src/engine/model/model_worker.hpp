@@ -16,11 +16,15 @@ namespace weft::engine {
 
 struct model_engine;
 
+/// Of a worker that shares its core with those of other programs.
+enum class core_state : std::uint8_t { asleep, waiting, running };
+
 /// A worker in virtual time. One OS thread runs all of them, one after another, so no field needs an order.
 struct model_worker : worker {
     model_worker(worker_id rank, model_engine& of, std::size_t workers, std::uint64_t seed);
 
     model_engine& model;
+    int number = 0; ///< among the workers of the simulation
     std::minstd_rand random;
 
     // ---- sleep and search: idle/README.md
@@ -56,6 +60,16 @@ struct model_worker : worker {
     bool works = false;        ///< in work_until(): an exchange ends the wait for the end of the work
     bool changed_core = false; ///< an exchange has done so
     std::optional<event_queue::number> work_ends{}; ///< while it waits
+
+    // ---- several programs: shared_cores
+    core_state on_core = core_state::asleep;
+    time_ns core_time = 0;       ///< processor time, relative to that of the others on its core
+    time_ns core_time_left = 0;  ///< that it spends now
+    time_ns core_time_until = 0; ///< when it will have spent it, if nothing interrupts it
+    std::optional<event_queue::number> core_time_ends{}; ///< then; empty: it cannot be interrupted now
+    std::optional<int> moves_to{};                       ///< the core, as soon as it can be interrupted
+    activity activity_on_core = activity::asleep;        ///< while it waits for one
+    std::uint64_t loads = 0;                             ///< lines that its tasks have touched
 
     // ---- for the report of a deadlock: what the running task is about to wait for
     const char* waits_for_what = nullptr;

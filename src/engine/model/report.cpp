@@ -13,8 +13,8 @@ namespace {
 
 using json = nlohmann::ordered_json;
 
-constexpr const char* names[activities] = {"compute",  "private_stall", "shared_stall",
-                                           "overhead", "search",        "asleep"};
+constexpr const char* names[activities] = {"compute", "private_stall", "shared_stall",  "overhead",
+                                           "search",  "asleep",        "waits_for_core"};
 
 double seconds_of(time_ns ns) noexcept { return static_cast<double>(ns) * 1e-9; }
 std::size_t index(activity a) noexcept { return static_cast<std::size_t>(a); }
@@ -61,6 +61,8 @@ double used(const model_report::node& n, double seconds) {
 std::string percent(double part, double whole) {
     return whole > 0 ? fmt::format("{:.1f} %", 100 * part / whole) : std::string("-");
 }
+
+std::size_t shown(const model_report& r) noexcept { return r.shares_cores ? activities : activities_alone; }
 
 } // namespace
 
@@ -118,7 +120,8 @@ std::string model_report::to_json() const {
     if (!misses_from.empty()) out["misses_from"] = misses_from;
     if (!instructions_from.empty()) out["instructions_from"] = instructions_from;
     json& time = out["worker_seconds"];
-    for (std::size_t a = 0; a < activities; ++a) time[names[a]] = seconds_of(total(static_cast<activity>(a)));
+    for (std::size_t a = 0; a < shown(*this); ++a)
+        time[names[a]] = seconds_of(total(static_cast<activity>(a)));
     out["caches"] = levels_json(all_levels(workers));
     out["invalidations"] = invalidations;
     json& memory = out["memory_nodes"] = json::array();
@@ -140,7 +143,7 @@ std::string model_report::to_json() const {
     json& each = out["workers"] = json::array();
     for (const worker& w : workers) {
         json entry = json::object();
-        for (std::size_t a = 0; a < activities; ++a) entry[names[a]] = seconds_of(w.spent[a]);
+        for (std::size_t a = 0; a < shown(*this); ++a) entry[names[a]] = seconds_of(w.spent[a]);
         entry["tasks"] = w.tasks;
         entry["steals"] = w.steals;
         entry["exposures"] = w.exposures;
@@ -176,6 +179,9 @@ std::string model_report::to_table() const {
          percent(seconds_of(total(activity::overhead)), all),
          percent(seconds_of(total(activity::search)), all),
          percent(seconds_of(total(activity::asleep)), all));
+    if (shares_cores)
+        line("beside    other programs; waits for a core {}",
+             percent(seconds_of(total(activity::waits_for_core)), all));
     const auto levels = all_levels(workers);
     for (std::size_t k = 0; k < levels.size(); ++k)
         if (levels[k].accesses > 0)
@@ -204,7 +210,7 @@ std::string model_report::to_table() const {
     for (std::size_t r = 0; r < workers.size(); ++r) {
         const worker& w = workers[r];
         text += fmt::format("{:>6}", r);
-        for (std::size_t a = 0; a < activities; ++a)
+        for (std::size_t a = 0; a < activities_alone; ++a)
             text += fmt::format("{:>{}}", percent(seconds_of(w.spent[a]), seconds()), a == 0 ? 12 : 9);
         line("{:>9}{:>9}{:>10.2f}{:>10.2f}", w.tasks, w.steals, megabytes(w.memory.memory.local),
              megabytes(w.memory.memory.remote));

@@ -108,21 +108,21 @@ void model_engine::deliver(worker& sender, message& m) {
     const time_ns base = epoch_of(now());
     auto leaves = static_cast<double>(now() - base);
     if (const auto gbps = machine.link_gbps(sender.core(), m.receiver->core())) {
-        busy_link& link =
-            links[static_cast<std::size_t>(from) * machine.packages().size() + static_cast<std::size_t>(to)];
+        simulation::busy_link& link = sim->links[static_cast<std::size_t>(from) * machine.packages().size() +
+                                                 static_cast<std::size_t>(to)];
         leaves = std::max(leaves, static_cast<double>(link.since - base) + link.after);
         leaves += (static_cast<double>(machine.message_bytes()) + m.data_bytes()) / *gbps;
         link = {base, leaves};
     }
     const double arrives = leaves + latency(sender, *m.receiver) / 2;
-    events.push(
+    sim->events.push(
         at_or_after(base, arrives),
         [](void* what) {
             auto& come = *static_cast<message*>(what);
             auto& receiver = static_cast<model_worker&>(*come.receiver);
             put_in_mailbox(come);
             receiver.parker.wake();
-            if (std::exchange(receiver.awaits_team, false)) receiver.model.resume_worker(receiver, 0);
+            if (std::exchange(receiver.awaits_team, false)) receiver.model.sim->resume_worker(receiver, 0);
         },
         &m);
 }
@@ -163,9 +163,9 @@ void model_engine::wait_for_answer(model_worker& w, model_worker& victim) {
     if (until > 0) {
         victim.askers.insert(rank(w.id));
         w.asked_victim = &victim;
-        w.deadline = events.push(now() + until, nullptr, &w);
+        w.deadline = sim->events.push(now() + until, nullptr, &w);
         set_activity(w, activity::search);
-        suspend_worker(w);
+        sim->suspend_worker(w);
         set_activity(w, activity::search);
         victim.askers.erase(rank(w.id));
         if (!std::exchange(w.asked_victim, nullptr))
@@ -177,8 +177,8 @@ void model_engine::wait_for_answer(model_worker& w, model_worker& victim) {
 
 void model_engine::end_wait_for_answer(model_worker& asker) {
     asker.asked_victim = nullptr;
-    events.cancel(asker.deadline);
-    resume_worker(asker, 0);
+    sim->events.cancel(asker.deadline);
+    sim->resume_worker(asker, 0);
 }
 
 void model_engine::refuse_askers(model_worker& victim) {
@@ -188,7 +188,9 @@ void model_engine::refuse_askers(model_worker& victim) {
 
 bool model_engine::expose_to(worker& victim, model_worker& thief) noexcept {
     if (!victim.current->running) return false; // it is between two tasks
-    if (fibers.is_short()) return false;        // its owner may have to wait for it on another stack
+    if (static_cast<const model_worker&>(victim).on_core == core_state::waiting)
+        return false;                    // it answers when it has a core again
+    if (fibers.is_short()) return false; // its owner may have to wait for it on another stack
     fiber* of = nullptr;
     impl::frame* const entry = oldest_hidden(victim, of);
     if (!entry) return false;
@@ -257,14 +259,14 @@ void model_engine::await_team(worker& of) {
             continue;
         }
         w.awaits_team = true;
-        suspend_worker(w); // until call()
+        sim->sleep_worker(w); // until call()
     }
     set_activity(w, activity::search);
 }
 
 void model_engine::call(worker& of) noexcept {
     auto& w = static_cast<model_worker&>(of);
-    if (std::exchange(w.awaits_team, false)) resume_worker(w, 0);
+    if (std::exchange(w.awaits_team, false)) sim->resume_worker(w, 0);
 }
 
 } // namespace weft::engine

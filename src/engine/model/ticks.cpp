@@ -8,7 +8,6 @@
 #include "engine/worker/offer.hpp"
 
 #include <algorithm>
-#include <mutex>
 #include <new>
 #include <utility>
 
@@ -68,8 +67,8 @@ model_worker& model_engine::preempt(model_worker& w) noexcept {
 void model_engine::begin_ticking() {
     if (need.tick <= 0 || policy_ticks || working_count == 0) return;
     policy_ticks = true;
-    events.push((now() / need.tick + 1) * need.tick,
-                [](void* e) { static_cast<model_engine*>(e)->tick_policy(); }, this);
+    sim->events.push((now() / need.tick + 1) * need.tick,
+                     [](void* e) { static_cast<model_engine*>(e)->tick_policy(); }, this);
 }
 
 void model_engine::tick_policy() {
@@ -90,17 +89,15 @@ void model_engine::wait_inactive(model_worker& w) {
     w.count.asleep.end(now());
 }
 
-void model_engine::set_active(int count) {
+void model_engine::resize(int count) {
     count = std::clamp(count, 1, worker_count());
-    const auto change = [&] {
-        if (!need.resizable || count == outermost.active().last) return;
-        sleep_protocol_of(outermost)->resize(count, [&] { outermost.scheduler->resized({0, count}); });
-    };
-    const worker* const w = impl::hot_self();
-    if (w && &w->engine == this) return change();
-    std::unique_lock lock(submission_mutex);
-    became_quiet.wait(lock, [&] { return quiet; }); // the model's thread waits for this lock
-    change();
+    if (!need.resizable || count == outermost.active().last) return;
+    sleep_protocol_of(outermost)->resize(count, [&] { outermost.scheduler->resized({0, count}); });
+}
+
+void model_engine::set_active(int count) {
+    if (sim->runs_here()) return resize(count);
+    sim->when_quiet([&] { resize(count); });
 }
 
 } // namespace weft::engine

@@ -11,7 +11,7 @@ void virtual_parker::sleep() {
     if (!armed_) return;
     asleep_ = true;
     of_.model.set_activity(of_, activity::asleep);
-    of_.model.suspend_worker(of_);
+    of_.model.sim->sleep_worker(of_);
     of_.model.set_activity(of_, activity::search);
 }
 
@@ -20,11 +20,11 @@ bool virtual_parker::wake() noexcept {
     if (std::exchange(asleep_, false)) {
         const runtime_charges& price = of_.model.machine.charges();
         if (of_.model.never_sleeps()) { // it was only set aside until there is something to find
-            of_.model.resume_worker(of_, 0);
+            of_.model.sim->resume_worker(of_, 0);
             return true;
         }
         if (worker* w = impl::hot_self()) static_cast<model_worker*>(w)->pending_charges += price.wake;
-        of_.model.resume_worker(of_, static_cast<time_ns>(price.woken));
+        of_.model.sim->resume_worker(of_, static_cast<time_ns>(price.woken));
     }
     return true;
 }

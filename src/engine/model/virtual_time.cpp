@@ -42,9 +42,6 @@ double cpu_time_of_nothing() noexcept {
     return least;
 }
 
-/// The engine for which this thread handles an event that belongs to no worker, or null.
-constinit thread_local model_engine* handling_event = nullptr;
-
 work_kind kind_of(work w) noexcept {
     return w == work::compute  ? work_kind::compute
            : w == work::memory ? work_kind::memory
@@ -53,68 +50,9 @@ work_kind kind_of(work w) noexcept {
 
 } // namespace
 
-// ---- events and workers
-
-void model_engine::set_clock(time_ns to) noexcept {
-    if (to >= end_of_time) report_end_of_time();
-    clock.store(to, std::memory_order_relaxed);
-}
-
-void model_engine::advance(model_worker& w, time_ns d) noexcept {
-    const time_ns until = now() + d;
-    if (events.empty() || events.next_time() > until) {
-        ++steps;
-        hash_event(static_cast<std::uint64_t>(until));
-        set_clock(until);
-        return;
-    }
-    const auto resumes = events.push(until, nullptr, &w);
-    if (w.works) w.work_ends = resumes;
-    suspend_worker(w);
-    w.work_ends.reset();
-}
-
-void model_engine::suspend_worker(model_worker& w) noexcept { run_next_event(*w.current); }
-
-void model_engine::resume_worker(model_worker& w, time_ns after) noexcept {
-    events.push(now() + after, nullptr, &w);
-}
-
-void model_engine::run_next_event(fiber& from) noexcept {
-    while (!events.empty()) {
-        const auto e = events.pop();
-        ++steps;
-        set_clock(e.at);
-        hash_event(static_cast<std::uint64_t>(e.at));
-        if (e.happen) {
-            impl::weft_hot.self = nullptr; // the event belongs to no worker
-            handling_event = this;
-            e.happen(e.to);
-            handling_event = nullptr;
-            continue;
-        }
-        auto& next = *static_cast<model_worker*>(e.to);
-        hash_event(static_cast<std::uint64_t>(next.id));
-        return switch_worker(from, &next);
-    }
-    switch_worker(from, nullptr);
-}
-
-void model_engine::switch_worker(fiber& from, model_worker* to) noexcept {
-    fiber& target = to ? *to->current : native;
-    impl::weft_hot.self = to;
-    if (&target == &from) return;
-    from.head = impl::weft_hot.head;
-    save_exceptions(from, *exceptions);
-    from.modes.update();
-    save_context(from, change_stacks(from, target));
-    restore_exceptions(from, *exceptions);
-    impl::set_hot_head(from.head);
-}
-
 void model_engine::set_activity(model_worker& w, activity what) noexcept {
-    if (w.log && now() > w.times.since()) {
-        const activity did = w.times.current();
+    const activity did = w.times.current();
+    if (w.log && now() > w.times.since() && did != activity::waits_for_core) {
         const task* t = did <= activity::shared_stall ? w.current->running : nullptr;
         note(w, trace::kind::activity, static_cast<std::uint64_t>(w.times.since()), t ? t->number_ : 0, 0,
              static_cast<std::uint8_t>(did));
@@ -130,7 +68,7 @@ void model_engine::spend_time(model_worker& w, double ns, activity what) noexcep
     w.time_fraction = due - whole;
     if (whole < 1) return;
     set_activity(w, what);
-    advance(w, whole_ns(whole));
+    sim->advance(w, whole_ns(whole));
     set_activity(w, what);
 }
 
@@ -162,7 +100,7 @@ void model_engine::charge(worker& w, operation o) noexcept {
 void model_engine::user_code_begins(worker& of) noexcept {
     auto& w = static_cast<model_worker&>(of);
     flush_charges(w, activity::overhead);
-    stretches.fetch_add(1, std::memory_order_relaxed);
+    sim->stretches.fetch_add(1, std::memory_order_relaxed);
     if (w.times_tasks) w.user_code_began = now();
     if (options.measures) w.cpu_began = cpu_time();
 }
@@ -184,7 +122,7 @@ void model_engine::user_code_ends(worker& of) noexcept {
 void model_engine::declare_cost(worker& of, std::uint64_t cycles, work kind) noexcept {
     auto& w = static_cast<model_worker&>(of);
     if (w.counts_misses) w.current->running->counts_.instructions += cycles;
-    const double whole = speed.work_of_cycles(static_cast<double>(cycles), kind == work::vector);
+    const double whole = sim->speed.work_of_cycles(static_cast<double>(cycles), kind == work::vector);
     // The data that were declared before the cost have been waited for on the way here.
     const double hidden = machine.model().overlap * std::min(whole, std::exchange(w.waited_ns, 0));
     compute(w, whole - hidden, kind_of(kind)).has_declared = true;
@@ -211,17 +149,21 @@ model_worker& model_engine::compute(model_worker& begins_on, double ns, work_kin
 void model_engine::declare_data(worker& of, const void* first, std::size_t bytes, access how) noexcept {
     auto& w = static_cast<model_worker&>(of);
     const int core = w.core();
-    const std::uint64_t before = data.of_worker(core).beyond_private;
-    data.touch(core, first, bytes, how, w.touched, static_cast<double>(now()));
-    if (w.counts_misses) w.current->running->counts_.misses += data.of_worker(core).beyond_private - before;
+    const std::uint64_t before = sim->data.of_worker(core).beyond_private;
+    sim->data.touch(core, first, bytes, how, w.touched, static_cast<double>(now()));
+    if (w.counts_misses)
+        w.current->running->counts_.misses += sim->data.of_worker(core).beyond_private - before;
+    constexpr std::size_t line_bytes = 64;
+    w.loads += (bytes + line_bytes - 1) / line_bytes;
 }
 
 void model_engine::declare_home(const void* first, std::size_t bytes, std::optional<int> node) {
-    if (!node) return data.interleave(first, bytes);
-    if (*node < 0 || *node >= data.node_count())
-        throw error("data were bound to a memory node that does not exist", fmt::format("node {}", *node),
-                    fmt::format("0 to {}, the nodes of machine '{}'", data.node_count() - 1, machine.name()));
-    data.bind(first, bytes, *node);
+    if (!node) return sim->data.interleave(first, bytes);
+    if (*node < 0 || *node >= sim->data.node_count())
+        throw error(
+            "data were bound to a memory node that does not exist", fmt::format("node {}", *node),
+            fmt::format("0 to {}, the nodes of machine '{}'", sim->data.node_count() - 1, machine.name()));
+    sim->data.bind(first, bytes, *node);
 }
 
 void model_engine::await_data(model_worker& w) noexcept {
@@ -229,7 +171,7 @@ void model_engine::await_data(model_worker& w) noexcept {
     const double computed_ns = std::exchange(w.computed_ns, 0);
     w.waited_ns = 0;
     if (t.empty()) return;
-    const double share = speed.share(w.core(), now());
+    const double share = sim->speed.share(w.core(), now());
     // A core fetches lines while it computes. A part of what the stretch has computed is taken off the wait, and a part of
     // the wait off what it computes next; under contention the data need as long as ever.
     const double alone = (t.private_ns() + t.shared_ns()) / share;
@@ -237,7 +179,7 @@ void model_engine::await_data(model_worker& w) noexcept {
     w.waited_ns = alone * left;
     const double private_ns = t.private_ns() / share * left, shared_ns = t.shared_ns() / share * left;
     const bool limited = std::any_of(t.uses.begin(), t.uses.end(),
-                                     [&](const auto& u) { return bandwidth.has_limit(u.resource); });
+                                     [&](const auto& u) { return sim->bandwidth.has_limit(u.resource); });
     if (!limited) {
         spend_time(w, private_ns, activity::private_stall);
         spend_time(w, shared_ns, activity::shared_stall);
@@ -258,11 +200,11 @@ void model_engine::declare_transfer(worker& of, std::size_t disk, std::size_t by
     auto& w = static_cast<model_worker&>(of);
     const weft::disk& d = machine.disks()[disk];
     const time_ns began = now();
-    disk_bytes[disk] += bytes;
+    sim->disk_bytes[disk] += bytes;
     spend_time(w, d.latency_ns.value_or(0), activity::shared_stall);
     if (bytes > 0) {
         const auto all = static_cast<double>(bytes);
-        const shared_bandwidth::use whole{static_cast<int>(first_disk + disk), all};
+        const shared_bandwidth::use whole{static_cast<int>(sim->first_disk + disk), all};
         await_transfer(w, all / d.bandwidth_gbps, all, {&whole, 1});
     }
     if (w.times_tasks) w.current->running->self_ns_ += now() - began;
@@ -271,45 +213,8 @@ void model_engine::declare_transfer(worker& of, std::size_t disk, std::size_t by
 void model_engine::await_transfer(model_worker& w, double least_ns, double bytes,
                                   std::span<const shared_bandwidth::use> of) {
     set_activity(w, activity::shared_stall);
-    update_capacities();
-    bandwidth.begin(w.id, now(), least_ns, bytes, of);
-    schedule_transfer_end();
-    suspend_worker(w); // until end_transfers()
+    sim->await_transfer(w, least_ns, bytes, of);
     set_activity(w, activity::shared_stall);
-}
-
-void model_engine::schedule_transfer_end() {
-    if (next_transfer_end) events.cancel(*next_transfer_end);
-    next_transfer_end.reset();
-    if (bandwidth.empty()) return;
-    const time_ns at = std::min(bandwidth.next_end(), capacities_valid_until);
-    next_transfer_end = events.push(
-        std::max(now(), at), [](void* e) { static_cast<model_engine*>(e)->end_transfers(); }, this);
-}
-
-void model_engine::end_transfers() {
-    next_transfer_end.reset();
-    bandwidth.advance(now(),
-                      [&](int owner) { resume_worker(*all_workers[static_cast<std::size_t>(owner)], 0); });
-    update_capacities();
-    schedule_transfer_end();
-}
-
-void model_engine::update_capacities() {
-    if (now() < capacities_valid_until) return;
-    time_ns next = scenario::for_ever;
-    const std::vector<double> whole = data.capacities();
-    for (int node = 0; node < data.node_count(); ++node) {
-        double taken = 0;
-        for (const auto& c : options.events.nodes) {
-            if (c.memory_node != node) continue;
-            if (c.from <= now() && now() < c.until) taken += c.gbps;
-            for (const time_ns change : {c.from, c.until})
-                if (change > now()) next = std::min(next, change);
-        }
-        bandwidth.set_capacity(node, std::max(0.0, whole[static_cast<std::size_t>(node)] - taken), now());
-    }
-    capacities_valid_until = next;
 }
 
 // ---- timers
@@ -317,7 +222,7 @@ void model_engine::update_capacities() {
 void model_engine::set_timer(timer& t) {
     alarm& a = alarms[&t];
     a = {this, &t, 0};
-    a.event = events.push(
+    a.event = sim->events.push(
         std::max(t.at, now()),
         [](void* what) {
             timer& due = *static_cast<alarm*>(what)->of;
@@ -330,7 +235,7 @@ void model_engine::set_timer(timer& t) {
 void model_engine::cancel_timer(timer& t) noexcept {
     const auto at = alarms.find(&t);
     if (at == alarms.end()) return; // it has fired
-    events.cancel(at->second.event);
+    sim->events.cancel(at->second.event);
     alarms.erase(at);
 }
 
@@ -338,17 +243,15 @@ void model_engine::cancel_timer(timer& t) noexcept {
 
 void model_engine::submit(task& t, ready_reason reason) {
     t.arrives_as_ = static_cast<std::uint8_t>(reason);
-    const worker* w = impl::hot_self();
-    if (handling_event == this || (w && &w->engine == this)) {
+    if (sim->runs_here()) {
+        const worker* w = impl::hot_self();
         if (reason == ready_reason::root) ++open_roots;
         arena& to = *t.arena_;
         to.inbox.push(&t);
         announce_in(to, to.all(), w && &w->arena() == &to ? w->local : 0);
         return;
     }
-    const std::lock_guard lock(submission_mutex);
-    submitted.push_back(&t);
-    submitted_or_stopping.notify_one();
+    sim->submit(t);
 }
 
 void model_engine::wait_outside(thread_waiter& until, task* root) {

@@ -1,0 +1,178 @@
+// The programs that can run side by side, by name: each is another example, or of power_law_graph.hpp, in a size that takes some
+// tenths of a second on a core. A program has its own data, so two of one kind share none.
+#pragma once
+
+#include "power_law_graph.hpp"
+
+#include "../fft/fft.hpp"
+#include "../finite_elements/finite_elements.hpp"
+#include "../gaussian/gaussian.hpp"
+#include "../heat2d/heat2d.hpp"
+#include "../islands/islands.hpp"
+#include "../kd_tree/kd_tree.hpp"
+#include "../matmul/matmul.hpp"
+#include "../n_body/n_body.hpp"
+#include "../nqueens/nqueens.hpp"
+#include "../repeated_map/repeated_map.hpp"
+#include "../sor/sor.hpp"
+
+#include <weft/graph.hpp>
+#include <weft/weft.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace examples {
+
+// Runs once when it is called; what it needs is made before, outside of the run.
+using kernel = std::function<void()>;
+
+struct named_kernel {
+    std::string name, what;
+    kernel (*make)(std::uint64_t seed);
+};
+
+namespace kernels {
+
+inline kernel heat(std::uint64_t) {
+    struct data {
+        grid a{2048, 2048}, b{2048, 2048};
+    };
+    return [d = std::make_shared<data>()] { examples::heat(d->a, d->b, 40, 64); };
+}
+inline kernel sor(std::uint64_t) {
+    return [plate = std::make_shared<grid>(1024, 1024)] { examples::sor(*plate, 120, 32); };
+}
+inline kernel gaussian(std::uint64_t seed) {
+    return [seed, system = std::make_shared<equations>(768)] {
+        gaussian_start(*system, seed, 32, task_tree::regular);
+        examples::gaussian(*system, 300, 48);
+    };
+}
+inline kernel fft(std::uint64_t) {
+    struct data {
+        examples::fft of{std::size_t{1} << 18};
+        std::vector<complex_number> numbers = std::vector<complex_number>(std::size_t{1} << 18);
+    };
+    return [d = std::make_shared<data>()] {
+        for (int k = 0; k < 8; ++k) d->of(d->numbers);
+    };
+}
+inline kernel map(std::uint64_t) {
+    return [numbers = std::make_shared<std::vector<double>>(std::size_t{3} << 19)] {
+        for (int k = 0; k < 4; ++k) repeated_map(numbers->data(), numbers->size());
+    };
+}
+inline kernel elements(std::uint64_t seed) {
+    return [seed] {
+        wave_mesh mesh(24, 3, seed);
+        weft::graph dag;
+        for (int step = 0; step < 6; ++step)
+            mesh.add_step(dag, [](const auto& forces) { return weft::commutative(forces); }, false);
+        dag.run();
+    };
+}
+inline kernel matmul(std::uint64_t) {
+    struct data {
+        matrix a{1280, 1280}, b{1280, 1280}, c{1280, 1280};
+    };
+    return [d = std::make_shared<data>()] { multiply(d->a, d->b, d->c, 80); };
+}
+inline kernel islands(std::uint64_t seed) {
+    return [all = std::make_shared<archipelago>(32, 24, 8, seed)] { all->evolve(6, 6); };
+}
+inline kernel n_body(std::uint64_t seed) {
+    return [bodies = std::make_shared<examples::n_body>(2048, 128, seed)] {
+        for (int step = 0; step < 3; ++step) {
+            weft::graph dag;
+            bodies->add_step(dag, [](auto forces) { return weft::commutative(forces); });
+            dag.run();
+        }
+    };
+}
+inline kernel nearest(std::uint64_t seed) {
+    struct data {
+        std::vector<point> points = std::vector<point>(100'000);
+        std::vector<double> distances = std::vector<double>(100'000);
+    };
+    return [seed, d = std::make_shared<data>()] {
+        make_points(d->points.data(), d->points.size(), seed);
+        kd_tree(d->points.data(), d->points.size()).all_nearest(d->distances.data());
+    };
+}
+inline kernel queens(std::uint64_t) {
+    return [] { nqueens(board{13}, 3); };
+}
+
+inline kernel on_graph(std::uint64_t seed, void (*run)(const power_law_graph&)) {
+    return [run, g = std::make_shared<power_law_graph>(16, 8, seed)] { run(*g); };
+}
+inline kernel betweenness(std::uint64_t seed) {
+    return on_graph(seed, [](const power_law_graph& g) { static_cast<void>(examples::betweenness(g, 0)); });
+}
+inline kernel pagerank(std::uint64_t seed) {
+    return on_graph(seed, [](const power_law_graph& g) { static_cast<void>(examples::pagerank(g, 6)); });
+}
+inline kernel triangles(std::uint64_t seed) {
+    return on_graph(seed, [](const power_law_graph& g) { static_cast<void>(examples::triangles(g)); });
+}
+inline kernel search(std::uint64_t seed) {
+    return on_graph(seed, [](const power_law_graph& g) { static_cast<void>(breadth_first_search(g, 0)); });
+}
+inline kernel components(std::uint64_t seed) {
+    return on_graph(seed, [](const power_law_graph& g) { static_cast<void>(examples::components(g)); });
+}
+
+// Computes in its registers.
+inline kernel spin(std::uint64_t) {
+    return [] { weft::parallel_for(0, 64, [](int) { weft::cost(10'000'000); }, {.grain = 1}); };
+}
+// Misses the last-level cache with every line: reads 256 MB, a megabyte here and there.
+inline kernel cache_hog(std::uint64_t seed) {
+    constexpr std::size_t pieces = 256, bytes = std::size_t{1} << 20, line = 64;
+    struct data {
+        std::vector<char> all = std::vector<char>(pieces * bytes);
+    };
+    return [seed, d = std::make_shared<data>()] {
+        weft::parallel_for(0, static_cast<int>(pieces),
+                           [&](int i) {
+                               const std::uint64_t at =
+                                   random_at(seed, static_cast<std::uint64_t>(i)) % pieces;
+                               weft::touch(d->all.data() + at * bytes, bytes, weft::access::read);
+                               spend(bytes / line, 2);
+                           },
+                           {.grain = 1});
+    };
+}
+
+} // namespace kernels
+
+inline const std::vector<named_kernel>& all_kernels() {
+    static const std::vector<named_kernel> all = {
+        {"heat", "heat on a plate of 2 x 32 MB, 40 sweeps", kernels::heat},
+        {"sor", "over-relaxation of 8 MB, 120 sweeps", kernels::sor},
+        {"gaussian", "elimination of 5 MB, 300 pivots", kernels::gaussian},
+        {"fft", "8 transforms of 4 MB", kernels::fft},
+        {"map", "12 MB are mapped, then their halves, and so on", kernels::map},
+        {"elements", "finite elements, 6 steps of a graph", kernels::elements},
+        {"matmul", "a product of matrices of 13 MB each", kernels::matmul},
+        {"islands", "a genetic algorithm, 6 ages", kernels::islands},
+        {"n_body", "gravity between 2048 bodies, 3 steps of a graph", kernels::n_body},
+        {"nearest", "a k-d tree of 100,000 points and their neighbours", kernels::nearest},
+        {"queens", "13 queens", kernels::queens},
+        {"betweenness", "shortest ways over each vertex of a graph with a power law", kernels::betweenness},
+        {"pagerank", "6 steps of PageRank on such a graph", kernels::pagerank},
+        {"triangles", "the triangles of such a graph", kernels::triangles},
+        {"search", "breadth-first search in such a graph", kernels::search},
+        {"components", "connected components of such a graph", kernels::components},
+        {"spin", "computes in registers", kernels::spin},
+        {"cache-hog", "reads 256 MB", kernels::cache_hog},
+    };
+    return all;
+}
+
+} // namespace examples

@@ -1,0 +1,56 @@
+#pragma once
+
+#include <weft/runtime.hpp>
+
+#include <chrono>
+#include <functional>
+#include <string>
+#include <vector>
+
+namespace weft {
+
+/// A program of run_together().
+struct program {
+    runtime* on =
+        nullptr; ///< made on the same modelled machine as those of the others: runtime_options::beside
+    std::function<void()> run{}; ///< called again and again, as in runtime::run()
+};
+
+/// How programs share a modelled machine: the schedulers of `weft cosched` in virtual time, docs/modelled-machines.md.
+struct together_options {
+    /// os: a fair scheduler gives all cores to the workers of all programs. callisto: each program has an equal share of the cores
+    /// for itself. lira-static, lira-adaptive: programs are placed on last-level caches by their rates of loads, once or again and
+    /// again, and have equal shares of the cores there. best-static, worst-static: the placement with the best or the worst score of
+    /// `rates`
+    std::string scheduler = "os";
+    int repeats = 1; ///< each program runs until every one has run so often; 1 or more
+    /// In which lira-adaptive decides, and in which it counts loads and leaves a placement (0.5e9 cycles of 2.2 GHz).
+    std::chrono::nanoseconds period = std::chrono::milliseconds(100),
+                             counter_period = std::chrono::milliseconds(227);
+    int rate_weight = 500; ///< of a newly counted rate in the average, in thousandths
+    int idle_below = 500;  ///< load of an idle program, in thousandths
+    std::vector<double>
+        rates{}; ///< of each program, loads in a second, measured before; empty: they are counted
+    std::vector<int>
+        domains{}; ///< last-level cache of each program, to which it keeps; empty: the scheduler places them
+};
+
+/// Of programs that ran beside each other. Times are virtual.
+struct together_stats {
+    std::vector<std::vector<double>>
+        seconds{};               ///< of each program: the runs that ended while all programs ran
+    std::vector<double> rates{}; ///< of each program: loads (lines of 64 bytes touched) in a second
+    std::vector<int> domains{};  ///< of each program at the end; -1: all of them
+    int moves = 0;               ///< of programs to another last-level cache
+};
+
+/// Runs programs beside each other on one modelled machine. All begin at the same virtual time; with the same programs, options
+/// and seeds the same happens, bit for bit. Throws weft::error for runtimes that are not on one modelled machine, or are used
+/// otherwise at the time, and for options out of range; or what a program has thrown first, when all have ended.
+///
+///     weft::runtime a({.engine = "model", .machine = "xeon-e5-2660-2x8"});
+///     weft::runtime b({.beside = &a});
+///     const auto stats = weft::run_together({{&a, solve}, {&b, sort}}, {.scheduler = "lira-adaptive", .repeats = 9});
+together_stats run_together(const std::vector<program>&, const together_options& = {});
+
+} // namespace weft

@@ -1,0 +1,251 @@
+// Several programs on one modelled machine: which worker has a core, and which program is on which cache.
+#include <weft/programs.hpp>
+#include <weft/weft.hpp>
+
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <cstdint>
+#include <cstdlib>
+#include <fstream>
+#include <functional>
+#include <memory>
+#include <stdexcept>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <unistd.h>
+
+namespace weft {
+namespace {
+
+using namespace std::chrono_literals;
+
+/// A cycle is a nanosecond, and the runtime costs nothing. Two last-level caches, each with `cores` cores.
+class machine_file {
+public:
+    explicit machine_file(int cores, int domains = 2) {
+        const int f = mkstemps(name_.data(), 5);
+        EXPECT_GE(f, 0);
+        close(f);
+        std::ofstream(name_)
+            << "name = 'two caches'\n[[core_class]]\nname = 'core'\nfrequency_mhz = 1000\n[regular]\n"
+            << "packages = " << domains << "\ncores_per_domain = " << cores << R"(
+[[memory_node]]
+count = )" << domains
+            << R"(
+bytes = "4 GiB"
+bandwidth_gbps = 10
+latency_ns = 100
+[[cache]]
+level = 3
+bytes = "1 MiB"
+latency_ns = 10
+shared_by = "domain"
+[charges]
+fork_ns = 0
+spawn_ns = 0
+start_ns = 0
+suspend_ns = 0
+wait_ns = 0
+look_ns = 0
+look_away_ns = 0
+lock_ns = 0
+wake_ns = 0
+woken_ns = 0
+exposure_ns = 0
+signal_ns = 0
+)";
+    }
+    ~machine_file() { unlink(name_.c_str()); }
+    machine_file(const machine_file&) = delete;
+    machine_file& operator=(const machine_file&) = delete;
+    const std::string& name() const { return name_; }
+
+private:
+    std::string name_ = testing::TempDir() + "weft-machine-XXXXXX.toml";
+};
+
+/// Runtimes on one machine.
+class runtimes {
+public:
+    runtimes(const machine_file& m, int count, const std::string& policy = "steal") {
+        for (int i = 0; i < count; ++i) {
+            runtime_options o{
+                .policy = policy, .engine = "model", .seed = 7, .spin = 0us, .costs = "declared"};
+            if (i == 0)
+                o.machine = m.name();
+            else
+                o.beside = all_.front().get();
+            all_.push_back(std::make_unique<runtime>(o));
+        }
+    }
+    std::vector<program> run(const std::vector<std::function<void()>>& what) {
+        std::vector<program> programs;
+        for (std::size_t i = 0; i < what.size(); ++i) programs.push_back({all_[i].get(), what[i]});
+        return programs;
+    }
+    runtime& at(std::size_t i) { return *all_[i]; }
+
+private:
+    std::vector<std::unique_ptr<runtime>> all_;
+};
+
+constexpr std::uint64_t ms = 1'000'000; // cycles
+
+void in_parallel(int tasks, std::uint64_t cycles) {
+    task_group g;
+    for (int i = 0; i < tasks; ++i) g.run([=] { cost(cycles); });
+    g.wait();
+}
+
+TEST(programs, have_a_core_each_if_there_are_enough) {
+    const machine_file m(1);
+    runtimes on(m, 2);
+    const auto stats = run_together(on.run({[] { cost(10 * ms); }, [] { cost(4 * ms); }}), {.repeats = 3});
+    EXPECT_EQ(stats.seconds[0], std::vector(3, 0.010));
+    ASSERT_GE(stats.seconds[1].size(), 7U) << "it runs on until the other one has run three times";
+    EXPECT_DOUBLE_EQ(stats.seconds[1][0], 0.004);
+}
+
+TEST(programs, share_a_core_by_halves) {
+    const machine_file m(1, 1);
+    runtimes on(m, 2);
+    const auto stats = run_together(on.run({[] { cost(200 * ms); }, [] { cost(200 * ms); }}), {.repeats = 2});
+    for (const auto& each : stats.seconds)
+        for (const double s : each) EXPECT_NEAR(s, 0.400, 0.03) << "slices are 12.5 ms";
+}
+
+TEST(programs, with_more_workers_get_a_share_for_each_of_them) {
+    const machine_file m(2, 1);
+    runtimes on(m, 3);
+    // Three programs with two workers each on two cores, which they share as the kernel happens to place them.
+    const auto work = [] { in_parallel(2, 200 * ms); };
+    const auto stats = run_together(on.run({work, work, work}), {.repeats = 3});
+    double sum = 0;
+    for (const auto& each : stats.seconds) sum += each.front();
+    EXPECT_NEAR(sum / 3, 0.600, 0.1);
+}
+
+TEST(programs, leave_their_cores_to_others_while_they_sleep) {
+    const machine_file m(2, 1);
+    runtimes on(m, 2);
+    const auto sleeper = [] {
+        cost(10 * ms);
+        this_task::sleep_for(10s);
+    };
+    const auto stats = run_together(on.run({sleeper, [] { in_parallel(2, 100 * ms); }}));
+    EXPECT_NEAR(stats.seconds[1][0], 0.105, 0.011) << "two cores, but for 10 ms";
+    EXPECT_NEAR(stats.seconds[0][0], 10.01, 0.03);
+}
+
+TEST(programs, under_callisto_have_cores_of_their_own) {
+    const machine_file m(1);
+    runtimes on(m, 2);
+    const auto stats = run_together(on.run({[] { in_parallel(2, 100 * ms); }, [] { cost(300 * ms); }}),
+                                    {.scheduler = "callisto", .repeats = 1});
+    EXPECT_DOUBLE_EQ(stats.seconds[0][0], 0.200) << "one core of two";
+    EXPECT_DOUBLE_EQ(stats.seconds[1][0], 0.300);
+}
+
+TEST(programs, that_stay_where_they_are_put_share_their_cache_or_do_not) {
+    const machine_file m(2);
+    std::vector<char> a(std::size_t{16} << 20), b(a.size());
+    const auto sweep = [](std::vector<char>& over) {
+        return [&over] {
+            task_group g;
+            for (std::size_t i = 0; i < over.size(); i += std::size_t{1} << 20)
+                g.run([&over, i] { touch(over.data() + i, std::size_t{1} << 20, access::read); });
+            g.wait();
+        };
+    };
+    const auto mean = [&](const std::vector<int>& domains) {
+        runtimes on(m, 2);
+        const auto stats = run_together(on.run({sweep(a), sweep(b)}),
+                                        {.scheduler = "lira-static", .repeats = 3, .domains = domains});
+        EXPECT_EQ(stats.domains, domains);
+        EXPECT_EQ(stats.moves, 0);
+        return stats.seconds[0].back();
+    };
+    EXPECT_GT(mean({0, 0}), 1.5 * mean({0, 1})) << "both stream from memory, which is the limit";
+}
+
+TEST(programs, are_paired_by_their_rates) {
+    const machine_file m(2);
+    std::vector<std::vector<char>> data(4, std::vector<char>(std::size_t{4} << 20));
+    const auto loads = [&](std::size_t i, std::size_t bytes) {
+        return [&data, i, bytes] {
+            in_parallel(4, 100'000);
+            if (bytes) touch(data[i].data(), bytes, access::read);
+        };
+    };
+    runtimes on(m, 4);
+    const auto stats =
+        run_together(on.run({loads(0, 4 << 20), loads(1, 3 << 20), loads(2, 64), loads(3, 0)}),
+                     {.scheduler = "lira-adaptive", .repeats = 20, .period = 1ms, .counter_period = 2ms});
+    ASSERT_EQ(stats.domains.size(), 4U);
+    EXPECT_NE(stats.domains[0], stats.domains[1]) << "the two that load most are not together";
+    EXPECT_GT(stats.rates[0], stats.rates[2]);
+    EXPECT_EQ(stats.rates[3], 0);
+}
+
+TEST(programs, give_the_same_bits_again) {
+    const machine_file m(2);
+    const auto once = [&](const std::string& scheduler) {
+        std::vector<char> data(std::size_t{1} << 20);
+        runtimes on(m, 3);
+        const auto sweep = [&] {
+            in_parallel(5, 300'000);
+            touch(data.data(), data.size(), access::readwrite);
+        };
+        const auto stats =
+            run_together(on.run({sweep, [] { in_parallel(9, 500'000); }, [] { cost(2 * ms); }}),
+                         {.scheduler = scheduler, .repeats = 4, .period = 1ms, .counter_period = 2ms});
+        return std::pair(stats.seconds, stats.domains);
+    };
+    for (const std::string scheduler : {"os", "callisto", "lira-static", "lira-adaptive"})
+        EXPECT_EQ(once(scheduler), once(scheduler)) << scheduler;
+}
+
+TEST(programs, end_when_one_of_them_throws_and_the_machine_can_be_used_again) {
+    const machine_file m(1);
+    runtimes on(m, 2);
+    const auto failing = on.run({[] { throw std::runtime_error("no"); }, [] { cost(ms); }});
+    EXPECT_THROW(run_together(failing, {.repeats = 2}), std::runtime_error);
+    const auto stats = run_together(on.run({[] { cost(ms); }, [] { cost(ms); }}));
+    EXPECT_EQ(stats.seconds[0], std::vector{0.001});
+    EXPECT_EQ(on.at(0).run([] { return 5; }), 5) << "alone, too";
+}
+
+TEST(programs, wrong_uses_are_refused) {
+    const machine_file m(1);
+    const auto refused = [](const std::vector<program>& p, const together_options& o = {}) {
+        try {
+            run_together(p, o);
+        } catch (const error& e) { return std::string(e.what()); }
+        return std::string();
+    };
+    const auto nothing = [] {};
+    runtimes two(m, 2), other(m, 1);
+    runtime threads({.workers = 1, .engine = "threads"});
+    EXPECT_NE(refused({}).find("no program"), std::string::npos);
+    EXPECT_NE(refused({{&threads, nothing}}).find("modelled"), std::string::npos);
+    EXPECT_NE(refused({{&two.at(0), nothing}, {&other.at(0), nothing}}).find("different machines"),
+              std::string::npos);
+    EXPECT_NE(refused({{&two.at(0), nothing}, {&two.at(0), nothing}}).find("one runtime"), std::string::npos);
+    EXPECT_NE(refused({{&two.at(0), nothing}}).find("no program"), std::string::npos);
+    const auto both = two.run({nothing, nothing});
+    EXPECT_NE(refused(both, {.scheduler = "best"}).find("scheduler"), std::string::npos);
+    EXPECT_NE(refused(both, {.repeats = 0}).find("repeats"), std::string::npos);
+    EXPECT_NE(refused(both, {.period = 0ns}).find("period"), std::string::npos);
+    EXPECT_NE(refused(both, {.rates = {1}}).find("rates"), std::string::npos);
+    EXPECT_NE(refused(both, {.rates = {-1, 2}}).find("rate"), std::string::npos);
+    EXPECT_NE(refused(both, {.scheduler = "lira-static", .domains = {0, 5}}).find("cache"),
+              std::string::npos);
+    EXPECT_THROW(runtime({.machine = "opteron-8380-4x4", .beside = &two.at(0)}), error);
+    EXPECT_THROW(runtime({.beside = &threads}), error);
+}
+
+} // namespace
+} // namespace weft
