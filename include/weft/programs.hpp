@@ -46,7 +46,8 @@ struct together_stats {
 
 /// Runs programs beside each other on one modelled machine. All begin at the same virtual time; with the same programs, options
 /// and seeds the same happens, bit for bit. Throws weft::error for runtimes that are not on one modelled machine, or are used
-/// otherwise at the time, and for options out of range; or what a program has thrown first, when all have ended.
+/// otherwise at the time, for options out of range, and for a program whose run takes no virtual time; or what a program has thrown
+/// first, when all have ended.
 ///
 ///     weft::runtime a({.engine = "model", .machine = "xeon-e5-2660-2x8"});
 ///     weft::runtime b({.beside = &a});

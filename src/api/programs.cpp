@@ -80,6 +80,10 @@ public:
             const auto began = on_.now();
             try {
                 programs_[i].run();
+                if (on_.now() == began) // it would run for ever beside the others
+                    throw error(
+                        "a run of a program takes no virtual time", fmt::format("program {}", i),
+                        "a program that declares what it costs (weft::cost) or touches (weft::touch)");
             } catch (...) {
                 if (!failure) failure = std::current_exception();
                 if (seconds[i].size() < repeats_) --unfinished_;

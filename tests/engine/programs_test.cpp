@@ -147,6 +147,10 @@ TEST(programs, under_callisto_have_cores_of_their_own) {
                                     {.scheduler = "callisto", .repeats = 1});
     EXPECT_DOUBLE_EQ(stats.seconds[0][0], 0.200) << "one core of two";
     EXPECT_DOUBLE_EQ(stats.seconds[1][0], 0.300);
+    EXPECT_EQ(on.at(0).active_workers(), 2) << "all cores again";
+    const auto free =
+        run_together(on.run({[] { in_parallel(2, 100 * ms); }, [] { this_task::sleep_for(1s); }}));
+    EXPECT_NEAR(free.seconds[0][0], 0.100, 0.03);
 }
 
 TEST(programs, that_stay_where_they_are_put_share_their_cache_or_do_not) {
@@ -236,6 +240,7 @@ TEST(programs, wrong_uses_are_refused) {
     EXPECT_NE(refused({{&two.at(0), nothing}, {&two.at(0), nothing}}).find("one runtime"), std::string::npos);
     EXPECT_NE(refused({{&two.at(0), nothing}}).find("no program"), std::string::npos);
     const auto both = two.run({nothing, nothing});
+    EXPECT_NE(refused(both).find("no virtual time"), std::string::npos);
     EXPECT_NE(refused(both, {.scheduler = "best"}).find("scheduler"), std::string::npos);
     EXPECT_NE(refused(both, {.repeats = 0}).find("repeats"), std::string::npos);
     EXPECT_NE(refused(both, {.period = 0ns}).find("period"), std::string::npos);

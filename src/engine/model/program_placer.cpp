@@ -42,6 +42,7 @@ program_placer::program_placer(simulation& of, placing_options o) : of_(of), opt
         if (d < 0 || d >= by_cache.count())
             throw error("a program is on a last-level cache that there is not", std::to_string(d),
                         fmt::format("0 to {}", by_cache.count() - 1));
+    free_all();
     of.cores->balances = options_.scheduler == share::scheduler::os && options_.fixed.empty();
     if (options_.fixed.empty())
         decide();
@@ -50,7 +51,19 @@ program_placer::program_placer(simulation& of, placing_options o) : of_(of), opt
     of_.placer = this;
 }
 
-program_placer::~program_placer() { of_.placer = nullptr; }
+program_placer::~program_placer() {
+    of_.placer = nullptr;
+    free_all();
+}
+
+/// As programs are without a placement: each has a worker on every core, and the kernel moves them.
+void program_placer::free_all() {
+    of_.cores->balances = true;
+    for (const program& p : programs_) {
+        for (const auto& w : p.engine->all_workers) of_.cores->place(*w, w->id % of_.machine.size());
+        p.engine->resize(p.engine->worker_count());
+    }
+}
 
 std::vector<int> program_placer::domains() const {
     std::vector<int> of;

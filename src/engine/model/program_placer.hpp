@@ -53,6 +53,7 @@ private:
 
     time_ns ready_time(const program&) const; ///< of those workers, since they were made
     void count();
+    void free_all();
     void place_fixed();
     void decide();
     void apply(program&, const share::placed_program&);
