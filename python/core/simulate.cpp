@@ -31,13 +31,13 @@ namespace weft {
 namespace {
 
 /// A program that can be run again and again, in memory.
-struct program {
+struct recorded_program {
     replay::script script;
     bool is_virtual;
 };
 
-program read_program(const record_bytes& records, int workers, bool complete, bool is_virtual,
-                     const std::unordered_map<std::uint32_t, std::string>& names, bool declared) {
+recorded_program read_program(const record_bytes& records, int workers, bool complete, bool is_virtual,
+                              const std::unordered_map<std::uint32_t, std::string>& names, bool declared) {
     const nb::gil_scoped_release others_run;
     return {replay::read_script(as_records(records), workers, complete, is_virtual, names,
                                 declared ? replay::times::declared : replay::times::measured),
@@ -63,7 +63,7 @@ nb::dict result_of(const replay::played& p) {
 }
 
 /// `policy`: name and knobs of a policy of the library, or a callable that makes a policy in Python.
-nb::dict simulate(const program& p, const std::string& machine, const nb::object& policy,
+nb::dict simulate(const recorded_program& p, const std::string& machine, const nb::object& policy,
                   std::optional<int> workers, std::optional<std::uint64_t> seed, const std::string& resources,
                   const std::string& scenario, const std::string& trace, std::size_t stack_bytes) {
     hook_scope::refuse("weft.simulate()");
@@ -92,7 +92,7 @@ nb::dict simulate(const program& p, const std::string& machine, const nb::object
 }
 
 /// Of run_together(), with the names of its options.
-nb::dict simulate_together(const std::vector<std::pair<program*, std::string>>& programs,
+nb::dict simulate_together(const std::vector<std::pair<recorded_program*, std::string>>& programs,
                            const std::string& machine, std::optional<int> workers,
                            std::optional<std::uint64_t> seed, std::size_t stack_bytes,
                            const std::string& scheduler, int repeats, double period, double counter_period,
@@ -135,9 +135,9 @@ nb::dict simulate_together(const std::vector<std::pair<program*, std::string>>& 
 void bind_simulate(nb::module_& m) {
     nb::exception<replay::endless_wait>(m, "EndlessWait").attr("__doc__") =
         "The tasks of a program wait for each other.";
-    nb::class_<program>(m, "Program", "A recorded program, for simulate().")
-        .def_prop_ro("tasks", [](const program& p) { return p.script.tasks.size(); })
-        .def_prop_ro("lost", [](const program& p) { return p.script.lost; });
+    nb::class_<recorded_program>(m, "Program", "A recorded program, for simulate().")
+        .def_prop_ro("tasks", [](const recorded_program& p) { return p.script.tasks.size(); })
+        .def_prop_ro("lost", [](const recorded_program& p) { return p.script.lost; });
     m.def("program", &read_program, nb::arg("records"), nb::arg("workers"), nb::arg("complete"),
           nb::arg("is_virtual"), nb::arg("names"), nb::arg("declared"),
           "The program that left these records, n x 32 bytes. names: by number. declared: tasks take the "
