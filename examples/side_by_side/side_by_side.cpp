@@ -46,7 +46,7 @@ double mean(const std::vector<double>& of) {
 weft::together_stats run(const weft::runtime_options& chosen, const std::vector<std::string>& names,
                          const weft::together_options& how) {
     std::vector<std::unique_ptr<weft::runtime>> on;
-    std::vector<weft::program> programs;
+    std::vector<weft::together_program> programs;
     for (const std::string& name : names) {
         weft::runtime_options o = chosen;
         o.engine = "model";

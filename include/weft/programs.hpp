@@ -10,7 +10,7 @@
 namespace weft {
 
 /// A program of run_together().
-struct program {
+struct together_program {
     runtime* on =
         nullptr; ///< made on the same modelled machine as those of the others: runtime_options::beside
     std::function<void()> run{}; ///< called again and again, as in runtime::run()
@@ -52,6 +52,6 @@ struct together_stats {
 ///     weft::runtime a({.engine = "model", .machine = "xeon-e5-2660-2x8"});
 ///     weft::runtime b({.beside = &a});
 ///     const auto stats = weft::run_together({{&a, solve}, {&b, sort}}, {.scheduler = "lira-adaptive", .repeats = 9});
-together_stats run_together(const std::vector<program>&, const together_options& = {});
+together_stats run_together(const std::vector<together_program>&, const together_options& = {});
 
 } // namespace weft

@@ -24,7 +24,7 @@ namespace {
 using engine::model_engine;
 using engine::simulation;
 
-std::vector<model_engine*> engines_of(const std::vector<program>& programs) {
+std::vector<model_engine*> engines_of(const std::vector<together_program>& programs) {
     if (programs.empty()) throw error("no program to run", "0 programs", "1 or more");
     std::vector<model_engine*> all;
     for (std::size_t i = 0; i < programs.size(); ++i) {
@@ -67,7 +67,7 @@ engine::placing_options placing(const together_options& o) {
 /// The programs while they run. All calls come from the simulation's thread.
 class running_programs {
 public:
-    running_programs(const std::vector<program>& programs, simulation& on, int repeats)
+    running_programs(const std::vector<together_program>& programs, simulation& on, int repeats)
         : programs_(programs)
         , on_(on)
         , repeats_(static_cast<std::size_t>(repeats))
@@ -96,7 +96,7 @@ public:
     }
 
 private:
-    const std::vector<program>& programs_;
+    const std::vector<together_program>& programs_;
     const simulation& on_;
     const std::size_t repeats_;
     std::size_t unfinished_; ///< that have not run often enough
@@ -114,7 +114,7 @@ std::uint64_t loads_of(const model_engine& e) {
 
 } // namespace
 
-together_stats run_together(const std::vector<program>& programs, const together_options& o) {
+together_stats run_together(const std::vector<together_program>& programs, const together_options& o) {
     const std::vector<model_engine*> all = engines_of(programs);
     engine::placing_options how = placing(o);
     simulation& on = *all.front()->sim;

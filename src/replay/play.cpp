@@ -132,7 +132,7 @@ together_stats play_together(const std::vector<beside>& all, runtime_options o, 
         o.machine = set;
     const machine m = model_machine(o.machine);
     std::vector<std::unique_ptr<runtime>> on;
-    std::vector<program> programs;
+    std::vector<together_program> programs;
     for (std::size_t i = 0; i < all.size(); ++i) {
         const beside& b = all[i];
         o.policy = b.policy;

@@ -81,8 +81,8 @@ public:
             all_.push_back(std::make_unique<runtime>(o));
         }
     }
-    std::vector<program> run(const std::vector<std::function<void()>>& what) {
-        std::vector<program> programs;
+    std::vector<together_program> run(const std::vector<std::function<void()>>& what) {
+        std::vector<together_program> programs;
         for (std::size_t i = 0; i < what.size(); ++i) programs.push_back({all_[i].get(), what[i]});
         return programs;
     }
@@ -224,7 +224,7 @@ TEST(programs, end_when_one_of_them_throws_and_the_machine_can_be_used_again) {
 
 TEST(programs, wrong_uses_are_refused) {
     const machine_file m(1);
-    const auto refused = [](const std::vector<program>& p, const together_options& o = {}) {
+    const auto refused = [](const std::vector<together_program>& p, const together_options& o = {}) {
         try {
             run_together(p, o);
         } catch (const error& e) { return std::string(e.what()); }
