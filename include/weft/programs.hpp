@@ -24,9 +24,9 @@ struct together_options {
     /// `rates`
     std::string scheduler = "os";
     int repeats = 1; ///< each program runs until every one has run so often; 1 or more
-    /// In which lira-adaptive decides, and in which it counts loads and leaves a placement (0.5e9 cycles of 2.2 GHz).
-    std::chrono::nanoseconds period = std::chrono::milliseconds(100),
-                             counter_period = std::chrono::milliseconds(227);
+    std::chrono::nanoseconds period = std::chrono::milliseconds(100); ///< in which lira-adaptive decides
+    /// In which it counts loads, and leaves a placement: 0.5e9 cycles of 2.2 GHz.
+    std::chrono::nanoseconds counter_period = std::chrono::milliseconds(227);
     int rate_weight = 500; ///< of a newly counted rate in the average, in thousandths
     int idle_below = 500;  ///< load of an idle program, in thousandths
     std::vector<double>
