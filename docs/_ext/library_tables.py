@@ -78,6 +78,9 @@ class Settings(SphinxDirective):
         path = Path(self.config.breathe_projects["weft"]) / "structweft_1_1runtime__options.xml"
         lines = ["| variable | `runtime_options` | |", "|---|---|---|"]
         for member in ET.parse(path).iter("memberdef"):
+            kind = member.find("type")
+            if kind is not None and "*" in "".join(kind.itertext()):
+                continue  # an object of the program, which no variable can name
             parts = [*member.iter("briefdescription"), *member.iter("detaileddescription")]
             text = " ".join("".join(part.itertext()) for part in parts)
             said = re.fullmatch(r"\[(WEFT_\w+)\] (.*)", " ".join(text.split()))
