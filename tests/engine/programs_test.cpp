@@ -250,6 +250,14 @@ TEST(programs, wrong_uses_are_refused) {
               std::string::npos);
     EXPECT_THROW(runtime({.machine = "opteron-8380-4x4", .beside = &two.at(0)}), error);
     EXPECT_THROW(runtime({.beside = &threads}), error);
+    EXPECT_THROW(runtime({.policy = "snatch", .beside = &two.at(0)}), error) << "it exchanges cores";
+    EXPECT_EQ(two.at(0).run([] { return 5; }), 5) << "the refused one has left nothing behind";
+
+    // A policy whose workers are always all active goes with the kernel's scheduler only.
+    runtimes fixed(m, 2, "cab");
+    const auto work = fixed.run({[] { cost(ms); }, [] { cost(ms); }});
+    EXPECT_EQ(refused(work), "");
+    EXPECT_NE(refused(work, {.scheduler = "callisto"}).find("always active"), std::string::npos);
 }
 
 } // namespace

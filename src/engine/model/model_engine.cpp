@@ -65,6 +65,7 @@ model_engine::model_engine(std::unique_ptr<policy> p, weft::machine m, model_eng
         outermost.add_member(*all_workers.back(), machine);
     }
     attach_policy();
+    sim->require_shareable(*this);
     preempts = options.preempt.type;
     if (need.own_misses) {
         misses_from = count_source::model;

@@ -32,7 +32,7 @@ program_placer::program_placer(simulation& of, placing_options o) : of_(of), opt
         throw error("a period in which programs are placed", std::to_string(options_.period), "1 ns or more");
     for (std::size_t i = 0; i < programs_.size(); ++i) {
         if (!options_.rates.empty()) programs_[i].rate = options_.rates[i];
-        if (!programs_[i].engine->need.resizable)
+        if (!is_free() && !programs_[i].engine->need.resizable)
             throw error("all workers of this policy are always active",
                         fmt::format("program {} under the policy {}", i,
                                     programs_[i].engine->files.options().policy_spec),
@@ -43,7 +43,7 @@ program_placer::program_placer(simulation& of, placing_options o) : of_(of), opt
             throw error("a program is on a last-level cache that there is not", std::to_string(d),
                         fmt::format("0 to {}", by_cache.count() - 1));
     free_all();
-    of.cores->balances = options_.scheduler == share::scheduler::os && options_.fixed.empty();
+    of.cores->balances = is_free();
     if (options_.fixed.empty())
         decide();
     else
@@ -73,7 +73,7 @@ std::vector<int> program_placer::domains() const {
 
 /// When a task has come: ticks go on as long as a program runs.
 void program_placer::schedule_tick() {
-    if (ticks_ || options_.scheduler == share::scheduler::os || !options_.fixed.empty()) return;
+    if (ticks_ || is_free() || !options_.fixed.empty()) return;
     ticks_ = true;
     of_.events.push(
         of_.now() + options_.period, [](void* p) { static_cast<program_placer*>(p)->tick(); }, this);

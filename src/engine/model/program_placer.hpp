@@ -53,6 +53,10 @@ private:
 
     time_ns ready_time(const program&) const; ///< of those workers, since they were made
     void count();
+    /// The kernel places all threads.
+    bool is_free() const noexcept {
+        return options_.scheduler == share::scheduler::os && options_.fixed.empty();
+    }
     void free_all();
     void place_fixed();
     void decide();

@@ -63,16 +63,21 @@ simulation::~simulation() {
 
 // ---- engines
 
+void simulation::require_shareable(const model_engine& e) {
+    when_quiet([&] {
+        for (const model_engine* const each : engines)
+            if (e.need.exchanges || each->need.exchanges)
+                throw error("workers of several programs share their cores, and cannot exchange them",
+                            fmt::format("the policies {} and {}", each->options.record.policy_spec,
+                                        e.options.record.policy_spec),
+                            "policies without exchanges, for each of the programs");
+    });
+}
+
 void simulation::enter(model_engine& e) {
     {
         std::unique_lock lock(submission_mutex);
         became_quiet.wait(lock, [&] { return quiet; });
-        for (const model_engine* const each : engines)
-            if (e.need.exchanges || each->need.exchanges)
-                throw error("workers of several programs share their cores, and cannot exchange them",
-                            fmt::format("the policies {} and {}", each->files.options().policy_spec,
-                                        e.files.options().policy_spec),
-                            "policies without exchanges, for each of the programs");
         entering = &e;
         quiet = false;
         submitted_or_stopping.notify_all();
@@ -104,10 +109,6 @@ void simulation::submit(task& t) {
     const std::lock_guard lock(submission_mutex);
     submitted.push_back(&t);
     submitted_or_stopping.notify_all();
-}
-
-void simulation::await_submissions(std::size_t count) {
-    when_quiet([&] { awaited_submissions = count; });
 }
 
 bool simulation::runs_here() const noexcept { return simulation_here == this; }

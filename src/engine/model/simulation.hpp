@@ -49,6 +49,8 @@ struct simulation {
     simulation& operator=(const simulation&) = delete;
 
     // ---- engines; any thread
+    void
+    require_shareable(const model_engine&); ///< throws weft::error if it cannot be beside the engines here
     /// From now on the engine's workers look for work. Waits until nothing is left to happen. The first engine starts the
     /// thread; with the second one the programs share the cores.
     void enter(model_engine&);
@@ -65,9 +67,6 @@ struct simulation {
     }
     /// A task of another thread: it comes when nothing else is going to happen.
     void submit(task&);
-    /// The next tasks of other threads come when there are so many of them: all at the same virtual time, in the order of
-    /// their engines.
-    void await_submissions(std::size_t count);
     /// Whether the caller is on the simulation's thread.
     bool runs_here() const noexcept;
 
@@ -142,6 +141,7 @@ struct simulation {
     std::mutex submission_mutex; ///< guards the next members
     std::condition_variable submitted_or_stopping, became_quiet;
     queue::chain<task> submitted; ///< by other threads
+    /// Tasks of other threads come when there are so many of them: all at the same virtual time, in the order of their engines.
     std::size_t awaited_submissions = 1;
     model_engine* entering = nullptr;
     bool stopping = false;
