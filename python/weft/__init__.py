@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from .library import Knob, MachineInfo, PolicyInfo, machine, machine_toml, machines, policies
     from .policy import Ask, Context, Group, Looked, Place, Placed, Policy, Task
     from .progress import Progress, read_progress
-    from .report import Report, RunReport, WorkerReport
+    from .report import Report, RunReport, TotalReport, WorkerReport
     from .simulation import Program, SimulatedRun, Simulation, simulate
     from .summary import Summary, summarise
     from .together import Beside, Together, simulate_together
@@ -49,6 +49,7 @@ __all__ = [
     "Summary",
     "Task",
     "Together",
+    "TotalReport",
     "Trace",
     "TraceError",
     "WorkerReport",
@@ -72,7 +73,7 @@ _MODULES = {
     "library": ("Knob", "MachineInfo", "PolicyInfo", "machine", "machine_toml", "machines", "policies"),
     "policy": ("Ask", "Context", "Group", "Looked", "Place", "Placed", "Policy", "Task"),
     "progress": ("Progress", "read_progress"),
-    "report": ("Report", "RunReport", "WorkerReport"),
+    "report": ("Report", "RunReport", "TotalReport", "WorkerReport"),
     "simulation": ("Program", "SimulatedRun", "Simulation", "simulate"),
     "summary": ("Summary", "summarise"),
     "together": ("Beside", "Together", "simulate_together"),

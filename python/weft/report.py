@@ -28,6 +28,36 @@ class WorkerReport:
     tasks: int
     steals: int
     exposures: int
+    on_core: float | None = None
+    """The part of `busy` that the worker was on a core. This and the next three are None if the time is not divided."""
+    waiting: float | None = None
+    """The part of `busy` that it was ready to run and on no core; None also if the kernel does not count this: then
+    it is in `blocked`."""
+    blocked: float | None = None
+    """The part of `busy` that a task was blocked in the kernel."""
+    uncertain: float | None = None
+    """By how much these parts may be wrong."""
+
+    @classmethod
+    def of(cls, w: Mapping[str, Any]) -> WorkerReport:
+        """From one object of `workers`. Raises KeyError, TypeError or ValueError if it is none."""
+
+        def known(key: str) -> float | None:
+            return float(w[key]) if w.get(key) is not None else None
+
+        return cls(
+            busy=float(w["busy"]) if "busy" in w else sum(float(w[part]) for part in _BUSY),
+            search=float(w["search"]),
+            asleep=float(w["asleep"]),
+            overhead=known("overhead"),
+            tasks=int(w["tasks"]),
+            steals=int(w["steals"]),
+            exposures=int(w["exposures"]),
+            on_core=known("on_core"),
+            waiting=known("waiting"),
+            blocked=known("blocked"),
+            uncertain=known("uncertain"),
+        )
 
 
 @dataclass(frozen=True)
@@ -72,18 +102,7 @@ class RunReport:
     @classmethod
     def of(cls, fields: Mapping[str, Any]) -> RunReport:
         """From one object of `runs`. Raises KeyError, TypeError or ValueError if it is not a run."""
-        workers = tuple(
-            WorkerReport(
-                busy=float(w["busy"]) if "busy" in w else sum(float(w[part]) for part in _BUSY),
-                search=float(w["search"]),
-                asleep=float(w["asleep"]),
-                overhead=float(w["overhead"]) if "overhead" in w else None,
-                tasks=int(w["tasks"]),
-                steals=int(w["steals"]),
-                exposures=int(w["exposures"]),
-            )
-            for w in fields["workers"]
-        )
+        workers = tuple(WorkerReport.of(w) for w in fields["workers"])
         if not workers:
             raise ValueError("no workers")
         return cls(
@@ -98,6 +117,44 @@ class RunReport:
 
 
 @dataclass(frozen=True)
+class TotalReport:
+    """All runs of one runtime on real threads, and the time between them, in seconds."""
+
+    seconds: float
+    """From the beginning of the first run to the end of the last one; the sum of `in_runs`, `outside`, `recording`."""
+    in_runs: float
+    outside: float
+    """Time in which there was no run."""
+    outside_cpu: float
+    """Processor time that the program's threads had in it."""
+    recording: float
+    """Time in which reports were made."""
+    divided: str
+    """Whether busy time is divided; if it is not, why."""
+    workers: tuple[WorkerReport, ...]
+    """Sums over the runs."""
+    notes: tuple[str, ...]
+    """What a reader should know of these figures."""
+    fields: Mapping[str, Any]
+    """The whole JSON object."""
+
+    @classmethod
+    def of(cls, fields: Mapping[str, Any]) -> TotalReport:
+        """From the object `total`. Raises KeyError, TypeError or ValueError if it is none."""
+        return cls(
+            seconds=float(fields["seconds"]),
+            in_runs=float(fields["in_runs"]),
+            outside=float(fields["outside"]),
+            outside_cpu=float(fields["outside_cpu"]),
+            recording=float(fields["recording"]),
+            divided=str(fields["divided"]),
+            workers=tuple(WorkerReport.of(w) for w in fields["workers"]),
+            notes=tuple(str(note) for note in fields["notes"]),
+            fields=fields,
+        )
+
+
+@dataclass(frozen=True)
 class Report:
     """The report of one runtime of a program."""
 
@@ -107,11 +164,13 @@ class Report:
     """Number of runs that have ended."""
     process: int | None = None
     """Number of the process, if it is known."""
+    total: TotalReport | None = None
+    """None in the model, and in reports of libraries that do not say."""
 
     @property
     def seconds(self) -> float:
-        """Sum over the runs in it, in seconds."""
-        return sum(r.seconds for r in self.runs)
+        """Sum over all runs, in seconds; without `total`, over the runs in it."""
+        return self.total.in_runs if self.total else sum(r.seconds for r in self.runs)
 
     @property
     def complete(self) -> bool:
@@ -129,7 +188,11 @@ def read_report(path: Path) -> Report | None:
         return None
     try:
         fields = json.loads(text)
-        return Report(tuple(RunReport.of(r) for r in fields["runs"]), int(fields["runs_ended"]))
+        total = TotalReport.of(fields["total"]) if "total" in fields else None
+        runs = tuple(RunReport.of(r) for r in fields["runs"])
+        if total and runs and len(total.workers) != len(runs[0].workers):
+            raise ValueError(f"{len(total.workers)} workers in all, {len(runs[0].workers)} in the first run")
+        return Report(runs, int(fields["runs_ended"]), total=total)
     except (KeyError, TypeError, ValueError, RecursionError) as failure:
         given = f"{type(failure).__name__}: {failure}"
         raise Error(

@@ -23,7 +23,7 @@ class RuntimeSummary:
     runs: int
     """Number of runs that have ended."""
     runs_told: int
-    """Number of runs that are in the figures: those of the report, at most 1000."""
+    """Number of runs that are in the figures: in the model at most 1000."""
     seconds: float
     """Time from the beginning of each run to its end, summed up."""
     workers: tuple[WorkerReport, ...]
@@ -41,6 +41,15 @@ class RuntimeSummary:
     speedup_by_work: float | None
     """T1 / Tp: the number of workers that were of use, if a task costs the same with one worker."""
     notes: tuple[str, ...]
+    span_seconds: float | None = None
+    """Time from the beginning of the first run to the end of the last one. This and the next three are None in the
+    model."""
+    outside: float | None = None
+    """The part of it in which there was no run."""
+    outside_cpu: float | None = None
+    """Processor time that the program's threads had in that part."""
+    divided: str | None = None
+    """Whether the busy time of the workers is divided into on_core, waiting and blocked; if it is not, why."""
 
     @property
     def virtual(self) -> bool:
@@ -98,10 +107,10 @@ def _processes(run: Run) -> set[int | None]:
 
 def summarise_runtime(report: Report, traced: Stats | None = None) -> RuntimeSummary:
     """The figures of one runtime that ran something, with those of its trace."""
-    first = report.runs[0]
-    workers = [_of_worker(report.runs, w) for w in range(len(first.workers))]
-    notes = []
-    if not report.complete:
+    first, total = report.runs[0], report.total
+    workers = list(total.workers) if total else [_of_worker(report.runs, w) for w in range(len(first.workers))]
+    notes = list(total.notes) if total else []
+    if not report.complete and not total:
         notes.append(f"only {len(report.runs)} of {report.runs_ended} runs are in these figures")
     notes += _defaults(first)
     if traced:
@@ -116,7 +125,7 @@ def summarise_runtime(report: Report, traced: Stats | None = None) -> RuntimeSum
         machine=first.machine,
         seed=first.seed,
         runs=report.runs_ended,
-        runs_told=len(report.runs),
+        runs_told=report.runs_ended if total else len(report.runs),
         seconds=report.seconds,
         workers=tuple(workers),
         balance=sum(w.busy for w in workers) / len(workers) / most if most > 0 else None,
@@ -126,6 +135,10 @@ def summarise_runtime(report: Report, traced: Stats | None = None) -> RuntimeSum
         bound=known.bound * 1e-9 if known else None,
         speedup_by_work=known.work * 1e-9 / report.seconds if known and report.seconds > 0 else None,
         notes=tuple(notes),
+        span_seconds=total.seconds if total else None,
+        outside=total.outside if total else None,
+        outside_cpu=total.outside_cpu if total else None,
+        divided=total.divided if total else None,
     )
 
 
@@ -169,4 +182,12 @@ def _with_overhead(w: WorkerReport, overhead: float) -> WorkerReport:
     if w.overhead is not None:
         return w
     overhead = min(overhead, w.busy)
-    return replace(w, busy=w.busy - overhead, overhead=overhead)
+    busy = w.busy - overhead
+    if w.on_core is None:
+        return replace(w, busy=busy, overhead=overhead)
+    # What the runtime needs it needs on a core; if it needs more than the worker had, it waited or was blocked.
+    on_core = max(w.on_core - overhead, 0.0)
+    off_core = max(busy - on_core, 0.0)
+    blocked = off_core if w.waiting is None else min(w.blocked or 0.0, off_core)
+    waiting = None if w.waiting is None else off_core - blocked
+    return replace(w, busy=busy, overhead=overhead, on_core=busy - off_core, blocked=blocked, waiting=waiting)

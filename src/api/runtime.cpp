@@ -4,6 +4,7 @@
 #include "api/options.hpp"
 #include "engine/model/model_engine.hpp"
 #include "engine/model/simulation.hpp"
+#include "engine/observe/tally.hpp"
 #include "engine/ports/team_host.hpp"
 #include "engine/run/default_engine.hpp"
 #include "engine/run/roots.hpp"

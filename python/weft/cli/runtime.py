@@ -37,13 +37,20 @@ def print_runtime(console: Console, r: RuntimeSummary) -> None:
     virtual = " (virtual)" if r.virtual else ""
     runs = f" in {r.runs_told} runs" if r.runs != 1 else ""
     console.print(f"time         {duration(r.seconds * 1e9)}{virtual}{runs}")
+    if r.outside is not None and r.span_seconds and r.runs > 1:
+        part = f"{share(r.outside, r.span_seconds)} of {duration(r.span_seconds * 1e9)} from the first run to the last"
+        cpu = f"{duration((r.outside_cpu or 0.0) * 1e9)} of processor time in it"
+        console.print(f"outside      {duration(r.outside * 1e9)} between runs, {part}; {cpu}")
     if r.work is not None and r.span is not None and r.bound is not None:
         print_bound(console, r.work * 1e9, r.span * 1e9, r.parallelism, r.bound * 1e9)
         if r.speedup_by_work is not None:
             console.print(f"T1/Tp        {r.speedup_by_work:.3g}")
     print_balance(console, r.balance, r.notes)
-    shown = table("worker", "busy", "search", "asleep", "overhead", "tasks", "steals", "exposures")
+    divided = any(w.on_core is not None for w in r.workers)
+    parts = ("on core", "waiting", "blocked") if divided else ()
+    shown = table("worker", "busy", *parts, "search", "asleep", "overhead", "tasks", "steals", "exposures")
     for i, w in enumerate(r.workers):
-        shares = (share(part, r.seconds) for part in (w.busy, w.search, w.asleep, w.overhead))
+        of_busy = (w.on_core, w.waiting, w.blocked) if divided else ()
+        shares = (share(part, r.seconds) for part in (w.busy, *of_busy, w.search, w.asleep, w.overhead))
         shown.add_row(str(i), *shares, count(w.tasks), count(w.steals), count(w.exposures))
     console.print(shown)

@@ -174,7 +174,7 @@ void model_engine::root_ended(worker& of) noexcept {
     if (--open_roots > 0) return;
     model_report run = snapshot().since(at_begin);
     if (report_file* const reports = files.reports())
-        reports->add(reports->wants_json() ? run.to_json() : run.to_table());
+        reports->add([text = reports->wants_json() ? run.to_json() : run.to_table()] { return text; });
     const std::lock_guard lock(reporting);
     last_run = std::move(run);
 }

@@ -4,6 +4,7 @@
 #include "engine/observe/report_file.hpp"
 #include "engine/ports/lifetime.hpp"
 #include "engine/ports/meter.hpp"
+#include "engine/ports/observation.hpp"
 #include "engine/process/process.hpp"
 #include "engine/worker/engine.hpp"
 #include "machine/describe.hpp"
@@ -93,7 +94,7 @@ void recording::workers_began() noexcept {
 
 void recording::finish() noexcept {
     if (tracer_) tracer_->finish();
-    if (reports_) reports_->write();
+    if (reports_) reports_->write(engine_.observation.describe_all_runs(reports_->wants_json()));
     if (progress_) progress_->finish();
 }
 

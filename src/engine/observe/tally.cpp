@@ -44,20 +44,27 @@ tally tally::since(const tally& earlier) const {
     return d;
 }
 
+void tally::worker::add(const worker& w) noexcept {
+    tasks += w.tasks;
+    steals += w.steals;
+    exposures += w.exposures;
+    suppressed += w.suppressed;
+    exchanges += w.exchanges;
+    refused_exchanges += w.refused_exchanges;
+    idle += w.idle;
+    asleep += w.asleep;
+    paced += w.paced;
+    used += w.used;
+}
+
+void tally::add(const tally& other) {
+    at += other.elapsed();
+    for (std::size_t i = 0; i < workers.size(); ++i) workers[i].add(other.workers[i]);
+}
+
 tally::worker tally::total() const noexcept {
     worker t;
-    for (const worker& w : workers) {
-        t.tasks += w.tasks;
-        t.steals += w.steals;
-        t.exposures += w.exposures;
-        t.suppressed += w.suppressed;
-        t.exchanges += w.exchanges;
-        t.refused_exchanges += w.refused_exchanges;
-        t.idle += w.idle;
-        t.asleep += w.asleep;
-        t.paced += w.paced;
-        t.used += w.used;
-    }
+    for (const worker& w : workers) t.add(w);
     return t;
 }
 

@@ -19,6 +19,8 @@ struct tally {
         time_ns asleep = 0;                                 ///< the part of `idle` spent asleep
         time_ns paced = 0,
                 used = 0; ///< with emulated speeds: time at work, and the processor time it had then
+
+        void add(const worker&) noexcept;
     };
 
     time_ns began = 0, at = 0; ///< engine time
@@ -29,6 +31,8 @@ struct tally {
     /// The difference to an earlier tally. Each time is clamped to the time elapsed, because a worker may
     /// have changed between idle and busy while it was read.
     tally since(const tally& earlier) const;
+    /// To a difference: one of other moments. The sum has a time that elapsed, but neither beginning nor end.
+    void add(const tally&);
     time_ns elapsed() const noexcept { return at - began; }
     worker total() const noexcept;
 };

@@ -34,6 +34,9 @@ struct observation {
     /// Describes a run that has ended (the last one, if the engine's time is virtual): as text for people, or
     /// as one JSON object.
     virtual std::string describe_run(const tally& run, bool as_json) const = 0;
+    /// Describes all runs together, and the time between them, in the same forms; empty if no run has begun or the
+    /// engine does not count this.
+    virtual std::string describe_all_runs(bool /*as_json*/) { return {}; }
 
 protected:
     ~observation() = default;

@@ -39,6 +39,7 @@ void thread_engine::wish_active(int count) {
 void thread_engine::wait_inactive(thread_worker& w) {
     preemption.pauses(w);
     w.count.asleep.begin(now());
+    const own_sleep here(w.usage);
     sleep_protocol_of(w.arena())->wait_inactive(w.local, [&] {
         if (has_messages(w)) read_messages(w); // tasks that come to it are found by others (S5)
         return is_stopping(w) || is_called(w) || has_home_tasks(w) ||

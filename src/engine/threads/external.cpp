@@ -4,6 +4,7 @@
 #include "engine/run/thread_waiter.hpp"
 #include "engine/threads/exposure_handler.hpp"
 #include "engine/threads/reached.hpp"
+#include "engine/threads/run_account.hpp"
 #include "engine/threads/thread_engine.hpp"
 
 #include <weft/error.hpp>
@@ -133,6 +134,7 @@ bool thread_engine::work_as(thread_worker& w, thread_waiter& until, task* root) 
     worker_search search(*this);
     bool worked = true, sleeps = false;
     task *first = nullptr, *left = nullptr;
+    if (account) account->visitor_comes(w);
     {
         const occupation here(w);
         // The end of the search in which the own thread sleeps.
@@ -173,6 +175,7 @@ bool thread_engine::work_as(thread_worker& w, thread_waiter& until, task* root) 
             note(w, trace::kind::sleep);
         }
     }
+    if (account) account->visitor_leaves(w);
     // A worker with idle stacks sleeps for a limited time.
     const bool must_wake = w.sleeps_for_ever && has_idle_stacks(w);
     if (sleeps && !must_wake && w.parker.leave_asleep()) return worked;

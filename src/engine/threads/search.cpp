@@ -116,6 +116,7 @@ bool thread_engine::has_idle_stacks(const thread_worker& w) const noexcept {
 
 task* thread_engine::sleep(thread_worker& w) noexcept {
     preemption.pauses(w);
+    const own_sleep here(w.usage);
     if (w.until || w.arena().is_team()) {
         w.parker.sleep();
         return nullptr;
@@ -189,6 +190,7 @@ void thread_engine::await_team(worker& of) {
         }
     preemption.pauses(w);
     w.count.asleep.begin(now());
+    const own_sleep here(w.usage);
     while (!called()) { // a late wake-up may concern the arena that it has left
         w.parker.arm();
         queue::std_sync::fence(std::memory_order_seq_cst); // pairs with form(), stop() and deliver()

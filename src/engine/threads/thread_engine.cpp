@@ -1,10 +1,10 @@
 #include "engine/threads/thread_engine.hpp"
 
-#include "engine/observe/report_file.hpp"
 #include "engine/process/fault_report.hpp"
 #include "engine/run/switch.hpp"
 #include "engine/threads/preemption/tick_handler.hpp"
 #include "engine/threads/report.hpp"
+#include "engine/threads/run_account.hpp"
 #include "engine/threads/shared_slot.hpp"
 #include "engine/worker/offer.hpp"
 
@@ -100,6 +100,7 @@ thread_engine::thread_engine(std::unique_ptr<policy> p, weft::machine m, const t
             worker_of_cpu[cpu] = w->id;
         }
     files.begin(options.record);
+    if (files.reports()) account = std::make_unique<run_account>(*this);
     for (auto& w : all_workers) w->observed = w->times_tasks || meter.misses_from == count_source::counters;
 
     // The first fiber of each worker: taken here, where a failure can still be reported.
@@ -134,8 +135,19 @@ thread_engine::thread_engine(std::unique_ptr<policy> p, weft::machine m, const t
                 worker->own.worker = worker;
                 // Before the constructor ends: a mask that the program sets after that stays.
                 of->occupies(*worker, worker->own);
+                if (of->account) of->account->thread_begins(*worker);
                 if (of->pace) of->pace->thread_comes(*worker);
-                of->all_ready.arrive_and_wait();
+                {
+                    // It is asleep until all threads have come, and not at work.
+                    const time_ns came = of->now();
+                    worker->count.idle.begin(came);
+                    worker->count.asleep.begin(came);
+                    const own_sleep until_all_are_ready(worker->usage);
+                    of->all_ready.arrive_and_wait();
+                }
+                const time_ns begins = of->now();
+                worker->count.asleep.end(begins);
+                worker->count.idle.end(begins);
                 if (!of->incomplete) of->run_thread(*worker);
                 impl::weft_hot.self = nullptr;
                 const bool at_once = of->ending_at_exit;
@@ -184,6 +196,7 @@ thread_engine::~thread_engine() {
     cores_follower.reset();
     if (pace) pace->stop();
     if (ticks_of_policy) ticks_of_policy->stop(); // workers may still wake it
+    if (account) account->threads_end();
     stop();
     for (auto& w : all_workers) pthread_join(w->thread, nullptr);
     preemption.join_spares();
@@ -207,6 +220,7 @@ void thread_engine::end_threads_at_exit() noexcept {
     cores_follower.reset();
     if (pace) pace->stop();
     if (ticks_of_policy) ticks_of_policy->stop();
+    if (account) account->threads_end();
     ending_at_exit = true;
     stop();
     alarms.stop();
@@ -226,40 +240,39 @@ void thread_engine::end_threads_at_exit() noexcept {
 }
 
 void thread_engine::root_begins() {
-    if (!files.reports()) return;
-    const std::lock_guard guard(counting_roots);
-    if (open_roots++ == 0) at_begin.take(*this, now());
+    if (account) account->root_begins();
 }
 
-bool thread_engine::run_continues() {
-    if (!files.reports()) return false;
-    const std::lock_guard guard(counting_roots);
-    return open_roots > 0 && ++open_roots;
-}
+bool thread_engine::run_continues() { return account && account->run_continues(); }
 
 void thread_engine::root_ended(worker& w) noexcept {
-    if (!files.reports()) return;
+    if (!account) return;
     if (pace) pace->charge(static_cast<thread_worker&>(w));
-    const std::lock_guard guard(counting_roots);
-    if (--open_roots > 0) return;
-    tally at_end;
-    at_end.take(*this, now());
-    files.reports()->add(describe_run(at_end.since(at_begin), files.reports()->wants_json()));
+    account->root_ended();
+}
+
+thread_report thread_engine::report_of(const tally& run) const {
+    return {.machine = machine.name(),
+            .policy = files.options().policy_spec,
+            .seed = files.options().seed,
+            .callers_work = lends_places.load(std::memory_order_relaxed),
+            .misses_from = name_of(meter.misses_from),
+            .instructions_from = name_of(meter.instructions_from),
+            .changes_cores = need.exchanges,
+            .preempts = preempts != preemption::off || preemption.has_begun(),
+            .speeds = pace ? pace->asked_speeds() : std::vector<double>{},
+            .scale = pace ? pace->scale() : 1,
+            .run = run};
 }
 
 std::string thread_engine::describe_run(const tally& run, bool as_json) const {
     if (run.workers.empty()) return ""; // no run has ended
-    const thread_report r{machine.name(),
-                          files.options().policy_spec,
-                          files.options().seed,
-                          lends_places.load(std::memory_order_relaxed),
-                          name_of(meter.misses_from),
-                          name_of(meter.instructions_from),
-                          need.exchanges,
-                          pace ? pace->asked_speeds() : std::vector<double>{},
-                          pace ? pace->scale() : 1,
-                          run};
+    const thread_report r = report_of(run);
     return as_json ? r.to_json() : r.to_table();
+}
+
+std::string thread_engine::describe_all_runs(bool as_json) {
+    return account ? account->describe(as_json) : std::string();
 }
 
 void thread_engine::run_thread(thread_worker& w) {

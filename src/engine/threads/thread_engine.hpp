@@ -2,7 +2,6 @@
 
 #include "engine/idle/arena_sleep.hpp"
 #include "engine/observe/recording.hpp"
-#include "engine/observe/tally.hpp"
 #include "engine/ports/host.hpp"
 #include "engine/ports/lifetime.hpp"
 #include "engine/ports/observation.hpp"
@@ -36,7 +35,9 @@
 
 namespace weft::engine {
 
+class run_account;
 class shared_slot;
+struct thread_report;
 
 struct thread_engine_options {
     int workers = 1;
@@ -86,6 +87,8 @@ struct thread_engine final : host, engine, team_host, observation, lifetime {
     bool run_continues() override;
     void root_ended(worker&) noexcept override;
     std::string describe_run(const tally& run, bool as_json) const override;
+    std::string describe_all_runs(bool as_json) override;
+    thread_report report_of(const tally& run) const;
 
     // lifetime
     bool belongs_to_this_process() const noexcept override { return member.belongs_to_this_process(); }
@@ -196,10 +199,8 @@ struct thread_engine final : host, engine, team_host, observation, lifetime {
     // ---- what is recorded
     thread_meter usage_meter{machine};
     recording files{*this};
-    std::optional<listener> listens; ///< if misses are taken from what is declared
-    std::mutex counting_roots;       ///< guards the next two, where there are reports
-    int open_roots = 0;
-    tally at_begin{}; ///< of the present run: from the first of the open roots to the end of the last one
+    std::optional<listener> listens;      ///< if misses are taken from what is declared
+    std::unique_ptr<run_account> account; ///< if there is a report; emplaced before there are threads
 
     // ---- workers
     alarm_clock alarms{*this};

@@ -6,6 +6,7 @@
 #include "engine/threads/miss_counter.hpp"
 #include "engine/threads/preemption/kernel_thread.hpp"
 #include "engine/threads/speeds/duty_cycle.hpp"
+#include "engine/threads/thread_usage.hpp"
 #include "engine/worker/worker.hpp"
 
 #include <atomic>
@@ -69,6 +70,8 @@ struct thread_worker : worker {
     /// A tick that another worker has sent is on its way: at most one, since signals queue. Set by the sender, cleared by the
     /// handler and by the next occupant, which such a tick does not reach; seq_cst (Y8).
     std::atomic<bool> tick_out{false};
+
+    occupant_usage usage{}; ///< of the occupant; with a report only, and not with threads that change places
 
     duty_cycle duty{}; ///< if speeds are emulated: of the occupant, in the runtime and in its handler
 
