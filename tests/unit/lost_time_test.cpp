@@ -9,7 +9,6 @@
 #include <optional>
 #include <random>
 #include <string>
-#include <utility>
 #include <vector>
 
 namespace weft::engine {
@@ -64,10 +63,10 @@ TEST(busy_parts, counts_that_do_not_fit_are_uncertain) {
 }
 
 TEST(busy_parts, a_wait_that_is_not_over_is_uncertain) {
-    // It has searched for 7 ms, and may have lost its core: then they are missing in `queued`, and seem to be blocked.
+    // It may have lost its core 7 ms ago: then they are missing in `queued`, and seem to be blocked.
     kernel_count now = counted(60 * ms, 0), before = counted(20 * ms, 0);
-    now.open_search = 7 * ms;
-    before.open_search = 1 * ms;
+    now.open_wait = 7 * ms;
+    before.open_wait = 1 * ms;
     const busy_parts p = divide({50 * ms, 0}, now.since(before));
     expect_parts(p, 40 * ms, 0, 10 * ms, 8 * ms);
 }
@@ -89,16 +88,13 @@ TEST(busy_parts, add_up_to_the_busy_time) {
         const kernel_count k = counted(up_to(250), up_to(2) == 0 ? std::nullopt : std::optional(up_to(250)),
                                        up_to(100), static_cast<std::uint64_t>(up_to(1)));
         const busy_parts p = divide(t, k);
-        const time_ns fitted = up_to(200);
-        for (const auto& [parts, busy] : {std::pair(p, t.busy), std::pair(fitted_to(fitted, p), fitted)}) {
-            ASSERT_EQ(parts.busy(), busy);
-            ASSERT_GE(parts.on_core, 0);
-            ASSERT_GE(parts.waiting.value_or(0), 0);
-            ASSERT_GE(parts.blocked, 0);
-            ASSERT_GE(parts.uncertain, 0);
-            ASSERT_LE(parts.uncertain, busy);
-            ASSERT_EQ(parts.waiting.has_value(), k.queued.has_value());
-        }
+        ASSERT_EQ(p.busy(), t.busy);
+        ASSERT_GE(p.on_core, 0);
+        ASSERT_GE(p.waiting.value_or(0), 0);
+        ASSERT_GE(p.blocked, 0);
+        ASSERT_GE(p.uncertain, 0);
+        ASSERT_LE(p.uncertain, t.busy);
+        ASSERT_EQ(p.waiting.has_value(), k.queued.has_value());
         // Counts that fit are met exactly, but for what is unknown: whether the search or the work was in the queue.
         const time_ns awake = t.busy + t.search;
         if (k.queued && k.sleeps == 0 && k.cpu + *k.queued <= awake && k.queued_asleep == 0 &&

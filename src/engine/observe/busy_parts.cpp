@@ -9,7 +9,7 @@ kernel_count kernel_count::since(const kernel_count& earlier) const noexcept {
                    {},
                    std::max<time_ns>(queued_asleep - earlier.queued_asleep, 0),
                    sleeps - earlier.sleeps,
-                   open_search + earlier.open_search};
+                   open_wait + earlier.open_wait};
     if (queued && earlier.queued) d.queued = std::max<time_ns>(*queued - *earlier.queued, 0);
     return d;
 }
@@ -22,7 +22,7 @@ void kernel_count::add(const kernel_count& other) noexcept {
         queued.reset();
     queued_asleep += other.queued_asleep;
     sleeps += other.sleeps;
-    open_search += other.open_search;
+    open_wait += other.open_wait;
 }
 
 void busy_parts::add(const busy_parts& other) noexcept {
@@ -43,7 +43,7 @@ busy_parts divide(const awake_time& t, const kernel_count& k) noexcept {
     busy_parts p;
     // What does not fit between 0 and the whole shows how far the accounts of the kernel and of the worker differ.
     const time_ns too_much = std::max<time_ns>(k.cpu - awake, 0);
-    p.uncertain = too_much + static_cast<time_ns>(k.sleeps) * cost_of_a_sleep + k.open_search;
+    p.uncertain = too_much + static_cast<time_ns>(k.sleeps) * cost_of_a_sleep + k.open_wait;
     if (!k.queued) {
         p.blocked = std::min(off_core, t.busy);
         p.uncertain += std::min(off_core, t.search); // the search may have waited for a core
@@ -59,20 +59,6 @@ busy_parts divide(const awake_time& t, const kernel_count& k) noexcept {
     }
     p.on_core = t.busy - p.waiting.value_or(0) - p.blocked;
     p.uncertain = std::min(p.uncertain, t.busy);
-    return p;
-}
-
-busy_parts fitted_to(time_ns busy, busy_parts p) noexcept {
-    p.uncertain = std::min(p.uncertain, busy);
-    p.on_core = busy - p.waiting.value_or(0) - p.blocked;
-    time_ns missing = std::max<time_ns>(-p.on_core, 0);
-    p.on_core += missing;
-    if (p.waiting) {
-        const time_ns from = std::min(missing, *p.waiting);
-        *p.waiting -= from;
-        missing -= from;
-    }
-    p.blocked -= missing;
     return p;
 }
 

@@ -14,9 +14,9 @@ struct kernel_count {
         queued{};              ///< they were ready to run and on no core; empty: the kernel does not say
     time_ns queued_asleep = 0; ///< the part of `queued` in which a sleep of the worker's own ended
     std::uint64_t sleeps = 0;  ///< of the worker's own
-    /// How long the worker had searched when it was read. If it had lost its core meanwhile, the kernel has not counted
-    /// its wait for the next one yet. Of a difference: the sum over both readings.
-    time_ns open_search = 0;
+    /// How long the worker may have waited for a core when it was read: the kernel counts a wait when it is over. Of a
+    /// difference: the sum over both readings.
+    time_ns open_wait = 0;
 
     kernel_count since(const kernel_count& earlier) const noexcept;
     void add(const kernel_count&) noexcept;
@@ -24,7 +24,8 @@ struct kernel_count {
 
 /// A worker's time by its own account, between two moments.
 struct awake_time {
-    time_ns busy = 0, search = 0;
+    time_ns busy = 0;
+    time_ns search = 0; ///< awake and in no task; over several runs, with what it did between them
 };
 
 /// Where the busy time of a worker went: the three parts add up to it.
@@ -50,8 +51,5 @@ inline constexpr time_ns cost_of_a_sleep = 10'000;
 /// whatever the shares of busy and search in `cpu` and in `queued` are. Those in `queued` are unknown: they are taken to
 /// be as busy to search.
 busy_parts divide(const awake_time&, const kernel_count&) noexcept;
-
-/// The same parts for another busy time, which differs by little; the difference is time on a core.
-busy_parts fitted_to(time_ns busy, busy_parts) noexcept;
 
 } // namespace weft::engine

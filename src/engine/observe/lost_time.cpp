@@ -87,7 +87,8 @@ void note_idle(const run_figures& f, std::vector<loss>& losses) {
     losses.push_back(
         {static_cast<double>(f.idle),
          fmt::format("the workers had no work for {} of their time in runs: there were too few tasks, one "
-                     "was too long, or tasks waited for each other. A trace shows which (weft run --trace "
+                     "was too long, or tasks waited (for each other, for a time). A trace shows which (weft "
+                     "run --trace "
                      "FILE, then weft analyze FILE)",
                      in_percent(part))});
 }

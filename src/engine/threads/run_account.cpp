@@ -20,6 +20,8 @@ namespace {
 constexpr time_ns free_reading = 1'000'000; ///< what reading at the ends of runs may take in any case,
 constexpr time_ns share_of_reading = 100;   ///< and this part of the time since the first run
 
+constexpr time_ns unknown_wait = 3'600'000'000'000; ///< longer than what is read
+
 time_ns search_of(const tally::worker& w) noexcept { return w.idle - w.asleep; }
 
 awake_time awake_in(const tally& t, std::size_t worker) noexcept {
@@ -27,9 +29,12 @@ awake_time awake_in(const tally& t, std::size_t worker) noexcept {
     return {t.elapsed() - w.idle, search_of(w)};
 }
 
-/// Without the processor time of workers that search.
-time_ns without_search(time_ns cpu, const tally& meanwhile) noexcept {
-    return std::max<time_ns>(cpu - search_of(meanwhile.total()), 0);
+/// Processor time of a process, without that of workers that search. The kernel counts it by ticks where threads run on
+/// other cores, so it may be more than the cores had.
+time_ns without_search(time_ns cpu, const tally& meanwhile, int cores) noexcept {
+    constexpr int most_cores = 4096; // of any machine; keeps the product small
+    return std::clamp<time_ns>(cpu - search_of(meanwhile.total()), 0,
+                               meanwhile.elapsed() * std::min(cores, most_cores));
 }
 
 } // namespace
@@ -79,7 +84,7 @@ void run_account::root_begins() {
     outside_ += came - recorded_until_;
     recording_ += (recorded_until_ - at_end_.at) + (at_begin_.at - came);
     outside_process_cpu_ += used;
-    outside_cpu_ += without_search(used, at_begin_.since(at_end_));
+    outside_cpu_ += without_search(used, at_begin_.since(at_end_), of_.options.cores);
 }
 
 bool run_account::run_continues() {
@@ -163,7 +168,9 @@ std::vector<busy_parts> run_account::parts_of_total(const tally& all, const tall
     if (kernel_at_first_.empty() || kernel_at_last_.empty()) return parts;
     for (std::size_t w = 0; w < threads_.size(); ++w) {
         const kernel_count k = kernel_at_last_[w].since(kernel_at_first_[w]);
-        parts.push_back(fitted_to(awake_in(all, w).busy, divide(awake_in(window, w), k)));
+        const time_ns busy = awake_in(all, w).busy;
+        const awake_time awake = awake_in(window, w);
+        parts.push_back(divide({busy, std::max<time_ns>(awake.busy + awake.search - busy, 0)}, k));
     }
     return parts;
 }
@@ -172,14 +179,26 @@ bool run_account::kernel_is_understood() const noexcept {
     return !of_.pace && of_.preempts == preemption::off && !of_.preemption.has_begun();
 }
 
+/// How long the worker may have waited for a core that it has not got yet.
+time_ns run_account::open_wait(std::size_t worker) const noexcept {
+    const threads_of_worker& t = threads_[worker];
+    const worker_counters& count = of_.all_workers[worker]->count;
+    // It was on its core until it slept, and a wait at the end of its sleep is not counted either way.
+    if (count.asleep.is_open()) return 0;
+    const thread_usage& thread = t.is_visited ? t.visitor : t.own;
+    const time_ns before = thread.cpu();
+    if (thread.cpu() > before) return 0; // it is on a core
+    if (count.idle.is_open()) return std::max<time_ns>(count.idle.until(of_.now()) - count.idle.until(0), 0);
+    // In no run there is no task: it has lost its core since its last one.
+    return open_roots_ == 0 ? unknown_wait : 0;
+}
+
 kernel_count run_account::read_kernel(std::size_t worker) const noexcept {
     const threads_of_worker& t = threads_[worker];
     const thread_worker& w = *of_.all_workers[worker];
-    // A worker that is asleep was on its core until then, and what comes at the end of its sleep is in queued_asleep.
-    const time_ns searched =
-        w.count.asleep.is_open() ? 0 : w.count.idle.until(of_.now()) - w.count.idle.until(0);
+    const time_ns open = open_wait(worker);
     kernel_count k{t.own.cpu(), t.own.queued(), static_cast<time_ns>(w.usage.queued_asleep.get()),
-                   w.count.parks.get(), std::max<time_ns>(searched, 0)};
+                   w.count.parks.get(), open};
     k.add(t.of_visits);
     if (t.is_visited) k.add(kernel_count{t.visitor.cpu(), t.visitor.queued()}.since(t.came));
     return k;

@@ -55,6 +55,7 @@ private:
 
     static process_count read_process() noexcept;
     static time_ns process_cpu() noexcept;
+    time_ns open_wait(std::size_t worker) const noexcept;
     kernel_count read_kernel(std::size_t worker) const noexcept;
     /// Empty if it would take too large a part of the time, or the counts would mean nothing.
     kernel_counts read_kernel_for_run();
