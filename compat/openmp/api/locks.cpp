@@ -31,6 +31,16 @@ void own(nest_lock& l) noexcept {
     l.count = 1;
 }
 
+void show(tool::event e, tool::mutex kind, const void* l, const void* from) noexcept {
+    if (tool::is_on()) [[unlikely]]
+        tool::mutex_event(e, kind, l, from);
+}
+/// The owner takes or gives a nested lock once more.
+void show_again(tool::endpoint at, const nest_lock& l, const void* from) noexcept {
+    if (tool::is_on()) [[unlikely]]
+        tool::nest_lock_again(at, &l.lock, from);
+}
+
 double seconds(const timespec& t) noexcept {
     return static_cast<double>(t.tv_sec) + static_cast<double>(t.tv_nsec) * 1e-9;
 }
@@ -39,32 +49,45 @@ double seconds(const timespec& t) noexcept {
 
 extern "C" {
 
-void omp_init_lock(void* l) { plain(l).store(0, std::memory_order_relaxed); } // no other thread uses it yet
+void omp_init_lock(void* l) {
+    plain(l).store(0, std::memory_order_relaxed); // no other thread uses it yet
+    show(tool::event::lock_init, tool::mutex::lock, l, WEFT_CALLER);
+}
 void omp_init_lock_with_hint(void* l, int) { omp_init_lock(l); }
-void omp_destroy_lock(void*) {}
-void omp_set_lock(void* l) { acquire(plain(l)); }
-void omp_unset_lock(void* l) { release(plain(l)); }
-int omp_test_lock(void* l) { return try_acquire(plain(l)); }
+void omp_destroy_lock(void* l) { show(tool::event::lock_destroy, tool::mutex::lock, l, WEFT_CALLER); }
+void omp_set_lock(void* l) { acquire_as(tool::mutex::lock, plain(l), WEFT_CALLER); }
+void omp_unset_lock(void* l) { release_as(tool::mutex::lock, plain(l), WEFT_CALLER); }
+int omp_test_lock(void* l) { return try_acquire_as(tool::mutex::test_lock, plain(l), WEFT_CALLER); }
 
-void omp_init_nest_lock(void* at) { *static_cast<nest_lock**>(at) = new nest_lock; }
+void omp_init_nest_lock(void* at) {
+    auto* const l = new nest_lock;
+    *static_cast<nest_lock**>(at) = l;
+    show(tool::event::lock_init, tool::mutex::nest_lock, &l->lock, WEFT_CALLER);
+}
 void omp_init_nest_lock_with_hint(void* l, int) { omp_init_nest_lock(l); }
-void omp_destroy_nest_lock(void* at) { delete *static_cast<nest_lock**>(at); }
+void omp_destroy_nest_lock(void* at) {
+    show(tool::event::lock_destroy, tool::mutex::nest_lock, &nested(at).lock, WEFT_CALLER);
+    delete *static_cast<nest_lock**>(at);
+}
 void omp_set_nest_lock(void* at) {
     nest_lock& l = nested(at);
-    if (holds_again(l)) return;
-    acquire(l.lock);
+    if (holds_again(l)) return show_again(tool::endpoint::begin, l, WEFT_CALLER);
+    acquire_as(tool::mutex::nest_lock, l.lock, WEFT_CALLER);
     own(l);
 }
 void omp_unset_nest_lock(void* at) {
     nest_lock& l = nested(at);
-    if (--l.count > 0) return;
+    if (--l.count > 0) return show_again(tool::endpoint::end, l, WEFT_CALLER);
     l.owner.store(nullptr, std::memory_order_relaxed);
-    release(l.lock);
+    release_as(tool::mutex::nest_lock, l.lock, WEFT_CALLER);
 }
 int omp_test_nest_lock(void* at) {
     nest_lock& l = nested(at);
-    if (holds_again(l)) return l.count;
-    if (!try_acquire(l.lock)) return 0;
+    if (holds_again(l)) {
+        show_again(tool::endpoint::begin, l, WEFT_CALLER);
+        return l.count;
+    }
+    if (!try_acquire_as(tool::mutex::test_nest_lock, l.lock, WEFT_CALLER)) return 0;
     own(l);
     return 1;
 }

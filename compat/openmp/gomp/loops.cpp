@@ -76,13 +76,17 @@ bool GOMP_loop_doacross_start(unsigned loops, long* counts, long how, long chunk
 void GOMP_loop_end() {
     region& me = current_region();
     if (me.on->share->is_ordered && me.on->at.has_chunk) pass_turn(*me.on, *me.on->share);
-    static_cast<void>(pass_barrier(me, false));
+    static_cast<void>(pass_barrier(me, false, tool::sync::barrier_workshare, WEFT_CALLER));
 }
 void GOMP_loop_end_nowait() {
     region& me = current_region();
     if (me.on->share->is_ordered && me.on->at.has_chunk) pass_turn(*me.on, *me.on->share);
+    if (tool::is_on()) [[unlikely]]
+        tool::work_ends(me, WEFT_CALLER);
 }
-bool GOMP_loop_end_cancel() { return pass_barrier(current_region(), true); }
+bool GOMP_loop_end_cancel() {
+    return pass_barrier(current_region(), true, tool::sync::barrier_workshare, WEFT_CALLER);
+}
 
 // parallel for, combined: the threads begin inside of the loop.
 #define WEFT_PARALLEL_LOOP(name, kind)                                                                       \
@@ -90,9 +94,9 @@ bool GOMP_loop_end_cancel() { return pass_barrier(current_region(), true); }
                                    long end_, long step, long chunk, unsigned flags) {                       \
         const share_request r{.loop = shape_of(start_, end_, step, chunk, schedule_kind::kind)};             \
         begin_parallel(team_size(current_region(), threads), code, data, &r, static_cast<int>(flags & 7),    \
-                       nullptr);                                                                             \
+                       nullptr, WEFT_CALLER);                                                                             \
         code(data);                                                                                          \
-        end_parallel();                                                                                      \
+        end_parallel(WEFT_CALLER);                                                                                      \
     }
 
 WEFT_PARALLEL_LOOP(static, by_static)
@@ -107,9 +111,9 @@ WEFT_PARALLEL_LOOP(nonmonotonic_guided, by_guided)
         region& me = current_region();                                                                       \
         share_request r{.loop = shape_of(start_, end_, step, 0, schedule_kind::by_static)};                  \
         use_runtime_schedule(me, r.loop);                                                                    \
-        begin_parallel(team_size(me, threads), code, data, &r, static_cast<int>(flags & 7), nullptr);        \
+        begin_parallel(team_size(me, threads), code, data, &r, static_cast<int>(flags & 7), nullptr, WEFT_CALLER);        \
         code(data);                                                                                          \
-        end_parallel();                                                                                      \
+        end_parallel(WEFT_CALLER);                                                                                      \
     }
 
 WEFT_PARALLEL_RUNTIME_LOOP(runtime)
@@ -121,7 +125,7 @@ WEFT_PARALLEL_RUNTIME_LOOP(maybe_nonmonotonic_runtime)
     void GOMP_parallel_loop_##name##_start(void (*code)(void*), void* data, unsigned threads, long start_,   \
                                            long end_, long step, long chunk) {                               \
         const share_request r{.loop = shape_of(start_, end_, step, chunk, schedule_kind::kind)};             \
-        begin_parallel(team_size(current_region(), threads), code, data, &r, 0, nullptr);                    \
+        begin_parallel(team_size(current_region(), threads), code, data, &r, 0, nullptr, WEFT_CALLER);                    \
     }
 
 WEFT_OLD_PARALLEL_LOOP(static, by_static)
@@ -133,7 +137,7 @@ void GOMP_parallel_loop_runtime_start(void (*code)(void*), void* data, unsigned 
     region& me = current_region();
     share_request r{.loop = shape_of(start_, end_, step, 0, schedule_kind::by_static)};
     use_runtime_schedule(me, r.loop);
-    begin_parallel(team_size(me, threads), code, data, &r, 0, nullptr);
+    begin_parallel(team_size(me, threads), code, data, &r, 0, nullptr, WEFT_CALLER);
 }
 
 } // extern "C"

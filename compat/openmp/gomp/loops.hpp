@@ -70,7 +70,10 @@ bool next(T* istart, T* iend) {
 
 template <class T>
 bool start(const share_request& r, T* istart, T* iend) {
-    static_cast<void>(enter_share(current_region(), r));
+    region& me = current_region();
+    static_cast<void>(enter_share(me, r));
+    if (tool::is_on()) [[unlikely]]
+        tool::work_begins(me, tool::work::loop, r.loop.count, nullptr);
     return next(istart, iend);
 }
 
@@ -89,6 +92,8 @@ inline bool enter_with(share_request r, std::uintptr_t* reductions, void** memor
 template <class T>
 bool start_with(const share_request& r, T* istart, T* iend, std::uintptr_t* reductions, void** memory) {
     static_cast<void>(enter_with(r, reductions, memory));
+    if (tool::is_on()) [[unlikely]]
+        tool::work_begins(current_region(), tool::work::loop, r.loop.count, nullptr);
     return istart ? next(istart, iend) : true;
 }
 

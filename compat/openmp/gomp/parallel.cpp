@@ -16,7 +16,8 @@ constexpr int cancel_loop = 2, cancel_sections = 4, cancel_group = 8;
 share_request sections(unsigned count) {
     return {
         .loop = {
-            .count = count, .first = 1, .last = count + 1ULL, .chunk = 1, .how = schedule_kind::by_dynamic}};
+            .count = count, .first = 1, .last = count + 1ULL, .chunk = 1, .how = schedule_kind::by_dynamic},
+        .is_sections = true};
 }
 
 unsigned next_section() {
@@ -36,16 +37,16 @@ int bind_of(unsigned flags) noexcept { return static_cast<int>(flags & 7); }
 extern "C" {
 
 void GOMP_parallel(void (*code)(void*), void* data, unsigned threads, unsigned flags) {
-    begin_parallel(team_size(current_region(), threads), code, data, nullptr, bind_of(flags), nullptr);
+    begin_parallel(team_size(current_region(), threads), code, data, nullptr, bind_of(flags), nullptr, WEFT_CALLER);
     code(data);
-    end_parallel();
+    end_parallel(WEFT_CALLER);
 }
 
 // Compilers before gcc 4.9 call the code themselves.
 void GOMP_parallel_start(void (*code)(void*), void* data, unsigned threads) {
-    begin_parallel(team_size(current_region(), threads), code, data, nullptr, 0, nullptr);
+    begin_parallel(team_size(current_region(), threads), code, data, nullptr, 0, nullptr, WEFT_CALLER);
 }
-void GOMP_parallel_end() { end_parallel(); }
+void GOMP_parallel_end() { end_parallel(WEFT_CALLER); }
 
 unsigned GOMP_parallel_reductions(void (*code)(void*), void* data, unsigned threads, unsigned flags) {
     region& me = current_region();
@@ -55,16 +56,19 @@ unsigned GOMP_parallel_reductions(void (*code)(void*), void* data, unsigned thre
     task_group of_team;
     of_team.is_work_share = true;
     of_team.reductions = set;
-    begin_parallel(size, code, data, nullptr, bind_of(flags), &of_team);
+    begin_parallel(size, code, data, nullptr, bind_of(flags), &of_team, WEFT_CALLER);
     code(data);
-    end_parallel();
+    end_parallel(WEFT_CALLER);
     return static_cast<unsigned>(size);
 }
 
 // ---- sections
 
 unsigned GOMP_sections_start(unsigned count) {
-    static_cast<void>(enter_share(current_region(), sections(count)));
+    region& me = current_region();
+    static_cast<void>(enter_share(me, sections(count)));
+    if (tool::is_on()) [[unlikely]]
+        tool::work_begins(me, tool::work::sections, count, WEFT_CALLER);
     return next_section();
 }
 unsigned GOMP_sections2_start(unsigned count, std::uintptr_t* reductions, void** memory) {
@@ -76,23 +80,32 @@ unsigned GOMP_sections2_start(unsigned count, std::uintptr_t* reductions, void**
     static_cast<void>(enter_share(me, r));
     if (reductions) me.group->reductions = reductions;
     if (memory) *memory = me.on->share->memory;
+    if (tool::is_on()) [[unlikely]]
+        tool::work_begins(me, tool::work::sections, count, WEFT_CALLER);
     return next_section();
 }
 unsigned GOMP_sections_next() { return next_section(); }
-void GOMP_sections_end() { static_cast<void>(pass_barrier(current_region(), false)); }
-void GOMP_sections_end_nowait() {}
-bool GOMP_sections_end_cancel() { return pass_barrier(current_region(), true); }
+void GOMP_sections_end() {
+    static_cast<void>(pass_barrier(current_region(), false, tool::sync::barrier_workshare, WEFT_CALLER));
+}
+void GOMP_sections_end_nowait() {
+    if (tool::is_on()) [[unlikely]]
+        tool::work_ends(current_region(), WEFT_CALLER);
+}
+bool GOMP_sections_end_cancel() {
+    return pass_barrier(current_region(), true, tool::sync::barrier_workshare, WEFT_CALLER);
+}
 
 void GOMP_parallel_sections(void (*code)(void*), void* data, unsigned threads, unsigned count,
                             unsigned flags) {
     const share_request r = sections(count);
-    begin_parallel(team_size(current_region(), threads), code, data, &r, bind_of(flags), nullptr);
+    begin_parallel(team_size(current_region(), threads), code, data, &r, bind_of(flags), nullptr, WEFT_CALLER);
     code(data);
-    end_parallel();
+    end_parallel(WEFT_CALLER);
 }
 void GOMP_parallel_sections_start(void (*code)(void*), void* data, unsigned threads, unsigned count) {
     const share_request r = sections(count);
-    begin_parallel(team_size(current_region(), threads), code, data, &r, 0, nullptr);
+    begin_parallel(team_size(current_region(), threads), code, data, &r, 0, nullptr, WEFT_CALLER);
 }
 
 // ---- cancellation

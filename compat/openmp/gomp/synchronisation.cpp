@@ -33,19 +33,31 @@ void wait_doacross_of(T first, va_list& rest) {
     wait_doacross(me, at);
 }
 
+/// gcc does not call at the end of the single region: the next event of the thread ends it.
+void show_single(region& me, bool runs, const void* from) noexcept {
+    tool::work_begins(me, runs ? tool::work::single_executor : tool::work::single_other, 1, from);
+}
+
 } // namespace
 
 extern "C" {
 
-void GOMP_barrier() { static_cast<void>(pass_barrier(current_region(), false)); }
-bool GOMP_barrier_cancel() { return pass_barrier(current_region(), true); }
+// gcc calls this also for the barrier that a single or a static loop implies.
+void GOMP_barrier() {
+    static_cast<void>(pass_barrier(current_region(), false, tool::sync::barrier_explicit, WEFT_CALLER));
+}
+bool GOMP_barrier_cancel() {
+    return pass_barrier(current_region(), true, tool::sync::barrier_explicit, WEFT_CALLER);
+}
 
-void GOMP_critical_start() { acquire(unnamed); }
-void GOMP_critical_end() { release(unnamed); }
-void GOMP_critical_name_start(void** name) { acquire(lock_in(name)); }
-void GOMP_critical_name_end(void** name) { release(lock_in(name)); }
-void GOMP_atomic_start() { acquire(for_atomics); }
-void GOMP_atomic_end() { release(for_atomics); }
+void GOMP_critical_start() { acquire_as(tool::mutex::critical, unnamed, WEFT_CALLER); }
+void GOMP_critical_end() { release_as(tool::mutex::critical, unnamed, WEFT_CALLER); }
+void GOMP_critical_name_start(void** name) {
+    acquire_as(tool::mutex::critical, lock_in(name), WEFT_CALLER);
+}
+void GOMP_critical_name_end(void** name) { release_as(tool::mutex::critical, lock_in(name), WEFT_CALLER); }
+void GOMP_atomic_start() { acquire_as(tool::mutex::atomic, for_atomics, WEFT_CALLER); }
+void GOMP_atomic_end() { release_as(tool::mutex::atomic, for_atomics, WEFT_CALLER); }
 
 void GOMP_ordered_start() { begin_ordered(current_region()); }
 void GOMP_ordered_end() { end_ordered(current_region()); }
@@ -68,18 +80,27 @@ void GOMP_doacross_ull_wait(unsigned long long first, ...) {
     va_end(rest);
 }
 
-bool GOMP_single_start() { return enter_share(current_region(), {}); }
+bool GOMP_single_start() {
+    region& me = current_region();
+    const bool runs = enter_share(me, {});
+    if (tool::is_on()) [[unlikely]]
+        show_single(me, runs, WEFT_CALLER);
+    return runs;
+}
 void* GOMP_single_copy_start() {
     region& me = current_region();
-    if (enter_share(me, {})) return nullptr;
+    const bool runs = enter_share(me, {});
+    if (tool::is_on()) [[unlikely]]
+        show_single(me, runs, WEFT_CALLER);
+    if (runs) return nullptr;
     work_share& w = *me.on->share;
-    static_cast<void>(pass_barrier(me, false));
+    static_cast<void>(pass_barrier(me, false, tool::sync::barrier_workshare, WEFT_CALLER));
     return w.copied.load(std::memory_order_relaxed); // the barrier orders it
 }
 void GOMP_single_copy_end(void* data) {
     region& me = current_region();
     me.on->share->copied.store(data, std::memory_order_relaxed); // before the barrier
-    static_cast<void>(pass_barrier(me, false));
+    static_cast<void>(pass_barrier(me, false, tool::sync::barrier_workshare, WEFT_CALLER));
 }
 
 void GOMP_scope_start(std::uintptr_t* reductions) { static_cast<void>(enter_with({}, reductions, nullptr)); }

@@ -63,7 +63,7 @@ struct loop_data {
 template <class T>
 void run_taskloop(void (*code)(void*), void* data, void (*copy)(void*, void*), long bytes, long alignment,
                   unsigned flags, unsigned long given, int priority, T start, T end, T step,
-                  std::uint64_t n) {
+                  std::uint64_t n, const void* from) {
     auto* const head = static_cast<loop_data<T>*>(data);
     if (n == 0) {
         // Says to the caller that the reductions were not registered.
@@ -73,7 +73,7 @@ void run_taskloop(void (*code)(void*), void* data, void (*copy)(void*, void*), l
     region& me = current_region();
     const bool has_group = (flags & flag_nogroup) == 0;
     if (has_group) {
-        begin_group(me, false);
+        begin_group(me, false, from);
         if (flags & flag_reduction) {
             register_reductions(head->reductions, nullptr, me.in->size, me.group->reductions);
             me.group->reductions = head->reductions;
@@ -89,7 +89,8 @@ void run_taskloop(void (*code)(void*), void* data, void (*copy)(void*, void*), l
                          .alignment = static_cast<std::size_t>(alignment),
                          .is_deferrable = (flags & flag_if) != 0,
                          .is_final = (flags & flag_final) != 0,
-                         .priority = (flags & flag_priority) ? limited(priority) : 0};
+                         .priority = (flags & flag_priority) ? limited(priority) : 0,
+                         .from = from};
     std::uint64_t at = 0;
     for (std::uint64_t i = 0; i < c.tasks && !discards_tasks(me); ++i) {
         const bool is_last = i + 1 == c.tasks;
@@ -105,7 +106,7 @@ void run_taskloop(void (*code)(void*), void* data, void (*copy)(void*, void*), l
                 : static_cast<T>(static_cast<std::uint64_t>(start) + at * static_cast<std::uint64_t>(step));
         submit_task(me, t, r);
     }
-    if (has_group) end_group(me);
+    if (has_group) end_group(me, from);
 }
 
 } // namespace
@@ -127,7 +128,8 @@ void GOMP_task(void (*code)(void*), void* data, void (*copy)(void*, void*), long
                          .is_final = (flags & flag_final) != 0,
                          .is_detached = (flags & flag_detach) != 0,
                          .priority = (flags & flag_priority) ? limited(priority) : 0,
-                         .depends = (flags & flag_depend) ? &depends : nullptr};
+                         .depends = (flags & flag_depend) ? &depends : nullptr,
+                         .from = WEFT_CALLER};
     if (!r.is_detached) return run_task(me, r);
     if (discards_tasks(me)) return;
     region& t = make_task(me, r);
@@ -144,7 +146,8 @@ void GOMP_taskloop(void (*code)(void*), void* data, void (*copy)(void*, void*), 
     std::uint64_t n = 0;
     if (step > 0 && start < end) n = (e - s - 1) / i + 1;
     if (step < 0 && start > end) n = (s - e - 1) / (0 - i) + 1;
-    run_taskloop<long>(code, data, copy, bytes, alignment, flags, tasks, priority, start, end, step, n);
+    run_taskloop<long>(code, data, copy, bytes, alignment, flags, tasks, priority, start, end, step, n,
+                        WEFT_CALLER);
 }
 
 void GOMP_taskloop_ull(void (*code)(void*), void* data, void (*copy)(void*, void*), long bytes,
@@ -154,15 +157,19 @@ void GOMP_taskloop_ull(void (*code)(void*), void* data, void (*copy)(void*, void
     if ((flags & flag_up) && start < end) n = (end - start - 1) / step + 1;
     if (!(flags & flag_up) && start > end) n = (start - end - 1) / (0 - step) + 1;
     run_taskloop<unsigned long long>(code, data, copy, bytes, alignment, flags, tasks, priority, start, end,
-                                     step, n);
+                                     step, n, WEFT_CALLER);
 }
 
-void GOMP_taskwait() { wait_for_children(current_region()); }
-void GOMP_taskwait_depend(void** depend) { wait_for_dependences(current_region(), dependences_in(depend)); }
+void GOMP_taskwait() { wait_for_children(current_region(), WEFT_CALLER); }
+void GOMP_taskwait_depend(void** depend) {
+    region& me = current_region();
+    const tool::sync_scope seen(me, tool::sync::taskwait, WEFT_CALLER);
+    wait_for_dependences(me, dependences_in(depend));
+}
 void GOMP_taskyield() { yield_to_others(); }
 
-void GOMP_taskgroup_start() { begin_group(current_region(), false); }
-void GOMP_taskgroup_end() { end_group(current_region()); }
+void GOMP_taskgroup_start() { begin_group(current_region(), false, WEFT_CALLER); }
+void GOMP_taskgroup_end() { end_group(current_region(), WEFT_CALLER); }
 
 void GOMP_taskgroup_reduction_register(std::uintptr_t* set) {
     region& me = current_region();

@@ -64,8 +64,12 @@ std::size_t ompc_capture_affinity(char* to, std::size_t room, const char* format
 int omp_in_explicit_task() { return !current_region().is_implicit; }
 int omp_in_explicit_task_() { return omp_in_explicit_task(); }
 /// There is no tool.
-int omp_control_tool(int, int, void*) { return -2; }
-int omp_control_tool_(const int*, const int*, void*) { return -2; }
+int omp_control_tool(int command, int modifier, void* argument) {
+    return weft::openmp::tool::control(static_cast<std::uint64_t>(command), static_cast<std::uint64_t>(modifier), argument, WEFT_CALLER);
+}
+int omp_control_tool_(const int* command, const int* modifier, void* argument) {
+    return weft::openmp::tool::control(static_cast<std::uint64_t>(*command), static_cast<std::uint64_t>(*modifier), argument, WEFT_CALLER);
+}
 
 // ---- interop: there are no foreign runtimes, so no object has properties
 constexpr int interop_empty = -1;

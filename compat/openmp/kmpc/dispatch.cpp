@@ -64,13 +64,19 @@ void begin(std::int32_t given, T lower, T upper, std::make_signed_t<T> step, std
                  .last = static_cast<std::uint64_t>(upper)};
     use_schedule(me, name.how, chunk > 0 ? static_cast<std::uint64_t>(chunk) : 1, l);
     static_cast<void>(enter_share(me, {.loop = l, .is_ordered = name.is_ordered}));
+    if (tool::is_on()) [[unlikely]]
+        tool::work_begins(me, tool::work::loop, l.count, nullptr);
 }
 
 template <class T>
 std::int32_t next(std::int32_t* last, T* lower, T* upper, std::make_signed_t<T>* step) {
     region& me = current_region();
     std::uint64_t from = 0, to = 0;
-    if (!next_chunk(me, from, to)) return 0;
+    if (!next_chunk(me, from, to)) {
+        if (tool::is_on()) [[unlikely]]
+            tool::work_ends(me, nullptr);
+        return 0;
+    }
     const loop_shape& l = me.on->share->loop;
     const auto by = static_cast<std::make_signed_t<T>>(l.step);
     *lower = value_at(static_cast<T>(l.first), by, from);
@@ -124,13 +130,19 @@ WEFT_DISPATCH(8u, std::uint64_t)
 
 // Sections, numbered from 0. One more than the last one: there is none left.
 std::int32_t __kmpc_sections_init(location*, gtid) {
-    static_cast<void>(enter_share(current_region(), {}));
+    region& me = current_region();
+    static_cast<void>(enter_share(me, {}));
+    if (tool::is_on()) [[unlikely]]
+        tool::work_begins(me, tool::work::sections, 0, WEFT_CALLER);
     return 0;
 }
 std::int32_t __kmpc_next_section(location*, gtid, std::int32_t count) {
     const std::uint64_t mine = current_region().on->share->taken.fetch_add(1, std::memory_order_relaxed);
     return static_cast<std::int32_t>(std::min<std::uint64_t>(mine, static_cast<std::uint64_t>(count)));
 }
-void __kmpc_end_sections(location*, gtid) {}
+void __kmpc_end_sections(location*, gtid) {
+    if (tool::is_on()) [[unlikely]]
+        tool::work_ends(current_region(), WEFT_CALLER);
+}
 
 } // extern "C"

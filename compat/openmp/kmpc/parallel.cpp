@@ -96,16 +96,16 @@ const std::vector<int>* kept_list(const std::int32_t* list, std::uint32_t length
     return &*all->emplace(list, list + length).first;
 }
 
-void fork(call& c) {
+void fork(call& c, const void* from) {
     region& me = current_region();
     const region::construct says = take_request(me);
     const int threads = team_size(me, static_cast<unsigned>(says.threads));
     if (says.is_strict && threads < says.threads)
         report(says.is_fatal,
                says.message ? says.message : "num_threads with strict: there are fewer threads");
-    begin_parallel(threads, call::of, &c, nullptr, says.bind, nullptr, says.list);
+    begin_parallel(threads, call::of, &c, nullptr, says.bind, nullptr, from, says.list);
     call::of(&c);
-    end_parallel();
+    end_parallel(from);
 }
 
 int number_of_teams(int asked) noexcept {
@@ -169,14 +169,14 @@ void __kmpc_fork_call(location*, std::int32_t count, microtask code, ...) {
     va_start(list, code);
     call c(code, count, list);
     va_end(list);
-    fork(c);
+    fork(c, WEFT_CALLER);
 }
 
 void __kmpc_serialized_parallel(location*, gtid) {
     const region::construct says = take_request(current_region());
-    begin_parallel(1, nullptr, nullptr, nullptr, says.bind, nullptr);
+    begin_parallel(1, nullptr, nullptr, nullptr, says.bind, nullptr, WEFT_CALLER);
 }
-void __kmpc_end_serialized_parallel(location*, gtid) { end_parallel(); }
+void __kmpc_end_serialized_parallel(location*, gtid) { end_parallel(WEFT_CALLER); }
 
 /// All variables are in one structure.
 void __kmpc_fork_call_if(location* at, std::int32_t count, microtask code, std::int32_t is_parallel,

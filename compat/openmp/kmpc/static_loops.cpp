@@ -76,12 +76,15 @@ void cut_balanced(const bounds<T>& b, std::uint64_t which, std::uint64_t of) noe
 
 template <class T>
 void cut_by(std::int32_t given, const bounds<T>& b) noexcept {
-    const region& me = current_region();
+    region& me = current_region();
     const auto thread = static_cast<std::uint64_t>(me.on->number),
                threads = static_cast<std::uint64_t>(me.in->size);
     const auto team = static_cast<std::uint64_t>(me.in->league_rank),
                teams = static_cast<std::uint64_t>(me.in->league_size);
-    switch (plain(given).how) {
+    const schedule how = plain(given).how;
+    if (tool::is_on() && how != distribute_chunked && how != distribute_blocks) [[unlikely]]
+        tool::work_begins(me, tool::work::loop, count_of(*b.lower, *b.upper, b.step), nullptr);
+    switch (how) {
     case static_chunked:
     case static_greedy: return cut(b, true, thread, threads);
     case static_balanced_chunked: return cut_balanced(b, thread, threads);
@@ -110,7 +113,10 @@ void cut_twice(std::int32_t given, const bounds<T>& b, T* team_upper) noexcept {
 
 extern "C" {
 
-void __kmpc_for_static_fini(location*, gtid) {}
+void __kmpc_for_static_fini(location*, gtid) {
+    if (tool::is_on()) [[unlikely]]
+        tool::work_ends(current_region(), WEFT_CALLER);
+}
 
 #define WEFT_STATIC(suffix, T)                                                                               \
     void __kmpc_for_static_init_##suffix(location*, gtid, std::int32_t how, std::int32_t* last, T* lower,    \

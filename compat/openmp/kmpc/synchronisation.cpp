@@ -26,8 +26,23 @@ namespace {
 lock_word& lock_in(critical_name* name) noexcept { return *reinterpret_cast<lock_word*>(name); }
 
 /// Threads that have left a cancelled region do not come to its barriers.
-void pass(region& me) {
-    static_cast<void>(pass_barrier(me, me.in->is_cancelled.load(std::memory_order_relaxed)));
+void pass(region& me, tool::sync kind = tool::sync::barrier_workshare, const void* from = nullptr) {
+    static_cast<void>(pass_barrier(me, me.in->is_cancelled.load(std::memory_order_relaxed), kind, from));
+}
+
+tool::sync kind_of_barrier(const location* at) noexcept {
+    return at && (at->flags & is_explicit_barrier) ? tool::sync::barrier_explicit : tool::sync::barrier_workshare;
+}
+
+/// Of a master or masked region; true if the caller is to run it.
+bool show_masked(region& me, bool runs, const void* from) noexcept {
+    if (runs && tool::is_on()) [[unlikely]]
+        tool::masked(me, tool::endpoint::begin, from);
+    return runs;
+}
+void show_end_of_masked(const void* from) noexcept {
+    if (tool::is_on()) [[unlikely]]
+        tool::masked(current_region(), tool::endpoint::end, from);
 }
 
 /// How the threads combine their copies. The end of the reduction finds the same answer.
@@ -71,8 +86,10 @@ void omp_set_nest_lock(void*);
 void omp_unset_nest_lock(void*);
 int omp_test_nest_lock(void*);
 
-void __kmpc_barrier(location*, gtid) { pass(current_region()); }
-std::int32_t __kmpc_cancel_barrier(location*, gtid) { return pass_barrier(current_region(), true); }
+void __kmpc_barrier(location* at, gtid) { pass(current_region(), kind_of_barrier(at), WEFT_CALLER); }
+std::int32_t __kmpc_cancel_barrier(location* at, gtid) {
+    return pass_barrier(current_region(), true, kind_of_barrier(at), WEFT_CALLER);
+}
 /// 1 for thread 0, and the others wait for its __kmpc_end_barrier_master().
 std::int32_t __kmpc_barrier_master(location*, gtid) {
     region& me = current_region();
@@ -95,8 +112,17 @@ std::int32_t __kmpc_cancellationpoint(location*, gtid, std::int32_t kind) {
     return is_cancelled(current_region(), construct_of(kind));
 }
 
-std::int32_t __kmpc_single(location*, gtid) { return enter_share(current_region(), {}); }
-void __kmpc_end_single(location*, gtid) {}
+std::int32_t __kmpc_single(location*, gtid) {
+    region& me = current_region();
+    const bool runs = enter_share(me, {});
+    if (tool::is_on()) [[unlikely]]
+        tool::work_begins(me, runs ? tool::work::single_executor : tool::work::single_other, 1, WEFT_CALLER);
+    return runs;
+}
+void __kmpc_end_single(location*, gtid) {
+    if (tool::is_on()) [[unlikely]]
+        tool::work_ends(current_region(), WEFT_CALLER);
+}
 /// `copy(to, from)`: two lists of addresses. `data` is the caller's; the thread that has run the single region says `is_source`.
 void __kmpc_copyprivate(location*, gtid, std::size_t, void* data, void (*copy)(void*, void*),
                         std::int32_t is_source) {
@@ -116,20 +142,28 @@ void* __kmpc_copyprivate_light(location*, gtid, void* data) {
     return w.copied.load(std::memory_order_relaxed);
 }
 
-std::int32_t __kmpc_master(location*, gtid) { return current_region().on->number == 0; }
-void __kmpc_end_master(location*, gtid) {}
-std::int32_t __kmpc_masked(location*, gtid, std::int32_t filter) {
-    return current_region().on->number == filter;
+std::int32_t __kmpc_master(location*, gtid) {
+    region& me = current_region();
+    return show_masked(me, me.on->number == 0, WEFT_CALLER);
 }
-void __kmpc_end_masked(location*, gtid) {}
+void __kmpc_end_master(location*, gtid) { show_end_of_masked(WEFT_CALLER); }
+std::int32_t __kmpc_masked(location*, gtid, std::int32_t filter) {
+    region& me = current_region();
+    return show_masked(me, me.on->number == filter, WEFT_CALLER);
+}
+void __kmpc_end_masked(location*, gtid) { show_end_of_masked(WEFT_CALLER); }
 void __kmpc_scope(location*, gtid, void*) {}
 void __kmpc_end_scope(location*, gtid, void*) {}
 
-void __kmpc_critical(location*, gtid, critical_name* name) { acquire(lock_in(name)); }
-void __kmpc_critical_with_hint(location*, gtid, critical_name* name, std::uint32_t) {
-    acquire(lock_in(name));
+void __kmpc_critical(location*, gtid, critical_name* name) {
+    acquire_as(tool::mutex::critical, lock_in(name), WEFT_CALLER);
 }
-void __kmpc_end_critical(location*, gtid, critical_name* name) { release(lock_in(name)); }
+void __kmpc_critical_with_hint(location*, gtid, critical_name* name, std::uint32_t) {
+    acquire_as(tool::mutex::critical, lock_in(name), WEFT_CALLER);
+}
+void __kmpc_end_critical(location*, gtid, critical_name* name) {
+    release_as(tool::mutex::critical, lock_in(name), WEFT_CALLER);
+}
 
 void __kmpc_ordered(location*, gtid) { begin_ordered(current_region()); }
 void __kmpc_end_ordered(location*, gtid) { end_ordered(current_region()); }

@@ -95,11 +95,13 @@ void discard(task& t) {
     drop_reference(region_of(&t));
 }
 
-void submit(region& me, task& t, const std::vector<dependence>* depends, bool is_deferrable) {
+void submit(region& me, task& t, const std::vector<dependence>* depends, bool is_deferrable,
+            const void* from) {
     if (discards_tasks(me)) return discard(t);
     task_request r = request_of(t);
     r.is_deferrable = is_deferrable;
     r.depends = depends;
+    r.from = from;
     region_of(&t).group = me.group; // it may have been allocated outside of the group
     if (kind_of(t).flags & has_priority)
         region_of(&t).priority = std::clamp(t.second.priority, 0, settings().max_task_priority);
@@ -166,19 +168,23 @@ std::int32_t __kmpc_omp_task(location*, gtid, task* t) {
     if (&me == &region_of(t))
         me.is_continued = true;
     else
-        submit(me, *t);
+        submit(me, *t, nullptr, true, WEFT_CALLER);
     return 0;
 }
 std::int32_t __kmpc_omp_task_parts(location* at, gtid id, task* t) { return __kmpc_omp_task(at, id, t); }
 std::int32_t __kmpc_omp_task_with_deps(location*, gtid, task* t, std::int32_t count, const depend_info* list,
                                        std::int32_t more, const depend_info* rest) {
     const std::vector<dependence> depends = both(count, list, more, rest);
-    submit(current_region(), *t, &depends);
+    submit(current_region(), *t, &depends, true, WEFT_CALLER);
     return 0;
 }
 
 // The compiled code calls the task between these two.
-void __kmpc_omp_task_begin_if0(location*, gtid, task* t) { begin_undeferred(current_region(), region_of(t)); }
+void __kmpc_omp_task_begin_if0(location*, gtid, task* t) {
+    if (tool::is_on()) [[unlikely]]
+        tool::task_is_created(region_of(t), tool::task_undeferred, nullptr, WEFT_CALLER);
+    begin_undeferred(current_region(), region_of(t));
+}
 void __kmpc_omp_task_complete_if0(location*, gtid, task* t) {
     region& r = region_of(t);
     while (std::exchange(r.is_continued, false)) static_cast<void>(t->code(r.on->number, t));
@@ -190,7 +196,7 @@ void __kmpc_proxy_task_completed(gtid, task* t) { fulfill(&region_of(t)); }
 void __kmpc_proxy_task_completed_ooo(task* t) { fulfill(&region_of(t)); }
 
 std::int32_t __kmpc_omp_taskwait(location*, gtid) {
-    wait_for_children(current_region());
+    wait_for_children(current_region(), WEFT_CALLER);
     return 0;
 }
 std::int32_t __kmpc_omp_taskyield(location*, gtid, int) {
@@ -206,12 +212,15 @@ void __kmpc_omp_taskwait_deps_51(location*, gtid, std::int32_t count, const depe
                                  std::int32_t more, const depend_info* rest, std::int32_t does_not_wait) {
     region& me = current_region();
     const std::vector<dependence> depends = both(count, list, more, rest);
-    if (!does_not_wait) return wait_for_dependences(me, depends);
+    if (!does_not_wait) {
+        const tool::sync_scope seen(me, tool::sync::taskwait, WEFT_CALLER);
+        return wait_for_dependences(me, depends);
+    }
     submit(me, allocate_task(me, is_tied, sizeof(task), 0, [](gtid, task*) -> std::int32_t { return 0; }),
            &depends);
 }
 
-void __kmpc_taskgroup(location*, gtid) { begin_group(current_region(), false); }
+void __kmpc_taskgroup(location*, gtid) { begin_group(current_region(), false, WEFT_CALLER); }
 
 std::int32_t __kmpc_omp_has_task_team(gtid) { return current_region().in->size > 1; }
 /// There is no device that works asynchronously.

@@ -25,7 +25,8 @@ task& allocate_task(region& me, std::int32_t flags, std::size_t bytes, std::size
 /// The same as `of`, to the byte, with its own memory for what it shares.
 task& copy_task(region& me, const task& of);
 /// Gives it to the runtime, or calls it.
-void submit(region& me, task&, const std::vector<dependence>* depends = nullptr, bool is_deferrable = true);
+void submit(region& me, task&, const std::vector<dependence>* depends = nullptr, bool is_deferrable = true,
+            const void* from = nullptr);
 /// The end of the caller's taskgroup, with its reductions.
 void end_taskgroup(region& me);
 /// Gives back a task that was never submitted.

@@ -52,9 +52,12 @@ void team::count_down(std::uint32_t n) noexcept {
     if (open(w) == n) end_barrier(*this, w);
 }
 
-bool pass_barrier(region& me, bool cancellable) {
+bool pass_barrier(region& me, bool cancellable, tool::sync kind, const void* from) {
     team& t = *me.in;
     if (cancellable && t.is_cancelled.load(std::memory_order_relaxed)) return true;
+    if (tool::is_on()) [[unlikely]]
+        tool::work_ends(me, from);
+    const tool::sync_scope seen(me, kind, from);
     const std::uint64_t before = t.word.fetch_sub(1, std::memory_order_acq_rel); // as in count_down()
     if (team::open(before) == 1) {
         end_barrier(t, before);

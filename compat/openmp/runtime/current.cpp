@@ -43,6 +43,14 @@ context* find() noexcept {
     return c;
 }
 
+[[gnu::noinline]] context* known_context_of_caller() noexcept {
+    const weft::impl::tick_hold here;
+    if (remembered.of && remembered.fiber == fiber_of_caller()) return remembered.of;
+    const weft::impl::worker* const w = weft::impl::hot_self();
+    context* const c = w ? context_of_task(*w->current->running) : nullptr;
+    return c ? c : known_initial_context();
+}
+
 [[gnu::noinline]] region& current_region() noexcept { return *context_of_caller()->current; }
 
 [[gnu::noinline]] void enter_context(context* c) noexcept {

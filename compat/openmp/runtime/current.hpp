@@ -16,6 +16,9 @@ region& current_region() noexcept;
 /// The context of the caller.
 context* context_of_caller() noexcept;
 
+/// The same without making one: null for a thread that is none of OpenMP's. For signal handlers, too.
+context* known_context_of_caller() noexcept;
+
 /// The caller's stack is that of this context from here on; null: of none.
 void enter_context(context*) noexcept;
 /// The same after a wait.

@@ -32,12 +32,19 @@ pthread_key_t make_key() noexcept {
     pthread_key_create(&key, [](void* at) {
         of_this_thread = nullptr;
         enter_context(nullptr);
-        delete static_cast<initial_thread*>(at);
+        auto* const t = static_cast<initial_thread*>(at);
+        if (tool::is_on()) tool::initial_task_ends(t->alone.seats[0].implicit);
+        delete t;
     });
     return key;
 }
 
 initial_thread& make() {
+    tool::start_once();
+    if (of_this_thread) { // the tool has called OpenMP when it started
+        if (tool::is_on()) tool::initial_task_begins(of_this_thread->alone.seats[0].implicit);
+        return *of_this_thread;
+    }
     static const pthread_key_t key = make_key();
     static std::atomic<unsigned> made{0};
     auto t = std::make_unique<initial_thread>();
@@ -46,6 +53,7 @@ initial_thread& make() {
     of_this_thread = t.get();
     pthread_setspecific(key, t.get());
     if (t->number == 0 && speaks_kmp()) show_settings(); // as libomp, which begins now
+    if (tool::is_on()) tool::initial_task_begins(t->alone.seats[0].implicit);
     return *t.release();
 }
 
@@ -53,6 +61,10 @@ initial_thread& make() {
 
 [[gnu::noinline]] context& initial_context() noexcept {
     return of_this_thread ? of_this_thread->own : make().own;
+}
+
+[[gnu::noinline]] context* known_initial_context() noexcept {
+    return of_this_thread ? &of_this_thread->own : nullptr;
 }
 
 [[gnu::noinline]] unsigned number_of_initial_thread() noexcept {

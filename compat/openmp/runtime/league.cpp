@@ -18,8 +18,13 @@ void run_in(team& alone, const task_settings& icv, int thread_limit, void (*code
     r.icv = icv;
     if (thread_limit) r.icv.thread_limit = thread_limit;
     here.current = &r;
+    const bool is_seen = tool::is_on();
+    if (is_seen) [[unlikely]]
+        tool::team_task_begins(r);
     code(data);
     wait_at_end(r);
+    if (is_seen) [[unlikely]]
+        tool::team_task_ends(r);
     context_of_caller()->current = before;
 }
 

@@ -17,6 +17,23 @@ namespace weft::openmp {
 
 namespace {
 
+/// The end of a region that a tool has seen, for each of its threads (T3).
+void end_seen(region& r, const void* from) noexcept {
+    tool::work_ends(r, from);
+    {
+        const tool::sync_scope waits(r, tool::sync::barrier_parallel, from);
+        wait_at_end(r);
+    }
+    tool::implicit_task_ends(r);
+}
+
+/// The construct that the region is combined with.
+void begin_first_share(region& r) noexcept {
+    const work_share& first = r.in->first_share;
+    if (!first.is_combined) return;
+    tool::work_begins(r, first.is_sections ? tool::work::sections : tool::work::loop, first.loop.count, nullptr);
+}
+
 void run_implicit(launch& l) noexcept {
     region& r = *l.of;
     team& t = *r.in;
@@ -24,9 +41,19 @@ void run_implicit(launch& l) noexcept {
     set_context_of_task(own);
     enter_context(&own);
     if (settings().displays_affinity) display_affinity_of(r);
+    if (!t.is_seen) [[likely]] {
+        t.code(t.data);
+        enter_context(nullptr);
+        return arrive_at_end(r);
+    }
+    tool::implicit_task_begins(r);
+    begin_first_share(r);
     t.code(t.data);
+    end_seen(r, nullptr);
     enter_context(nullptr);
-    arrive_at_end(r);
+    const void* const address = &t.unseen;
+    t.unseen.fetch_sub(1, std::memory_order_release); // pairs with the load in end_parallel(); the last use of the team
+    wake_all(address);
 }
 
 /// The settings of the implicit tasks of a team at this level.
@@ -129,7 +156,7 @@ int team_size(const region& here, unsigned wanted) noexcept {
 }
 
 team& begin_parallel(int size, void (*code)(void*), void* data, const share_request* share, int bind,
-                     task_group* reduces, const std::vector<int>* thread_list) {
+                     task_group* reduces, const void* from_where, const std::vector<int>* thread_list) {
     context& from = *context_of_caller();
     region& around = *from.current;
     team& t = *take_team(*around.on, size).release();
@@ -143,7 +170,10 @@ team& begin_parallel(int size, void (*code)(void*), void* data, const share_requ
     t.is_cancelled.store(false, std::memory_order_relaxed); // before the threads start
     t.is_share_cancelled.store(false, std::memory_order_relaxed);
     t.left.store(size, std::memory_order_relaxed); // likewise
-    if (share) prepare(t.first_share, *share, size);
+    if (share) {
+        prepare(t.first_share, *share, size);
+        t.first_share.is_combined = true;
+    }
     const task_settings icv = settings_in(around, t.level, thread_list);
     for (int i = 0; i < size; ++i) {
         seat& s = t.seats[static_cast<std::size_t>(i)];
@@ -162,21 +192,36 @@ team& begin_parallel(int size, void (*code)(void*), void* data, const share_requ
     t.entered_in = &enter(t, from);
     t.entered_in->current = &t.seats[0].implicit;
     if (settings().displays_affinity) note_places(t);
+    t.is_seen = tool::is_on();
+    if (t.is_seen) [[unlikely]]
+        tool::parallel_begins(t, from_where);
     if (size > 1) start_threads(t, !weft::impl::hot_self() && t.level == 1);
     if (settings().displays_affinity) display_affinity_of(t.seats[0].implicit);
+    if (t.is_seen) [[unlikely]] {
+        tool::implicit_task_begins(t.seats[0].implicit);
+        begin_first_share(t.seats[0].implicit);
+    }
     return t;
 }
 
-void end_parallel() {
+void end_parallel(const void* from) {
     context& here = *context_of_caller();
     team& t = *here.current->in;
-    wait_at_end(*here.current);
+    if (!t.is_seen) [[likely]] {
+        wait_at_end(*here.current);
+    } else {
+        end_seen(*here.current, from);
+        // pairs with the subtraction in run_implicit()
+        wait_until(&t.unseen, [&] { return t.unseen.load(std::memory_order_acquire) == 1; }, patience::none);
+    }
     free_shares(t);
     for (int i = 0; i < t.size; ++i) reset(t.seats[static_cast<std::size_t>(i)].implicit);
     region& around = *t.around;
     here.current = &around;
     const bool was_foreign = t.is_foreign;
     if (speaks_kmp() && t.level == 1) release_thread();
+    if (t.is_seen) [[unlikely]]
+        tool::parallel_ends(t, from);
     keep_team(*around.on, t);
     if (was_foreign) enter_context(nullptr);
 }

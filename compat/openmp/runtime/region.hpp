@@ -2,6 +2,7 @@
 
 #include "runtime/launch.hpp"
 #include "runtime/settings.hpp"
+#include "runtime/tool.hpp"
 
 #include <atomic>
 #include <cstddef>
@@ -84,6 +85,8 @@ struct region {
 
     static constexpr int no_event = 0, event_open = 1, body_ended = 2, fulfilled = 3;
     std::atomic<int> event{no_event};
+
+    tool::task_view seen; ///< of a tool; without a value if there is none
 };
 
 /// Whether `r` is a descendant of `of`, in the same team.

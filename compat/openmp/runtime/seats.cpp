@@ -141,20 +141,24 @@ seat_loan::~seat_loan() {
             }
         return true;
     };
-    {
+    const bool has_it = [&] {
         const std::lock_guard guard(s.lock);
-        if (take_back()) return;
+        if (take_back()) return true;
         ++s.wanted;
-    }
-    wait_until(
-        &s,
-        [&] {
-            const std::lock_guard guard(s.lock);
-            if (!take_back()) return false;
-            --s.wanted;
-            return true;
-        },
-        patience::none);
+        return false;
+    }();
+    if (!has_it)
+        wait_until(
+            &s,
+            [&] {
+                const std::lock_guard guard(s.lock);
+                if (!take_back()) return false;
+                --s.wanted;
+                return true;
+            },
+            patience::none);
+    if (tool::is_on()) [[unlikely]]
+        tool::switch_to(s, who_);
 }
 
 } // namespace weft::openmp

@@ -83,12 +83,27 @@ void complete(region& t) {
     }
 }
 
+/// How the body has ended, for a tool.
+tool::task_status note_status(region& t) noexcept {
+    t.seen.is_detached = t.event.load(std::memory_order_relaxed) == region::event_open;
+    return t.seen.is_detached ? tool::task_status::detach : tool::task_status::complete;
+}
+
+/// The caller goes on behind a task that it has called.
+void show_end_of_called(region& me, region& t) noexcept {
+    tool::task_ends(*t.on, t, note_status(t), me);
+}
+
 /// Calls the task on the stack and the seat of the caller.
 void call(region& me, region& t) {
     context& c = *context_of_caller();
     t.on = me.on;
     c.current = &t;
+    if (tool::is_on()) [[unlikely]]
+        tool::switch_to(*t.on, t);
     t.code(t.data);
+    if (tool::is_on()) [[unlikely]]
+        show_end_of_called(me, t);
     context_of_caller()->current = &me;
 }
 
@@ -97,7 +112,10 @@ bool ends_with_body(region& t) noexcept {
     if (t.event.load(std::memory_order_relaxed) == region::no_event)
         return true; // set before the task was submitted
     // acq_rel: pairs with the exchange in fulfill(): the second of the two ends the task
-    return t.event.exchange(region::body_ended, std::memory_order_acq_rel) == region::fulfilled;
+    if (t.event.exchange(region::body_ended, std::memory_order_acq_rel) != region::fulfilled) return false;
+    if (tool::is_on() && t.seen.is_detached) [[unlikely]]
+        tool::is_fulfilled(t, tool::task_status::late_fulfill); // just now
+    return true;
 }
 
 /// The body of the task of Weft.
@@ -113,7 +131,12 @@ void run_started(launch& l) noexcept {
         t->creator->queued.fetch_sub(1, std::memory_order_relaxed);
         own.current = t;
         t->on = s;
-        if (t->has_copies || !discards_tasks(*t)) t->code(t->data);
+        const bool is_discarded = discards_tasks(*t);
+        if (tool::is_on()) [[unlikely]]
+            tool::switch_to(*s, *t);
+        if (t->has_copies || !is_discarded) t->code(t->data);
+        if (tool::is_on()) [[unlikely]]
+            tool::task_ends(*s, *t, is_discarded ? tool::task_status::cancel : note_status(*t), tool::waiting_on(*s));
         // The seat is given before the task is counted down: the end of the barrier finds all seats free.
         region* next = nullptr;
         const bool ends = ends_with_body(*t);
@@ -178,6 +201,8 @@ region& make_task(region& me, const task_request& r) {
         r.copy(t->data, r.data);
     else if (r.bytes && r.data)
         std::memcpy(t->data, r.data, r.bytes);
+    if (tool::is_on()) [[unlikely]]
+        tool::begin_view(*t);
     keep(me);
     return *t;
 }
@@ -216,10 +241,14 @@ void begin_undeferred(region& me, region& task) {
     }
     task.on = me.on;
     context_of_caller()->current = &task;
+    if (tool::is_on()) [[unlikely]]
+        tool::switch_to(*me.on, task);
 }
 
 void end_undeferred(region& task) {
     region& me = *task.parent;
+    if (tool::is_on()) [[unlikely]]
+        show_end_of_called(me, task);
     context_of_caller()->current = &me;
     if (!task.is_counted) return drop_reference_at(me.on, &task);
     if (ends_with_body(task))
@@ -243,6 +272,8 @@ void call_and_wait(region& me, region& task, const task_request& r) {
 
 /// `calls`: decided once, since a task that is called may use the data of its creator. Others may be queued meanwhile.
 void submit(region& me, region& task, const task_request& r, bool calls) {
+    if (tool::is_on()) [[unlikely]]
+        tool::task_is_created(task, r.is_deferrable ? 0 : tool::task_undeferred, r.depends, r.from);
     if (!r.is_deferrable || me.is_final) return call_and_wait(me, task, r);
     if (calls && !r.depends && !r.is_detached) {
         call(me, task);
@@ -277,7 +308,10 @@ void fulfill(void* event) {
     team& in = *t.in;
     const void* const address = &t.event;
     // acq_rel: pairs with the exchange in ends_with_body()
-    if (t.event.exchange(region::fulfilled, std::memory_order_acq_rel) == region::body_ended) {
+    const int before = t.event.exchange(region::fulfilled, std::memory_order_acq_rel);
+    if (before == region::body_ended) {
+        if (tool::is_on()) [[unlikely]]
+            tool::is_fulfilled(t, tool::task_status::late_fulfill);
         complete(t);
         drop_reference_at(nullptr, &t);
         wake_all(address);
@@ -285,13 +319,16 @@ void fulfill(void* event) {
     }
 }
 
-void wait_for_children(region& me) {
+void wait_for_children(region& me, const void* from) {
+    const tool::sync_scope seen(me, tool::sync::taskwait, from);
     wait_for_tasks(me, &me.children, [&] {
         return me.children.load(std::memory_order_acquire) == 0; // pairs with the subtraction in complete()
     });
 }
 
-void begin_group(region& me, bool of_work_share) {
+void begin_group(region& me, bool of_work_share, const void* from) {
+    if (tool::is_on() && !of_work_share) [[unlikely]]
+        tool::sync_begins(me, tool::sync::taskgroup, from);
     auto* const g = new task_group;
     g->outer = me.group;
     g->is_work_share = of_work_share;
@@ -299,14 +336,21 @@ void begin_group(region& me, bool of_work_share) {
     me.group = g;
 }
 
-void end_group(region& me) {
+void end_group(region& me, const void* from) {
     task_group* const g = me.group;
     if (!g) return; // without its beginning, as libgomp allows in a region that was cancelled
+    const bool is_seen = tool::is_on() && !g->is_work_share;
+    if (is_seen) [[unlikely]]
+        tool::wait_begins(me, tool::sync::taskgroup, from);
     wait_for_tasks(me, &g->open, [&] {
         return g->open.load(std::memory_order_acquire) == 0; // pairs with the subtraction in complete()
     });
     me.group = g->outer;
     delete g;
+    if (is_seen) [[unlikely]] {
+        tool::wait_ends(me, tool::sync::taskgroup, from);
+        tool::sync_ends(me, tool::sync::taskgroup, from);
+    }
 }
 
 bool discards_tasks(const region& me) noexcept {

@@ -49,6 +49,7 @@ struct task_request {
     bool is_detached = false;
     int priority = 0;
     const std::vector<dependence>* depends = nullptr;
+    const void* from = nullptr; ///< where the program has called, for a tool
 };
 
 /// An explicit task with its copy of the data, which does not exist for others yet.
@@ -65,11 +66,11 @@ void end_undeferred(region& task);
 /// The event of a task has occurred; from any thread.
 void fulfill(void* event);
 
-void wait_for_children(region& me);
+void wait_for_children(region& me, const void* from);
 void wait_for_dependences(region& me, const std::vector<dependence>&);
 
-void begin_group(region& me, bool of_work_share);
-void end_group(region& me);
+void begin_group(region& me, bool of_work_share, const void* from = nullptr);
+void end_group(region& me, const void* from = nullptr);
 /// The tasks of the innermost group, or all tasks of the team, are not to be started any more.
 bool discards_tasks(const region& me) noexcept;
 

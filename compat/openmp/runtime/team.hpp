@@ -47,6 +47,9 @@ struct alignas(2 * queue::k_cache_line_bytes) seat {
     int shown_level = -1, shown_size = 0;    ///< of the last region of the thread whose affinity was shown
     bool is_of_first_thread = false;         ///< of the program's first initial thread
     struct private_data* privates = nullptr; ///< copies of threadprivate data that the runtime keeps
+    // of a tool
+    region* shown = nullptr;             ///< that it believes to run here (T2)
+    tool::work works_on = tool::work::none; ///< the construct that it has seen begin and not end
 
     /// Tasks that it has created and that have not started. It adds; the tasks subtract when they start. relaxed: a
     /// measure of how much there is to do
@@ -109,6 +112,14 @@ struct team {
     context own{};
     task_group* reduces = nullptr; ///< of GOMP_parallel_reductions
 
+    // ---- of a tool
+    tool::data noted{};
+    bool is_seen = false;       ///< a tool has seen the beginning. Written before the threads start
+    bool is_by_program = false; ///< the program calls the code, not the library
+    /// Threads whose implicit tasks have not ended for the tool (T3). They subtract (release), thread 0 waits for the others
+    /// (acquire): the subtraction is the last use of the team.
+    std::atomic<int> unseen{0};
+
     // ---- OMP_DISPLAY_AFFINITY
     std::vector<int> shown_places{}; ///< of the threads, when they were shown
     bool has_new_places = false;
@@ -131,7 +142,9 @@ inline const seat& thread_of(const seat& of) noexcept {
 }
 
 /// Waits at a barrier of the team. `cancellable`: returns true, without having passed, if the region is cancelled.
-bool pass_barrier(region& me, bool cancellable);
+/// `kind` and `from` (where the program has called): for a tool.
+bool pass_barrier(region& me, bool cancellable, tool::sync kind = tool::sync::barrier_workshare,
+                  const void* from = nullptr);
 /// The barrier at the end of the region, of a thread other than 0: arrives, and does not wait. The last use of the team.
 void arrive_at_end(region& implicit) noexcept;
 /// The same of thread 0, which waits.
@@ -180,10 +193,10 @@ struct team_request {
 /// The size that a parallel region gets here.
 int team_size(const region& here, unsigned wanted) noexcept;
 /// Makes a team of this size, whose thread 0 the caller becomes. `share`: the first work-sharing construct, if the region
-/// is combined with one. `thread_list`: of the num_threads clause, if it has several values.
+/// is combined with one. `from`: where the program has called, for a tool. `thread_list`: of the num_threads clause, if it has several values.
 team& begin_parallel(int size, void (*code)(void*), void* data, const share_request* share, int bind,
-                     task_group* reduces, const std::vector<int>* thread_list = nullptr);
+                     task_group* reduces, const void* from, const std::vector<int>* thread_list = nullptr);
 /// The end of the region; called by thread 0, whose team it is.
-void end_parallel();
+void end_parallel(const void* from);
 
 } // namespace weft::openmp

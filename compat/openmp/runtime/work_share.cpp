@@ -127,6 +127,7 @@ bool take_static(const work_share& w, const seat& s, int threads, std::uint64_t 
 void prepare(work_share& w, const share_request& r, int threads) {
     w.loop = r.loop;
     w.is_ordered = r.is_ordered;
+    w.is_sections = r.is_sections;
     w.reductions = r.reductions;
     if (r.memory) {
         w.memory = std::calloc(1, r.memory);

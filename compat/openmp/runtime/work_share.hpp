@@ -28,6 +28,7 @@ struct loop_shape {
 struct share_request {
     loop_shape loop{};
     bool is_ordered = false;
+    bool is_sections = false; ///< for a tool: not a loop
     std::uintptr_t* reductions = nullptr;
     std::size_t memory = 0;                  ///< zeroed bytes that the threads share
     const std::uint64_t* doacross = nullptr; ///< counts of the inner loops of a doacross nest
@@ -55,6 +56,10 @@ struct work_share {
     std::uintptr_t* reductions = nullptr; ///< of the thread that came first
     void* memory = nullptr;
     doacross_state* doacross = nullptr;
+
+    // For a tool.
+    bool is_combined = false; ///< with the beginning of the region
+    bool is_sections = false;
 
     std::atomic<std::uint64_t> taken{0}; ///< iterations handed out
     std::atomic<std::uint64_t> turn{0};  ///< ordered: the first iteration that has not had its turn
