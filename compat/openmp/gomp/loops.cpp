@@ -94,9 +94,9 @@ bool GOMP_loop_end_cancel() {
                                    long end_, long step, long chunk, unsigned flags) {                       \
         const share_request r{.loop = shape_of(start_, end_, step, chunk, schedule_kind::kind)};             \
         begin_parallel(team_size(current_region(), threads), code, data, &r, static_cast<int>(flags & 7),    \
-                       nullptr, WEFT_CALLER);                                                                             \
+                       nullptr, WEFT_CALLER);                                                                \
         code(data);                                                                                          \
-        end_parallel(WEFT_CALLER);                                                                                      \
+        end_parallel(WEFT_CALLER);                                                                           \
     }
 
 WEFT_PARALLEL_LOOP(static, by_static)
@@ -111,9 +111,10 @@ WEFT_PARALLEL_LOOP(nonmonotonic_guided, by_guided)
         region& me = current_region();                                                                       \
         share_request r{.loop = shape_of(start_, end_, step, 0, schedule_kind::by_static)};                  \
         use_runtime_schedule(me, r.loop);                                                                    \
-        begin_parallel(team_size(me, threads), code, data, &r, static_cast<int>(flags & 7), nullptr, WEFT_CALLER);        \
+        begin_parallel(team_size(me, threads), code, data, &r, static_cast<int>(flags & 7), nullptr,         \
+                       WEFT_CALLER);                                                                         \
         code(data);                                                                                          \
-        end_parallel(WEFT_CALLER);                                                                                      \
+        end_parallel(WEFT_CALLER);                                                                           \
     }
 
 WEFT_PARALLEL_RUNTIME_LOOP(runtime)
@@ -125,7 +126,7 @@ WEFT_PARALLEL_RUNTIME_LOOP(maybe_nonmonotonic_runtime)
     void GOMP_parallel_loop_##name##_start(void (*code)(void*), void* data, unsigned threads, long start_,   \
                                            long end_, long step, long chunk) {                               \
         const share_request r{.loop = shape_of(start_, end_, step, chunk, schedule_kind::kind)};             \
-        begin_parallel(team_size(current_region(), threads), code, data, &r, 0, nullptr, WEFT_CALLER);                    \
+        begin_parallel(team_size(current_region(), threads), code, data, &r, 0, nullptr, WEFT_CALLER);       \
     }
 
 WEFT_OLD_PARALLEL_LOOP(static, by_static)

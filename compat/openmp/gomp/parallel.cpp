@@ -14,10 +14,12 @@ namespace {
 constexpr int cancel_loop = 2, cancel_sections = 4, cancel_group = 8;
 
 share_request sections(unsigned count) {
-    return {
-        .loop = {
-            .count = count, .first = 1, .last = count + 1ULL, .chunk = 1, .how = schedule_kind::by_dynamic},
-        .is_sections = true};
+    return {.loop = {.count = count,
+                     .first = 1,
+                     .last = count + 1ULL,
+                     .chunk = 1,
+                     .how = schedule_kind::by_dynamic},
+            .is_sections = true};
 }
 
 unsigned next_section() {
@@ -37,7 +39,8 @@ int bind_of(unsigned flags) noexcept { return static_cast<int>(flags & 7); }
 extern "C" {
 
 void GOMP_parallel(void (*code)(void*), void* data, unsigned threads, unsigned flags) {
-    begin_parallel(team_size(current_region(), threads), code, data, nullptr, bind_of(flags), nullptr, WEFT_CALLER);
+    begin_parallel(team_size(current_region(), threads), code, data, nullptr, bind_of(flags), nullptr,
+                   WEFT_CALLER);
     code(data);
     end_parallel(WEFT_CALLER);
 }
@@ -99,7 +102,8 @@ bool GOMP_sections_end_cancel() {
 void GOMP_parallel_sections(void (*code)(void*), void* data, unsigned threads, unsigned count,
                             unsigned flags) {
     const share_request r = sections(count);
-    begin_parallel(team_size(current_region(), threads), code, data, &r, bind_of(flags), nullptr, WEFT_CALLER);
+    begin_parallel(team_size(current_region(), threads), code, data, &r, bind_of(flags), nullptr,
+                   WEFT_CALLER);
     code(data);
     end_parallel(WEFT_CALLER);
 }

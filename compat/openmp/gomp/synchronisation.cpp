@@ -52,9 +52,7 @@ bool GOMP_barrier_cancel() {
 
 void GOMP_critical_start() { acquire_as(tool::mutex::critical, unnamed, WEFT_CALLER); }
 void GOMP_critical_end() { release_as(tool::mutex::critical, unnamed, WEFT_CALLER); }
-void GOMP_critical_name_start(void** name) {
-    acquire_as(tool::mutex::critical, lock_in(name), WEFT_CALLER);
-}
+void GOMP_critical_name_start(void** name) { acquire_as(tool::mutex::critical, lock_in(name), WEFT_CALLER); }
 void GOMP_critical_name_end(void** name) { release_as(tool::mutex::critical, lock_in(name), WEFT_CALLER); }
 void GOMP_atomic_start() { acquire_as(tool::mutex::atomic, for_atomics, WEFT_CALLER); }
 void GOMP_atomic_end() { release_as(tool::mutex::atomic, for_atomics, WEFT_CALLER); }

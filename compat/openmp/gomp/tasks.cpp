@@ -62,8 +62,8 @@ struct loop_data {
 
 template <class T>
 void run_taskloop(void (*code)(void*), void* data, void (*copy)(void*, void*), long bytes, long alignment,
-                  unsigned flags, unsigned long given, int priority, T start, T end, T step,
-                  std::uint64_t n, const void* from) {
+                  unsigned flags, unsigned long given, int priority, T start, T end, T step, std::uint64_t n,
+                  const void* from) {
     auto* const head = static_cast<loop_data<T>*>(data);
     if (n == 0) {
         // Says to the caller that the reductions were not registered.
@@ -147,7 +147,7 @@ void GOMP_taskloop(void (*code)(void*), void* data, void (*copy)(void*, void*), 
     if (step > 0 && start < end) n = (e - s - 1) / i + 1;
     if (step < 0 && start > end) n = (s - e - 1) / (0 - i) + 1;
     run_taskloop<long>(code, data, copy, bytes, alignment, flags, tasks, priority, start, end, step, n,
-                        WEFT_CALLER);
+                       WEFT_CALLER);
 }
 
 void GOMP_taskloop_ull(void (*code)(void*), void* data, void (*copy)(void*, void*), long bytes,

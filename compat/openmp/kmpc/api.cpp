@@ -65,10 +65,12 @@ int omp_in_explicit_task() { return !current_region().is_implicit; }
 int omp_in_explicit_task_() { return omp_in_explicit_task(); }
 /// There is no tool.
 int omp_control_tool(int command, int modifier, void* argument) {
-    return weft::openmp::tool::control(static_cast<std::uint64_t>(command), static_cast<std::uint64_t>(modifier), argument, WEFT_CALLER);
+    return weft::openmp::tool::control(static_cast<std::uint64_t>(command),
+                                       static_cast<std::uint64_t>(modifier), argument, WEFT_CALLER);
 }
 int omp_control_tool_(const int* command, const int* modifier, void* argument) {
-    return weft::openmp::tool::control(static_cast<std::uint64_t>(*command), static_cast<std::uint64_t>(*modifier), argument, WEFT_CALLER);
+    return weft::openmp::tool::control(static_cast<std::uint64_t>(*command),
+                                       static_cast<std::uint64_t>(*modifier), argument, WEFT_CALLER);
 }
 
 // ---- interop: there are no foreign runtimes, so no object has properties

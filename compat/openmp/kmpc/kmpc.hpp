@@ -23,7 +23,7 @@ struct location {
     std::int32_t reserved_3;
     const char* source;
 };
-inline constexpr std::int32_t has_atomic_reduction = 0x10, is_explicit_barrier = 0x20;
+inline constexpr std::int32_t has_atomic_reduction = 0x10, is_explicit_barrier = 0x20, is_of_sections = 0x400;
 
 /// The number that the compiled code gets. It is never used to find anything.
 gtid number_of_caller() noexcept;

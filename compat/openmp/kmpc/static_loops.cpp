@@ -75,7 +75,7 @@ void cut_balanced(const bounds<T>& b, std::uint64_t which, std::uint64_t of) noe
 }
 
 template <class T>
-void cut_by(std::int32_t given, const bounds<T>& b) noexcept {
+void cut_by(const location* at, std::int32_t given, const bounds<T>& b) noexcept {
     region& me = current_region();
     const auto thread = static_cast<std::uint64_t>(me.on->number),
                threads = static_cast<std::uint64_t>(me.in->size);
@@ -83,7 +83,8 @@ void cut_by(std::int32_t given, const bounds<T>& b) noexcept {
                teams = static_cast<std::uint64_t>(me.in->league_size);
     const schedule how = plain(given).how;
     if (tool::is_on() && how != distribute_chunked && how != distribute_blocks) [[unlikely]]
-        tool::work_begins(me, tool::work::loop, count_of(*b.lower, *b.upper, b.step), nullptr);
+        tool::work_begins(me, at && (at->flags & is_of_sections) ? tool::work::sections : tool::work::loop,
+                          count_of(*b.lower, *b.upper, b.step), nullptr);
     switch (how) {
     case static_chunked:
     case static_greedy: return cut(b, true, thread, threads);
@@ -96,7 +97,7 @@ void cut_by(std::int32_t given, const bounds<T>& b) noexcept {
 
 /// distribute parallel for: a block for the team, whose end goes to `team_upper`, and in it the share of the thread.
 template <class T>
-void cut_twice(std::int32_t given, const bounds<T>& b, T* team_upper) noexcept {
+void cut_twice(const location* at, std::int32_t given, const bounds<T>& b, T* team_upper) noexcept {
     const region& me = current_region();
     std::int32_t last_team = 0;
     bounds<T> of_team = b;
@@ -105,7 +106,7 @@ void cut_twice(std::int32_t given, const bounds<T>& b, T* team_upper) noexcept {
     cut(of_team, false, static_cast<std::uint64_t>(me.in->league_rank),
         static_cast<std::uint64_t>(me.in->league_size));
     *team_upper = *b.upper;
-    cut_by(given, b);
+    cut_by(at, given, b);
     if (b.is_last) *b.is_last = *b.is_last && last_team;
 }
 
@@ -119,20 +120,20 @@ void __kmpc_for_static_fini(location*, gtid) {
 }
 
 #define WEFT_STATIC(suffix, T)                                                                               \
-    void __kmpc_for_static_init_##suffix(location*, gtid, std::int32_t how, std::int32_t* last, T* lower,    \
+    void __kmpc_for_static_init_##suffix(location* at, gtid, std::int32_t how, std::int32_t* last, T* lower, \
                                          T* upper, std::make_signed_t<T>* stride,                            \
                                          std::make_signed_t<T> step, std::make_signed_t<T> chunk) {          \
-        cut_by<T>(how, {last, lower, upper, stride, step, chunk});                                           \
+        cut_by<T>(at, how, {last, lower, upper, stride, step, chunk});                                       \
     }                                                                                                        \
     void __kmpc_dist_for_static_init_##suffix(                                                               \
-        location*, gtid, std::int32_t how, std::int32_t* last, T* lower, T* upper, T* team_upper,            \
+        location* at, gtid, std::int32_t how, std::int32_t* last, T* lower, T* upper, T* team_upper,         \
         std::make_signed_t<T>* stride, std::make_signed_t<T> step, std::make_signed_t<T> chunk) {            \
-        cut_twice<T>(how, {last, lower, upper, stride, step, chunk}, team_upper);                            \
+        cut_twice<T>(at, how, {last, lower, upper, stride, step, chunk}, team_upper);                        \
     }                                                                                                        \
-    void __kmpc_team_static_init_##suffix(location*, gtid, std::int32_t* last, T* lower, T* upper,           \
+    void __kmpc_team_static_init_##suffix(location* at, gtid, std::int32_t* last, T* lower, T* upper,        \
                                           std::make_signed_t<T>* stride, std::make_signed_t<T> step,         \
                                           std::make_signed_t<T> chunk) {                                     \
-        cut_by<T>(distribute_chunked, {last, lower, upper, stride, step, chunk});                            \
+        cut_by<T>(at, distribute_chunked, {last, lower, upper, stride, step, chunk});                        \
     }
 
 WEFT_STATIC(4, std::int32_t)

@@ -31,7 +31,8 @@ void pass(region& me, tool::sync kind = tool::sync::barrier_workshare, const voi
 }
 
 tool::sync kind_of_barrier(const location* at) noexcept {
-    return at && (at->flags & is_explicit_barrier) ? tool::sync::barrier_explicit : tool::sync::barrier_workshare;
+    return at && (at->flags & is_explicit_barrier) ? tool::sync::barrier_explicit
+                                                   : tool::sync::barrier_workshare;
 }
 
 /// Of a master or masked region; true if the caller is to run it.

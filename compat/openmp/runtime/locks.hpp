@@ -33,7 +33,6 @@ inline void release(lock_word& l) noexcept {
         wake_one_waiter(l);
 }
 
-
 /// The same, with what a tool is to see.
 inline void acquire_as(tool::mutex kind, lock_word& l, const void* from) {
     if (!tool::is_on()) [[likely]]

@@ -31,7 +31,8 @@ void end_seen(region& r, const void* from) noexcept {
 void begin_first_share(region& r) noexcept {
     const work_share& first = r.in->first_share;
     if (!first.is_combined) return;
-    tool::work_begins(r, first.is_sections ? tool::work::sections : tool::work::loop, first.loop.count, nullptr);
+    tool::work_begins(r, first.is_sections ? tool::work::sections : tool::work::loop, first.loop.count,
+                      nullptr);
 }
 
 void run_implicit(launch& l) noexcept {
@@ -52,7 +53,8 @@ void run_implicit(launch& l) noexcept {
     end_seen(r, nullptr);
     enter_context(nullptr);
     const void* const address = &t.unseen;
-    t.unseen.fetch_sub(1, std::memory_order_release); // pairs with the load in end_parallel(); the last use of the team
+    t.unseen.fetch_sub(
+        1, std::memory_order_release); // pairs with the load in end_parallel(); the last use of the team
     wake_all(address);
 }
 
@@ -95,7 +97,7 @@ void keep_team(seat& s, team& t) noexcept { delete std::exchange(s.spare_team, &
 /// The context in which the region begins: the caller's, or, in a task of Weft that is none of OpenMP, a new one. (The
 /// context of the kernel thread is not that of the task, which may go on elsewhere.)
 context& enter(team& t, context& here) {
-    if (weft::impl::hot_self() && &here == &initial_context()) {
+    if (weft::impl::hot_self() && &here == known_initial_context()) {
         t.is_foreign = true;
         t.own.current = here.current;
         enter_context(&t.own);

@@ -90,9 +90,7 @@ tool::task_status note_status(region& t) noexcept {
 }
 
 /// The caller goes on behind a task that it has called.
-void show_end_of_called(region& me, region& t) noexcept {
-    tool::task_ends(*t.on, t, note_status(t), me);
-}
+void show_end_of_called(region& me, region& t) noexcept { tool::task_ends(*t.on, t, note_status(t), me); }
 
 /// Calls the task on the stack and the seat of the caller.
 void call(region& me, region& t) {
@@ -136,7 +134,8 @@ void run_started(launch& l) noexcept {
             tool::switch_to(*s, *t);
         if (t->has_copies || !is_discarded) t->code(t->data);
         if (tool::is_on()) [[unlikely]]
-            tool::task_ends(*s, *t, is_discarded ? tool::task_status::cancel : note_status(*t), tool::waiting_on(*s));
+            tool::task_ends(*s, *t, is_discarded ? tool::task_status::cancel : note_status(*t),
+                            tool::waiting_on(*s));
         // The seat is given before the task is counted down: the end of the barrier finds all seats free.
         region* next = nullptr;
         const bool ends = ends_with_body(*t);

@@ -48,7 +48,7 @@ struct alignas(2 * queue::k_cache_line_bytes) seat {
     bool is_of_first_thread = false;         ///< of the program's first initial thread
     struct private_data* privates = nullptr; ///< copies of threadprivate data that the runtime keeps
     // of a tool
-    region* shown = nullptr;             ///< that it believes to run here (T2)
+    region* shown = nullptr;                ///< that it believes to run here (T2)
     tool::work works_on = tool::work::none; ///< the construct that it has seen begin and not end
 
     /// Tasks that it has created and that have not started. It adds; the tasks subtract when they start. relaxed: a

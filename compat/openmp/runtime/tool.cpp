@@ -63,8 +63,8 @@ data* noted_of(region* r) noexcept { return r ? &r->seen.noted : nullptr; }
 
 void end_initial(region& r) noexcept {
     work_ends(r, nullptr);
-    send(event::implicit_task, static_cast<int>(endpoint::end), static_cast<data*>(nullptr), noted_of(&r), 0U, 1U,
-         task_initial);
+    send(event::implicit_task, static_cast<int>(endpoint::end), static_cast<data*>(nullptr), noted_of(&r), 0U,
+         1U, task_initial);
 }
 
 void end_thread(thread_record& t) noexcept {
@@ -136,7 +136,9 @@ std::FILE* verbose_output() {
     if (lower(*v) == "stdout") return stdout;
     if (lower(*v) == "stderr") return stderr;
     std::FILE* const f = std::fopen(v->c_str(), "w"); // of the process, to its end
-    if (!f) refuse("OMP_TOOL_VERBOSE_INIT", *v, "disabled, stdout, stderr, or the name of a file that can be written");
+    if (!f)
+        refuse("OMP_TOOL_VERBOSE_INIT", *v,
+               "disabled, stdout, stderr, or the name of a file that can be written");
     return f;
 }
 
@@ -150,7 +152,8 @@ struct search {
     start_result* ask(void* function) const {
         // The version of OpenMP that the events are of, and a name for people.
         constexpr unsigned version = 202011;
-        return reinterpret_cast<start_result* (*)(unsigned, const char*)>(function)(version, "Weft " WEFT_VERSION);
+        return reinterpret_cast<start_result* (*)(unsigned, const char*)>(function)(version,
+                                                                                    "Weft " WEFT_VERSION);
     }
     start_result* in_process() const {
         void* const f = dlsym(RTLD_DEFAULT, "ompt_start_tool");
@@ -171,7 +174,9 @@ struct search {
         }
         void* const f = dlsym(library, "ompt_start_tool");
         start_result* const r = f ? ask(f) : nullptr;
-        say(name + (r ? ": its ompt_start_tool answers" : f ? ": its ompt_start_tool declines" : ": no ompt_start_tool"));
+        say(name + (r   ? ": its ompt_start_tool answers"
+                    : f ? ": its ompt_start_tool declines"
+                        : ": no ompt_start_tool"));
         if (!r) dlclose(library);
         return r;
     }
@@ -248,7 +253,8 @@ void begin_initial(region& r) noexcept {
     r.in->noted = {};
     r.on->shown = &r;
     r.on->works_on = work::none;
-    send(event::implicit_task, static_cast<int>(endpoint::begin), &r.in->noted, noted_of(&r), 1U, 1U, task_initial);
+    send(event::implicit_task, static_cast<int>(endpoint::begin), &r.in->noted, noted_of(&r), 1U, 1U,
+         task_initial);
 }
 } // namespace
 
@@ -279,8 +285,9 @@ void parallel_begins(team& t, const void* from) noexcept {
         s.shown = &s.implicit;
         s.works_on = work::none;
     }
-    send(event::parallel_begin, noted_of(t.around), static_cast<const frame*>(&t.around->seen.where), &t.noted,
-         static_cast<unsigned>(t.size), parallel_team | (t.is_by_program ? invoked_by_program : invoked_by_library), from);
+    send(event::parallel_begin, noted_of(t.around), static_cast<const frame*>(&t.around->seen.where),
+         &t.noted, static_cast<unsigned>(t.size),
+         parallel_team | (t.is_by_program ? invoked_by_program : invoked_by_library), from);
 }
 
 void parallel_ends(team& t, const void* from) noexcept {
@@ -301,10 +308,11 @@ void implicit_task_ends(region& r) noexcept {
 
 // ---- tasks
 
-void task_is_created(region& task, int flags, const std::vector<dependence>* depends, const void* from) noexcept {
+void task_is_created(region& task, int flags, const std::vector<dependence>* depends,
+                     const void* from) noexcept {
     region& parent = *task.parent;
-    send(event::task_create, noted_of(&parent), static_cast<const frame*>(&parent.seen.where), noted_of(&task),
-         flags_of(task) | flags, static_cast<int>(depends != nullptr), from);
+    send(event::task_create, noted_of(&parent), static_cast<const frame*>(&parent.seen.where),
+         noted_of(&task), flags_of(task) | flags, static_cast<int>(depends != nullptr), from);
     if (!depends) return;
     // The numbers of the standard, by dependence::kind.
     constexpr std::array<int, 7> kinds{0, 1, 2, 3, 4, 7, 35};
@@ -367,8 +375,8 @@ void work_begins(region& r, work kind, std::uint64_t count, const void* from) no
 void work_ends(region& r, const void* from) noexcept {
     seat& s = *r.on;
     if (!r.is_implicit || s.works_on == work::none) return;
-    send(event::work, static_cast<int>(s.works_on), static_cast<int>(endpoint::end), &r.in->noted, noted_of(&r),
-         std::uint64_t{0}, from);
+    send(event::work, static_cast<int>(s.works_on), static_cast<int>(endpoint::end), &r.in->noted,
+         noted_of(&r), std::uint64_t{0}, from);
     s.works_on = work::none;
 }
 
@@ -385,7 +393,8 @@ void mutex_event(event e, mutex kind, const void* lock, const void* from) noexce
 }
 
 void nest_lock_again(endpoint at, const void* lock, const void* from) noexcept {
-    send(event::nest_lock, static_cast<int>(at), static_cast<std::uint64_t>(reinterpret_cast<std::uintptr_t>(lock)), from);
+    send(event::nest_lock, static_cast<int>(at),
+         static_cast<std::uint64_t>(reinterpret_cast<std::uintptr_t>(lock)), from);
 }
 
 int control(std::uint64_t command, std::uint64_t modifier, void* argument, const void* from) noexcept {
@@ -393,7 +402,8 @@ int control(std::uint64_t command, std::uint64_t modifier, void* argument, const
     const callback c = callbacks[static_cast<unsigned>(event::control_tool)].load(std::memory_order_relaxed);
     if (!c) return -1;
     const weft::impl::tick_hold here;
-    return reinterpret_cast<int (*)(std::uint64_t, std::uint64_t, void*, const void*)>(c)(command, modifier, argument, from);
+    return reinterpret_cast<int (*)(std::uint64_t, std::uint64_t, void*, const void*)>(c)(command, modifier,
+                                                                                          argument, from);
 }
 
 // ---- what a tool may ask

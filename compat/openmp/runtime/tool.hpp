@@ -54,7 +54,8 @@ void implicit_task_begins(region&) noexcept;
 void implicit_task_ends(region&) noexcept;
 
 /// `flags`: task_undeferred or 0.
-void task_is_created(region& task, int flags, const std::vector<dependence>* depends, const void* from) noexcept;
+void task_is_created(region& task, int flags, const std::vector<dependence>* depends,
+                     const void* from) noexcept;
 /// The code of the seat goes on with another region, while the one before stays alive.
 void switch_to(seat&, region& next) noexcept;
 /// The region that waits on the seat, or has ended there: what comes when a task has ended.
@@ -82,7 +83,9 @@ int control(std::uint64_t command, std::uint64_t modifier, void* argument, const
 class sync_scope {
 public:
     sync_scope(region& who, sync kind, const void* from) noexcept
-        : who_(is_on() ? &who : nullptr), kind_(kind), from_(from) {
+        : who_(is_on() ? &who : nullptr)
+        , kind_(kind)
+        , from_(from) {
         if (who_) [[unlikely]] {
             sync_begins(*who_, kind_, from_);
             wait_begins(*who_, kind_, from_);

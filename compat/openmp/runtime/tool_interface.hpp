@@ -59,8 +59,22 @@ enum class work : int {
     single_executor = 3,
     single_other = 4
 };
-enum class mutex : int { lock = 1, test_lock = 2, nest_lock = 3, test_nest_lock = 4, critical = 5, atomic = 6 };
-enum class task_status : int { complete = 1, cancel = 3, detach = 4, early_fulfill = 5, late_fulfill = 6, switched = 7 };
+enum class mutex : int {
+    lock = 1,
+    test_lock = 2,
+    nest_lock = 3,
+    test_nest_lock = 4,
+    critical = 5,
+    atomic = 6
+};
+enum class task_status : int {
+    complete = 1,
+    cancel = 3,
+    detach = 4,
+    early_fulfill = 5,
+    late_fulfill = 6,
+    switched = 7
+};
 enum class state : int {
     work_serial = 0x000,
     work_parallel = 0x001,
@@ -72,8 +86,8 @@ enum class state : int {
     undefined = 0x102
 };
 
-inline constexpr int task_initial = 0x1, task_implicit = 0x2, task_explicit = 0x4, task_undeferred = 0x0800'0000,
-                     task_final = 0x2000'0000;
+inline constexpr int task_initial = 0x1, task_implicit = 0x2, task_explicit = 0x4,
+                     task_undeferred = 0x0800'0000, task_final = 0x2000'0000;
 inline constexpr int invoked_by_program = 0x1, invoked_by_library = 0x2,
                      parallel_team = static_cast<int>(0x8000'0000U);
 

@@ -74,8 +74,10 @@ void check_current(const task* t, const char* where) {
     ompt_data_t* noted = nullptr;
     int flags = 0;
     const int answer = task_info(0, &flags, &noted, nullptr, nullptr, nullptr);
-    check(answer == 2 && noted && noted->ptr == t, std::string(where) + ": ompt_get_task_info() names another task");
-    check(thread_data() && threads.count(thread_data()), std::string(where) + ": a thread that has not begun");
+    check(answer == 2 && noted && noted->ptr == t,
+          std::string(where) + ": ompt_get_task_info() names another task");
+    check(thread_data() && threads.count(thread_data()),
+          std::string(where) + ": a thread that has not begun");
 }
 
 void on_thread_begin(ompt_thread_t, ompt_data_t* d) {
@@ -89,8 +91,8 @@ void on_thread_end(ompt_data_t* d) {
     check(threads.erase(d) == 1 && d->value != 0, "thread_end: of a thread that has not begun");
     ++counts["thread_end"];
 }
-void on_parallel_begin(ompt_data_t* encountering, const ompt_frame_t*, ompt_data_t* d, unsigned requested, int flags,
-                       const void* from) {
+void on_parallel_begin(ompt_data_t* encountering, const ompt_frame_t*, ompt_data_t* d, unsigned requested,
+                       int flags, const void* from) {
     const std::lock_guard guard(lock);
     of(encountering, "parallel_begin");
     check(d->ptr == nullptr, "parallel_begin: the data are not empty");
@@ -112,11 +114,12 @@ void on_parallel_end(ompt_data_t* d, ompt_data_t* encountering, int, const void*
     }
     ++counts["parallel_end"];
 }
-void on_implicit_task(ompt_scope_endpoint_t at, ompt_data_t* parallel, ompt_data_t* d, unsigned size, unsigned index,
-                      int flags) {
+void on_implicit_task(ompt_scope_endpoint_t at, ompt_data_t* parallel, ompt_data_t* d, unsigned size,
+                      unsigned index, int flags) {
     const std::lock_guard guard(lock);
     const bool is_initial = flags & ompt_task_initial;
-    ++counts[std::string(is_initial ? "initial_task" : "implicit_task") + (at == ompt_scope_begin ? "_begin" : "_end")];
+    ++counts[std::string(is_initial ? "initial_task" : "implicit_task") +
+             (at == ompt_scope_begin ? "_begin" : "_end")];
     if (at == ompt_scope_begin) {
         check(d->ptr == nullptr, "implicit_task: the data are not empty");
         task* const t = make(flags);
@@ -132,7 +135,8 @@ void on_implicit_task(ompt_scope_endpoint_t at, ompt_data_t* parallel, ompt_data
         check_current(t, "implicit_task");
         ompt_data_t* asked = nullptr;
         int asked_size = 0;
-        check(parallel_info(0, &asked, &asked_size) == 2 && asked == parallel && asked_size == static_cast<int>(size),
+        check(parallel_info(0, &asked, &asked_size) == 2 && asked == parallel &&
+                  asked_size == static_cast<int>(size),
               "implicit_task: ompt_get_parallel_info() names another region");
         return;
     }
@@ -145,7 +149,8 @@ void on_implicit_task(ompt_scope_endpoint_t at, ompt_data_t* parallel, ompt_data
     ompt_data_t* asked = nullptr;
     if (parallel_info(0, &asked, nullptr) == 2 && asked->ptr) ++static_cast<region*>(asked->ptr)->ended;
 }
-void on_task_create(ompt_data_t* encountering, const ompt_frame_t*, ompt_data_t* d, int flags, int, const void*) {
+void on_task_create(ompt_data_t* encountering, const ompt_frame_t*, ompt_data_t* d, int flags, int,
+                    const void*) {
     const std::lock_guard guard(lock);
     of(encountering, "task_create");
     check(flags & ompt_task_explicit, "task_create: not explicit");
@@ -156,22 +161,27 @@ void on_task_create(ompt_data_t* encountering, const ompt_frame_t*, ompt_data_t*
 void on_task_schedule(ompt_data_t* before, ompt_task_status_t how, ompt_data_t* next) {
     const std::lock_guard guard(lock);
     task* const b = of(before, "task_schedule, before");
-    ++counts[how == ompt_task_switch ? "task_switch" : how == ompt_task_complete ? "task_complete" : "task_other"];
+    ++counts[how == ompt_task_switch     ? "task_switch"
+             : how == ompt_task_complete ? "task_complete"
+                                         : "task_other"];
     if (b) {
         check(!b->has_ended, "task_schedule: from a task that has ended");
         if (how == ompt_task_complete || how == ompt_task_cancel || how == ompt_task_late_fulfill) {
-            check((b->flags & ompt_task_explicit) && b->open.empty(), "task_schedule: a task ends inside of a region");
+            check((b->flags & ompt_task_explicit) && b->open.empty(),
+                  "task_schedule: a task ends inside of a region");
             b->has_ended = true;
         }
         if (how == ompt_task_detach) b->is_detached = true;
-        if (how == ompt_task_late_fulfill) check(b->is_detached, "task_schedule: fulfilled, but not detached");
+        if (how == ompt_task_late_fulfill)
+            check(b->is_detached, "task_schedule: fulfilled, but not detached");
     }
     if (how == ompt_task_late_fulfill) return;
     task* const n = of(next, "task_schedule, next");
     if (n) check(!n->has_ended, "task_schedule: to a task that has ended");
     if (b && n && how == ompt_task_switch) check(b != n, "task_schedule: to itself");
 }
-void on_sync(const char* what, ompt_sync_region_t kind, ompt_scope_endpoint_t at, ompt_data_t* parallel, ompt_data_t* d) {
+void on_sync(const char* what, ompt_sync_region_t kind, ompt_scope_endpoint_t at, ompt_data_t* parallel,
+             ompt_data_t* d) {
     const std::lock_guard guard(lock);
     task* const t = of(d, what);
     const std::string name = std::string(what) + std::to_string(static_cast<int>(kind));
@@ -186,10 +196,12 @@ void on_sync(const char* what, ompt_sync_region_t kind, ompt_scope_endpoint_t at
     open(t, name);
     check_current(t, what);
 }
-void on_sync_region(ompt_sync_region_t k, ompt_scope_endpoint_t e, ompt_data_t* p, ompt_data_t* t, const void*) {
+void on_sync_region(ompt_sync_region_t k, ompt_scope_endpoint_t e, ompt_data_t* p, ompt_data_t* t,
+                    const void*) {
     on_sync("sync", k, e, p, t);
 }
-void on_sync_region_wait(ompt_sync_region_t k, ompt_scope_endpoint_t e, ompt_data_t* p, ompt_data_t* t, const void*) {
+void on_sync_region_wait(ompt_sync_region_t k, ompt_scope_endpoint_t e, ompt_data_t* p, ompt_data_t* t,
+                         const void*) {
     if (e == ompt_scope_begin) {
         ompt_wait_id_t w = 0;
         const int s = get_state(&w);
@@ -198,7 +210,8 @@ void on_sync_region_wait(ompt_sync_region_t k, ompt_scope_endpoint_t e, ompt_dat
     }
     on_sync("wait", k, e, p, t);
 }
-void on_work(ompt_work_t kind, ompt_scope_endpoint_t at, ompt_data_t*, ompt_data_t* d, std::uint64_t, const void*) {
+void on_work(ompt_work_t kind, ompt_scope_endpoint_t at, ompt_data_t*, ompt_data_t* d, std::uint64_t,
+             const void*) {
     const std::lock_guard guard(lock);
     task* const t = of(d, "work");
     const std::string name = "work" + std::to_string(static_cast<int>(kind));
@@ -230,7 +243,8 @@ void on_dependences(ompt_data_t* d, const ompt_dependence_t* list, int n) {
     counts["dependences"] += n;
 }
 
-void ask_for(ompt_set_callback_t set, ompt_callbacks_t which, ompt_callback_t c, bool at_all, const char* name) {
+void ask_for(ompt_set_callback_t set, ompt_callbacks_t which, ompt_callback_t c, bool at_all,
+             const char* name) {
     const ompt_set_result_t r = set(which, c);
     check(at_all ? r == ompt_set_always || r == ompt_set_sometimes : r == ompt_set_never,
           std::string("ompt_set_callback(") + name + "): " + std::to_string(static_cast<int>(r)));
@@ -249,7 +263,7 @@ int initialize(ompt_function_lookup_t look_up, int, ompt_data_t* d) {
     check(look_up("ompt_no_such_function") == nullptr, "lookup: a function that does not exist");
 #define PAIRING_FUNCTION(name) check(look_up(#name) != nullptr, "lookup: there is no " #name);
     FOREACH_OMPT_INQUIRY_FN(PAIRING_FUNCTION)
-#define PAIRING_CALLBACK(which, function)                                                                              \
+#define PAIRING_CALLBACK(which, function)                                                                    \
     ask_for(set, ompt_callback_##which, reinterpret_cast<ompt_callback_t>(function), true, #which)
     PAIRING_CALLBACK(thread_begin, on_thread_begin);
     PAIRING_CALLBACK(thread_end, on_thread_end);
@@ -274,11 +288,13 @@ int initialize(ompt_function_lookup_t look_up, int, ompt_data_t* d) {
     check(set(static_cast<ompt_callbacks_t>(4000), any) == ompt_set_error, "ompt_set_callback(4000)");
     const auto get = reinterpret_cast<ompt_get_callback_t>(look_up("ompt_get_callback"));
     ompt_callback_t c = nullptr;
-    check(get(ompt_callback_work, &c) == 1 && c == reinterpret_cast<ompt_callback_t>(on_work), "ompt_get_callback(work)");
+    check(get(ompt_callback_work, &c) == 1 && c == reinterpret_cast<ompt_callback_t>(on_work),
+          "ompt_get_callback(work)");
     check(get(ompt_callback_flush, &c) == 0, "ompt_get_callback(flush): set, though it was refused");
     const auto next_state = reinterpret_cast<ompt_enumerate_states_t>(look_up("ompt_enumerate_states"));
     int at = ompt_state_undefined, n = 0;
-    for (const char* name = nullptr; n < 100 && next_state(at, &at, &name); ++n) check(name && *name, "a state without a name");
+    for (const char* name = nullptr; n < 100 && next_state(at, &at, &name); ++n)
+        check(name && *name, "a state without a name");
     check(n > 3 && n < 100, "ompt_enumerate_states(): " + std::to_string(n) + " states");
     return 1;
 }
@@ -291,7 +307,8 @@ void finalize(ompt_data_t* d) {
         const auto at = name.rfind("_begin");
         if (at == std::string::npos || at + 6 != name.size()) continue;
         const std::string end = name.substr(0, at) + "_end";
-        check(counts[end] == n, name + ": " + std::to_string(n) + ", but " + std::to_string(counts[end]) + " ends");
+        check(counts[end] == n,
+              name + ": " + std::to_string(n) + ", but " + std::to_string(counts[end]) + " ends");
     }
     for (const auto& [name, n] : counts) std::fprintf(stderr, "tool: %s %ld\n", name.c_str(), n);
     for (const std::string& w : wrong) std::fprintf(stderr, "wrong: %s\n", w.c_str());
@@ -302,6 +319,7 @@ ompt_start_tool_result_t result{initialize, finalize, {0}};
 
 } // namespace
 
-extern "C" [[gnu::visibility("default")]] ompt_start_tool_result_t* ompt_start_tool(unsigned version, const char* library) {
+extern "C" [[gnu::visibility("default")]] ompt_start_tool_result_t* ompt_start_tool(unsigned version,
+                                                                                    const char* library) {
     return version >= 201811 && library && *library ? &result : nullptr;
 }
