@@ -321,5 +321,5 @@ ompt_start_tool_result_t result{initialize, finalize, {0}};
 
 extern "C" [[gnu::visibility("default")]] ompt_start_tool_result_t* ompt_start_tool(unsigned version,
                                                                                     const char* library) {
-    return version >= 201811 && library && *library ? &result : nullptr;
+    return version >= 201611 && library && *library ? &result : nullptr;
 }

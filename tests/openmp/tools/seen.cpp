@@ -2,6 +2,7 @@
 #include <omp.h>
 
 #include <cstdio>
+#include <thread>
 
 namespace {
 
@@ -76,6 +77,14 @@ int main() {
 #pragma omp atomic
         sum += 1;
     }
+    // A thread of the program's own.
+    std::thread([] {
+#pragma omp parallel num_threads(2)
+        {
+#pragma omp atomic
+            sum += 10;
+        }
+    }).join();
     std::printf("%d %ld %d\n", result, sum, x);
     return 0;
 }
