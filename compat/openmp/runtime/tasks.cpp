@@ -92,16 +92,21 @@ tool::task_status note_status(region& t) noexcept {
 /// The caller goes on behind a task that it has called.
 void show_end_of_called(region& me, region& t) noexcept { tool::task_ends(*t.on, t, note_status(t), me); }
 
+[[gnu::noinline, gnu::cold]] void call_seen(region& me, region& t) {
+    tool::switch_to(*t.on, t);
+    t.code(t.data);
+    show_end_of_called(me, t);
+}
+
 /// Calls the task on the stack and the seat of the caller.
 void call(region& me, region& t) {
     context& c = *context_of_caller();
     t.on = me.on;
     c.current = &t;
     if (tool::is_on()) [[unlikely]]
-        tool::switch_to(*t.on, t);
-    t.code(t.data);
-    if (tool::is_on()) [[unlikely]]
-        show_end_of_called(me, t);
+        call_seen(me, t);
+    else
+        t.code(t.data);
     context_of_caller()->current = &me;
 }
 
