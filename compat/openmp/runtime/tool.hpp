@@ -9,7 +9,7 @@
 /// What a tool sees (OMPT). No event costs more than one relaxed load and a branch as long as there is no tool: the functions below are
 /// called behind is_on() only.
 ///
-/// T1  A tool starts before the first thread has a region, and none starts later. So whoever is in a region has seen it, or there is none.
+/// T1  A tool starts before the first thread has a region, and none starts later. So a thread in a region has seen it, or there is none.
 /// T2  A thread of the tool's is a kernel thread. A thread of a team is a seat; `seat::shown` is the region that the tool believes
 ///     to run there, and task_schedule events lead from one to the next.
 /// T3  With a tool, the threads of a team wait for its end like thread 0, so that the last event of each implicit task comes from

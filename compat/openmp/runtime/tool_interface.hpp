@@ -71,7 +71,6 @@ enum class task_status : int {
     complete = 1,
     cancel = 3,
     detach = 4,
-    early_fulfill = 5,
     late_fulfill = 6,
     switched = 7
 };
