@@ -14,6 +14,7 @@
 
 #include "engine/bare_engine.hpp"
 #include "engine/modelled.hpp"
+#include "engine/observe/tally.hpp"
 #include "engine/ports/meter.hpp"
 
 namespace weft {
