@@ -67,13 +67,7 @@ enum class mutex : int {
     critical = 5,
     atomic = 6
 };
-enum class task_status : int {
-    complete = 1,
-    cancel = 3,
-    detach = 4,
-    late_fulfill = 6,
-    switched = 7
-};
+enum class task_status : int { complete = 1, cancel = 3, detach = 4, late_fulfill = 6, switched = 7 };
 enum class state : int {
     work_serial = 0x000,
     work_parallel = 0x001,
