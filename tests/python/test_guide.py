@@ -91,15 +91,19 @@ def commands(block: str, name: str, line: int) -> list[Command]:
     return result
 
 
+PARTS = (":caption: Guide\n", ":caption: Moving to Weft\n")
+
+
 def guide() -> dict[Path, Page]:
-    """The pages, in the order of the site's table of contents."""
+    """The pages of PARTS, in the order of the site's table of contents."""
     index = SOURCE / "docs/index.md"
-    (names,) = (
+    parts = [
         [line for line in token.content.splitlines() if line and not line.startswith(":")]
         for token in MarkdownIt().parse(index.read_text(encoding="utf-8"))
-        if token.type == "fence" and ":caption: Guide\n" in token.content
-    )
-    paths = [index.parent / f"{name}.md" for name in names]
+        if token.type == "fence" and any(part in token.content for part in PARTS)
+    ]
+    assert len(parts) == len(PARTS)
+    paths = [index.parent / f"{name}.md" for names in parts for name in names]
     return {path: read(path.read_text(encoding="utf-8"), path.name) for path in paths}
 
 
@@ -142,7 +146,7 @@ def ran(tmp_path_factory: pytest.TempPathFactory) -> list[tuple[str, int]]:
         start_new_session=True,
     )
     try:
-        output, _ = shell.communicate(timeout=150)
+        output, _ = shell.communicate(timeout=240)
     except subprocess.TimeoutExpired:
         os.killpg(shell.pid, 9)
         output, _ = shell.communicate()
