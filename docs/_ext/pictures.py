@@ -3,7 +3,8 @@
     pictures.py BUILD    BUILD: a build of Weft, such as build/dev; the pictures go to docs/gallery
 
 All runs are in virtual time with declared costs, so each picture is the same on every machine. Matplotlib's versions
-write text and numbers a little differently; `shapes` gives what does not depend on them.
+write text and numbers a little differently; `shapes` gives what does not depend on them. Two pictures of the page of
+`weft trace view`, light and dark, are taken by Chromium; `tones` gives what does not depend on its fonts.
 """
 
 from __future__ import annotations
@@ -14,11 +15,20 @@ import sys
 import tempfile
 from pathlib import Path
 
+import numpy as np
+import numpy.typing as npt
 from reader import ROOT, Page, follow, read
+
+sys.path.insert(0, str(ROOT / "tests/python"))
+from browser import Browser
 
 PAGE = ROOT / "docs/gallery.md"
 FOLDER = ROOT / "docs/gallery"
-PATIENCE = 300.0
+VIEWED = "graph.html"
+"""The page of `weft trace view` that is photographed: one command of the gallery writes it."""
+VIEWS = {"viewer-light.png": "light", "viewer-dark.png": "dark"}
+SIZE = (1120, 760)
+PATIENCE = 400.0
 """Seconds that the commands of the page may take together."""
 
 
@@ -37,14 +47,40 @@ def run(home: Path, build: Path) -> list[tuple[str, int]]:
     return follow(page.commands, [PAGE.parent / file for file in page.files], home, build, PATIENCE)
 
 
+def photograph(home: Path) -> None:
+    """Takes the pictures VIEWS into `home`/work: a task in the middle is chosen, with its part of the graph."""
+    work = home / "work"
+    with tempfile.TemporaryDirectory() as profile, Browser(Path(profile), *SIZE) as browser:
+        browser.open((work / VIEWED).absolute())
+        browser.wait_for("window.weft?.ready")
+        browser.run("weft.state.choose(80)")
+        for name, theme in VIEWS.items():
+            browser.run(
+                f"document.documentElement.dataset.theme === '{theme}' || document.getElementById('theme').click()"
+            )
+            browser.wait_for("document.querySelector('#panel-task .graph')")
+            browser.run("new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))")
+            browser.picture(work / name)
+
+
 def shapes(svg: str) -> list[tuple[str, list[float]]]:
-    """The bars of a picture: the colour of each class or activity and the coordinates of its bars, in order."""
+    """The bars and lines of a picture: the colour of each class, activity or line and its coordinates, in order."""
     found = []
-    for group in re.findall(r'<g id="PolyCollection_\d+">(.*?)</g>', svg, re.DOTALL):
-        colour = re.search(r"fill: (#\w+)", group)
-        paths = " ".join(re.findall(r'd="([^"]*)"', group))
+    for group in re.findall(r'<g id="(?:PolyCollection|line2d)_\d+">(.*?)</g>', svg, re.DOTALL):
+        colour = re.search(r"(?:fill|stroke): (#\w+)", group)
+        paths = " ".join(re.findall(r'\bd="([^"]*)"', group))
         found.append((colour[1] if colour else "", [float(n) for n in re.findall(r"-?\d+(?:\.\d+)?", paths)]))
     return found
+
+
+def tones(picture: Path) -> npt.NDArray[np.float64]:
+    """Mean red, green and blue, 0 to 1, of each square of 20 by 20 pixels of a picture of the size SIZE."""
+    from matplotlib import image
+
+    pixels = np.asarray(image.imread(picture), np.float64)[:, :, :3]
+    rows, columns = SIZE[1] // 20, SIZE[0] // 20
+    means: npt.NDArray[np.float64] = pixels.reshape(rows, 20, columns, 20, 3).mean(axis=(1, 3))
+    return means
 
 
 def main() -> int:
@@ -57,13 +93,14 @@ def main() -> int:
             difference = command.differs(output, status)
             if difference is not None:
                 print(f"{command.where}: $ {command.text}\n{difference}", file=sys.stderr)
-        missing = [name for name in shown() if not (Path(home) / "work" / name).exists()]
+        missing = [name for name in [*shown(), VIEWED] if not (Path(home) / "work" / name).exists()]
         if missing:
             print(f"docs/gallery.md shows what its commands do not draw: {', '.join(missing)}", file=sys.stderr)
             return 1
-        for old in FOLDER.glob("*.svg"):
+        photograph(Path(home))
+        for old in [*FOLDER.glob("*.svg"), *FOLDER.glob("*.png")]:
             old.unlink()
-        for name in shown():
+        for name in [*shown(), *VIEWS]:
             shutil.copy(Path(home) / "work" / name, FOLDER)
     return 0
 

@@ -6,6 +6,7 @@ import os
 import sys
 from pathlib import Path
 
+import numpy as np
 import pytest
 from conftest import SOURCE
 
@@ -16,6 +17,10 @@ BUILD = Path(os.environ.get("WEFT_TEST_BUILD", SOURCE / "build/dev"))
 COMMANDS = pictures.gallery().commands
 NEAR = 0.02
 """Points of a picture, 1/72 inch: versions of matplotlib round differently."""
+
+
+TONE = 0.12
+"""How much the mean colour of a square may differ, of 1: other fonts differ by less, another picture by more."""
 
 
 @pytest.fixture(scope="module")
@@ -44,13 +49,23 @@ def test_picture_is_what_the_page_draws(home: tuple[Path, list[tuple[str, int]]]
         assert old == pytest.approx(new, abs=NEAR), again
 
 
+def test_the_viewer_looks_as_in_its_pictures(home: tuple[Path, list[tuple[str, int]]]) -> None:
+    pictures.photograph(home[0])
+    for name in pictures.VIEWS:
+        kept, taken = pictures.tones(pictures.FOLDER / name), pictures.tones(home[0] / "work" / name)
+        differs = np.abs(kept - taken).max(axis=2) > TONE
+        assert differs.mean() < 0.03, f"{name}: `scripts/docs --pictures` takes it anew"
+    light, dark = (pictures.tones(home[0] / "work" / name) for name in pictures.VIEWS)
+    assert light.mean() > 0.7 and dark.mean() < 0.4
+
+
 def test_the_gallery_has_ten_programs_each_with_a_picture() -> None:
     page = pictures.gallery()
     programs = {Path(file).stem for file in page.files if file.endswith(".cpp")}
     assert len(programs) == 10
-    assert {Path(name).stem for name in pictures.shown()} == programs
+    assert {Path(name).stem for name in pictures.shown()} == programs | {"policies"}
     there = {path.name for path in pictures.FOLDER.iterdir()}
-    assert there == {Path(file).name for file in page.files} | set(pictures.shown())
+    assert there == {Path(file).name for file in page.files} | set(pictures.shown()) | set(pictures.VIEWS)
 
 
 def test_a_changed_bar_is_seen() -> None:

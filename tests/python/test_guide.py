@@ -41,7 +41,7 @@ COMMANDS = [command for page in GUIDE.values() for command in page.commands]
 def ran(tmp_path_factory: pytest.TempPathFactory) -> list[tuple[str, int]]:
     """Output and status of each command that ended."""
     files = {path.parent / file for path, page in GUIDE.items() for file in page.files}
-    return follow(COMMANDS, files, tmp_path_factory.mktemp("home"), BUILD, timeout=240)
+    return follow(COMMANDS, files, tmp_path_factory.mktemp("home"), BUILD, timeout=400)
 
 
 @pytest.mark.parametrize("number", range(len(COMMANDS)), ids=[c.where for c in COMMANDS])
