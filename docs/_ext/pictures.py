@@ -28,7 +28,7 @@ VIEWED = "graph.html"
 """The page of `weft trace view` that is photographed: one command of the gallery writes it."""
 VIEWS = {"viewer-light.png": "light", "viewer-dark.png": "dark"}
 SIZE = (1120, 760)
-PATIENCE = 400.0
+PATIENCE = 800.0
 """Seconds that the commands of the page may take together."""
 
 
