@@ -42,7 +42,7 @@ html_copy_source = False
 html_additional_pages = {"index": "to_index.html"}
 templates_path = ["_templates"]
 
-myst_enable_extensions = ["colon_fence", "deflist"]
+myst_enable_extensions = ["attrs_inline", "colon_fence", "deflist"]
 myst_heading_anchors = 3
 
 copybutton_prompt_text = "$ "

@@ -41,7 +41,8 @@ public:
         for (std::size_t d = 0; d < N; ++d) cells *= size(d);
         return cells;
     }
-    constexpr bool empty() const noexcept { ///< there is no cell
+    /// There is no cell.
+    constexpr bool empty() const noexcept {
         for (std::size_t d = 0; d < N; ++d)
             if (length(d) == 0) return true;
         return false;

@@ -11,11 +11,9 @@
 #include <type_traits>
 #include <utility>
 
-namespace weft {
-
 /// The kinds of stages of a weft::pipeline. `f` is moved (or copied) into the pipeline. `h` are the hints of each task
 /// of the stage: their name is the stage's name in traces, and its class for policies.
-namespace stage {
+namespace weft::stage {
 
 /// Several items may be in the stage at the same time.
 template <class F>
@@ -35,7 +33,9 @@ impl::stage_of<impl::stage_kind::serial_in_order, std::decay_t<F>> serial_in_ord
     return {std::forward<F>(f), h};
 }
 
-} // namespace stage
+} // namespace weft::stage
+
+namespace weft {
 
 /// Stages through which items pass one after another, different items at the same time.
 ///

@@ -64,6 +64,19 @@ def test_a_picture_of_classes_with_odd_names(capsys: pytest.CaptureFixture[str],
     assert shown[-7:] == ["$\\half", "&lt;/text&gt;", "\u200b_hidden", "asleep", "compute", "search", "asleep"]
 
 
+def test_times_of_a_picture_begin_at_0_and_end_with_the_last_task(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    trace = TraceFile(workers=1).names(n1="work")
+    trace.stream(0, (5_000_000, "spawn", 1, 0, 1), (5_000_000, "begin", 1), (5_400_000, "end", 1))
+    trace.stream(0, (5_400_000, "search"), (9_000_000, "sleep"), (9_000_000, "wake"))
+    (tmp_path / "run.weft").write_bytes(trace.end().bytes())
+    assert weft(capsys, "trace", "plot", tmp_path / "run.weft", "-o", tmp_path / "run.svg") == (0, "", "")
+    picture = (tmp_path / "run.svg").read_text(encoding="utf-8")
+    times = [int(t) for t in re.findall(r"<!-- (\d+) -->", picture)]
+    assert times[:3] == [0, 50, 100] and max(times) == 400, "ticks in us"
+
+
 def test_topo_and_policies(capsys: pytest.CaptureFixture[str]) -> None:
     status, out, _ = weft(capsys, "topo", MACHINE)
     assert status == 0 and out.startswith("opteron-8380-4x4: 16 ranks on 16 cores in 4 cache domains, 4 packages")

@@ -18,11 +18,14 @@ def test_chrome(write: Callable[[TraceFile], Path], tmp_path: Path) -> None:
     events = json.loads((tmp_path / "out.json").read_text())["traceEvents"]
     slices = [(e["tid"], e["name"], e["ts"], e["dur"], e["args"]["task"]) for e in events if e["ph"] == "X"]
     assert slices == [
+        (2, "run 1", 0.005, 0.115, 1),
         (0, "(root)", 0.01, 0.01, 1),
         (0, "child", 0.02, 0.08, 2),
         (0, "(root)", 0.11, 0.01, 1),
         (1, "(root)", 0.04, 0.01, 1),
     ]
+    names = {e["tid"]: e["args"]["name"] for e in events if e["ph"] == "M" and e["name"] == "thread_name"}
+    assert names == {0: "worker 0", 1: "worker 1", 2: "caller 0"}
     assert [(e["tid"], e["args"]) for e in events if e["ph"] == "i"] == [(1, {"task": 1, "victim": 0, "distance": 2})]
     assert [(e["tid"], e["ph"]) for e in events if e["ph"] in "sf"] == [(0, "s"), (1, "f")]
     counts = [(e["ts"], e["args"]["workers"]) for e in events if e["ph"] == "C"]
@@ -35,9 +38,9 @@ def test_chrome_of_real_runs(modelled: Path, threaded: Path, tmp_path: Path) -> 
         convert(trace, "chrome", tmp_path / "out.json")
         events = json.loads((tmp_path / "out.json").read_text())["traceEvents"]
         count = Counter(e["ph"] for e in events)
-        assert count["X"] == len(trace.segments) and count["i"] == len(trace.steals)
+        assert count["X"] == len(trace.segments) + len(trace.calls) and count["i"] == len(trace.steals)
         assert count["s"] == count["f"] > count["i"]
-        assert sum(e["dur"] for e in events if e["ph"] == "X") == pytest.approx(trace.work / 1e3)
+        assert sum(e["dur"] for e in events if e["ph"] == "X" and e["cat"] == "task") == pytest.approx(trace.work / 1e3)
 
 
 def test_perfetto_by_its_own_messages(modelled: Path, threaded: Path, tmp_path: Path) -> None:
@@ -72,7 +75,9 @@ def test_perfetto_by_its_own_messages(modelled: Path, threaded: Path, tmp_path: 
             else:
                 counters.append(event.counter_value)
         assert not open_slices
-        assert sorted(slices) == sorted((f"worker {w}", *row) for w, *row in trace.segments.rows())
+        ran = [(f"worker {w}", *row) for w, *row in trace.segments.rows()]
+        calls = [(f"caller {lane}", t, b, e) for t, b, e, lane in trace.calls.drop("name").rows()]
+        assert sorted(slices) == sorted(ran + calls)
         assert steals == len(trace.steals) and flows == ends and set(flows.values()) == {1}
         assert min(counters) == 0 and 1 <= max(counters) <= trace.header.workers
 

@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
+import looks
 import numpy as np
 import polars as pl
 import pytest
@@ -25,6 +26,7 @@ from weft.trace import layout
 from weft.trace.stats import stats
 from weft.trace.view import view
 from weft.trace.view.columns import LARGEST, encode
+from weft.trace.view.constructs import constructs
 from weft.trace.view.page import bundle
 from writing import BELOW, CHILD, FRESH, GRAPH, ROOT, TraceFile, double, stolen_parent
 
@@ -243,7 +245,7 @@ def test_what_is_lost_is_said(show: Open, write: Write) -> None:
     assert "at least" in texts(page, "[data-figure='work T1'] dd")[0]
     assert page.run("[[...weft.trace.lanes.what], [...weft.trace.lanes.end]]") == [[2], [5]]
     page.mouse("mouseMoved", *place_of(page, 0, 3))
-    assert "events were lost" in texts(page, "#tip strong")[0] and "events lost" in texts(page, "#legend li")
+    assert "events lost" in texts(page, "#tip strong")[0] and "events lost" in texts(page, "#legend li")
 
 
 # ---- looking around
@@ -445,6 +447,232 @@ def test_what_a_screen_reader_finds(show: Open, modelled: Path) -> None:
     assert page.run("document.activeElement.id") == "tab-workers"
     shown = "[...document.querySelectorAll('[role=tabpanel]:not([hidden])')].map((p) => p.id)"
     assert page.run(shown) == ["panel-workers"]
+
+
+# ---- callers, marks, constructs
+
+
+def nested() -> TraceFile:
+    """Two runs of one thread, one of another; an outer class spawns an inner one, which spawns itself."""
+    trace = TraceFile(workers=1).names(n1="outer", n2="inner", n3="sweep")
+    trace.stream(
+        layout.OUTSIDE, (100, "spawn", 1, 0, 1, ROOT), (200, "spawn", 5, 0, 2, ROOT), (700, "spawn", 6, 0, 2, ROOT)
+    )
+    trace.stream(
+        0,
+        (110, "begin", 1),
+        (110, "iteration", 7),
+        (120, "group", 0x1000, 0, 3),
+        (130, "spawn", 2, 0x1000, 2, CHILD),
+        (130, "begin", 2, 0, 0, BELOW),
+        (150, "spawn", 3, 0x2000, 2, CHILD),
+        (150, "begin", 3, 0, 0, BELOW),
+        (210, "end", 3),
+        (250, "end", 2),
+        (300, "end", 1),
+        (300, "begin", 5),
+        (400, "end", 5),
+        (700, "begin", 6),
+        (900, "end", 6),
+    )
+    return trace.end()
+
+
+def test_callers(show: Open, write: Write) -> None:
+    path = write(nested())
+    calls = weft.read_trace(path).calls
+    assert calls.select("task", "begin", "end", "lane").rows() == [(1, 100, 300, 0), (5, 200, 400, 1), (6, 700, 900, 0)]
+    page = show(path)
+    assert page.run("weft.timeline.calls.lanes.map((l) => [...l])") == [[0, 2], [1]]
+    assert page.run("weft.timeline.calls.shares") == [0.5, 0.25], "of 800 ns"
+    left, top, _, _ = where(page, "#timeline")
+    y = top + page.run("weft.timeline.callsTop") + 4
+    for time, title, row in (
+        (600 - 100, "outside of runs", "400 ns from 200 ns"),
+        (750 - 100, "run 3", "200 ns from 600 ns"),
+    ):
+        page.mouse("mouseMoved", left + page.run(f"weft.timeline.x({time})"), y)
+        assert texts(page, "#tip strong") == [title] and row in texts(page, "#tip td")
+    page.click(left + page.run("weft.timeline.x(650)"), y)
+    assert page.run("weft.trace.taskNumber[weft.state.task]") == 6
+
+
+def test_many_callers_share_the_last_row(show: Open, write: Write) -> None:
+    trace = TraceFile(workers=1)
+    trace.stream(layout.OUTSIDE, *((10, "spawn", i + 1, 0, 0, ROOT) for i in range(9)))
+    for i in range(9):
+        trace.stream(0, (20 + 10 * i, "begin", i + 1), (29 + 10 * i, "end", i + 1))
+    page = show(write(trace.end()))
+    assert page.run("weft.timeline.calls.lanes.map((l) => l.length)") == [1, 1, 1, 6]
+
+
+def test_marks(show: Open, write: Write) -> None:
+    page = show(write(nested()))
+    wanted = [
+        (0, "run 1 begins"),
+        (10, "iteration 7 begins"),
+        (20, "group sweep is made"),
+        (100, "run 2 begins"),
+        (600, "run 3 begins"),
+    ]
+    assert page.run("weft.timeline.marks.all.map((m) => [m.at, m.text])") == [list(mark) for mark in wanted]
+    left, top, _, _ = where(page, "#timeline")
+    page.mouse("mouseMoved", left + page.run("weft.timeline.x(600)"), top + 18)
+    assert texts(page, "#tip strong") == ["run 3 begins"]
+    page.run("weft.state.look(300, 400)")
+    page.key("]")
+    assert page.run("weft.state.begin") == pytest.approx(595)
+    for at in (100, 20):
+        page.key("[")
+        assert page.run("weft.state.begin") == pytest.approx(at - 5)
+    page.key("]")
+    assert page.run("weft.state.begin") == pytest.approx(95)
+
+
+def test_the_tree_of_constructs(show: Open, write: Write) -> None:
+    page = show(write(nested()))
+    names = "#constructs .construct"
+    assert texts(page, names) == ["inner", "outer", "inner"], "a recursion is one construct"
+    assert texts(page, "#constructs .share") == ["61.2%", "38.8%", "24.5%"]
+    own = page.run("weft.trace.head.constructs.map((c) => [c.count, c.own, c.total])")
+    assert own == [[1, 70, 190], [2, 120, 120], [2, 300, 300]]
+    before = pixels(page, "timeline")
+    page.run("document.querySelectorAll('#constructs li')[2].click()")
+    drawn(page)
+    colour = page.run("weft.trace.head.classes.find((c) => c.name === 'inner').colour")
+    lit = f"(_, row) => weft.timeline.palette.colourOfTask(weft.trace, row) === '{colour}'"
+    assert page.run(f"[...weft.trace.taskNumber].filter({lit})") == [2, 3], "the same class elsewhere fades"
+    assert pixels(page, "timeline") != before
+    chosen = "[...document.querySelectorAll('#constructs li')].map((l) => l.getAttribute('aria-selected'))"
+    assert page.run(chosen) == ["false", "false", "true"]
+    page.key("Escape")
+    drawn(page)
+    assert page.run("weft.state.construct") == -1 and pixels(page, "timeline") == before
+
+    page.run("document.querySelector('#constructs li').focus()")
+    page.key("ArrowDown")
+    page.key("ArrowDown")
+    page.key("Enter")
+    assert page.run("weft.state.construct") == 1
+    page.key("ArrowLeft")
+    page.key("ArrowLeft")
+    assert len(texts(page, names)) == 2, "the construct around it is closed"
+    page.key("ArrowRight")
+    assert len(texts(page, names)) == 3
+    page.key("c")
+    assert page.run("document.getElementById('constructs').hidden")
+
+
+@given(st.lists(st.tuples(st.integers(0, 3), st.integers(-1, 20), st.integers(0, 100)), min_size=1, max_size=20))
+def test_constructs_have_every_task_once(tasks: list[tuple[int, int, int]]) -> None:
+    of_class, parents, own = (np.array(column, np.int64) for column in zip(*tasks, strict=True))
+    parents = np.where(parents < len(tasks), parents, -1)  # cycles are among them
+    tree, of_task = constructs(of_class, parents, own)
+    assert [tree[i].cls for i in of_task] == of_class.tolist()
+    assert sum(c.count for c in tree) == len(tasks) and sum(c.own for c in tree) == own.sum()
+    assert sum(c.total for c in tree if c.parent < 0) == own.sum()
+    for i, construct in enumerate(tree):
+        assert construct.parent < i
+        around, seen = construct.parent, {construct.cls}
+        while around >= 0:
+            assert tree[around].cls not in seen, "no class is inside itself"
+            seen.add(tree[around].cls)
+            around = tree[around].parent
+
+
+def test_the_legend_has_the_words_of_the_tables(show: Open, modelled: Path) -> None:
+    page = show(modelled)
+    legend = texts(page, "#legend li")
+    classes = [c.name for c in stats(weft.read_trace(modelled)).classes]
+    assert legend == [*classes, "search", "asleep", "overhead", "in a run", "outside of runs", "mark"]
+    heads = [head.rstrip(" ▲▼") for head in texts(page, "#panel-workers th")]
+    assert [word for word in legend if word in heads] == ["search", "asleep", "overhead"]
+
+
+def test_keys_act_wherever_the_focus_is(show: Open, modelled: Path) -> None:
+    page = show(modelled)
+    last = page.run("weft.trace.last")
+    x, y = place_of(page, 3, last / 4)
+    page.mouse("mouseMoved", x, y)
+    page.key("w")
+    begin, end = page.run("[weft.state.begin, weft.state.end]")
+    assert (last / 4 - begin) / (end - begin) == pytest.approx(0.25, abs=0.01), "the point under the pointer stays"
+    page.key("d")
+    assert page.run("weft.state.begin") > begin
+    page.key("a")
+    page.key("s")
+    assert page.run("[weft.state.begin, weft.state.end]") == pytest.approx([0, last], abs=last / 50)
+    page.run("document.getElementById('search-text').focus()")
+    page.key("w")
+    assert page.run("weft.state.end - weft.state.begin") == pytest.approx(last, rel=0.05), "what is typed is no command"
+    page.run("document.activeElement.blur()")
+    page.key("?")
+    assert page.run("document.getElementById('help').open")
+    page.key("w")
+    assert page.run("weft.state.end - weft.state.begin") == pytest.approx(last, rel=0.05)
+
+
+def test_what_is_saved_for_perfetto(show: Open, write: Write) -> None:
+    page = show(write(nested()))
+    events = page.run("weft.chromeEvents(weft.trace, 0, 160)")
+    slices = [(e["tid"], e["name"], e["ts"], e["dur"]) for e in events if e["ph"] == "X"]
+    assert slices == [
+        (0, "outer", 0.01, 0.02), (0, "inner", 0.03, 0.02), (0, "inner", 0.05, 0.06), (0, "inner", 0.11, 0.04),
+        (0, "outer", 0.15, 0.05), (1, "run 1", 0.0, 0.2), (2, "run 2", 0.1, 0.2),
+    ]  # fmt: skip
+    names = {e["tid"]: e["args"]["name"] for e in events if e["ph"] == "M" and e["name"] == "thread_name"}
+    assert names == {0: "worker 0", 1: "caller 0", 2: "caller 1"}
+
+
+# ---- how it looks
+
+
+PARTS = [
+    ".title", "#figures > div", ".tools > button", "#search", "#legend li", "#activity-legend li", "#overview",
+    "#constructs", "#timeline", "#splitter", "#tabs button", ".sheet:not([hidden])",
+]  # fmt: skip
+TEXTS = ["h1", "#facts", "#figures dt", "#figures dd", ".legend li", "button", "#constructs .share", "#help th"]
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+@pytest.mark.parametrize(("width", "height"), [(1280, 720), (1920, 1080)])
+def test_nothing_overlaps_or_overflows(
+    show: Open, modelled: Path, threaded: Path, width: int, height: int, theme: str
+) -> None:
+    for trace in (modelled, threaded):
+        page = show(trace, MACHINE if trace == modelled else None)
+        page.size(width, height)
+        try:
+            page.run(
+                f"document.documentElement.dataset.theme === '{theme}' || document.getElementById('theme').click()"
+            )
+            drawn(page)
+            page.run("weft.state.choose(1)")
+            for tab in ("tab-task", "tab-classes", "tab-workers", "tab-steals"):
+                page.run(f"document.getElementById('{tab}').click()")
+                drawn(page)
+                assert page.run(looks.outside(PARTS)) == [], (width, theme, tab)
+                assert page.run(looks.overlaps(PARTS)) == [], (width, theme, tab)
+            page.run("document.getElementById('help').showModal()")
+            assert page.run(looks.outside(["#help", "#help td"])) == []
+            assert page.run(looks.faint(TEXTS)) == [], f"texts that are hard to read, {theme}"
+        finally:
+            page.size(1400, 900)
+
+
+def test_bad_looks_are_seen(browser: Browser, tmp_path: Path) -> None:
+    page = tmp_path / "bad.html"
+    page.write_text(
+        "<body style='margin: 0; background: white'><p id=a style='margin: 0; height: 20px'>a</p>"
+        "<p id=b style='margin: -10px 0 0; color: #bbb'>b</p><p id=c style='width: 2000px'>c</p>"
+        "<p id=d style='margin-top: 3000px'>d</p></body>"
+    )
+    browser.open(page)
+    browser.wait_for("document.getElementById('d')")
+    assert browser.run(looks.overlaps(["p"])) == ["a / b"]
+    assert browser.run(looks.faint(["p"])) == ["b"]
+    assert browser.run(looks.outside(["p"])) == ["c", "d", "the page scrolls across", "the page scrolls down"]
+    assert browser.run(looks.outside(["p"], down=False)) == ["c", "the page scrolls across"]
 
 
 # ---- hostile, empty and damaged

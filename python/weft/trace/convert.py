@@ -26,13 +26,15 @@ class _Picture:
     flows: pl.DataFrame  # task, from_worker, spawned, worker, began
     steals: pl.DataFrame  # at, worker, victim, task, distance
     busy: list[tuple[int, int]]  # time, workers that run a task from then on
+    calls: pl.DataFrame  # task, begin, end, lane: the runs of calling threads, numbered by `call` from 1 on
 
 
 def convert(trace: Trace, to: str, output: str | Path) -> None:
     """Writes the trace as `to`, one of FORMATS, into the file `output`.
 
-    Slices: what each worker ran, by class of tasks. Flows: from a spawn to a beginning on another worker, or later on
-    the same worker; from victim to thief. Counter: busy workers. Raises OSError if the file cannot be written.
+    Slices: what each worker ran, by class of tasks; the runs of threads that called the runtime. Flows: from a spawn to
+    a beginning on another worker, or later on the same worker; from victim to thief. Counter: busy workers. Raises
+    OSError if the file cannot be written.
     """
     picture = _picture(trace)
     if to == "chrome":
@@ -60,7 +62,8 @@ def _picture(trace: Trace) -> _Picture:
         .select("task", "from_worker", "spawned", "worker", "began")
         .sort("spawned")
     )
-    return _Picture(slices, flows, trace.steals, _busy(trace.segments))
+    calls = trace.calls.select("task", "begin", "end", "lane").with_row_index("call", offset=1)
+    return _Picture(slices, flows, trace.steals, _busy(trace.segments), calls)
 
 
 def _busy(segments: pl.DataFrame) -> list[tuple[int, int]]:
@@ -72,6 +75,12 @@ def _busy(segments: pl.DataFrame) -> list[tuple[int, int]]:
     times, counts = times[last_of_time], counts[last_of_time]
     changes = np.append(True, counts[1:] != counts[:-1])[: len(counts)]
     return list(zip(times[changes].tolist(), counts[changes].tolist(), strict=True))
+
+
+def _lanes(picture: _Picture) -> int:
+    """How many rows the calls need."""
+    lanes = picture.calls["lane"].max()
+    return int(lanes) + 1 if isinstance(lanes, int) else 0
 
 
 def _title(trace: Trace) -> str:
@@ -103,6 +112,14 @@ def _chrome_events(trace: Trace, picture: _Picture) -> Iterator[str]:
     for w in range(trace.header.workers):
         yield named("thread_name", w, {"name": f"worker {w}"})
         yield named("thread_sort_index", w, {"sort_index": w})
+    for lane in range(_lanes(picture)):
+        yield named("thread_name", trace.header.workers + lane, {"name": f"caller {lane}"})
+        yield named("thread_sort_index", trace.header.workers + lane, {"sort_index": lane - _lanes(picture)})
+    for call, task, begin, end, lane in picture.calls.iter_rows():
+        yield (
+            f'{{"ph":"X","pid":0,"tid":{trace.header.workers + lane},"ts":{at(begin)},"dur":{at(end - begin)},'
+            f'"name":"run {call}","cat":"run","args":{{"task":{task}}}}}'
+        )
     quoted = {c: json.dumps(c) for c in picture.slices["class"].unique()}
     for worker, task, begin, end, of in picture.slices.select("worker", "task", "begin", "end", "class").iter_rows():
         yield (
@@ -185,9 +202,17 @@ def _write_perfetto(trace: Trace, picture: _Picture, file: IO[bytes]) -> None:
         thread = _number(1, pid) + _number(2, pid + 1 + w) + _bytes(5, f"worker {w}")
         out.track(_number(1, out.FIRST_WORKER + w) + _number(5, out.PROCESS) + _bytes(4, thread))
 
+    first_caller = out.FIRST_WORKER + trace.header.workers
+    for lane in range(_lanes(picture)):
+        thread = _number(1, pid) + _number(2, pid + 1 + trace.header.workers + lane) + _bytes(5, f"caller {lane}")
+        out.track(_number(1, first_caller + lane) + _number(5, out.PROCESS) + _bytes(4, thread))
+
     def note(name: str, value: int) -> bytes:
         return _bytes(4, _number(1, notes[name]) + _number(3, value))
 
+    for call, task, begin, end, lane in picture.calls.iter_rows():
+        out.event(begin, out.BEGIN, first_caller + lane, _bytes(23, f"run {call}") + note("task", task))
+        out.event(end, out.END, first_caller + lane, b"")
     # A flow is a number that two events carry. Spawns have the numbers of their tasks, steals have numbers above them.
     arrivals: dict[tuple[int, int], list[int]] = {}
     for task, _, _, worker, began in picture.flows.iter_rows():

@@ -28,9 +28,10 @@ def plot(
 ) -> None:
     """Draws what the workers did into `output`, *.svg or *.png; the same trace gives the same file.
 
-    `begin`, `end`: limits of the picture in ns; None: those of the trace. `width`: in inches. `by`: colours by
-    "activity" (traces of modelled machines) or by "class" of tasks; None: by activity if the trace has any. Raises
-    `Error` if the picture cannot be drawn, OSError if the file cannot be written.
+    Times begin at `Trace.origin`, as in the page of `weft trace view`. `begin`, `end`: limits of the picture in ns
+    after it; None: from there to the end of the last task. `width`: in inches. `by`: colours by "activity" (traces of
+    modelled machines) or by "class" of tasks; None: by activity if the trace has any. Raises `Error` if the picture
+    cannot be drawn, OSError if the file cannot be written.
     """
     if Path(output).suffix not in FORMATS:
         raise Error(compose("unknown format of the picture", output, ", ".join(f"*{f}" for f in FORMATS)))
@@ -42,12 +43,21 @@ def plot(
     stretches = activities if by != "class" and not activities.is_empty() else _classes(trace)
     if stretches.is_empty():
         raise Error(f"{trace.path} has nothing in it to draw")
-    first, last = stretches["begin"].min(), stretches["end"].max()
-    begin = float(first if begin is None else begin)  # type: ignore[arg-type]
-    end = float(last if end is None else end)  # type: ignore[arg-type]
+    stretches = stretches.with_columns(pl.col("begin", "end") - trace.origin)
+    begin = 0.0 if begin is None else float(begin)
+    end = _end(trace, stretches) if end is None else float(end)
     if not begin < end:
         raise Error(compose("an empty stretch of time", f"{begin:g} to {end:g} ns", "a begin below the end"))
     _draw(trace, stretches, begin, end, output, width)
+
+
+def _end(trace: Trace, stretches: pl.DataFrame) -> float:
+    """When the last task ends; if some task does not, when the last stretch does. How long idle workers look on after
+    the last task says nothing about the program, and differs from run to run."""
+    tasks = trace.tasks.filter(pl.col("began").is_not_null())
+    if tasks.is_empty() or tasks["ended"].has_nulls():
+        return float(stretches["end"].max())  # type: ignore[arg-type]
+    return float(tasks["ended"].max()) - trace.origin  # type: ignore[arg-type]
 
 
 _CLASS = "class "

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import heapq
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
@@ -257,7 +258,33 @@ class Trace:
         handed = handed.with_columns(nth).join(found.with_columns(nth), on=[*each, "nth"], how="anti")
         return pl.concat([found.select(columns), handed.select(columns)]).sort("at", maintain_order=True)
 
+    @cached_property
+    def calls(self) -> pl.DataFrame:
+        """The calls of threads into the runtime, one row a root that no task has spawned, by `begin`: `task`, `name`,
+        `begin` (its spawn), `end` (ns; the end of the trace, if it has not ended), `lane`.
+
+        A trace does not tell such threads apart. Calls that overlap have different lanes, from 0 on: a lane is one
+        thread, or several that called one after another. The time in a lane between two calls is outside of runs.
+        """
+        tasks = self.tasks.filter((pl.col("origin") == "root") & pl.col("parent").is_null())
+        calls = tasks.select(
+            "task",
+            "name",
+            pl.coalesce("spawned", "began").alias("begin"),
+            pl.col("ended").fill_null(self.last).alias("end"),
+        )
+        calls = calls.drop_nulls("begin").with_columns(pl.max_horizontal("begin", "end").alias("end"))
+        calls = calls.sort("begin", "task")
+        lanes = _lanes(calls["begin"].to_list(), calls["end"].to_list())
+        return calls.with_columns(pl.Series("lane", lanes, pl.UInt32))
+
     # ---- figures
+
+    @property
+    def origin(self) -> int:
+        """The zero of pictures and pages: the time of the first thing that the tables tell of, in ns."""
+        times = [self.tasks["spawned"].min(), self.tasks["began"].min(), self.activities["begin"].min(), self.first]
+        return min(int(t) for t in times if isinstance(t, int))
 
     @property
     def first(self) -> int:
@@ -304,6 +331,20 @@ class Trace:
 def _by_number(name: str, texts: Mapping[int, str]) -> pl.DataFrame:
     schema = {"number": pl.UInt32, name: pl.String}
     return pl.DataFrame({"number": list(texts), name: list(texts.values())}, schema=schema)
+
+
+def _lanes(begins: list[int], ends: list[int]) -> list[int]:
+    """For each stretch the first lane that is free at its begin; `begins` ascend."""
+    busy: list[tuple[int, int]] = []  # (end, lane), the earliest end first
+    free: list[int] = []
+    lanes = []
+    for begin, end in zip(begins, ends, strict=True):
+        while busy and busy[0][0] <= begin:
+            heapq.heappush(free, heapq.heappop(busy)[1])
+        lane = heapq.heappop(free) if free else len(busy)
+        heapq.heappush(busy, (end, lane))
+        lanes.append(lane)
+    return lanes
 
 
 def _words(name: str, numbers: pl.Series, words: list[str]) -> pl.Series:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import asdict
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -16,13 +16,16 @@ from ..colours import ACTIVITIES, OTHERS, of_classes
 from ..stats import class_name, classes_by_work, stats
 from ..trace import Trace
 from .columns import LARGEST, Column, encode_all
+from .constructs import Construct, Numbers, constructs
 from .places import Places
 
-Numbers: TypeAlias = npt.NDArray[np.int64]
 UNKNOWN = -1
 SEARCH, ASLEEP, LOST, FIRST_TASK = range(4)
 """What a worker does in a stretch: it looks for work, sleeps, does something unknown, or runs a task (its row +
 FIRST_TASK)."""
+INITIALISATION = 2**64 - 1
+"""The number of the iteration that `weft::initialisation` begins."""
+MOST_MARKS = 5000
 _BEFORE = pl.col("end").cum_max().shift(1, fill_value=0).over("worker")
 """Up to when what stands above in a frame of stretches reaches, from the origin on."""
 
@@ -43,6 +46,9 @@ def head(trace: Trace, places: Places | None, tables: Tables) -> dict[str, Any]:
         "last": tables.last,
         "workers": header.workers,
         "classes": tables.classes,
+        "marks": tables.marks,
+        "marksLeftOut": tables.marks_left_out,
+        "constructs": [asdict(construct) for construct in tables.constructs],
         "distances": tables.distances,
         "origins": layout.ORIGINS,
         "starts": layout.STARTS,
@@ -63,20 +69,20 @@ class Tables:
     classes: list[dict[str, str]]
     """Name and colour of each class; the class with the largest total comes first."""
     distances: list[float]
+    constructs: list[Construct]
+    marks: list[tuple[int, str]]
+    """Time and name of the first MOST_MARKS beginnings of iterations, runs of graphs and groups with names."""
+    marks_left_out: int
     columns: dict[str, Column]
 
     def __init__(self, trace: Trace) -> None:
         self.trace = trace
         self.tasks = trace.tasks
         self._rows = _Rows(self.tasks["task"].to_numpy())
-        times = [
-            self.tasks.select(pl.min_horizontal(pl.col("spawned", "began").min())).item(),
-            trace.activities["begin"].min(),
-            trace.first,
-        ]
-        self.origin = min(t for t in times if t is not None)
+        self.origin = trace.origin
         self.last = trace.last - self.origin
-        made = self._tasks() | self._stretches() | self._activities() | self._steals() | self._edges()
+        self._find_marks()
+        made = self._tasks() | self._calls() | self._stretches() | self._activities() | self._steals() | self._edges()
         try:
             self.columns = encode_all(made)
         except OverflowError:
@@ -93,7 +99,8 @@ class Tables:
         ended = _since(tasks["ended"], self.origin)
         return {
             "taskNumber": (_numbers(tasks["task"]), True),
-            "taskClass": (self._classes(), False),
+            "taskClass": (of_class := self._classes(), False),
+            "taskConstruct": (self._constructs(of_class), False),
             "taskOrigin": (_codes(tasks["origin"]), False),
             "taskParent": (self._rows(tasks["parent"].fill_null(0).to_numpy()), False),
             "taskSpawner": (self._spawners(), False),
@@ -159,6 +166,34 @@ class Tables:
             "taskJoin": (join[1:], False),
             "joinTask": (_numbers(waited["row"]), False),
             "joinAt": (_numbers(waited["at"]) - self.origin, True),
+        }
+
+    def _constructs(self, of_class: Numbers) -> Numbers:
+        parents = self._rows(self.tasks["parent"].fill_null(0).to_numpy()) - 1
+        self.constructs, of_task = constructs(of_class, parents, self.tasks["own"].fill_null(0).to_numpy())
+        return of_task
+
+    def _find_marks(self) -> None:
+        events = self.trace.events_of("iteration", "graph", "group")
+        names = self.trace.names
+        marks = []
+        for at, kind, a, n in events.select("at", "kind", "a", "n").iter_rows():
+            if kind == "iteration":
+                text = "initialisation" if a == INITIALISATION else f"iteration {a}"
+                marks.append((at - self.origin, f"{text} begins"))
+            elif kind == "graph":
+                marks.append((at - self.origin, f"run {n} of a graph begins"))
+            elif n in names:
+                marks.append((at - self.origin, f"group {names[n]} is made"))
+        self.marks, self.marks_left_out = marks[:MOST_MARKS], max(0, len(marks) - MOST_MARKS)
+
+    def _calls(self) -> dict[str, tuple[Numbers, bool]]:
+        calls = self.trace.calls
+        return {
+            "callTask": (self._rows(calls["task"].to_numpy()), True),
+            "callBegin": (_numbers(calls["begin"]) - self.origin, True),
+            "callEnd": (_numbers(calls["end"]) - self.origin, True),
+            "callLane": (_numbers(calls["lane"]), False),
         }
 
     # ---- what workers do

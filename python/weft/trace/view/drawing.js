@@ -72,7 +72,7 @@ function taskBox(trace, node, x, y, palette, chosen, pick) {
   return makeSvg("g", { class: row === chosen ? "task chosen" : "task", "data-task": trace.taskNumber[row], tabindex: 0, role: "button", "aria-label": `${name}, ${own}${where}${more}`, onclick: act, onkeydown: key },
     makeSvg("title", {}, `${name}, ${own}${where}${more}`),
     makeSvg("rect", { x: left, y: top, width: WIDTH, height: HEIGHT, rx: 4 }),
-    makeSvg("rect", { x: left, y: top, width: 6, height: HEIGHT, rx: 2, class: "class", style: `fill: ${palette.colourOfClass(trace.taskClass[row])}` }),
+    makeSvg("rect", { x: left, y: top, width: 6, height: HEIGHT, rx: 2, class: "class", style: `fill: ${palette.colourOfTask(trace, row)}` }),
     makeSvg("text", { x: left + 12, y: y - 4 }, shortened(name, 20)),
     makeSvg("text", { x: left + 12, y: y + 11, class: "own" }, own + where),
     node.more > 0 ? makeSvg("text", { x: left + WIDTH - 6, y: y + 11, class: "own more" }, `+${count(node.more)}`) : null);

@@ -1,6 +1,7 @@
 import { make } from "./element.js";
 import { count, duration, share } from "./format.js";
 import { sortedTable } from "./table.js";
+import { WORDS } from "./words.js";
 
 /** The tables of classes and of workers: the figures of `weft trace stats`. */
 
@@ -29,7 +30,7 @@ export function workersPanel(trace) {
     { title: "worker", key: (r) => r.worker, text: (r) => String(r.worker) },
     { title: "core", key: (r) => r.core, text: (r) => String(r.core) },
     ...(places ? [place("domain", "domains"), place("package", "packages")] : []),
-    part("busy", "busy"), part("search", "searching"), part("asleep", "asleep"), part("overhead", "overhead"),
+    part(WORDS.busy, "busy"), part(WORDS.search, "searching"), part(WORDS.asleep, "asleep"), part(WORDS.overhead, "overhead"),
     { title: "tasks", key: (r) => r.tasks, text: (r) => count(r.tasks) },
     { title: "steals", key: (r) => r.steals, text: (r) => count(r.steals) },
   ], stats.workers);

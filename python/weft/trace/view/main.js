@@ -9,12 +9,15 @@ import { Overview } from "./overview.js";
 import { activityPalette, isDark, Palette, setDark } from "./palette.js";
 import { Pointing } from "./pointing.js";
 import { makeSplitter } from "./splitter.js";
+import { chromeEvents, save } from "./saving.js";
 import { State } from "./state.js";
 import { stealsPanel } from "./steals.js";
 import { Tabs } from "./tabs.js";
 import { Timeline } from "./timeline.js";
 import { Tip } from "./tip.js";
 import { ASLEEP, LOST, SEARCH, takeTrace } from "./trace.js";
+import { ConstructTree } from "./tree.js";
+import { WORDS } from "./words.js";
 
 const byId = (id) => document.getElementById(id);
 
@@ -26,14 +29,23 @@ function fillLegend(trace, palette, activityColours) {
   trace.head.classes.forEach((c, i) => ofColour.set(c.colour, [...(ofColour.get(c.colour) ?? []), i].slice(0, 2)));
   const entries = [...ofColour.values()].map(([i, another]) =>
     entry(palette.colourOfClass(another ?? i), another === undefined ? trace.head.classes[i].name : "other classes"));
-  entries.push(entry(palette.colours[palette.idle + SEARCH], "looks for work", true), entry(palette.colours[palette.idle + ASLEEP], "asleep"));
-  if (trace.head.stats.lost > 0) entries.push(entry(palette.colours[palette.idle + LOST], "events lost", true));
+  entries.push(entry(palette.colours[palette.idle + SEARCH], WORDS.search, true), entry(palette.colours[palette.idle + ASLEEP], WORDS.asleep));
+  entries.push(entry(palette.paper, WORDS.overhead));
+  if (trace.head.stats.lost > 0) entries.push(entry(palette.colours[palette.idle + LOST], WORDS.lost, true));
+  if (trace.callBegin.length > 0) entries.push(entry("var(--run)", WORDS.run), entry("var(--lane)", WORDS.outside));
+  if (trace.callBegin.length + trace.head.marks.length > 0) entries.push(make("li", { title: marksTitle(trace) }, make("span", { class: "mark" }), "mark"));
   byId("legend").replaceChildren(...entries);
   byId("activity-legend").hidden = !activityColours;
   if (activityColours) {
     const known = trace.head.activities.map((a, i) => entry(activityColours.colours[i], a.name, activityColours.hatched[i]));
     byId("activity-legend").replaceChildren(make("li", { class: "quiet" }, "lower part of a lane:"), ...known);
   }
+}
+
+function marksTitle(trace) {
+  const { marks, marksLeftOut } = trace.head;
+  const all = "Where a run, an iteration, a run of a graph or a group with a name begins";
+  return marksLeftOut > 0 ? `${all}; the first ${marks.length} of ${marks.length + marksLeftOut} beside the runs` : all;
 }
 
 function search(state, text) {
@@ -67,6 +79,7 @@ async function start() {
   const choice = new Choice(byId("panel-task"), state);
   const tip = new Tip(byId("tip"), timeline);
   const tabs = new Tabs(byId("tabs"));
+  const tree = new ConstructTree(byId("constructs"), state);
   const frames = [];
 
   let asked = false;
@@ -85,13 +98,14 @@ async function start() {
 
   let activityCover = null;
   const colour = () => {
-    const palette = new Palette(trace, state.marked);
+    const palette = new Palette(trace, state.marked, state.construct);
     const cover = new Cover(trace.lanes, palette.categories(trace), palette.size);
     const activityColours = trace.hasActivities ? activityPalette(trace) : null;
     if (trace.hasActivities) activityCover ??= new Cover(trace.activities, trace.activities.what, activityColours.size);
     timeline.use(cover, palette, activityCover, activityColours);
     overview.use(cover, palette);
     choice.use(palette);
+    tree.draw(palette);
     fillLegend(trace, palette, activityColours);
     return palette;
   };
@@ -104,7 +118,7 @@ async function start() {
     redraw();
   };
 
-  new Pointing(timeline, state, tip, redraw);
+  const pointing = new Pointing(timeline, state, tip, redraw);
   state.on("look", redraw);
   state.on("hover", () => {
     timeline.hovered = connectionsOf(trace, state.hovered);
@@ -142,6 +156,16 @@ async function start() {
     redraw();
   };
   byId("fit-lanes").onclick = fitLanes;
+  const showConstructs = (shown) => {
+    byId("constructs").hidden = !shown;
+    byId("show-constructs").setAttribute("aria-pressed", String(shown));
+    redraw();
+  };
+  const switchConstructs = () => showConstructs(byId("constructs").hidden);
+  byId("show-constructs").onclick = switchConstructs;
+  showConstructs(trace.head.constructs.length > 1 && innerWidth >= 1000);
+  const saveShown = () => save(trace, state.begin, state.end);
+  byId("save").onclick = saveShown;
   byId("theme").onclick = () => {
     setDark(!isDark());
     fillPanels();
@@ -153,11 +177,11 @@ async function start() {
     byId("say-search").textContent = search(state, byId("search-text").value);
   });
   document.addEventListener("keydown", (event) => {
-    if (event.target.matches("input, select") || event.ctrlKey || event.metaKey || event.altKey) return;
-    if (event.key === "?") byId("help").showModal();
-    else if (event.key === "h") fitLanes();
-    else if (event.key === "/") byId("search-text").focus();
-    else return;
+    if (event.target.matches("input, select") || event.ctrlKey || event.metaKey || event.altKey || byId("help").open) return;
+    const actions = { "?": () => byId("help").showModal(), h: fitLanes, c: switchConstructs, e: saveShown, "/": () => byId("search-text").focus() };
+    const act = actions[event.key];
+    if (!act) return pointing.anywhere(event);
+    act();
     event.preventDefault();
   });
   darkSystem.addEventListener("change", () => {
@@ -171,7 +195,7 @@ async function start() {
   fillPanels();
   tabs.show("tab-classes");
   /** For scripts and tests. */
-  window.weft = { trace, state, timeline, overview, frames, ready: performance.now() };
+  window.weft = { trace, state, timeline, overview, tree, chromeEvents, frames, ready: performance.now() };
 }
 
 start().catch((failure) => {

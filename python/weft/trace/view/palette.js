@@ -20,42 +20,66 @@ export function styleColour(name) {
 }
 
 export class Palette {
-  /** `marked`: the class that stands out, or -1. It comes first and keeps its colour, the others fade. */
-  constructor(trace, marked) {
-    const { classes } = trace.head;
+  /**
+   * What stands out comes first and keeps its colours, the rest fades: the tasks of the class `marked`, or those in
+   * `construct`; -1: nothing.
+   */
+  constructor(trace, marked, construct = -1) {
+    const { classes, constructs } = trace.head;
+    const some = marked >= 0 || construct >= 0;
     const colours = [...new Set(classes.map((c) => c.colour))];
-    const categories = colours.map((colour) => ({ colour, hatched: false }));
+    const categories = colours.map((colour) => ({ colour, hatched: false, fades: some }));
+    /** Category of each class. */
     this.ofClass = classes.map((c) => colours.indexOf(c.colour));
-    if (marked >= 0) {
-      this.ofClass[marked] = categories.length;
-      categories.push({ colour: classes[marked].colour, hatched: false });
-    }
+    /** Whether each construct stands out, or null. */
+    this.inside = construct >= 0 ? trace.constructsInside(construct) : null;
+    /** Whether some task of each class stands out. */
+    this.outstanding = classes.map((_, i) => i === marked);
+    if (this.inside) constructs.forEach((c, i) => this.inside[i] && (this.outstanding[c.cls] = true));
+    /** Category of what stands out of each class. */
+    this.ofOutstanding = [...this.ofClass];
+    const first = categories.length;
+    const places = new Map();
+    this.outstanding.forEach((stands, i) => {
+      if (!stands) return;
+      const { colour } = classes[i];
+      if (!places.has(colour)) places.set(colour, categories.push({ colour, hatched: false, fades: false }) - 1);
+      this.ofOutstanding[i] = places.get(colour);
+    });
     /** Categories below this one are tasks; then come SEARCH, ASLEEP, LOST. */
     this.idle = categories.length;
-    categories.push({ colour: SEARCH_COLOUR, hatched: true });
-    categories.push({ colour: ASLEEP_COLOUR[isDark() ? "dark" : "light"], hatched: false });
-    categories.push({ colour: LOST_COLOUR, hatched: true });
+    categories.push({ colour: SEARCH_COLOUR, hatched: true, fades: some });
+    categories.push({ colour: ASLEEP_COLOUR[isDark() ? "dark" : "light"], hatched: false, fades: some });
+    categories.push({ colour: LOST_COLOUR, hatched: true, fades: some });
     this.paper = styleColour("lane");
-    this.colours = categories.map(({ colour }, i) => (marked < 0 || i === this.ofClass[marked] ? colour : mix(colour, this.paper, 0.8)));
+    this.colours = categories.map(({ colour, fades }) => (fades ? mix(colour, this.paper, 0.8) : colour));
     this.hatched = categories.map((c) => c.hatched);
-    this.order = categories.map((_, i) => i);
-    if (marked >= 0) this.order = [this.ofClass[marked], ...this.order.filter((i) => i !== this.ofClass[marked])];
+    const all = categories.map((_, i) => i);
+    this.order = [...all.slice(first, this.idle), ...all.slice(0, first), ...all.slice(this.idle)];
     this.size = categories.length;
   }
 
   colourOfClass(index) {
-    return this.colours[this.ofClass[index]];
+    return this.colours[this.ofOutstanding[index]];
+  }
+
+  /** The category of a task, by its row. */
+  categoryOf(trace, row) {
+    const index = trace.taskClass[row];
+    const stands = this.inside ? this.inside[trace.taskConstruct[row]] : this.outstanding[index];
+    return stands ? this.ofOutstanding[index] : this.ofClass[index];
+  }
+  colourOfTask(trace, row) {
+    return this.colours[this.categoryOf(trace, row)];
   }
 
   /** Of each stretch of the trace. */
   categories(trace) {
     const { what } = trace.lanes;
     const out = new Uint8Array(what.length);
-    const ofClass = Uint8Array.from(this.ofClass);
     for (let i = 0; i < what.length; i++) {
       const of = what[i];
-      if (of >= FIRST_TASK) out[i] = ofClass[trace.taskClass[of - FIRST_TASK]];
-      else out[i] = this.idle + of;
+      out[i] = of >= FIRST_TASK ? this.categoryOf(trace, of - FIRST_TASK) : this.idle + of;
     }
     return out;
   }

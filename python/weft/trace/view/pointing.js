@@ -1,9 +1,11 @@
 import { GUTTER } from "./timeline.js";
 
+const ANYWHERE = new Set(["w", "a", "s", "d", "+", "=", "-", "0", "f", "m", "[", "]", "Escape"]);
+
 /** Wheel, drag, click and keys of the timeline. */
 export class Pointing {
   constructor(timeline, state, tip, redraw) {
-    Object.assign(this, { timeline, state, tip, redraw, press: null });
+    Object.assign(this, { timeline, state, tip, redraw, press: null, under: null });
     const { canvas } = timeline;
     canvas.addEventListener("wheel", (event) => this.wheel(event), { passive: false });
     canvas.addEventListener("pointerdown", (event) => this.down(event));
@@ -47,11 +49,12 @@ export class Pointing {
   move(event) {
     const { timeline, state, press } = this;
     const [x, y] = this.point(event);
+    this.under = x < GUTTER ? null : timeline.time(x);
     if (!press) {
       const at = timeline.at(x, y);
       state.hover(at?.part === "lane" ? state.trace.taskOf(at.index) : -1);
       this.tip.show(at, event.clientX, event.clientY);
-      timeline.canvas.style.cursor = at?.index >= 0 ? "pointer" : "default";
+      timeline.canvas.style.cursor = at?.index >= 0 || at?.call >= 0 ? "pointer" : "default";
       return;
     }
     if (!press.moved && Math.hypot(x - press.x, y - press.y) < 4) return;
@@ -74,12 +77,19 @@ export class Pointing {
     if (!press || press.moved) return;
     const at = this.timeline.at(...this.point(event));
     if (at?.part === "lane") this.state.choose(this.state.trace.taskOf(at.index));
+    else if (at?.part === "call" && at.call >= 0) this.state.choose(this.state.trace.callTask[at.call] - 1);
     else if (!at) this.state.choose(-1);
   }
 
   leave() {
+    this.under = null;
     this.tip.hide();
     this.state.hover(-1);
+  }
+
+  /** The keys that act wherever the focus is. */
+  anywhere(event) {
+    if (!event.defaultPrevented && ANYWHERE.has(event.key)) this.key(event);
   }
 
   key(event) {
@@ -89,10 +99,11 @@ export class Pointing {
     const actions = {
       ArrowLeft: () => state.pan(-step), a: () => state.pan(-step),
       ArrowRight: () => state.pan(step), d: () => state.pan(step),
-      "+": () => state.zoom(1 / 1.5), "=": () => state.zoom(1 / 1.5), w: () => state.zoom(1 / 1.5),
-      "-": () => state.zoom(1.5), s: () => state.zoom(1.5),
+      "+": () => state.zoom(1 / 1.5), "=": () => state.zoom(1 / 1.5), w: () => state.zoom(1 / 1.5, this.under ?? undefined),
+      "-": () => state.zoom(1.5), s: () => state.zoom(1.5, this.under ?? undefined),
       0: () => state.look(0, state.trace.last), Home: () => state.look(0, state.trace.last),
-      f: () => this.fit(), Escape: () => state.choose(-1),
+      f: () => this.fit(), m: () => this.markTask(), Escape: () => this.nothing(),
+      "[": () => this.toMark(-1), "]": () => this.toMark(1),
       ".": () => this.step(1), ",": () => this.step(-1),
       ArrowDown: () => this.beside(1), ArrowUp: () => this.beside(-1),
     };
@@ -100,6 +111,31 @@ export class Pointing {
     if (!act) return;
     act();
     event.preventDefault();
+  }
+
+  nothing() {
+    const { state } = this;
+    state.choose(-1);
+    if (state.construct >= 0) state.markConstruct(state.construct);
+    if (state.marked >= 0) state.mark(state.marked);
+  }
+
+  /** Chooses the time of the chosen task as a stretch of time. */
+  markTask() {
+    const { trace, task } = this.state;
+    if (task < 0 || trace.taskBegan[task] < 0) return;
+    this.state.choose(-1, [trace.taskBegan[task], trace.taskEnded[task] < 0 ? trace.last : trace.taskEnded[task]]);
+  }
+
+  /** Shows the next mark, or the one before, near the left edge: seen from the last one that was shown, or from that edge. */
+  toMark(by) {
+    const { timeline, state } = this;
+    const length = state.end - state.begin;
+    const from = this.shown?.begin === state.begin ? this.shown.at : state.begin - (by > 0 ? 1 : 0);
+    const at = timeline.marks.beside(from, by);
+    if (at === null) return;
+    state.look(at - length / 20, at + (length * 19) / 20);
+    this.shown = { at, begin: state.begin };
   }
 
   fit() {

@@ -10,11 +10,13 @@ export class State extends EventTarget {
     this.hovered = -1;
     /** Index of the class that stands out, or -1. */
     this.marked = -1;
+    /** Index of the construct whose tasks stand out, those inside of it too, or -1. Not both stand out. */
+    this.construct = -1;
     /** A chosen stretch of time, [begin, end], or null. */
     this.range = null;
   }
 
-  /** "look": which time is shown; "choose": task, range; "mark": class; "hover". */
+  /** "look": which time is shown; "choose": task, range; "mark": class, construct; "hover". */
   tell(what) {
     this.dispatchEvent(new Event(what));
   }
@@ -57,6 +59,13 @@ export class State extends EventTarget {
 
   mark(index) {
     this.marked = index === this.marked ? -1 : index;
+    this.construct = -1;
+    this.tell("mark");
+  }
+
+  markConstruct(index) {
+    this.construct = index === this.construct ? -1 : index;
+    this.marked = -1;
     this.tell("mark");
   }
 

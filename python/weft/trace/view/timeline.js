@@ -1,9 +1,11 @@
 import { drawArrows } from "./arrows.js";
 import { affordableParts, busyWorkers, drawBusy } from "./busy.js";
+import { Calls } from "./calls.js";
 import { edgesBetween } from "./cover.js";
 import { fitCanvas } from "./element.js";
 import { digits, instant, roundStep, share } from "./format.js";
 import { LanePainter } from "./lane.js";
+import { Marks } from "./marks.js";
 import { inkOn, pixel, styleColour } from "./palette.js";
 import { FIRST_TASK } from "./trace.js";
 
@@ -11,7 +13,6 @@ export const GUTTER = 128;
 const AXIS = 24;
 const BUSY = 44;
 const GAP = 3;
-const TOP = AXIS + BUSY + 8;
 const LEAST_LANE = 20;
 const LOWEST_LANE = 1.5; // where all workers are to be seen at once
 const LEAST_SPLIT = 12; // lower lanes have no room for activities
@@ -20,7 +21,7 @@ const MOST_LANE = 56;
 const ACTIVITY_SHARE = 0.4;
 const FONT = "12px system-ui, sans-serif";
 
-/** The picture: an axis, how many workers are busy, one lane a worker. */
+/** The picture: an axis with marks, how many workers are busy, the calls of threads, one lane a worker. */
 export class Timeline {
   constructor(canvas, state) {
     this.canvas = canvas;
@@ -28,7 +29,12 @@ export class Timeline {
     this.trace = state.trace;
     this.scroll = 0;
     this.fitsAll = false;
-    canvas.style.maxHeight = `${TOP + MOST_LANE * this.trace.workers + 8}px`;
+    this.calls = new Calls(this.trace);
+    this.marks = new Marks(this.trace);
+    this.left = GUTTER;
+    /** Where the lanes of the workers begin. */
+    this.lanesTop = AXIS + BUSY + 8 + this.calls.height;
+    canvas.parentElement.style.maxHeight = `${this.lanesTop + MOST_LANE * this.trace.workers + 8}px`;
     this.chosen = { stretches: [], steals: [], children: [] };
     this.hovered = { stretches: [], steals: [], children: [] };
   }
@@ -47,7 +53,7 @@ export class Timeline {
     this.width = this.canvas.clientWidth;
     this.height = this.canvas.clientHeight;
     this.laneWidth = Math.max(10, this.width - GUTTER - 8);
-    const room = this.height - TOP - 4;
+    const room = this.height - this.lanesTop - 4;
     const fitting = Math.min(MOST_LANE, room / this.trace.workers);
     const least = this.activityLanes ? LEAST_LANE * 1.5 : LEAST_LANE;
     this.lane = this.fitsAll ? Math.max(LOWEST_LANE, fitting) : Math.floor(Math.max(least, fitting));
@@ -65,7 +71,7 @@ export class Timeline {
     return begin + ((x - GUTTER) / this.laneWidth) * (end - begin);
   }
   top(worker) {
-    return TOP + worker * this.lane - this.scroll;
+    return this.lanesTop + worker * this.lane - this.scroll;
   }
   middle(worker) {
     return this.top(worker) + this.taskHeight() / 2;
@@ -79,30 +85,44 @@ export class Timeline {
   }
   visibleWorkers() {
     const first = Math.max(0, Math.floor(this.scroll / this.lane));
-    const last = Math.min(this.trace.workers, Math.ceil((this.scroll + this.height - TOP) / this.lane));
+    const last = Math.min(this.trace.workers, Math.ceil((this.scroll + this.height - this.lanesTop) / this.lane));
     return [first, last];
   }
   showWorker(worker) {
-    if (this.top(worker) < TOP) this.scroll = worker * this.lane;
-    else if (this.top(worker) + this.lane > this.height) this.scroll = (worker + 1) * this.lane - (this.height - TOP);
+    if (this.top(worker) < this.lanesTop) this.scroll = worker * this.lane;
+    else if (this.top(worker) + this.lane > this.height) this.scroll = (worker + 1) * this.lane - (this.height - this.lanesTop);
     this.scroll = Math.min(Math.max(0, this.scroll), this.mostScroll);
   }
 
   isVisible(worker) {
-    return this.top(worker) >= TOP && this.top(worker) + this.lane <= this.height;
+    return this.top(worker) >= this.lanesTop && this.top(worker) + this.lane <= this.height;
   }
 
   /** What lies there: {part: "lane" | "activity" | "busy" | "gutter", worker, time, index, others}; null: nothing. */
   at(x, y) {
     const time = this.time(x);
-    const worker = y < TOP ? -1 : Math.floor((y - TOP + this.scroll) / this.lane);
+    const worker = y < this.lanesTop ? -1 : Math.floor((y - this.lanesTop + this.scroll) / this.lane);
     if (worker >= this.trace.workers) return null;
     if (x < GUTTER) return worker < 0 ? null : { part: "gutter", worker };
     if (time < 0 || time > this.trace.last) return null;
-    if (worker < 0) return y < AXIS ? null : { part: "busy", time };
+    if (worker < 0) return this.above(y, time);
     const inLane = y - this.top(worker);
     const part = this.split && inLane >= this.taskHeight() ? "activity" : "lane";
     return { part, worker, time, ...this.longestAt(part === "lane" ? this.trace.lanes : this.trace.activities, worker, time) };
+  }
+
+  /** What lies above the lanes: marks on the axis, the strip, the calls. */
+  above(y, time) {
+    if (y < AXIS) {
+      const marks = this.marks.near(this, time);
+      return marks.length > 0 ? { part: "mark", time, marks } : null;
+    }
+    if (y < AXIS + BUSY) return { part: "busy", time };
+    const call = this.calls.at(y - this.callsTop, time);
+    return call && { part: "call", time, ...call };
+  }
+  get callsTop() {
+    return AXIS + BUSY + 5;
   }
 
   /** The stretch that fills most of the pixel at `time`, index -1: none; and how many others are in that pixel. */
@@ -135,25 +155,27 @@ export class Timeline {
     this.drawPixels(context, ratio);
     context.save();
     context.beginPath();
-    context.rect(GUTTER, TOP - 2, this.laneWidth, height - TOP + 2);
+    context.rect(GUTTER, this.lanesTop - 2, this.laneWidth, height - this.lanesTop + 2);
     context.clip();
     const [first, last] = this.visibleWorkers();
     for (let w = first; w < last; w++) this.drawStretches(context, w);
     this.drawChosen(context);
     context.restore();
     context.fillStyle = styleColour("paper");
-    context.fillRect(0, TOP - 2, GUTTER - 2, height - TOP + 2);
+    context.fillRect(0, this.lanesTop - 2, GUTTER - 2, height - this.lanesTop + 2);
     for (let w = first; w < last; w++) this.drawGutter(context, w);
     context.fillStyle = styleColour("paper");
-    context.fillRect(0, 0, width, TOP - 2);
+    context.fillRect(0, 0, width, this.lanesTop - 2);
     this.drawAxis(context);
     this.drawBusyStrip(context);
+    this.calls.draw(context, this, this.callsTop);
+    this.marks.draw(context, this, AXIS, height);
     this.drawRange(context);
   }
 
   drawPixels(context, ratio) {
     const px = (value) => Math.round(value * ratio);
-    const [left, top] = [px(GUTTER), px(TOP)];
+    const [left, top] = [px(GUTTER), px(this.lanesTop)];
     const width = px(GUTTER + this.laneWidth) - left;
     const height = Math.max(1, px(this.height) - top);
     if (this.image?.width !== width || this.image?.height !== height) {
@@ -196,7 +218,7 @@ export class Timeline {
       if (task < 0 || right - left < 34) continue;
       const name = this.trace.className(task);
       const text = right - left > 90 ? `${name} #${this.trace.taskNumber[task]}` : name;
-      context.fillStyle = inkOn(this.palette.colourOfClass(this.trace.taskClass[task]));
+      context.fillStyle = inkOn(this.palette.colourOfTask(this.trace, task));
       context.save();
       context.beginPath();
       context.rect(left, top, right - left - 3, height);

@@ -2,8 +2,9 @@ import { factsOf, nameOf } from "./describe.js";
 import { make } from "./element.js";
 import { count, digits, duration, instant } from "./format.js";
 import { ASLEEP, LOST, SEARCH } from "./trace.js";
+import { WORDS } from "./words.js";
 
-const IDLE = { [SEARCH]: "looks for work", [ASLEEP]: "asleep", [LOST]: "events were lost: what it did is unknown" };
+const IDLE = { [SEARCH]: WORDS.search, [ASLEEP]: WORDS.asleep, [LOST]: `${WORDS.lost}: what it did is unknown` };
 
 /** The small window beside the pointer. */
 export class Tip {
@@ -34,9 +35,11 @@ export class Tip {
     if (at.part === "busy") {
       return { title: `${digits(timeline.busyAt(at.time))} of ${trace.workers} workers busy`, rows: [["at", instant(at.time, timeline.perPixel)]] };
     }
+    if (at.part === "mark") return { title: at.marks[0], rows: at.marks.slice(1, 8).map((text) => [text, ""]) };
+    if (at.part === "call") return this.tellCall(at);
     if (at.part === "gutter") {
       const w = trace.head.stats.workers[at.worker];
-      const rows = [["busy", w.busy], ["searching", w.searching], ["asleep", w.asleep], ["overhead", w.overhead]];
+      const rows = [[WORDS.busy, w.busy], [WORDS.search, w.searching], [WORDS.asleep, w.asleep], [WORDS.overhead, w.overhead]];
       return {
         title: `worker ${at.worker} on core ${w.core}`,
         rows: [...rows.map(([name, ns]) => [name, duration(ns)]), ["tasks", count(w.tasks)], ["steals", count(w.steals)]],
@@ -51,6 +54,22 @@ export class Tip {
     const task = trace.taskOf(at.index);
     if (task < 0) return { title: IDLE[lanes.what[at.index]], rows };
     return { title: nameOf(trace, task), rows: [...rows, ...factsOf(trace, task)] };
+  }
+
+  /** Of a calling thread: a run, or the time outside of runs. */
+  tellCall({ call, row, time }) {
+    const { trace } = this.timeline;
+    const stretch = (from, to) => ["this stretch", `${duration(to - from)} from ${instant(from, 1)}`];
+    const thread = ["thread", `caller ${row}: one that called, or several one after another`];
+    if (call >= 0) {
+      const task = trace.callTask[call] - 1;
+      return { title: `run ${call + 1}`, rows: [stretch(trace.callBegin[call], trace.callEnd[call]), ["root", nameOf(trace, task)], thread] };
+    }
+    const calls = this.timeline.calls.lanes[row];
+    const before = calls.findLast((i) => trace.callEnd[i] <= time);
+    const after = calls.find((i) => trace.callBegin[i] > time);
+    const from = before === undefined ? 0 : trace.callEnd[before];
+    return { title: WORDS.outside, rows: [stretch(from, after === undefined ? trace.last : trace.callBegin[after]), thread] };
   }
 }
 

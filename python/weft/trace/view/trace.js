@@ -11,10 +11,11 @@ export const LOST = 2;
 export const FIRST_TASK = 3;
 
 const TYPES = {
-  taskNumber: Uint32Array, taskClass: Uint32Array, taskOrigin: Uint8Array, taskParent: Uint32Array,
+  taskNumber: Uint32Array, taskClass: Uint32Array, taskConstruct: Uint32Array, taskOrigin: Uint8Array, taskParent: Uint32Array,
   taskSpawner: Int32Array, taskWorker: Int32Array, taskStart: Uint8Array, taskOutcome: Uint8Array,
   taskSpawned: Float64Array, taskBegan: Float64Array, taskEnded: Float64Array, taskOwn: Float64Array,
   taskJoin: Uint32Array, joinTask: Uint32Array, joinAt: Float64Array,
+  callTask: Uint32Array, callBegin: Float64Array, callEnd: Float64Array, callLane: Uint32Array,
   stretchCount: Uint32Array, stretchGap: Float64Array, stretchLength: Float64Array, stretchWhat: Uint32Array,
   activityCount: Uint32Array, activityGap: Float64Array, activityLength: Float64Array, activityWhat: Uint8Array,
   stealAt: Float64Array, stealThief: Uint16Array, stealVictim: Uint16Array, stealTask: Uint32Array, stealDistance: Uint16Array,
@@ -66,6 +67,14 @@ export class Trace {
     this.steals = this.stealAt.length;
     this.lanes = new Lanes(this.stretchCount, this.stretchGap, this.stretchLength, this.stretchWhat);
     this.activities = new Lanes(this.activityCount, this.activityGap, this.activityLength, this.activityWhat);
+  }
+
+  /** Whether each construct is `of` or lies inside of it. A construct stands behind the one around it. */
+  constructsInside(of) {
+    const { constructs } = this.head;
+    const inside = new Uint8Array(constructs.length);
+    constructs.forEach((construct, i) => (inside[i] = i === of || (construct.parent >= 0 && inside[construct.parent]) ? 1 : 0));
+    return inside;
   }
 
   get hasActivities() {
