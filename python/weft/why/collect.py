@@ -1,0 +1,249 @@
+"""Runs a program as often as its diagnosis needs."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from ..errors import Error, compose
+from ..launcher import LaunchError, Run, launch
+from ..trace import read_trace
+from .evidence import Evidence, Timing, Trial, timing_of
+from .finding import Place
+from .idle import idle_of
+from .stacks import Stack, stacks_of
+from .symbols import TOOL, Symbols
+from .watch import Watch, environment, read_watches
+
+DEFAULT_POLICY = "steal"
+REPEATS = 3
+MOST_TRACE_BYTES = 1 << 30
+"""A trace that grows beyond this ends the traced run: what came until then is used."""
+INFLATED = 1.15
+"""From this factor on, what makes the program's processor time grow with its workers is looked for."""
+MOST_RUNS = 12
+"""With all trials."""
+
+Say = Callable[[str], None]
+"""Tells the user what runs now."""
+
+
+class Collector:
+    """Runs one program, always with the same input and settings but for those that a trial changes."""
+
+    def __init__(
+        self,
+        command: Sequence[str],
+        settings: dict[str, Any],
+        *,
+        repeats: int = REPEATS,
+        say: Say = lambda _: None,
+        timeout: float | None = None,
+        given: Path | None = None,
+    ) -> None:
+        """`given`: a file that each run reads as its standard input. None: an empty one."""
+        self.command = tuple(command)
+        self.settings = settings
+        self.repeats = repeats
+        self.say = say
+        self.timeout = timeout
+        self.notes: list[str] = []
+        self.given = given
+
+    def evidence(self) -> Evidence:
+        """Runs the program as often as needed. Raises `LaunchError` if it fails."""
+        self.say(f"about {self.repeats + 4} runs follow, {MOST_RUNS} at most; the first one shows how long one takes")
+        first = self._timing()
+        left = (self.repeats + 3) * first.seconds
+        self.say(f"one run takes {first.seconds:.3g} s; the others will take about {left:.3g} s")
+        plain = (first, *(self._timing() for _ in range(self.repeats - 1)))
+        e = Evidence(self.command, cores_available(), plain)
+        e = self._watched(e)
+        e = self._traced(e)
+        if e.workers > 1:
+            self.say("with one worker")
+            e = replace(e, alone=self._trial("1 worker", 2, workers=1))
+        if e.workers > 1 and plain[0].policy.split(":")[0] != DEFAULT_POLICY:
+            self.say(f"under the policy {DEFAULT_POLICY}")
+            trial = self._trial(f"policy {DEFAULT_POLICY}", self.repeats, policy=DEFAULT_POLICY)
+            e = replace(e, default_policy=trial)
+        if e.workers > e.cores:
+            self.say(f"with {e.cores} workers")
+            trial = self._trial(f"{e.cores} workers", self.repeats, workers=e.cores)
+            e = replace(e, as_many_as_cores=trial)
+        if e.alone and inflation(e) > INFLATED:
+            e = replace(e, copies=self._copies(e))
+        return replace(e, notes=tuple(self.notes))
+
+    # ---- single runs
+
+    def _timing(self) -> Timing:
+        timing = timing_of(self._launch())
+        if timing is None:
+            allowed = "a program that uses the runtime that it makes"
+            raise Error(compose("nothing ran in parallel", self.command[0], allowed))
+        return timing
+
+    def _trial(self, change: str, times: int, **settings: Any) -> Trial | None:
+        """None, with a note, if the program sets itself what the trial would change."""
+        timings = [t for t in (timing_of(self._launch(**settings)) for _ in range(times)) if t]
+        workers, policy = settings.get("workers"), settings.get("policy")
+        if not timings or (workers and timings[0].workers != workers) or (policy and timings[0].policy != policy):
+            self.notes.append(f"not tested with {change}: the program sets this itself (runtime_options)")
+            return None
+        return Trial(change, tuple(timings))
+
+    def _launch(self, environment: dict[str, Any] | None = None, trace: Path | None = None, **settings: Any) -> Run:
+        """Raises `LaunchError` if the program fails."""
+        given = self.settings | settings
+        variables = {**given.pop("environment", {}), **(environment or {})}
+        if trace is None:
+            variables["WEFT_TRACE"] = None
+        if "LD_PRELOAD" in variables and (before := self.settings.get("environment", {}).get("LD_PRELOAD")):
+            variables["LD_PRELOAD"] = f"{variables['LD_PRELOAD']}:{before}"
+        with tempfile.TemporaryFile() as errors, open(self.given or os.devnull, "rb") as stdin:
+            run = launch(
+                self.command,
+                environment=variables,
+                trace=trace,
+                observer=_Limit(trace) if trace else None,
+                timeout=self.timeout,
+                stdin=stdin,
+                stdout=subprocess.DEVNULL,
+                stderr=errors,
+                **given,
+            )
+            if run.interrupted:
+                raise LaunchError("interrupted")
+            if run.outcome:
+                errors.seek(0)
+                shutil.copyfileobj(errors, sys.stderr.buffer)
+            return run.check()
+
+    # ---- what is seen from inside
+
+    def _watched(self, e: Evidence) -> Evidence:
+        self.say("watching where its threads run and wait")
+        if not Symbols.is_possible():
+            self.notes.append(f"places are addresses: {TOOL} is not installed (it is part of the GNU binutils)")
+        with tempfile.TemporaryDirectory(prefix="weft-why-") as folder:
+            file = Path(folder, "watch")
+            timing = timing_of(self._launch(environment=environment(file)))
+            watch = _largest(read_watches(file))
+        if watch is None:
+            self.notes.append(
+                "where threads ran and waited is not known: the program loads no libraries (it is statically linked), "
+                "so libweft-watch.so was not in it"
+            )
+            return e
+        if watch.lost:
+            self.notes.append(f"{watch.lost} times that threads waited or ran found no room")
+        return replace(e, stacks=tuple(stacks_of(watch)), watched=timing)
+
+    def _traced(self, e: Evidence) -> Evidence:
+        self.say("tracing its tasks")
+        with tempfile.TemporaryDirectory(prefix="weft-why-") as folder:
+            trace_file, file = Path(folder, "run.weft"), Path(folder, "watch")
+            try:
+                run = self._launch(environment=environment(file), trace=trace_file)
+                traces = list(run.traces)
+            except _TooLarge:
+                self.notes.append(
+                    f"the trace grew to {MOST_TRACE_BYTES >> 20} MB: what its tasks did later is not in these figures"
+                )
+                traces = [trace_file]
+            if not traces:
+                return e
+            trace = read_trace(max(traces, key=lambda p: p.stat().st_size))
+            if trace.lost:
+                self.notes.append(f"{trace.lost} events of the trace were lost: what workers waited for is less sure")
+            watch = _largest(read_watches(file))
+            hottest = Hottest(watch).stack if watch else None
+            return replace(e, idle=idle_of(trace), constructs=_constructs(trace), hottest=hottest)
+
+    def _copies(self, e: Evidence) -> float | None:
+        """As many copies of the program as it has workers, each with one worker, at the same time."""
+        assert e.alone
+        self.say(f"{e.workers} copies with one worker each, side by side")
+        alone = min(t.on_core for t in e.alone.timings)
+        with ThreadPoolExecutor(e.workers) as pool:
+            runs = list(pool.map(lambda _: timing_of(self._launch(workers=1)), range(e.workers)))
+        busy = [t.on_core for t in runs if t]
+        return min(busy) / alone if len(busy) == e.workers and alone > 0 else None
+
+
+class Hottest:
+    """What threads ran between two times."""
+
+    def __init__(self, watch: Watch) -> None:
+        self._samples = watch.samples
+        self._stacks: list[Stack] = stacks_of(watch)
+
+    def stack(self, begin: float, end: float) -> Stack | None:
+        """The stack of the program with the most processor time between two times, in seconds since 1970."""
+        s = self._samples
+        at = s["end"].astype(np.float64) * 1e-9
+        by_place: dict[Place, float] = {}
+        example: dict[Place, Stack] = {}
+        for row in s[(at >= begin) & (at <= end)]:
+            stack = self._stacks[int(row["place"])]
+            if stack.state == "on_core" and stack.owner != "runtime" and stack.place:
+                by_place[stack.place] = by_place.get(stack.place, 0.0) + float(row["ns"])
+                example.setdefault(stack.place, stack)
+        return example[max(by_place, key=lambda p: by_place[p])] if by_place else None
+
+
+def inflation(e: Evidence) -> float:
+    """By which factor the processor time in runs grows from one worker to all. Of several runs the one with the least
+    counts: other programs make it longer, never shorter."""
+    alone = min((t.on_core for t in e.alone.timings), default=0.0) if e.alone else 0.0
+    return min(t.on_core for t in e.plain) / alone if alone > 0 else 1.0
+
+
+def cores_available() -> int:
+    """Cores that this process, and so the program, may use: its set of cores, and the quota of its control group."""
+    cores = len(os.sched_getaffinity(0))
+    with contextlib.suppress(OSError, ValueError):
+        quota, period = Path("/sys/fs/cgroup/cpu.max").read_text().split()
+        cores = min(cores, max(1, round(int(quota) / int(period))))
+    return cores
+
+
+class _TooLarge(Exception):
+    """The trace has grown beyond what is read."""
+
+
+class _Limit:
+    """An observer of launch() that ends a run whose trace grows too large."""
+
+    def __init__(self, trace: Path) -> None:
+        self._trace = trace
+
+    def __call__(self, _: list[Path]) -> None:
+        if self._trace.exists() and self._trace.stat().st_size > MOST_TRACE_BYTES:
+            raise _TooLarge
+
+
+def _largest(watches: list[Watch]) -> Watch | None:
+    """The process that did most: the program may be a script that starts it."""
+    return max(watches, key=lambda w: sum(s.seconds for s in w.seen if s.state == "on_core"), default=None)
+
+
+def _constructs(trace: Any) -> dict[str, Place]:
+    """Places of classes of tasks, where the trace has them."""
+    try:
+        from ..trace.places import places  # type: ignore[import-not-found, unused-ignore]
+    except ImportError:
+        return {}
+    return {name: Place(p.symbol or p.name, p.file, p.line) for name, p in places(trace).items()}
