@@ -19,12 +19,12 @@
 using namespace weft::watch;
 
 // WATCHED(state, type, name, (parameters), (arguments)): defines the function `name` of the C library.
-#define WATCHED(what, type, name, parameters, arguments)                                                          \
-    namespace {                                                                                                   \
-    original<type parameters> name##_original(#name);                                                             \
-    }                                                                                                             \
-    extern "C" type name parameters {                                                                             \
-        return watched(what, 0, [&] { return name##_original.get() arguments; });                                 \
+#define WATCHED(what, type, name, parameters, arguments)                                                     \
+    namespace {                                                                                              \
+    original<type parameters> name##_original(#name);                                                        \
+    }                                                                                                        \
+    extern "C" type name parameters {                                                                        \
+        return watched(what, 0, [&] { return name##_original.get() arguments; });                            \
     }
 
 WATCHED(state::sleep, int, nanosleep, (const timespec* t, timespec* left), (t, left))
@@ -46,9 +46,10 @@ WATCHED(state::transfer, int, fdatasync, (int f), (f))
 WATCHED(state::transfer, ssize_t, recv, (int f, void* to, size_t n, int flags), (f, to, n, flags))
 WATCHED(state::transfer, ssize_t, send, (int f, const void* from, size_t n, int flags), (f, from, n, flags))
 WATCHED(state::transfer, size_t, fread, (void* to, size_t size, size_t n, FILE* f), (to, size, n, f))
-WATCHED(state::transfer, size_t, fwrite, (const void* from, size_t size, size_t n, FILE* f), (from, size, n, f))
+WATCHED(state::transfer, size_t, fwrite, (const void* from, size_t size, size_t n, FILE* f),
+        (from, size, n, f))
 WATCHED(state::transfer, char*, fgets, (char* to, int n, FILE* f), (to, n, f))
-WATCHED(state::transfer, int, fflush, (FILE* f), (f))
+WATCHED(state::transfer, int, fflush, (FILE * f), (f))
 
 WATCHED(state::poll, int, poll, (pollfd * files, nfds_t n, int ms), (files, n, ms))
 WATCHED(state::poll, int, select, (int n, fd_set* r, fd_set* w, fd_set* x, timeval* t), (n, r, w, x, t))

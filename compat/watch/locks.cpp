@@ -51,9 +51,7 @@ template <class Lock>
     return failed;
 }
 
-std::uint64_t address(const void* of) noexcept {
-    return reinterpret_cast<std::uint64_t>(of);
-}
+std::uint64_t address(const void* of) noexcept { return reinterpret_cast<std::uint64_t>(of); }
 
 } // namespace
 

@@ -19,12 +19,8 @@ constexpr std::uint32_t most_probes = 64;
 
 std::atomic<char*> memory = nullptr; // release and acquire: who sees the pointer sees the header
 
-header& header_in(char* at) noexcept {
-    return *reinterpret_cast<header*>(at);
-}
-place* places_in(char* at) noexcept {
-    return reinterpret_cast<place*>(at + sizeof(header));
-}
+header& header_in(char* at) noexcept { return *reinterpret_cast<header*>(at); }
+place* places_in(char* at) noexcept { return reinterpret_cast<place*>(at + sizeof(header)); }
 sample* samples_in(char* at) noexcept {
     return reinterpret_cast<sample*>(at + sizeof(header) + place_count * sizeof(place));
 }
@@ -51,7 +47,8 @@ std::uint32_t find_place(char* at, state what, const stack& s) noexcept {
     std::uint64_t index = hash(what, s);
     for (std::uint32_t probe = 0; probe < most_probes; ++probe, ++index) {
         place& p = places[index % place_count];
-        std::uint32_t phase = p.phase.load(std::memory_order_acquire); // pairs with the release store of `made` below
+        std::uint32_t phase =
+            p.phase.load(std::memory_order_acquire); // pairs with the release store of `made` below
         if (phase == place::free &&
             p.phase.compare_exchange_strong(phase, place::being_made, std::memory_order_relaxed)) {
             p.what = what;
@@ -63,20 +60,17 @@ std::uint32_t find_place(char* at, state what, const stack& s) noexcept {
         }
         // A place that another thread is making is not waited for, since this may be a handler on that thread: the
         // stack gets a second place, and the reader adds them up.
-        if (phase == place::made && is_same(p, what, s)) return static_cast<std::uint32_t>(index % place_count);
+        if (phase == place::made && is_same(p, what, s))
+            return static_cast<std::uint32_t>(index % place_count);
     }
     return no_place;
 }
 
 } // namespace
 
-std::uint64_t now_ns() noexcept {
-    return clock_ns(CLOCK_MONOTONIC);
-}
+std::uint64_t now_ns() noexcept { return clock_ns(CLOCK_MONOTONIC); }
 
-std::uint64_t thread_ns() noexcept {
-    return clock_ns(CLOCK_THREAD_CPUTIME_ID);
-}
+std::uint64_t thread_ns() noexcept { return clock_ns(CLOCK_THREAD_CPUTIME_ID); }
 
 stack take_stack(std::uint32_t skip) noexcept {
     void* raw[most_frames + 8];
@@ -116,17 +110,14 @@ bool open_notes(const char* path) noexcept {
     h.process = static_cast<std::uint32_t>(getpid());
     h.place_count = place_count;
     h.sample_count = sample_count;
-    memory.store(static_cast<char*>(at), std::memory_order_release); // pairs with the acquire loads in this file
+    memory.store(static_cast<char*>(at),
+                 std::memory_order_release); // pairs with the acquire loads in this file
     return true;
 }
 
-void close_notes() noexcept {
-    memory.store(nullptr, std::memory_order_relaxed);
-}
+void close_notes() noexcept { memory.store(nullptr, std::memory_order_relaxed); }
 
-bool is_noting() noexcept {
-    return memory.load(std::memory_order_relaxed) != nullptr;
-}
+bool is_noting() noexcept { return memory.load(std::memory_order_relaxed) != nullptr; }
 
 header& notes_header() noexcept {
     return header_in(memory.load(std::memory_order_acquire)); // pairs with open_notes()

@@ -32,12 +32,13 @@ bool is_noting() noexcept;
 header& notes_header() noexcept;
 
 /// Adds a time of `ns` to the place of `s`. Returns the place, or no_place.
-std::uint32_t note(state what, const stack& s, std::uint64_t ns, std::uint64_t object, std::uint32_t holder) noexcept;
+std::uint32_t note(state what, const stack& s, std::uint64_t ns, std::uint64_t object,
+                   std::uint32_t holder) noexcept;
 
 /// Adds a wait that was too short for a place.
 void note_short(std::uint64_t ns) noexcept;
 
-std::uint64_t now_ns() noexcept; ///< of the monotonic clock
+std::uint64_t now_ns() noexcept;    ///< of the monotonic clock
 std::uint64_t thread_ns() noexcept; ///< processor time of the calling thread
 
 } // namespace weft::watch

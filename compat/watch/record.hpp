@@ -38,15 +38,18 @@ enum class state : std::uint32_t {
 struct place {
     static constexpr std::uint32_t free = 0, being_made = 1, made = 2;
 
-    std::atomic<std::uint32_t> phase; ///< a release store of `made` pairs with the acquire loads of other threads
+    std::atomic<std::uint32_t>
+        phase; ///< a release store of `made` pairs with the acquire loads of other threads
     state what;
     std::uint32_t depth;
-    std::atomic<std::uint32_t> holder; ///< mutex: the place where its holder had waited for it, at the last time
+    std::atomic<std::uint32_t>
+        holder; ///< mutex: the place where its holder had waited for it, at the last time
     std::atomic<std::uint64_t> times;
     std::atomic<std::uint64_t> ns;      ///< sum; on a core: processor time since the thread's sample before
     std::atomic<std::uint64_t> longest; ///< ns
     std::atomic<std::uint64_t> object;  ///< address of the lock or the like, at the last time
-    std::uint64_t frames[most_frames];  ///< innermost first: return addresses; on a core frames[0] is where it was
+    std::uint64_t
+        frames[most_frames]; ///< innermost first: return addresses; on a core frames[0] is where it was
 };
 static_assert(sizeof(place) == 248);
 
@@ -64,11 +67,12 @@ struct header {
     std::uint32_t process;
     std::uint32_t place_count;
     std::uint32_t sample_count;
-    std::atomic<std::uint64_t> samples;     ///< number that came; those above sample_count are not in the file
-    std::atomic<std::uint64_t> lost;        ///< times that found no room for their place
-    std::atomic<std::uint64_t> short_times; ///< waits of less than `shortest_wait_ns`, whose place is not noted
+    std::atomic<std::uint64_t> samples; ///< number that came; those above sample_count are not in the file
+    std::atomic<std::uint64_t> lost;    ///< times that found no room for their place
+    std::atomic<std::uint64_t>
+        short_times; ///< waits of less than `shortest_wait_ns`, whose place is not noted
     std::atomic<std::uint64_t> short_ns;
-    std::atomic<std::uint32_t> threads; ///< that were sampled
+    std::atomic<std::uint32_t> threads;   ///< that were sampled
     std::atomic<std::uint32_t> unsampled; ///< threads for which the kernel gave no timer
 };
 static_assert(sizeof(header) == 64);

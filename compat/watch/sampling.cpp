@@ -26,7 +26,8 @@ struct sampled_thread {
     /// Room for the handler, since the stack of a task may have none.
     void make_signal_stack() noexcept {
         stack_t before{};
-        if (sigaltstack(nullptr, &before) != 0 || !(before.ss_flags & SS_DISABLE)) return; // the program has its own
+        if (sigaltstack(nullptr, &before) != 0 || !(before.ss_flags & SS_DISABLE))
+            return; // the program has its own
         stack = mmap(nullptr, signal_stack_bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
         if (stack == MAP_FAILED) return;
         stack_t own{};

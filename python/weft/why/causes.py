@@ -6,7 +6,7 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable
 from typing import TypeVar
 
-from .collect import DEFAULT_POLICY, INFLATED, inflation
+from .collect import DEFAULT_POLICY, INFLATED
 from .evidence import Evidence, Timing
 from .finding import Finding, Place
 from .idle import IdleRun
@@ -229,6 +229,7 @@ def short_runs(e: Evidence) -> list[Finding]:
     return _of_idle(
         e,
         "short_runs",
+        at_least=_without_runs,
         cause="short_runs",
         title="too little work in each run",
         says=lambda runs: (
@@ -262,9 +263,10 @@ def _of_idle(
     title: str,
     says: Callable[[list[IdleRun]], str],
     advice: str,
+    at_least: Callable[[Evidence, list[IdleRun]], float] = lambda _, __: 0.0,
 ) -> list[Finding]:
     """Findings by construct from runs with idle workers. The traced run says how the idleness is divided; how much
-    there is, the plain runs say."""
+    there is, the plain runs say. `at_least`: what mending saves besides."""
     if not e.idle or e.idle.total <= 0:
         return []
     total = min(e.median(lambda t: t.idle), e.workers * e.seconds)
@@ -282,7 +284,7 @@ def _of_idle(
                 place=place,
                 path=ran.path if ran else (),
                 evidence=(says(group), *((f"it ran at {inner}",) if inner and inner != place else ())),
-                gain=idle / e.workers,
+                gain=max(idle / e.workers, at_least(e, group)),
                 uncertain=e.variation(lambda t: t.idle) / e.workers + e.disturbance,
                 basis="estimated",
                 advice=advice,
@@ -292,23 +294,32 @@ def _of_idle(
     return found
 
 
+def _without_runs(e: Evidence, runs: list[IdleRun]) -> float:
+    """The time of these runs beyond that of their work, if it were in one run."""
+    assert e.idle
+    length, work = sum(r.length for r in runs), sum(r.work for r in e.idle.runs)
+    if e.own is None or not e.idle.elapsed or not work:
+        return 0.0
+    own = e.own * sum(r.work for r in runs) / work
+    return e.median(lambda t: t.in_runs) * length / e.idle.elapsed - own / e.workers
+
+
 def _hottest(e: Evidence, runs: list[IdleRun]) -> Stack | None:
     """What ran while the workers were idle: the task that they waited for longest."""
-    r = max(runs, key=lambda r: r.idle)
-    return e.hottest(r.begin, r.end) if e.hottest else None
+    return e.hottest([(r.begin, r.end) for r in runs]) if e.hottest else None
 
 
 # ---- more processor time than needed
 
 
 def runtime(e: Evidence) -> list[Finding]:
-    """Processor time in the runtime instead of the program."""
-    on_core = [s for s in e.stacks if s.state == "on_core" and s.in_run]
-    all_time = sum(s.seconds for s in on_core)
-    mine = [s for s in on_core if s.owner == "runtime" and s.place]
-    seconds = sum(s.seconds for s in mine)
-    if not all_time or not seconds:
+    """Processor time in the runtime instead of the program, while workers are busy."""
+    on_core = [s for s in e.stacks if s.state == "on_core" and s.in_run and s.path]
+    own = [s for s in on_core if s.owner == "program"]
+    mine = [s for s in on_core if s.owner == "runtime"]
+    if not mine or not e.watched:
         return []
+    seconds = max(e.watched.on_core - sum(s.seconds for s in own), 0.0)
     return [
         Finding(
             cause="overhead",
@@ -316,25 +327,24 @@ def runtime(e: Evidence) -> list[Finding]:
             place=_place(mine),
             path=_path(mine),
             evidence=(
-                f"{_time(seconds)} of {_time(all_time)} of processor time in runs was in the runtime, called from "
-                f"there: {seconds / all_time:.0%}",
+                f"{_time(seconds)} of {_time(e.watched.on_core)} of processor time of busy workers was in the runtime: "
+                f"{seconds / e.watched.on_core:.0%}",
             ),
             gain=_shared(e, seconds),
-            uncertain=0.1 * seconds / e.workers + _sampling_error(mine) / e.workers,
+            uncertain=(_sampling_error(own) + _sampling_error(mine)) / e.workers,
             basis="estimated",
             advice="do more in each task: a larger grain, a serial version for small parts, one task for several",
+            also=_others(mine),
         )
     ]
 
 
 def inflated(e: Evidence) -> list[Finding]:
     """The same work takes more processor time with more workers."""
-    factor = inflation(e)
-    if factor <= INFLATED or not e.alone or _waits_for_locks(e):
+    factor, own, alone = e.inflation, e.own, e.own_alone
+    if factor is None or own is None or alone is None or factor <= INFLATED or _waits_for_locks(e):
         return []
-    alone = [t.on_core for t in e.alone.timings]
-    more = min(t.on_core for t in e.plain) - min(alone)
-    code = [s for s in e.stacks if s.state == "on_core" and s.in_run and s.owner != "runtime"]
+    code = [s for s in e.stacks if s.state == "on_core" and s.in_run and s.owner == "program"]
     said = f"the tasks take {factor:.2f} times the processor time with {e.workers} workers that they take with one"
     shared_memory = e.copies is not None and (e.copies - 1) >= 0.5 * (factor - 1)
     if e.copies is None:
@@ -348,8 +358,8 @@ def inflated(e: Evidence) -> list[Finding]:
             f"{e.copies:.2f} times: bandwidth or a shared cache",
         )
         advice = (
-            "use each datum several times while it is in a cache (blocking, fusing loops); smaller types; fewer workers "
-            "for this part"
+            "use each datum several times while it is in a cache (blocking, fusing loops); smaller types; fewer "
+            "workers for this part"
         )
     else:
         cause, title = "shared_data", "workers write the same data"
@@ -370,10 +380,11 @@ def inflated(e: Evidence) -> list[Finding]:
             place=_place(code),
             path=_path(code),
             evidence=(said, *told),
-            gain=more / e.workers,
-            uncertain=(e.variation(lambda t: t.on_core) + (max(alone) - min(alone)) / 2) / e.workers,
+            gain=(own - alone) / e.workers,
+            uncertain=(e.variation(lambda t: t.on_core) + _sampling_error(code)) / e.workers,
             basis="tested" if e.copies is not None else "estimated",
             advice=advice,
+            also=_others(code),
         )
     ]
 

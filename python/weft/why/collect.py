@@ -19,7 +19,7 @@ import numpy as np
 from ..errors import Error, compose
 from ..launcher import LaunchError, Run, launch
 from ..trace import read_trace
-from .evidence import Evidence, Timing, Trial, timing_of
+from .evidence import Evidence, Intervals, Timing, Trial, timing_of
 from .finding import Place
 from .idle import idle_of
 from .stacks import Stack, stacks_of
@@ -69,11 +69,15 @@ class Collector:
         self.say(f"one run takes {first.seconds:.3g} s; the others will take about {left:.3g} s")
         plain = (first, *(self._timing() for _ in range(self.repeats - 1)))
         e = Evidence(self.command, cores_available(), plain)
-        e = self._watched(e)
+        self.say("watching where its threads run and wait")
+        e = replace(e, **self._watched())
         e = self._traced(e)
         if e.workers > 1:
             self.say("with one worker")
-            e = replace(e, alone=self._trial("1 worker", 2, workers=1))
+            e = replace(e, alone=self._trial("1 worker", 1, workers=1))
+            if e.alone:
+                seen = self._watched(workers=1)
+                e = replace(e, alone_stacks=seen.get("stacks", ()), alone_watched=seen.get("watched"))
         if e.workers > 1 and plain[0].policy.split(":")[0] != DEFAULT_POLICY:
             self.say(f"under the policy {DEFAULT_POLICY}")
             trial = self._trial(f"policy {DEFAULT_POLICY}", self.repeats, policy=DEFAULT_POLICY)
@@ -82,7 +86,7 @@ class Collector:
             self.say(f"with {e.cores} workers")
             trial = self._trial(f"{e.cores} workers", self.repeats, workers=e.cores)
             e = replace(e, as_many_as_cores=trial)
-        if e.alone and inflation(e) > INFLATED:
+        if (e.inflation or 1.0) > INFLATED:
             e = replace(e, copies=self._copies(e))
         return replace(e, notes=tuple(self.notes))
 
@@ -131,25 +135,29 @@ class Collector:
                 shutil.copyfileobj(errors, sys.stderr.buffer)
             return run.check()
 
+    def _note(self, text: str) -> None:
+        if text not in self.notes:
+            self.notes.append(text)
+
     # ---- what is seen from inside
 
-    def _watched(self, e: Evidence) -> Evidence:
-        self.say("watching where its threads run and wait")
+    def _watched(self, **settings: Any) -> dict[str, Any]:
+        """`stacks` and `watched` of evidence; empty, with a note, if they cannot be had."""
         if not Symbols.is_possible():
-            self.notes.append(f"places are addresses: {TOOL} is not installed (it is part of the GNU binutils)")
+            self._note(f"places are addresses: {TOOL} is not installed (it is part of the GNU binutils)")
         with tempfile.TemporaryDirectory(prefix="weft-why-") as folder:
             file = Path(folder, "watch")
-            timing = timing_of(self._launch(environment=environment(file)))
+            timing = timing_of(self._launch(environment=environment(file), **settings))
             watch = _largest(read_watches(file))
         if watch is None:
-            self.notes.append(
+            self._note(
                 "where threads ran and waited is not known: the program loads no libraries (it is statically linked), "
                 "so libweft-watch.so was not in it"
             )
-            return e
+            return {}
         if watch.lost:
             self.notes.append(f"{watch.lost} times that threads waited or ran found no room")
-        return replace(e, stacks=tuple(stacks_of(watch)), watched=timing)
+        return {"stacks": tuple(stacks_of(watch)), "watched": timing}
 
     def _traced(self, e: Evidence) -> Evidence:
         self.say("tracing its tasks")
@@ -184,31 +192,27 @@ class Collector:
 
 
 class Hottest:
-    """What threads ran between two times."""
+    """What threads ran at which time."""
 
     def __init__(self, watch: Watch) -> None:
         self._samples = watch.samples
         self._stacks: list[Stack] = stacks_of(watch)
 
-    def stack(self, begin: float, end: float) -> Stack | None:
-        """The stack of the program with the most processor time between two times, in seconds since 1970."""
+    def stack(self, times: Intervals) -> Stack | None:
+        """The stack of the program with the most processor time in these times."""
         s = self._samples
         at = s["end"].astype(np.float64) * 1e-9
+        begins, ends = (np.array([t[i] for t in times]) for i in (0, 1))
+        interval = np.searchsorted(begins, at, side="right") - 1
+        inside = (interval >= 0) & (at <= ends[np.maximum(interval, 0)])
         by_place: dict[Place, float] = {}
         example: dict[Place, Stack] = {}
-        for row in s[(at >= begin) & (at <= end)]:
+        for row in s[inside]:
             stack = self._stacks[int(row["place"])]
             if stack.state == "on_core" and stack.owner != "runtime" and stack.place:
                 by_place[stack.place] = by_place.get(stack.place, 0.0) + float(row["ns"])
                 example.setdefault(stack.place, stack)
         return example[max(by_place, key=lambda p: by_place[p])] if by_place else None
-
-
-def inflation(e: Evidence) -> float:
-    """By which factor the processor time in runs grows from one worker to all. Of several runs the one with the least
-    counts: other programs make it longer, never shorter."""
-    alone = min((t.on_core for t in e.alone.timings), default=0.0) if e.alone else 0.0
-    return min(t.on_core for t in e.plain) / alone if alone > 0 else 1.0
 
 
 def cores_available() -> int:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import statistics
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 from ..launcher import Run
@@ -11,6 +11,9 @@ from ..report import WorkerReport
 from .finding import Place
 from .idle import Idle
 from .stacks import Stack
+
+Intervals = Sequence[tuple[float, float]]
+"""Beginnings and ends, in seconds since 1970, ascending."""
 
 
 @dataclass(frozen=True)
@@ -75,12 +78,15 @@ class Evidence:
     """Where its threads ran and waited. Empty: not known, and `notes` says why."""
     watched: Timing | None = None
     """The run in which that was seen."""
+    alone_stacks: tuple[Stack, ...] = ()
+    """The same with one worker."""
+    alone_watched: Timing | None = None
     idle: Idle | None = None
     """What idle workers waited for. None: not known."""
     constructs: dict[str, Place] = field(default_factory=dict)
     """By name of a class of tasks: where it is in the program."""
-    hottest: Callable[[float, float], Stack | None] | None = None
-    """What threads ran most between two times, seconds since 1970."""
+    hottest: Callable[[Intervals], Stack | None] | None = None
+    """What threads ran most in these times."""
     default_policy: Trial | None = None
     """Under the default policy, if the program runs under another one."""
     as_many_as_cores: Trial | None = None
@@ -115,10 +121,38 @@ class Evidence:
         return (max(values) - min(values)) / 2
 
     @property
+    def inflation(self) -> float | None:
+        """By which factor the processor time of the program's own code in runs grows from one worker to all. None: not
+        known."""
+        alone, all_workers = self.own_alone, self.own
+        return all_workers / alone if alone and all_workers else None
+
+    @property
+    def own(self) -> float | None:
+        """Processor time of the program's own code in runs."""
+        return _own(self.stacks, min(t.on_core for t in self.plain)) if self.stacks else None
+
+    @property
+    def own_alone(self) -> float | None:
+        """The same with one worker. Of several runs the one with the least counts: other programs make it longer,
+        never shorter."""
+        if not self.alone_stacks or not self.alone:
+            return None
+        timings = (*self.alone.timings, *((self.alone_watched,) if self.alone_watched else ()))
+        return _own(self.alone_stacks, min(t.on_core for t in timings))
+
+    @property
     def disturbance(self) -> float:
         """Time that workers were ready to run and had no core, divided by the number of workers: how much of the
         program's time other programs may have taken."""
         return self.median(lambda t: t.waiting) / self.workers
+
+
+def _own(stacks: Sequence[Stack], on_core: float) -> float:
+    """The part of the processor time in runs that was not in the runtime."""
+    seen = [s for s in stacks if s.state == "on_core" and s.in_run and s.path]
+    total = sum(s.seconds for s in seen)
+    return on_core * sum(s.seconds for s in seen if s.owner == "program") / total if total else 0.0
 
 
 def timing_of(run: Run) -> Timing | None:

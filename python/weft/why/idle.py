@@ -30,6 +30,8 @@ SHORT_NS = 150_000
 """A run is short below this: waking a worker takes a considerable part of it."""
 FEW = 1.3
 """A run whose work is below this many times its span-like time has no parallelism."""
+MOST_RUNS = 2000
+"""Runs that are looked at one by one."""
 WAITING = 0.5
 """Idleness is for waiting tasks if tasks waited for a lock or the like during at least this part of it."""
 
@@ -49,7 +51,7 @@ class IdleRun:
     longest: float
     """Own time of the task that they waited for most."""
     begin: float
-    """Of that task's longest stretch: seconds since 1970."""
+    """Of the run, or of the one long piece: seconds since 1970."""
     end: float
     tasks: int
 
@@ -69,13 +71,51 @@ def idle_of(trace: Trace) -> Idle:
     """Divides the idleness among the runs and their tasks."""
     tasks = trace.tasks.with_columns(class_name().alias("class"))
     bounds = _runs(tasks, trace.last)
-    segments = trace.segments.join(tasks.select("task", "class", "origin", "own"), on="task", how="left")
+    segments = trace.segments.join(tasks.select("task", "class"), on="task", how="left")
     segments = segments.filter(pl.col("begin") < pl.col("end")).sort("begin")
     idle = trace.idle.filter(pl.col("begin") < pl.col("end"))
     meter = _Meter(segments, idle)
     waits = _waits(trace)
-    runs = [r for begin, end in bounds if (r := _run(trace, segments, meter, waits, int(begin), int(end)))]
+    by_run = meter.idle(bounds[:, 0], bounds[:, 1])
+    is_long = (bounds[:, 1] - bounds[:, 0]) >= SHORT_NS
+    # The longest ones are looked at one by one; what is left beyond MOST_RUNS is treated like the short ones.
+    looked_at = np.flatnonzero(is_long)
+    looked_at = np.sort(looked_at[np.argsort(-by_run[looked_at], kind="stable")][:MOST_RUNS])
+    runs = [r for i in looked_at if (r := _run(trace, segments, meter, waits, int(bounds[i, 0]), int(bounds[i, 1])))]
+    rest = np.setdiff1d(np.arange(len(bounds)), looked_at)
+    runs += _short(trace, segments, meter, bounds[rest])
     return Idle(tuple(runs), sum(r.idle for r in runs), float((bounds[:, 1] - bounds[:, 0]).sum()) * 1e-9)
+
+
+def _short(trace: Trace, segments: pl.DataFrame, meter: _Meter, bounds: Ints) -> list[IdleRun]:
+    """Runs that are told by their number and not one by one: each has the class that has most of the work in all of
+    them."""
+    if not len(bounds) or segments.is_empty():
+        return []
+    begin = segments["begin"].to_numpy()
+    of = np.searchsorted(bounds[:, 0], begin, side="right") - 1
+    inside = (of >= 0) & (begin < bounds[np.maximum(of, 0), 1])
+    ns = (segments["end"].to_numpy() - begin).astype(np.float64)
+    work = np.bincount(of[inside], ns[inside], len(bounds))
+    count = np.bincount(of[inside], minlength=len(bounds))
+    by_class = segments.filter(pl.Series(inside)).with_columns((pl.col("end") - pl.col("begin")).alias("ns"))
+    ranked = by_class.group_by("class").agg(pl.col("ns").sum()).sort("ns", descending=True)["class"].to_list()
+    construct = next((c for c in ranked if c != "(root)"), ranked[0] if ranked else "(root)")
+    idle, began = meter.idle(bounds[:, 0], bounds[:, 1]), trace.header.began
+    return [
+        IdleRun(
+            kind="short_runs",
+            construct=construct,
+            idle=float(idle[i]) * 1e-9,
+            length=float(to - at) * 1e-9,
+            work=float(work[i]) * 1e-9,
+            longest=float(work[i]) * 1e-9,
+            begin=began + at * 1e-9,
+            end=began + to * 1e-9,
+            tasks=int(count[i]),
+        )
+        for i, (at, to) in enumerate(bounds.tolist())
+    ]
 
 
 class _Meter:
@@ -165,6 +205,8 @@ def _run(trace: Trace, segments: pl.DataFrame, meter: _Meter, waits: Ints, begin
     work, longest = float(blamed["ns"].sum()), float(top["ns"])
     kind = _kind(length, work, longest, float(top["blame"]) / idle, _overlap(waits, begin, end) / length)
     began = trace.header.began
+    if kind == "long_piece":
+        begin, end = int(own_stretches["begin"][0]), int(own_stretches["end"][0])
     return IdleRun(
         kind=kind,
         construct=str(top["class"] if kind == "long_piece" and top["class"] != "(root)" else chosen),
@@ -172,8 +214,8 @@ def _run(trace: Trace, segments: pl.DataFrame, meter: _Meter, waits: Ints, begin
         length=length * 1e-9,
         work=work * 1e-9,
         longest=longest * 1e-9,
-        begin=began + own_stretches["begin"][0] * 1e-9,
-        end=began + own_stretches["end"][0] * 1e-9,
+        begin=began + begin * 1e-9,
+        end=began + end * 1e-9,
         tasks=by_task.height,
     )
 
@@ -181,8 +223,6 @@ def _run(trace: Trace, segments: pl.DataFrame, meter: _Meter, waits: Ints, begin
 def _kind(length: float, work: float, longest: float, blamed: float, waiting: float) -> Kind:
     """All in ns; `blamed`: the part of the idleness that one task has; `waiting`: the part of the run in which tasks
     waited."""
-    if length < SHORT_NS:
-        return "short_runs"
     if waiting >= WAITING:
         return "waiting"
     if longest >= LONG * length and blamed >= 0.5 and work - longest >= OTHERS * length:

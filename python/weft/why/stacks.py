@@ -20,6 +20,7 @@ _SYSTEM_MODULES = re.compile(
 _RUNTIME_FILES = re.compile(r"/(include/weft|weft/impl)/")
 _SYSTEM_FILES = re.compile(r"^/usr/(include|lib)/|/bits/|/c\+\+/\d+|/ext/")
 _LIBRARY_NAMES = re.compile(r"^(std|__gnu_cxx|__gthread|boost|fmt)\b|^operator (new|delete)|^__")
+_NAMESPACES = re.compile(r"weft::(engine|policies|places|queue|trace|share|openmp|api|sort|calibrate|pipelines)::")
 _STARTS = ("main", "_start", "__libc_start_main", "__libc_start_call_main")
 
 
@@ -49,24 +50,35 @@ class Stack:
         return next((p for p in self.path if p.file == self.path[-1].file), None)
 
 
-def owner_of(f: Frame) -> Owner:
-    """Whose code a function is."""
-    if _RUNTIME_MODULES.search(f.module) and not _SYSTEM_MODULES.search(f.module):
-        return "runtime"
-    if _SYSTEM_MODULES.search(f.module):
-        return "system"
+def owners_of(frames: Sequence[Frame]) -> list[Owner]:
+    """Whose code the functions at one address are: the innermost one, and those that it was put into."""
+    if not frames:
+        return []
+    module, symbol = frames[-1].module, without_return_type(frames[-1].function)
+    if _SYSTEM_MODULES.search(module):
+        return ["system"] * len(frames)
+    # No function of the program is put into one that the library has compiled.
+    if _RUNTIME_MODULES.search(module) or (symbol.startswith("weft::") and _is_compiled(symbol)):
+        return ["runtime"] * len(frames)
+    return [_owner_of(f) for f in frames]
+
+
+def _is_compiled(symbol: str) -> bool:
+    """A function of the library itself, and no template of its headers."""
+    return "<" not in symbol or _NAMESPACES.match(symbol) is not None
+
+
+def _owner_of(f: Frame) -> Owner:
     name = without_return_type(f.function)
     if f.file:
         # The file decides: for the innermost function the name may be that of the function that it was put into.
-        if _RUNTIME_FILES.search(f.file) or name.startswith(("weft::engine::", "weft::policy::")):
+        if _RUNTIME_FILES.search(f.file):
             return "runtime"
         return "system" if _SYSTEM_FILES.search(f.file) else "program"
     if name.startswith("weft::"):
         # Without debug information, the program's code is in the instance of the template that runs it.
         return "program" if "{lambda" in name else "runtime"
-    if not name or _LIBRARY_NAMES.match(name):
-        return "system"
-    return "program"
+    return "system" if not name or _LIBRARY_NAMES.match(name) else "program"
 
 
 def without_return_type(name: str) -> str:
@@ -100,8 +112,9 @@ def short_name(function: str) -> str:
 
 def stack_of(s: Seen, symbols: Symbols, others: Sequence[Seen] = ()) -> Stack:
     """The stack of what was seen; `others`: all that was, for the place of a holder."""
-    frames = expanded(s, symbols)
-    owners = [owner_of(f) for f in frames]
+    groups = [symbols.frames(a) for a in lookup_addresses(s)]
+    frames = [f for group in groups for f in group]
+    owners = [owner for group in groups for owner in owners_of(group)]
     first: Owner = next((o for o in owners if o != "system"), "system")
     path: list[Place] = []
     for f, of in zip(frames, owners, strict=True):
@@ -124,11 +137,6 @@ def stack_of(s: Seen, symbols: Symbols, others: Sequence[Seen] = ()) -> Stack:
         in_run=in_run,
         is_serial=begins and not in_run,
     )
-
-
-def expanded(s: Seen, symbols: Symbols) -> list[Frame]:
-    """All frames of a stack, those of inlined functions included, innermost first."""
-    return [f for a in lookup_addresses(s) for f in symbols.frames(a)]
 
 
 def lookup_addresses(s: Seen) -> list[int]:

@@ -9,7 +9,7 @@ import struct
 import subprocess
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from .watch import Mapping
 
@@ -88,7 +88,14 @@ def _look_up(module: str, addresses: Sequence[int]) -> dict[int, tuple[Frame, ..
             i += 2
         else:
             break
-    return found
+    return {at: _without_wrong_name(frames) for at, frames in found.items()}
+
+
+def _without_wrong_name(frames: tuple[Frame, ...]) -> tuple[Frame, ...]:
+    """If functions were put into another one, the tool names the innermost one by the symbol of the outermost one."""
+    if len(frames) < 2:
+        return frames
+    return (replace(frames[0], function=""), *frames[1:])
 
 
 def _frame(function: str, where: str, module: str) -> Frame:

@@ -11,16 +11,15 @@ int main() {
     using namespace std::chrono_literals;
     std::vector<double> data(100, 1.0);
     for (int round = 0; round < 5; ++round)
-        weft::parallel_for(
-            0, 100,
-            [&](int i) {
+        weft::parallel_for(0, 100,
+                           [&](int i) {
 #ifdef MENDED
-                weft::this_task::sleep_for(1ms);
+                               weft::this_task::sleep_for(1ms);
 #else
                 std::this_thread::sleep_for(1ms); // FAULT blocking
 #endif
-                data[static_cast<std::size_t>(i)] += compute(100 * us);
-            },
-            {.grain = 1});
+                               data[static_cast<std::size_t>(i)] += compute(100 * us);
+                           },
+                           {.grain = 1});
     std::printf("%g\n", data[7]);
 }
