@@ -60,7 +60,8 @@ def why(
     if policy:
         programs.check_policy(policy)
     environment: dict[str, Any] = {}
-    if needs_openmp(program):
+    openmp = needs_openmp(program)
+    if openmp:
         environment = {"LD_PRELOAD": str(library_for(program)), "WEFT_OPENMP": None}
     settings = {"policy": policy, "workers": workers, "environment": environment}
     status = make_console(stderr=True)
@@ -69,7 +70,7 @@ def why(
         if status.is_terminal or text.endswith(("takes", " s")) or "follow" in text:
             status.print(f"weft why: {text}", style="dim", soft_wrap=True)
 
-    collector = Collector(program, settings, repeats=repeats, say=say, timeout=timeout, given=given)
+    collector = Collector(program, settings, repeats=repeats, say=say, timeout=timeout, given=given, openmp=openmp)
     result = diagnose(collector.evidence())
     if as_json:
         print(json.dumps(result.to_json(), indent=2))

@@ -300,13 +300,52 @@ def _without_runs(e: Evidence, runs: list[IdleRun]) -> float:
     length, work = sum(r.length for r in runs), sum(r.work for r in e.idle.runs)
     if e.own is None or not e.idle.elapsed or not work:
         return 0.0
-    own = e.own * sum(r.work for r in runs) / work
+    code = [s for s in e.stacks if s.state == "on_core" and s.owner == "program"]
+    in_runs = sum(s.seconds for s in code if s.in_run) / (sum(s.seconds for s in code) or 1.0)
+    own = e.own * in_runs * sum(r.work for r in runs) / work
     return e.median(lambda t: t.in_runs) * length / e.idle.elapsed - own / e.workers
 
 
 def _hottest(e: Evidence, runs: list[IdleRun]) -> Stack | None:
     """What ran while the workers were idle: the task that they waited for longest."""
     return e.hottest([(r.begin, r.end) for r in runs]) if e.hottest else None
+
+
+def uneven_threads(e: Evidence) -> list[Finding]:
+    """OpenMP: a thread of a team does more than the others, which wait for it."""
+    found = []
+    for region, shares in e.shares.items():
+        most, all_time = max(shares), sum(shares)
+        code = [s for s in e.stacks if s.state == "on_core" and s.in_run and s.path and _region(s) == region]
+        held = sum(s.seconds for s in e.stacks if s.state in LOCKS and s.path and _region(s) == region)
+        gain = most - all_time / e.workers
+        if held > 0.5 * gain * e.workers:
+            continue  # the threads waited for a lock
+        alone = most > 0.95 * all_time
+        found.append(
+            Finding(
+                cause="no_parallelism" if alone else "uneven_threads",
+                title="no parallelism in a region" if alone else "threads have unequal shares of a loop",
+                place=_place(code),
+                path=_path(code),
+                evidence=(
+                    f"of {_time(all_time)} of processor time in the region, one thread had {_time(most)}; an equal "
+                    f"share of {e.workers} threads is {_time(all_time / e.workers)}",
+                ),
+                gain=gain,
+                uncertain=_sampling_error(code) + e.disturbance,
+                basis="estimated",
+                advice="give the region's work to all threads (for, taskloop, task)"
+                if alone
+                else "schedule(dynamic) or schedule(guided), or smaller chunks",
+                also=_others(code),
+            )
+        )
+    return found
+
+
+def _region(s: Stack) -> Place:
+    return Place(s.path[-1].function, s.path[-1].file)
 
 
 # ---- more processor time than needed
@@ -319,7 +358,9 @@ def runtime(e: Evidence) -> list[Finding]:
     mine = [s for s in on_core if s.owner == "runtime"]
     if not mine or not e.watched:
         return []
-    seconds = max(e.watched.on_core - sum(s.seconds for s in own), 0.0)
+    # The threads that call OpenMP's regions are no workers, so the report lacks their time.
+    busy = sum(s.seconds for s in own + mine) if e.shares else e.watched.on_core
+    seconds = max(busy - sum(s.seconds for s in own), 0.0)
     return [
         Finding(
             cause="overhead",
@@ -327,8 +368,8 @@ def runtime(e: Evidence) -> list[Finding]:
             place=_place(mine),
             path=_path(mine),
             evidence=(
-                f"{_time(seconds)} of {_time(e.watched.on_core)} of processor time of busy workers was in the runtime: "
-                f"{seconds / e.watched.on_core:.0%}",
+                f"{_time(seconds)} of {_time(busy)} of processor time of busy workers was in the runtime: "
+                f"{seconds / busy:.0%}",
             ),
             gain=_shared(e, seconds),
             uncertain=(_sampling_error(own) + _sampling_error(mine)) / e.workers,
@@ -345,7 +386,7 @@ def inflated(e: Evidence) -> list[Finding]:
     if factor is None or own is None or alone is None or factor <= INFLATED or _waits_for_locks(e):
         return []
     code = [s for s in e.stacks if s.state == "on_core" and s.in_run and s.owner == "program"]
-    said = f"the tasks take {factor:.2f} times the processor time with {e.workers} workers that they take with one"
+    said = f"its code takes {factor:.2f} times the processor time with {e.workers} workers that they take with one"
     shared_memory = e.copies is not None and (e.copies - 1) >= 0.5 * (factor - 1)
     if e.copies is None:
         cause, title = "inflation", "the work grows with the workers"
@@ -494,6 +535,7 @@ CAUSES: tuple[Cause, ...] = (
     no_parallelism,
     short_runs,
     uneven,
+    uneven_threads,
     runtime,
     inflated,
     policy,

@@ -19,7 +19,7 @@ import numpy as np
 from ..errors import Error, compose
 from ..launcher import LaunchError, Run, launch
 from ..trace import read_trace
-from .evidence import Evidence, Intervals, Timing, Trial, timing_of
+from .evidence import Evidence, Intervals, Timing, Trial, timing_alone, timing_of
 from .finding import Place
 from .idle import idle_of
 from .stacks import Stack, stacks_of
@@ -51,8 +51,10 @@ class Collector:
         say: Say = lambda _: None,
         timeout: float | None = None,
         given: Path | None = None,
+        openmp: bool = False,
     ) -> None:
-        """`given`: a file that each run reads as its standard input. None: an empty one."""
+        """`given`: a file that each run reads as its standard input. None: an empty one. `openmp`: an OpenMP program,
+        whose calling thread is a member of its teams."""
         self.command = tuple(command)
         self.settings = settings
         self.repeats = repeats
@@ -60,6 +62,7 @@ class Collector:
         self.timeout = timeout
         self.notes: list[str] = []
         self.given = given
+        self.openmp = openmp
 
     def evidence(self) -> Evidence:
         """Runs the program as often as needed. Raises `LaunchError` if it fails."""
@@ -71,7 +74,8 @@ class Collector:
         e = Evidence(self.command, cores_available(), plain)
         self.say("watching where its threads run and wait")
         e = replace(e, **self._watched())
-        e = self._traced(e)
+        if not self.openmp:  # whose traces lack the calling thread
+            e = self._traced(e)
         if e.workers > 1:
             self.say("with one worker")
             e = replace(e, alone=self._trial("1 worker", 1, workers=1))
@@ -101,7 +105,8 @@ class Collector:
 
     def _trial(self, change: str, times: int, **settings: Any) -> Trial | None:
         """None, with a note, if the program sets itself what the trial would change."""
-        timings = [t for t in (timing_of(self._launch(**settings)) for _ in range(times)) if t]
+        told = timing_alone if settings.get("workers") == 1 else timing_of
+        timings = [t for t in (told(self._launch(**settings)) for _ in range(times)) if t]
         workers, policy = settings.get("workers"), settings.get("policy")
         if not timings or (workers and timings[0].workers != workers) or (policy and timings[0].policy != policy):
             self.notes.append(f"not tested with {change}: the program sets this itself (runtime_options)")
@@ -133,7 +138,8 @@ class Collector:
             if run.outcome:
                 errors.seek(0)
                 shutil.copyfileobj(errors, sys.stderr.buffer)
-            return run.check()
+                raise LaunchError(f"{run.outcome}: {' '.join(self.command)}")
+            return run
 
     def _note(self, text: str) -> None:
         if text not in self.notes:
@@ -147,7 +153,8 @@ class Collector:
             self._note(f"places are addresses: {TOOL} is not installed (it is part of the GNU binutils)")
         with tempfile.TemporaryDirectory(prefix="weft-why-") as folder:
             file = Path(folder, "watch")
-            timing = timing_of(self._launch(environment=environment(file), **settings))
+            run = self._launch(environment=environment(file), **settings)
+            timing = timing_alone(run) if settings.get("workers") == 1 else timing_of(run)
             watch = _largest(read_watches(file))
         if watch is None:
             self._note(
@@ -157,7 +164,9 @@ class Collector:
             return {}
         if watch.lost:
             self.notes.append(f"{watch.lost} times that threads waited or ran found no room")
-        return {"stacks": tuple(stacks_of(watch)), "watched": timing}
+        stacks = stacks_of(watch)
+        shares = _shares(watch, stacks) if self.openmp else {}
+        return {"stacks": tuple(stacks), "watched": timing, "shares": shares}
 
     def _traced(self, e: Evidence) -> Evidence:
         self.say("tracing its tasks")
@@ -182,13 +191,31 @@ class Collector:
 
     def _copies(self, e: Evidence) -> float | None:
         """As many copies of the program as it has workers, each with one worker, at the same time."""
-        assert e.alone
         self.say(f"{e.workers} copies with one worker each, side by side")
-        alone = min(t.on_core for t in e.alone.timings)
-        with ThreadPoolExecutor(e.workers) as pool:
-            runs = list(pool.map(lambda _: timing_of(self._launch(workers=1)), range(e.workers)))
-        busy = [t.on_core for t in runs if t]
-        return min(busy) / alone if len(busy) == e.workers and alone > 0 else None
+        with tempfile.TemporaryDirectory(prefix="weft-why-") as folder, ThreadPoolExecutor(e.workers) as pool:
+            files = [Path(folder, f"watch-{i}") for i in range(e.workers)]
+            list(pool.map(lambda f: self._launch(environment=environment(f), workers=1), files))
+            watches = [_largest(read_watches(f)) for f in files]
+        own = [_own_time(w) for w in watches if w]
+        alone = sum(s.seconds for s in e.alone_stacks if s.state == "on_core" and s.owner == "program")
+        return min(own) / alone if len(own) == e.workers and alone > 0 else None
+
+
+def _shares(watch: Watch, stacks: list[Stack]) -> dict[Place, tuple[float, ...]]:
+    """Processor time of each thread in the program's code, by the place that the runtime has called."""
+    sums: dict[Place, dict[int, float]] = {}
+    for row in watch.samples:
+        stack = stacks[int(row["place"])]
+        if stack.state == "on_core" and stack.in_run and stack.owner == "program" and stack.place:
+            region = Place(stack.path[-1].function, stack.path[-1].file)
+            by_thread = sums.setdefault(region, {})
+            thread = int(row["thread"])
+            by_thread[thread] = by_thread.get(thread, 0.0) + float(row["ns"]) * 1e-9
+    return {region: tuple(by_thread.values()) for region, by_thread in sums.items()}
+
+
+def _own_time(watch: Watch) -> float:
+    return sum(s.seconds for s in stacks_of(watch) if s.state == "on_core" and s.owner == "program")
 
 
 class Hottest:

@@ -81,6 +81,8 @@ class Evidence:
     alone_stacks: tuple[Stack, ...] = ()
     """The same with one worker."""
     alone_watched: Timing | None = None
+    shares: dict[Place, tuple[float, ...]] = field(default_factory=dict)
+    """OpenMP: processor time of each thread in the program's code, by parallel region."""
     idle: Idle | None = None
     """What idle workers waited for. None: not known."""
     constructs: dict[str, Place] = field(default_factory=dict)
@@ -122,24 +124,20 @@ class Evidence:
 
     @property
     def inflation(self) -> float | None:
-        """By which factor the processor time of the program's own code in runs grows from one worker to all. None: not
-        known."""
+        """By which factor the processor time of the program's own code grows from one worker to all. None: unknown."""
         alone, all_workers = self.own_alone, self.own
         return all_workers / alone if alone and all_workers else None
 
     @property
     def own(self) -> float | None:
-        """Processor time of the program's own code in runs."""
-        return _own(self.stacks, min(t.on_core for t in self.plain)) if self.stacks else None
+        """Processor time of the program's own code, in runs and outside."""
+        return _own(self.stacks, self.plain)
 
     @property
     def own_alone(self) -> float | None:
-        """The same with one worker. Of several runs the one with the least counts: other programs make it longer,
-        never shorter."""
-        if not self.alone_stacks or not self.alone:
-            return None
-        timings = (*self.alone.timings, *((self.alone_watched,) if self.alone_watched else ()))
-        return _own(self.alone_stacks, min(t.on_core for t in timings))
+        """The same with one worker."""
+        timings = self.alone.timings if self.alone else ()
+        return _own(self.alone_stacks, (*timings, *((self.alone_watched,) if self.alone_watched else ())))
 
     @property
     def disturbance(self) -> float:
@@ -148,11 +146,38 @@ class Evidence:
         return self.median(lambda t: t.waiting) / self.workers
 
 
-def _own(stacks: Sequence[Stack], on_core: float) -> float:
-    """The part of the processor time in runs that was not in the runtime."""
-    seen = [s for s in stacks if s.state == "on_core" and s.in_run and s.path]
-    total = sum(s.seconds for s in seen)
-    return on_core * sum(s.seconds for s in seen if s.owner == "program") / total if total else 0.0
+def _own(stacks: Sequence[Stack], timings: Sequence[Timing]) -> float | None:
+    """The part of the processor time that was in the program's own code. Of several runs the one with the least counts:
+    other programs make it longer, never shorter."""
+    seen = [s for s in stacks if s.state == "on_core" and s.path]
+    total = sum(s.seconds for s in stacks if s.state == "on_core")
+    if not total or not timings:
+        return None
+    return min(t.cpu for t in timings) * sum(s.seconds for s in seen if s.owner == "program") / total
+
+
+def timing_alone(run: Run) -> Timing:
+    """The figures of a run with one worker. An OpenMP program makes no runtime then."""
+    return timing_of(run) or Timing(
+        seconds=run.seconds,
+        cpu=run.cpu_seconds,
+        workers=1,
+        policy="",
+        from_first_to_last=0.0,
+        in_runs=0.0,
+        outside=run.seconds,
+        recording=0.0,
+        runs=0,
+        divided=False,
+        on_core=0.0,
+        waiting=0.0,
+        blocked=0.0,
+        search=0.0,
+        asleep=0.0,
+        uncertain=0.0,
+        tasks=0,
+        steals=0,
+    )
 
 
 def timing_of(run: Run) -> Timing | None:
