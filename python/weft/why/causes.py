@@ -127,7 +127,7 @@ def lock(e: Evidence) -> list[Finding]:
                     *((who,) if who else ()),
                 ),
                 gain=_shared(e, seconds),
-                uncertain=0.15 * seconds / e.workers + e.disturbance,
+                uncertain=0.25 * seconds / e.workers,
                 basis="estimated",
                 advice="hold it for less: compute first and lock for the result only; give each worker a part of its "
                 "own (weft::per_worker, weft::parallel_reduce); or use several locks for parts of the data",
@@ -504,8 +504,8 @@ def one_worker(e: Evidence) -> list[Finding]:
 
 
 def other_programs(e: Evidence) -> list[Finding]:
-    """Other programs have the cores."""
-    if e.workers > e.cores:
+    """Other programs have the cores. Where a lock is handed from worker to worker, they wait for cores in any case."""
+    if e.workers > e.cores or _waits_for_locks(e):
         return []
     seconds = e.median(lambda t: t.waiting)
     return [

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import importlib
 import os
 import shutil
 import subprocess
@@ -274,7 +275,7 @@ def _largest(watches: list[Watch]) -> Watch | None:
 def _constructs(trace: Any) -> dict[str, Place]:
     """Places of classes of tasks, where the trace has them."""
     try:
-        from ..trace.places import places  # type: ignore[import-not-found, unused-ignore]
-    except ImportError:
+        places = importlib.import_module("weft.trace.places").places
+    except ModuleNotFoundError:
         return {}
     return {name: Place(p.symbol or p.name, p.file, p.line) for name, p in places(trace).items()}
