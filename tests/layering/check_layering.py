@@ -59,6 +59,7 @@ ROOMS["compat/openmp/runtime"] = [*ROOMS["src/graph"], "src/engine/idle", "src/e
 ROOMS["compat/openmp/gomp"] = ["compat/openmp/runtime"]
 ROOMS["compat/openmp/kmpc"] = ["compat/openmp/runtime"]
 ROOMS["compat/openmp/api"] = ["compat/openmp/runtime"]
+ROOMS["compat/watch"] = []
 
 # A policy runs in real and in virtual time alike: time, chance and concurrency come from its context
 # and from src/queue.
