@@ -53,7 +53,7 @@ ROOMS["src/trace/walk"] = ["src/trace/write"]
 ROOMS["src/replay"] = ["src/machine", "src/calibrate", "src/trace/write", "src/trace/walk"]
 ROOMS["src/policy/hosted"] = ["src/machine", "src/task", "src/queue", "src/policy/seam"]
 ROOMS["python/core"] = ["src/machine", "src/calibrate", "src/trace/write", "src/trace/walk", "src/replay", "src/policy/seam",
-                        "src/policy/hosted", "src/share"]
+                        "src/policy/hosted", "src/share", "src/api"]
 # Libraries of their own, which contain all of the above.
 ROOMS["compat/openmp/runtime"] = [*ROOMS["src/graph"], "src/engine/idle", "src/engine/threads", "src/graph"]
 ROOMS["compat/openmp/gomp"] = ["compat/openmp/runtime"]
