@@ -118,7 +118,7 @@ HEAD = layout.BLOCK.size
     [
         (lambda b: b"", 0, "no trace"),
         (lambda b: b"ELF" + b[3:], 0, "no trace"),
-        (lambda b: b[:8] + struct.pack("<I", 3) + b[12:], 8, "another version; given: 3; allowed: 1 to 2"),
+        (lambda b: b[:8] + struct.pack("<I", 4) + b[12:], 8, "another version; given: 4; allowed: 1 to 3"),
         (lambda b: b[:12] + struct.pack("<I", 7) + b[16:], 12, "length of the header"),
         (lambda b: b[:12] + struct.pack("<I", 1 << 30) + b[16:], 12, "ends within its header"),
         (lambda b: b[:30] + b"?" + b[31:], 16, "header's checksum"),

@@ -107,7 +107,8 @@ TEST_F(numbers_for_names, are_the_same_for_the_same_text) {
     EXPECT_EQ(all.number("trsm"), 2U);
     EXPECT_EQ(all.number(copy), 1U);
     std::vector<std::string> told;
-    EXPECT_EQ(all.after(1, [&](std::uint32_t, const std::string& n) { told.push_back(n); }), 2U);
+    EXPECT_EQ(all.after(1, [&](std::uint32_t, const std::string& n, code_address) { told.push_back(n); }),
+              2U);
     EXPECT_EQ(told, std::vector<std::string>{"trsm"});
 }
 
