@@ -352,11 +352,12 @@ def _region(s: Stack) -> Place:
 
 
 def runtime(e: Evidence) -> list[Finding]:
-    """Processor time in the runtime instead of the program, while workers are busy."""
+    """Processor time in the runtime instead of the program, while workers are busy. Not where a lock is handed from
+    worker to worker, which takes time in the kernel."""
     on_core = [s for s in e.stacks if s.state == "on_core" and s.in_run and s.path]
     own = [s for s in on_core if s.owner == "program"]
     mine = [s for s in on_core if s.owner == "runtime"]
-    if not mine or not e.watched:
+    if not mine or not e.watched or _waits_for_locks(e):
         return []
     # The threads that call OpenMP's regions are no workers, so the report lacks their time.
     busy = sum(s.seconds for s in own + mine) if e.shares else e.watched.on_core
