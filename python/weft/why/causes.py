@@ -13,6 +13,8 @@ from .idle import IdleRun
 from .stacks import Stack
 
 LOCKS = ("mutex", "rwlock")
+SHORT_REGION = 300e-6
+"""OpenMP's regions are short if they come at shorter intervals than this, in seconds."""
 LOCKED = 0.1
 """A part of the workers' time in locks above this explains processor time that grows with the workers."""
 BLOCKING = ("sleep", "transfer", "poll", "condition", "semaphore", "barrier", "join", "futex")
@@ -238,6 +240,33 @@ def short_runs(e: Evidence) -> list[Finding]:
         ),
         advice="put several of these loops into one run, or into one loop; or leave such small loops serial",
     )
+
+
+def short_regions(e: Evidence) -> list[Finding]:
+    """OpenMP: regions so short that starting them takes most of the time."""
+    runs = e.median(lambda t: t.runs)
+    length = e.median(lambda t: t.from_first_to_last) / max(runs, 1)
+    if not e.shares or length >= SHORT_REGION or e.own is None:
+        return []
+    calls = [s for s in e.stacks if s.state == "on_core" and s.in_run and s.path]
+    return [
+        Finding(
+            cause="short_runs",
+            title="too little work in each region",
+            place=_place(calls),
+            path=_path(calls),
+            evidence=(
+                f"{runs:.0f} regions came every {_time(length)}; the program's own code had {_time(e.own)} of processor "
+                f"time in {_time(e.seconds)}",
+            ),
+            gain=max(e.seconds - e.own, 0.0),
+            uncertain=e.spread + _sampling_error(calls),
+            basis="estimated",
+            advice="put the loop over the steps into one region, or several loops into one; or leave such small loops "
+            "serial (if clause)",
+            also=_others(calls),
+        )
+    ]
 
 
 def uneven(e: Evidence) -> list[Finding]:
@@ -535,6 +564,7 @@ CAUSES: tuple[Cause, ...] = (
     long_piece,
     no_parallelism,
     short_runs,
+    short_regions,
     uneven,
     uneven_threads,
     runtime,
