@@ -256,8 +256,8 @@ def short_regions(e: Evidence) -> list[Finding]:
             place=_place(calls),
             path=_path(calls),
             evidence=(
-                f"{runs:.0f} regions came every {_time(length)}; the program's own code had {_time(e.own)} of processor "
-                f"time in {_time(e.seconds)}",
+                f"{runs:.0f} regions came every {_time(length)}; the program's own code had {_time(e.own)} of "
+                f"processor time in {_time(e.seconds)}",
             ),
             gain=max(e.seconds - e.own, 0.0),
             uncertain=e.spread + _sampling_error(calls),
