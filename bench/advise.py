@@ -28,7 +28,7 @@ WRITTEN_ON = {
     "merge sort": "merge_sort --n 100000",
     "batch ga": "batch --costs-only --batches 5 --kind ga",
     "dag 3.03": "random_dag --costs-only --nodes 150 --parallelism 3.03",
-    "tiled cholesky": "tiled_cholesky --n 1024 --tile 128",
+    "tiled cholesky": "tiled_cholesky --n 512 --tile 64",
 }
 TEST = {
     "sor": "sor --costs-only --rows 1024 --cols 512 --sweeps 4 --leaf-rows 32",
@@ -81,10 +81,10 @@ def mean_of(build, program, machine, candidate, first):
     return next((t for t in times if isinstance(t, str)), None) or sum(times) / len(times)
 
 
-def measure(build, program, machine, pool):
-    """Times of the policies, and what is advised: what the file holds of a pair."""
+def sweep(build, program, machine, pool):
+    """The times of all sensible policies."""
     import weft
-    from weft.advise import Candidate, advise
+    from weft.advise import Candidate
 
     policies = [p.name for p in weft.policies() if p.name not in EXCLUDED]
     firsts = pool.map(lambda q: seconds_of(build, program, machine, Candidate(q), SEEDS[0]), policies)
@@ -94,16 +94,22 @@ def measure(build, program, machine, pool):
     best = min(ran.values())
     near = [q for q, t in ran.items() if q == "steal" or t <= NEAR_BEST * best]
     means = dict(zip(near, pool.map(lambda q: mean_of(build, program, machine, Candidate(q), ran[q]), near)))
+    return {"seconds": ran | means, "of_all_seeds": near, "refused": refused}
+
+
+def ask(build, program, machine, known):
+    """What is advised, and its time. `known`: what sweep() has returned."""
+    from weft.advise import advise
 
     name, *arguments = PROGRAMS[program].split()
     began = time.perf_counter()
     found = advise([str(build / "examples" / name), *arguments], machine=machine, seed=ADVISED_SEED)
     took = time.perf_counter() - began
-    advised = means.get(found.advised.policy) if found.advised.workers is None else None
+    alike = found.advised.workers is None and found.advised.policy in known["of_all_seeds"]
+    advised = known["seconds"][found.advised.policy] if alike else None
     if advised is None:
         advised = mean_of(build, program, machine, found.advised, seconds_of(build, program, machine, found.advised, SEEDS[0]))
-    return {"seconds": ran | means, "of_all_seeds": near, "refused": refused, "advised": found.settings(), "advised_seconds": advised,
-            "regret": [found.regret_least, found.regret_most], "tried": [t.candidate.label for t in found.tried],
+    return {"advised": found.settings(), "advised_seconds": advised, "regret": [found.regret_least, found.regret_most], "tried": [t.candidate.label for t in found.tried],
             "advise_took": round(took, 2)}
 
 
@@ -150,6 +156,7 @@ def parsed():
     parser.add_argument("--machines", nargs="+", metavar="PART", default=[""], help="those whose names contain one of these")
     parser.add_argument("--programs", nargs="+", metavar="PART", default=[""], help="likewise")
     parser.add_argument("--minutes", type=float, default=float("inf"), metavar="N", help="begin no pair after so many minutes")
+    parser.add_argument("--ask-again", action="store_true", help="ask for advice again also where it is known: after a change of the rules")
     parser.add_argument("--json", type=Path, metavar="FILE", help="where the results are kept; pairs that are there are not measured again")
     parser.add_argument("--from", dest="stored", type=Path, metavar="FILE", help="measure nothing; the results of that file")
     return parser.parse_args()
@@ -175,7 +182,7 @@ def main():
         print(text_of(kept(options.stored)))
         return 0
     pairs = kept(options.json) if options.json and options.json.exists() else {}
-    wanted = [(p, m) for p, m in chosen(options) if f"{p} on {m}" not in pairs]
+    wanted = [(p, m) for p, m in chosen(options) if options.ask_again or f"{p} on {m}" not in pairs]
     os.environ["WEFT_MACHINES"] = str(ROOT / "machines")
     began, failed = time.monotonic(), 0
     with ThreadPoolExecutor(os.cpu_count()) as pool:
@@ -186,7 +193,9 @@ def main():
             if sys.stderr.isatty():
                 print(f"\r\033[K[{done}/{len(wanted)}] {program} on {machine}", end="", file=sys.stderr)
             try:
-                pairs[f"{program} on {machine}"] = measure(options.build, program, machine, pool)
+                key = f"{program} on {machine}"
+                known = pairs.get(key) or sweep(options.build, program, machine, pool)
+                pairs[key] = known | ask(options.build, program, machine, known)
             except Exception as problem:  # one pair that fails does not cost the others
                 failed += 1
                 print(f"{program} on {machine}: {problem}", file=sys.stderr)

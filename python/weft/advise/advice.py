@@ -18,7 +18,7 @@ from .ratio import Ratio
 from .rules import BASELINE, MOST, Candidate, Proposal, candidates
 from .trials import Recorded, Step, Times, Where, record, run_rounds
 
-REPEAT = 5
+REPEAT = 8
 """How often the finalists run, if no other number is asked for."""
 LEAST_REPEAT = 3
 """The least number of runs from which an interval says something."""
@@ -27,7 +27,8 @@ SCREENED = 2
 FINALISTS = 3
 """How many candidates run as often as `REPEAT` says, besides the baseline."""
 ERROR = 0.05
-"""Probability that one of the intervals misses the true ratio."""
+"""Probability that a policy is taken for clearly better that is not, all candidates together; and for each of the two
+bounds of the regret that it is wrong."""
 LEAST_GAIN = 0.01
 """A smaller gain is no reason to leave the baseline."""
 PATIENCE = (10, 10)
@@ -82,7 +83,7 @@ class Advice:
     regret_least: float
     """What is advised takes at least so much longer than the best of the finalists, as a part of its time."""
     regret_most: float
-    """And at most so much. Both bounds hold with the probability 1 - ERROR, together with all intervals."""
+    """And at most so much. Each of the two bounds holds with the probability 1 - ERROR."""
 
     def settings(self) -> dict[str, str | int]:
         """As in a settings file."""
@@ -213,9 +214,8 @@ def _run(where: Where, plan: Plan, step: Step) -> dict[Candidate, Times]:
 
 def _conclude(where: Where, plan: Plan, times: dict[Candidate, Times]) -> Advice:
     finalists = [t for t in times.values() if not t.refused and len(t.seconds) == plan.repeat]
-    # Each interval is so wide that all of them hold together: Bonferroni's inequality.
-    pairs = max(1, len(finalists) * (len(finalists) - 1) // 2)
-    error = ERROR / pairs
+    # Each end of an interval is so far out that all of them hold together, on each side: Bonferroni's inequality.
+    error = 2 * ERROR / max(1, len(finalists) - 1)
 
     def over(one: Times, other: Times) -> Ratio:
         return Ratio.of(one.seconds, other.seconds, error)

@@ -28,6 +28,8 @@ _MEMORY = 0.1
 """Share of the time that tasks wait for memory from which on the place of data matters."""
 _ALIKE = 0.5
 """Standard deviation over mean of the times of one kind of tasks: below, the kind tells the time."""
+_HEAVY = 0.05
+"""Part of a worker's work from which on one task is heavy: so much idle time it may cause at the end."""
 _FAR_NS = 10_000.0
 """Nanoseconds that a task takes between clusters: more than between the packages of one computer."""
 
@@ -153,6 +155,23 @@ def unequal_cores(p: Program, m: Machine) -> str | None:
     return f"the slowest core has {m.slowest:.2g} of the speed of the fastest one: long tasks should not end there"
 
 
+def unequal_cores_coarse(p: Program, m: Machine) -> str | None:
+    """A spawner on a slow core should not keep its children."""
+    if m.equal or not _coarse(p):
+        return None
+    return f"unequal cores, and tasks of {p.grain * 1e6:.3g} us: a spawner on a slow core can offer its children"
+
+
+def heavy_tasks(p: Program, m: Machine) -> str | None:
+    """A long task that begins last ends last."""
+    part = p.longest * m.workers / p.work if p.work else 0.0
+    if p.shape != "flat" or not p.hints_work or part < _HEAVY:
+        return None
+    return (
+        f"the longest task is {part:.0%} of what a worker has to do, and tasks say their work: long ones can go first"
+    )
+
+
 def unequal_cores_kinds(p: Program, m: Machine) -> str | None:
     """What a kind of tasks takes is known from those before."""
     if m.equal or p.shape != "flat" or p.kinds < 2 or p.spread > _ALIKE:
@@ -218,6 +237,8 @@ def one_package(p: Program, m: Machine) -> str | None:
 
 RULES: tuple[Rule, ...] = (
     Rule("unequal cores", ("hybrid", "snatch"), unequal_cores, "book, 9.4 and 5.2; docs/unequal-cores.md"),
+    Rule("unequal cores, coarse tasks", ("steal-parent-first",), unequal_cores_coarse, "book, 5.7; docs/policies.md"),
+    Rule("heavy tasks", ("ljfcf",), heavy_tasks, "book, 5.3.4; Lakshminarayana et al., SC 2009"),
     Rule("unequal cores, kinds of tasks", ("aats", "bias"), unequal_cores_kinds, "book, 9.4 and 5.7; its rule for"
          " divide and conquer, 5.12"),
     Rule("unequal cores, graph", ("cats", "xitao", "heft", "dheft"), unequal_cores_graph, "docs/unequal-cores.md"),

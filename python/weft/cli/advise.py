@@ -171,5 +171,5 @@ def _why(a: Advice) -> str:
 def _regret(a: Advice) -> str:
     return (
         f"between {a.regret_least:.1%} and {a.regret_most:.1%} slower than the best that ran {a.repeat} times "
-        f"(all intervals hold with {1 - ERROR:.0%})"
+        f"(each end of the intervals holds with {1 - ERROR:.0%})"
     )
