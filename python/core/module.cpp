@@ -5,6 +5,7 @@
 #include "simulate.hpp"
 #include "views.hpp"
 
+#include "api/settings_file.hpp"
 #include "calibrate/model_machine.hpp"
 #include "machine/figures.hpp"
 #include "machine/load.hpp"
@@ -74,6 +75,15 @@ nb::list policies(const std::string& module) {
 }
 
 void check_policy(const std::string& spec) { resolve_policy(spec); }
+
+// ---- settings files
+
+/// By the keys of the file.
+nb::dict settings_of(const std::string& path) {
+    nb::dict d;
+    for (const api::file_setting& s : api::load_settings(path)) d[s.of->key] = s.value;
+    return d;
+}
 
 // ---- machines
 
@@ -213,6 +223,8 @@ NB_MODULE(_core, m) {
           "are listed.");
     m.def("check_policy", &weft::check_policy, nb::arg("spec"),
           "Raises LibraryError if the library refuses it.");
+    m.def("settings", &weft::settings_of, nb::arg("path"),
+          "The settings of a settings file, as for the environment's variables, by the keys of the file.");
     m.def("machine", &weft::machine_of, nb::arg("spec"), nb::arg("measure"),
           "A machine as the library reads it. spec: as for WEFT_MACHINE. measure: this machine is measured "
           "first.");

@@ -83,9 +83,11 @@ def test_every_public_header_has_its_place_in_the_reference() -> None:
 
 
 def test_every_variable_of_the_environment_is_an_option_with_a_docstring() -> None:
-    read = set(re.findall(r'"(WEFT_[A-Z]+)"', (SOURCE / "src/api/options.cpp").read_text(encoding="utf-8")))
+    read = set(re.findall(r'"(WEFT_[A-Z]+)"', (SOURCE / "src/api/choices.cpp").read_text(encoding="utf-8")))
     said = re.findall(r"\[(WEFT_[A-Z]+)\]", (SOURCE / "include/weft/runtime.hpp").read_text(encoding="utf-8"))
-    assert len(read) > 10 and sorted(said) == sorted(read)
+    assert len(read) > 10 and sorted([*said, "WEFT_SETTINGS"]) == sorted(read)
+    # The file of settings is no setting itself.
+    assert "`WEFT_SETTINGS`" in (SOURCE / "docs/reference/settings.md").read_text(encoding="utf-8")
 
 
 def test_the_walk_through_the_code_names_what_its_files_have() -> None:

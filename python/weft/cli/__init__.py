@@ -11,6 +11,7 @@ import typer
 from .. import __version__
 from ..errors import Error, LibraryError
 from . import programs
+from .advise import advise
 from .analyze import analyze
 from .compare import compare
 from .cosched import cosched
@@ -40,6 +41,7 @@ app.command(context_settings=programs.OPTIONS_END_AT_THE_PROGRAM)(programs.sim)
 app.command(context_settings=programs.OPTIONS_END_AT_THE_PROGRAM)(omp)
 app.command(context_settings=programs.OPTIONS_END_AT_THE_PROGRAM)(compare)
 app.command(context_settings=programs.OPTIONS_END_AT_THE_PROGRAM)(why)
+app.command(context_settings=programs.OPTIONS_END_AT_THE_PROGRAM)(advise)
 
 # Typer's own copy of click, or click: whichever this Typer is built on.
 _UsageError: Any = next(c for c in typer.BadParameter.__mro__ if c.__name__ == "UsageError")

@@ -2,28 +2,23 @@
 
 from __future__ import annotations
 
-import contextlib
 import csv
 import json
 import re
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Annotated, TextIO
 
 import typer
-from rich.console import Console
-from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 
 from ..compare import Comparison, Row
 from ..compare import compare as compare_policies
-from ..compare.compare import Step
 from ..compare.plot import FORMATS
 from ..compare.plot import plot as plot_comparison
 from ..errors import Error, compose
+from .bar import bar
 from .library import checked_machine
 from .programs import Program, Seed, check_policy
-from .status import StatusLine
 from .table import console as make_console
 from .table import count, duration, interval, table
 
@@ -78,7 +73,7 @@ def compare(
         raise typer.BadParameter(compose("two forms of output", "--json --csv", "one of them") + ".")
     if output and output.suffix not in FORMATS:
         raise typer.BadParameter(compose("unknown format of the picture", output, "*.svg, *.png") + ".")
-    with _bar() as step:
+    with bar() as step:
         found = compare_policies(
             program,
             policies=names,
@@ -134,19 +129,6 @@ def write_csv(c: Comparison, to: TextIO) -> None:
         seconds = [getattr(row.seconds, column, None) for column in columns]
         figures = (*seconds, row.speedup, row.busy, row.balance, row.steals)
         out.writerow([row.place.name, int(row.place.virtual), row.policy, row.workers, *figures, row.refused])
-
-
-@contextlib.contextmanager
-def _bar() -> Iterator[Step | None]:
-    """Shows on terminals how far the comparison is and how long it will take."""
-    if not StatusLine.is_possible():
-        yield None
-        return
-    columns = (TextColumn("{task.description}"), BarColumn(), TimeElapsedColumn(), TextColumn("left"))
-    console = Console(stderr=True)
-    with Progress(*columns, TimeRemainingColumn(), console=console, transient=True) as bar:
-        task = bar.add_task("", total=1.0)
-        yield lambda what, part: bar.update(task, description=what, completed=part)
 
 
 def _print(c: Comparison) -> None:

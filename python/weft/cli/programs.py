@@ -11,6 +11,7 @@ from typing import Annotated, Any
 import typer
 
 from .. import library
+from ..advise.settings_file import read_settings
 from ..errors import Error, LibraryError, compose
 from ..launcher import LaunchError, Run, launch
 from ..summary import Summary, summarise
@@ -41,6 +42,12 @@ Speeds = Annotated[
         "--speeds",
         metavar="S,S,...|machine",
         help="A speed for each worker, from 0.01 to 1: unequal cores where there are none (docs/unequal-cores.md).",
+    ),
+]
+Settings = Annotated[
+    Path | None,
+    typer.Option(
+        "--settings", metavar="FILE", help="Settings of `weft advise`; other options and the environment come first."
     ),
 ]
 Resources = Annotated[Path | None, typer.Option("--resources", metavar="FILE", help="Resources for tasks of graphs.")]
@@ -76,6 +83,7 @@ def run(
     program: Program,
     policy: Policy = None,
     workers: Workers = None,
+    settings_file: Settings = None,
     machine: Annotated[
         str | None,
         typer.Option(
@@ -99,6 +107,8 @@ def run(
 
     Example: weft run --policy near --workers 4 -- ./heat2d --rows 2000
 
+    Example: weft run --settings heat2d.settings.toml -- ./heat2d --rows 2000
+
     Example: weft run --policy aats --speeds 1,1,0.32,0.32 -- ./batches
     """
     settings = {
@@ -107,7 +117,7 @@ def run(
         "machine": machine,
         "seed": seed,
         "resources": resources,
-        "environment": _environment(WEFT_SPEEDS=speeds),
+        "environment": _environment(WEFT_SPEEDS=speeds, WEFT_SETTINGS=settings_file),
     }
     return _run(program, settings, trace, speedup, progress, as_json)
 
@@ -127,6 +137,7 @@ def sim(
     ] = None,
     policy: Policy = None,
     workers: Workers = None,
+    settings_file: Settings = None,
     speeds: Speeds = None,
     scenario: Annotated[
         Path | None, typer.Option("--scenario", metavar="FILE", help="What happens to the machine during the run.")
@@ -163,6 +174,9 @@ def sim(
         raise typer.BadParameter(
             compose("a replay has the speeds of its machine", given, "a machine file with them") + "."
         )
+    if replay is not None and settings_file:
+        given = f"--replay {replay} --settings {settings_file}"
+        raise typer.BadParameter(compose("settings are for a program", given, "--policy and --workers") + ".")
     if replay is not None:
         _check(policy, machine)
         what_if = WhatIf(replay, machine or "", policy or "", seed, resources, scenario, costs)
@@ -175,7 +189,9 @@ def sim(
         "machine": machine,
         "seed": seed,
         "resources": resources,
-        "environment": _environment(WEFT_SCENARIO=scenario, WEFT_COSTS=costs, WEFT_SPEEDS=speeds),
+        "environment": _environment(
+            WEFT_SCENARIO=scenario, WEFT_COSTS=costs, WEFT_SPEEDS=speeds, WEFT_SETTINGS=settings_file
+        ),
     }
     return _run(program, settings, trace, speedup, progress, as_json)
 
@@ -215,6 +231,8 @@ def _run(
     shows: bool = True,
 ) -> int:
     _check(settings.get("policy"), settings.get("machine"))
+    if file := settings.get("environment", {}).get("WEFT_SETTINGS") or os.environ.get("WEFT_SETTINGS"):
+        read_settings(file)
     if progress and not StatusLine.is_possible():
         raise typer.BadParameter(compose("no terminal to show progress on", "--progress", "--no-progress") + ".")
     line = StatusLine() if progress is not False and StatusLine.is_possible() else None
