@@ -74,37 +74,42 @@ WEFT_PART_OF_FORK inline join_result<F, G> fork_linked(frame* parent, F& f, join
     return joined<R>(std::move(a), call_closure<Plain>(second.g, parent));
 }
 
+/// A closure of a fork of the reported zone, with its outcome. Traces tell closures apart by the function that calls this, so
+/// it has no other type in it.
+template <class F>
+struct reported_closure {
+    F& f;
+    std::optional<result<F>> value{};
+    std::exception_ptr error{};
+
+    // A task of the reported zone starts on an empty chain: hot_head() is right for both forms.
+    void operator()() noexcept {
+        try {
+            value.emplace(call_cold(f));
+        } catch (...) { error = std::current_exception(); }
+    }
+};
+
 /// A fork of the reported zone: the policy sees its closures as tasks.
 template <bool Plain, class F, class G>
 [[gnu::noinline, gnu::cold]] join_result<F, G> fork_reported(frame* parent, F& f, G& g, const join_hints* h) {
     using R = join_result<F, G>;
-    std::optional<result<F>> a;
-    std::optional<result<G>> b;
-    // A task of the reported zone starts on an empty chain: hot_head() is right for both forms.
-    std::exception_ptr failed_f, failed_g; // kept apart: that of f takes precedence, whichever came first
-    auto run_f = [&] {
-        try {
-            a.emplace(call_cold(f));
-        } catch (...) { failed_f = std::current_exception(); }
-    };
-    auto run_g = [&] {
-        try {
-            b.emplace(call_cold(g));
-        } catch (...) { failed_g = std::current_exception(); }
-    };
+    reported_closure<F> a{f};
+    reported_closure<G> b{g};
     const bool reported =
-        fork_tasks({call_announced<decltype(run_f)>, announce_call(run_f)}, h ? h->first : hints{},
-                   {call_announced<decltype(run_g)>, announce_call(run_g)}, h ? h->second : hints{});
-    announce_end(run_f);
-    announce_end(run_g);
+        fork_tasks({call_announced<reported_closure<F>>, announce_call(a)}, h ? h->first : hints{},
+                   {call_announced<reported_closure<G>>, announce_call(b)}, h ? h->second : hints{});
+    announce_end(a);
+    announce_end(b);
     if (!reported) {
         const silent_scope lazily;
         return fork_cold<Plain>(parent, f, g, h);
     }
-    if (failed_f && failed_g) count_suppressed();
-    if (failed_f) std::rethrow_exception(std::move(failed_f));
-    if (failed_g) std::rethrow_exception(std::move(failed_g));
-    return joined<R>(std::move(*a), std::move(*b));
+    // That of f takes precedence, whichever came first.
+    if (a.error && b.error) count_suppressed();
+    if (a.error) std::rethrow_exception(std::move(a.error));
+    if (b.error) std::rethrow_exception(std::move(b.error));
+    return joined<R>(std::move(*a.value), std::move(*b.value));
 }
 
 /// A fork in a thread that is no worker.

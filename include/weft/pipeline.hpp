@@ -86,7 +86,8 @@ public:
     void cancel() noexcept { core_.cancel(); }
 
 private:
-    template <std::size_t K>
+    /// Traces tell stages apart by this function, so it has the type of the program's function.
+    template <std::size_t K, class F>
     static bool run_stage(void* self, void* items) {
         auto& of = *static_cast<pipeline*>(self);
         auto& s = std::get<K>(of.stages_);
@@ -113,7 +114,8 @@ private:
 
     template <std::size_t... K>
     std::array<impl::stage_body, sizeof...(Stages)> bodies_of(std::index_sequence<K...>) {
-        return {impl::stage_body{std::get<K>(stages_).kind, std::get<K>(stages_).hint, &run_stage<K>,
+        return {impl::stage_body{std::get<K>(stages_).kind, std::get<K>(stages_).hint,
+                                 &run_stage<K, decltype(std::get<K>(stages_).f)>,
                                  chain::template drop_before<K>()}...};
     }
 

@@ -23,11 +23,15 @@
 #include <nanobind/stl/string.h>
 
 #include <cstddef>
+#include <cstdlib>
+#include <cstring>
 #include <memory>
 #include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
+
+#include <cxxabi.h>
 
 /// weft._core: what Python takes from the library. It returns plain dicts, lists and arrays; python/weft gives
 /// them their types.
@@ -182,6 +186,18 @@ nb::list kind_names() {
     return all;
 }
 
+// ---- symbols
+
+nb::object demangle(const std::string& symbol) {
+    int status = 0;
+    const std::unique_ptr<char, decltype(&std::free)> name(
+        abi::__cxa_demangle(symbol.c_str(), nullptr, nullptr, &status), std::free);
+    if (!name || !symbol.starts_with("_Z")) return nb::none(); // else "i" would be the type int
+    // Whatever bytes are in the symbol of a damaged file.
+    return nb::steal(
+        PyUnicode_DecodeUTF8(name.get(), static_cast<Py_ssize_t>(std::strlen(name.get())), "replace"));
+}
+
 } // namespace
 } // namespace weft
 
@@ -205,6 +221,9 @@ NB_MODULE(_core, m) {
           "Name and path of each machine file that a name can find.");
     m.def("machine_path", &weft::machine_path, nb::arg("spec"),
           "The path of the file that a name stands for; what is no name is returned as it is.");
+    m.def("demangle", &weft::demangle, nb::arg("symbol"),
+          "The name of a function as C++ writes it; None for a name that is not mangled, or not in a way "
+          "that is known.");
     m.def("walk", &weft::walk_records, nb::arg("records"), nb::arg("workers"), nb::arg("complete"),
           "The tables of a trace: order, tasks, segments, idle stretches, critical path. records: n x 32 "
           "bytes; "

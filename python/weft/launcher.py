@@ -103,13 +103,14 @@ def launch(
     environment: Environment | None = None,
     observer: Callable[[list[Path]], None] | None = None,
     timeout: float | None = None,
+    stdin: Output = None,
     stdout: Output = None,
     stderr: Output = None,
 ) -> Run:
     """Runs a program to its end, with Weft's settings in its environment.
 
     Settings that are not given are taken from the environment of this process. Variables in `environment` override all
-    others. The program inherits standard input, output and error, unless `stdout` or `stderr` names a file or
+    others. The program inherits standard input, output and error, unless `stdin`, `stdout` or `stderr` names a file or
     descriptor in place of one. Signals that would end this process are passed on to the program, and the call still
     waits for its end; signals from the keyboard reach the program by themselves.
 
@@ -155,7 +156,7 @@ def launch(
         before = resource.getrusage(resource.RUSAGE_CHILDREN)
         began = time.perf_counter()
         observe = (lambda: observer(_files(folder, "progress"))) if observer else None
-        status, timed_out, interrupted = _run(words, variables, observe, timeout, stdout, stderr)
+        status, timed_out, interrupted = _run(words, variables, observe, timeout, (stdin, stdout, stderr))
         seconds = time.perf_counter() - began
         after = resource.getrusage(resource.RUSAGE_CHILDREN)
         found = [(path, read_report(path)) for path in _files(folder, "report")]
@@ -228,13 +229,13 @@ def _run(
     variables: dict[str, str],
     observe: Callable[[], None] | None,
     timeout: float | None,
-    stdout: Output,
-    stderr: Output,
+    streams: tuple[Output, Output, Output],
 ) -> tuple[int, bool, bool]:
     path = shutil.which(words[0], path=variables.get("PATH"))
     with _Signals() as signals:
         try:
-            process = subprocess.Popen(words, executable=path, env=variables, stdout=stdout, stderr=stderr)
+            stdin, stdout, stderr = streams
+            process = subprocess.Popen(words, executable=path, env=variables, stdin=stdin, stdout=stdout, stderr=stderr)
         except (OSError, ValueError) as failure:
             reason = failure.strerror if isinstance(failure, OSError) and failure.strerror else str(failure)
             raise LaunchError(

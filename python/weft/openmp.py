@@ -74,10 +74,24 @@ def library_for(command: Sequence[str]) -> Path:
     return library_folder() / (runtimes.pop() if len(runtimes) == 1 else _FOR_ALL)
 
 
+def needs_openmp(command: Sequence[str]) -> bool:
+    """Whether the program is a dynamically linked one that needs an OpenMP runtime and is not linked with Weft."""
+    found = shutil.which(command[0]) if command else None
+    if found is None:
+        return False
+    program = Path(found).resolve()
+    with program.open("rb") as file:
+        if file.read(4) != _MAGIC:
+            return False
+    if not _is_dynamic(program):
+        return False
+    needed = _needed_by(program)
+    return not any(n.startswith("libweft.so") for n in needed) and any(n.startswith(tuple(_RUNTIMES)) for n in needed)
+
+
 def _runtimes_of(program: Path) -> set[str]:
     """Weft's libraries for the runtimes that it needs. As ldd does: the loader lists them, and runs nothing of the
-    program.
-    """
+    program."""
     if not _is_dynamic(program):
         raise Error(
             compose(
@@ -86,11 +100,15 @@ def _runtimes_of(program: Path) -> set[str]:
                 "a dynamically linked program",
             )
         )
+    return {ours for name in _needed_by(program) for theirs, ours in _RUNTIMES.items() if name.startswith(theirs)}
+
+
+def _needed_by(program: Path) -> list[str]:
+    """The names of the libraries that the loader would load."""
     listing = subprocess.run(
         [str(program)], env={**os.environ, "LD_TRACE_LOADED_OBJECTS": "1"}, capture_output=True, text=True, check=False
     )
-    needed = [line.split()[0] for line in listing.stdout.splitlines() if line.split()]
-    return {ours for name in needed for theirs, ours in _RUNTIMES.items() if name.startswith(theirs)}
+    return [line.split()[0] for line in listing.stdout.splitlines() if line.split()]
 
 
 def _is_dynamic(program: Path) -> bool:

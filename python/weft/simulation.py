@@ -52,7 +52,9 @@ class Program:
         header = self.trace.header
         declared = self.times == "declared"
         try:
-            self._core = _core.program(raw, header.workers, self.trace.complete, is_virtual, self.trace.names, declared)
+            # A place is no name: policies are told what they were told in the run.
+            names = dict.fromkeys(self.trace.codes, "") | self.trace.names
+            self._core = _core.program(raw, header.workers, self.trace.complete, is_virtual, names, declared)
         except ValueError as damage:
             raise Error(f"{self.trace.path}: {damage}") from None
         if self.tasks == 0:

@@ -51,7 +51,7 @@ void graph::state::trace_run() {
 void graph::state::trace_task(trace::log& log, const graph_node& n, std::uint32_t t) {
     const hints& h = hint_of(n);
     log.make_room(4);
-    log.note(kind::spawn, numbers[t], traced_as, log.name(h.name),
+    log.note(kind::spawn, numbers[t], traced_as, log.name(h.name, trace::address_of(n.act)),
              static_cast<std::uint8_t>(trace::origin::graph));
     engine::note_hints(log, h);
     std::vector<std::uint32_t> accesses; // the list begins with the last access

@@ -19,9 +19,9 @@ namespace {
 /// A call of a stage in a carrying task is, for the trace, a child of the run's group.
 class traced_call {
 public:
-    traced_call(group& in, const hints& h) {
+    traced_call(group& in, const stage_body& s) {
         if (hot_self()->slow) [[unlikely]]
-            begin(in, h);
+            begin(in, s);
     }
     ~traced_call() {
         if (number_) [[unlikely]]
@@ -33,13 +33,14 @@ public:
     bool threw = true;
 
 private:
-    void begin(group& in, const hints& h) {
+    void begin(group& in, const stage_body& s) {
         worker& w = engine::enter_runtime();
         if (w.log) {
             number_ = w.log->new_task();
             w.log->note(trace::kind::spawn, number_, reinterpret_cast<std::uint64_t>(&in),
-                        w.log->name(h.name), static_cast<std::uint8_t>(trace::origin::child));
-            engine::note_hints(*w.log, h);
+                        w.log->name(s.hint.name, trace::address_of(s.run)),
+                        static_cast<std::uint8_t>(trace::origin::child));
+            engine::note_hints(*w.log, s.hint);
             engine::note(w, trace::kind::begin, number_, 0, 0,
                          static_cast<std::uint8_t>(trace::start::inside));
         }
@@ -161,7 +162,7 @@ void pipeline_core::state::carry_silently(pipeline_token* mine, bool is_call) {
         if (std::exchange(is_call, false)) {
             next = pass(*mine);
         } else {
-            traced_call traced(*live, mine->at->hint);
+            traced_call traced(*live, *mine->at);
             next = pass(*mine);
             traced.threw = next.threw;
         }
@@ -222,7 +223,7 @@ void pipeline_core::state::submit(pipeline_token& t) {
     call_as_task->id_ = engine::graph_task_id(static_cast<std::uint32_t>(item * stage_count + s.index));
     // In the silent zone a worker counts such tasks down together: group_count.hpp.
     call_as_task->of_wide_group_ = !reported;
-    engine::note_spawn(w, *call_as_task, trace::origin::child, &*live);
+    engine::note_spawn(w, *call_as_task, trace::origin::child, &*live, trace::address_of(s.run));
     engine::submit_flow_task(&w, *home, *live, *call_as_task);
     engine::leave_runtime();
 }

@@ -476,7 +476,7 @@ TEST(modelled_machine, what_makes_no_sense_is_an_error) {
     o = modelled(two_by_two);
     o.engine = "threads";
     o.costs = "declared";
-    expect_error(o, {"WEFT_COSTS=declared", "WEFT_ENGINE=model"});
+    expect_error(o, {"runtime_options::costs = declared", "WEFT_ENGINE=model"});
 }
 
 TEST(modelled_machine, data_of_a_negative_size_and_a_node_that_there_is_not) {

@@ -320,7 +320,8 @@ TEST(pipeline, traces_name_the_stages) {
             std::map<std::string, int> begun, ended;
             for (const auto& [stream, records] : all.streams)
                 for (const auto& r : records)
-                    if (r.what_kind == kind::spawn && r.n) name_of[r.a] = all.names.at(r.n);
+                    if (r.what_kind == kind::spawn && all.names.contains(r.n))
+                        name_of[r.a] = all.names.at(r.n);
             for (const auto& [stream, records] : all.streams)
                 for (const auto& r : records) {
                     if (r.what_kind == kind::begin) ++begun[name_of[r.a]];

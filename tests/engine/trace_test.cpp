@@ -9,6 +9,7 @@
 #include <csignal>
 #include <filesystem>
 #include <functional>
+#include <set>
 #include <stdexcept>
 #include <string>
 #include <vector>
@@ -266,6 +267,56 @@ TEST(trace, hints_and_declarations_are_in_it) {
     EXPECT_EQ(all.header["policy"], "steal");
     EXPECT_EQ(all.header["engine"], "threads");
     std::filesystem::remove(file);
+}
+
+/// The numbers of the classes of all tasks of this origin.
+std::set<std::uint32_t> classes_of(const trace_read& all, trace::origin from) {
+    std::set<std::uint32_t> found;
+    for (const auto& [s, records] : all.streams)
+        for (const auto& r : records)
+            if (r.what_kind == kind::spawn && r.what == static_cast<int>(from)) found.insert(r.n);
+    return found;
+}
+
+TEST(trace, each_construct_has_a_place_of_its_own) {
+    for (const bool modelled : engines) {
+        const std::string file = trace_path("places");
+        {
+            runtime rt(modelled ? in_model("steal", file) : in_threads("steal", file));
+            rt.run([] {
+                for (int i = 0; i < 3; ++i) join([] {}, [] { cost(1); });
+                join([] {}, [] { cost(2); });
+                task_group g;
+                for (int i = 0; i < 3; ++i) g.run([i] { EXPECT_GE(i, 0); });
+                g.run([] {}, {.name = "named"});
+                g.wait();
+                graph dag;
+                dag.add([] {});
+                dag.add([] {}, name("named"));
+                dag.run();
+            });
+        }
+        const trace_read all(file);
+        const auto forks = classes_of(all, trace::origin::fork);
+        const auto children = classes_of(all, trace::origin::child);
+        const auto of_graph = classes_of(all, trace::origin::graph);
+        EXPECT_EQ(classes_of(all, trace::origin::root).size(), 1U);
+        EXPECT_EQ(forks.size(), 2U);
+        EXPECT_EQ(children.size(), 2U);
+        EXPECT_EQ(of_graph.size(), 2U);
+        EXPECT_EQ(all.names.size(), 1U);
+        const std::uint32_t named = all.names.begin()->first;
+        EXPECT_EQ(all.names.at(named), "named");
+        EXPECT_TRUE(children.contains(named) && of_graph.contains(named));
+        const std::string program = std::filesystem::read_symlink("/proc/self/exe");
+        for (const auto& classes : {classes_of(all, trace::origin::root), forks, children, of_graph})
+            for (const std::uint32_t n : classes) {
+                ASSERT_TRUE(all.places.contains(n)) << n;
+                EXPECT_EQ(all.places.at(n).at("module"), program);
+                EXPECT_GT(all.places.at(n).at("offset"), 0);
+            }
+        std::filesystem::remove(file);
+    }
 }
 
 TEST(trace, has_no_listeners_when_it_is_over) {

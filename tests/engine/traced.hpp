@@ -37,6 +37,7 @@ struct trace_read {
     nlohmann::json header;
     std::map<std::uint16_t, std::deque<trace::record>> streams;
     std::map<std::uint32_t, std::string> names;
+    std::map<std::uint32_t, nlohmann::json> places;
     bool is_complete = false;
     std::uint64_t lost = 0;
 
@@ -67,14 +68,19 @@ struct trace_read {
                     trace::record r;
                     std::memcpy(&r, bytes.data() + at + i, sizeof r);
                     EXPECT_EQ(r.stream, stream);
-                    EXPECT_TRUE(!r.n || r.what_kind != trace::kind::spawn || names.contains(r.n));
+                    EXPECT_TRUE(!r.n || r.what_kind != trace::kind::spawn || names.contains(r.n) ||
+                                places.contains(r.n));
                     streams[stream].push_back(r);
                 }
             } else {
                 const auto text = nlohmann::json::parse(bytes.substr(at, size));
+                EXPECT_TRUE(type == 2 || type == 3 || type == 4) << type;
                 if (type == 2)
                     for (const auto& [n, name] : text.items())
                         names[static_cast<std::uint32_t>(std::stoul(n))] = name;
+                else if (type == 4)
+                    for (const auto& [n, place] : text.items())
+                        places[static_cast<std::uint32_t>(std::stoul(n))] = place;
                 else
                     is_complete = true, lost = text["lost"];
             }

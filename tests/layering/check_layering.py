@@ -53,12 +53,13 @@ ROOMS["src/trace/walk"] = ["src/trace/write"]
 ROOMS["src/replay"] = ["src/machine", "src/calibrate", "src/trace/write", "src/trace/walk"]
 ROOMS["src/policy/hosted"] = ["src/machine", "src/task", "src/queue", "src/policy/seam"]
 ROOMS["python/core"] = ["src/machine", "src/calibrate", "src/trace/write", "src/trace/walk", "src/replay", "src/policy/seam",
-                        "src/policy/hosted", "src/share"]
+                        "src/policy/hosted", "src/share", "src/api"]
 # Libraries of their own, which contain all of the above.
 ROOMS["compat/openmp/runtime"] = [*ROOMS["src/graph"], "src/engine/idle", "src/engine/threads", "src/graph"]
 ROOMS["compat/openmp/gomp"] = ["compat/openmp/runtime"]
 ROOMS["compat/openmp/kmpc"] = ["compat/openmp/runtime"]
 ROOMS["compat/openmp/api"] = ["compat/openmp/runtime"]
+ROOMS["compat/watch"] = []
 
 # A policy runs in real and in virtual time alike: time, chance and concurrency come from its context
 # and from src/queue.

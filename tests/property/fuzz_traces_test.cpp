@@ -120,6 +120,7 @@ recorded record_program(const std::string& policy, const std::string& engine, st
     for (const auto& [stream, records] : read.streams)
         out.records.insert(out.records.end(), records.begin(), records.end());
     out.names.insert(read.names.begin(), read.names.end());
+    for (const auto& [n, place] : read.places) out.names.emplace(n, ""); // as the simulator sees places
     return out;
 }
 

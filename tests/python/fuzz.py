@@ -86,7 +86,31 @@ def block(kind: int, stream: int, body: bytes) -> bytes:
     return head + struct.pack("<I", zlib.crc32(head + body)) + body
 
 
-def file_of(draw: random.Random, header: bytes, names: dict[int, str], records: np.ndarray[Any, Any]) -> bytes:
+def places_of(draw: random.Random, codes: dict[int, Any]) -> dict[str, Any]:
+    """The places, some of them elsewhere, in another file or in none."""
+    places: dict[str, Any] = {}
+    for number, code in codes.items():
+        place: Any = {"module": code.module, "build_id": code.build_id, "offset": code.offset}
+        match draw.randrange(12):
+            case 0:
+                place["offset"] = draw.choice([*SPECIAL, draw.getrandbits(20), -1, 1.5])
+            case 1:
+                place["module"] = draw.choice(
+                    ["", "/", "/dev/zero", "/etc/passwd", "\0", "x" * 5000, sys.executable, 7]
+                )
+            case 2:
+                place["build_id"] = draw.choice(["", "00", None])
+            case 3:
+                place = draw.choice([None, [], {}, "x", 3])
+            case 4:
+                continue
+        places[str(number)] = place
+    return places
+
+
+def file_of(
+    draw: random.Random, header: bytes, names: dict[int, str], codes: dict[int, Any], records: np.ndarray[Any, Any]
+) -> bytes:
     """A file with right checksums."""
     if draw.randrange(10) == 0 and names:
         names = dict(names)
@@ -94,6 +118,7 @@ def file_of(draw: random.Random, header: bytes, names: dict[int, str], records: 
     if draw.randrange(20) == 0:
         names = names | {draw.choice(SPECIAL): draw.choice(["", "x" * 300, "\x00", "\u2028"])}
     parts = [header, block(layout.NAMES, layout.OUTSIDE, json.dumps({str(k): v for k, v in names.items()}).encode())]
+    parts.append(block(layout.PLACES, layout.OUTSIDE, json.dumps(places_of(draw, codes)).encode()))
     for stream in np.unique(records["stream"]):
         parts.append(block(layout.RECORDS, int(stream), records[records["stream"] == stream].tobytes()))
     if draw.randrange(4):
@@ -144,7 +169,7 @@ def fuzz_traces(seed: int, inputs: int, recorded: list[str]) -> dict[str, int]:
             draw = random.Random(f"{seed} {i}")
             header, base = draw.choice(bases)
             records = damage(draw, base.records, base.header.workers)
-            Path(path).write_bytes(file_of(draw, header, base.names, records))
+            Path(path).write_bytes(file_of(draw, header, base.names, base.codes, records))
             end = use_trace(draw, path, folder)
             ends[end] = ends.get(end, 0) + 1
     assert ends.get("read", 0) > 0 or inputs < 20, ends

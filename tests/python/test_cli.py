@@ -26,7 +26,7 @@ def weft(capsys: pytest.CaptureFixture[str], *arguments: object) -> tuple[int, s
 def test_stats(capsys: pytest.CaptureFixture[str], modelled: Path) -> None:
     status, out, err = weft(capsys, "trace", "stats", modelled)
     assert status == 0 and err == ""
-    for word in ("work T1", "span Tinf", "parallelism", "distance", "(fork)", "virtual"):
+    for word in ("work T1", "span Tinf", "parallelism", "distance", "heat2d.cpp:", "virtual"):
         assert word in out
     status, out, _ = weft(capsys, "trace", "stats", modelled, "--json")
     assert status == 0 and len(json.loads(out)["workers"]) == 16

@@ -38,8 +38,8 @@ def test_a_parent_that_was_taken(write: Write) -> None:
     assert trace.steals.rows() == [(30, 1, 0, 1, 2.0)]
     rows = trace.tasks.rows(named=True)
     assert rows[0] == {
-        "task": 1, "name": None, "origin": "root", "parent": None, "group": None, "worker": 0, "start": "fresh",
-        "spawned": 5, "began": 10, "ended": 120, "outcome": "done", "own": 30,
+        "task": 1, "name": None, "place": None, "origin": "root", "parent": None, "group": None, "worker": 0,
+        "start": "fresh", "spawned": 5, "began": 10, "ended": 120, "outcome": "done", "own": 30,
     }  # fmt: skip
     assert (rows[1]["name"], rows[1]["parent"], rows[1]["group"], rows[1]["start"]) == ("child", 1, 0x1000, "below")
     assert trace.events["kind"][0] == "spawn" and len(trace.events) == len(trace.records) == 17

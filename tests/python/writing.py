@@ -17,7 +17,7 @@ FRESH, BELOW, INSIDE = range(3)
 class TraceFile:
     """Gathers blocks and gives the bytes of a file."""
 
-    def __init__(self, workers: int = 2, **header: Any) -> None:
+    def __init__(self, workers: int = 2, version: int = layout.VERSION, **header: Any) -> None:
         fields = {
             "weft": "0.1.0",
             "engine": "threads",
@@ -34,7 +34,7 @@ class TraceFile:
         text = json.dumps(fields).encode()
         text += b" " * (-len(text) % 8)
         self.parts = [
-            layout.PREAMBLE.pack(layout.MAGIC, layout.VERSION, len(text), zlib.crc32(text), 0) + text,
+            layout.PREAMBLE.pack(layout.MAGIC, version, len(text), zlib.crc32(text), 0) + text,
         ]
 
     def block(self, kind: int, stream: int, body: bytes) -> TraceFile:
@@ -47,6 +47,12 @@ class TraceFile:
         """n1="first", n2=..."""
         text = json.dumps({key[1:]: name for key, name in names.items()})
         return self.block(layout.NAMES, layout.OUTSIDE, text.encode())
+
+    def places(self, **places: Any) -> TraceFile:
+        """n1=(module, build id, offset), n2=...; what is no tuple is written as it is."""
+        keys = ("module", "build_id", "offset")
+        texts = {k[1:]: dict(zip(keys, p, strict=True)) if isinstance(p, tuple) else p for k, p in places.items()}
+        return self.block(layout.PLACES, layout.OUTSIDE, json.dumps(texts).encode())
 
     def stream(self, stream: int, *events: tuple[Any, ...]) -> TraceFile:
         """A block of (at, kind, a, b, n, what), of which what is 0 may be left out at the end."""

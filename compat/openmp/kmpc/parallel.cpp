@@ -103,7 +103,8 @@ void fork(call& c, const void* from) {
     if (says.is_strict && threads < says.threads)
         report(says.is_fatal,
                says.message ? says.message : "num_threads with strict: there are fewer threads");
-    begin_parallel(threads, call::of, &c, nullptr, says.bind, nullptr, from, says.list);
+    begin_parallel(threads, call::of, &c, nullptr, says.bind, nullptr, from, says.list,
+                   weft::trace::address_of(c.code));
     call::of(&c);
     end_parallel(from);
 }

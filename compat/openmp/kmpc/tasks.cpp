@@ -68,6 +68,7 @@ task& allocate_task(region& me, std::int32_t flags, std::size_t bytes, std::size
     const std::size_t own = round_up(bytes, alignof(std::max_align_t));
     // The region's memory is that of its data; the task does not begin where data would, but at `task_at`.
     region& r = make_task(me, {.code = run,
+                               .outlined = trace::address_of(code),
                                .bytes = own + shared_bytes + (task_at - sizeof(region)),
                                .is_final = (flags & is_final) != 0});
     auto* const t = reinterpret_cast<task*>(reinterpret_cast<char*>(&r) + task_at);

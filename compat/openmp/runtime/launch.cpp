@@ -1,6 +1,7 @@
 #include "runtime/launch.hpp"
 
 #include "runtime/settings.hpp"
+#include "runtime/team.hpp"
 #include "runtime/wait.hpp"
 
 #include "engine/ports/host.hpp"
@@ -41,6 +42,14 @@ task& make_record(worker* w, engine::engine& e, launch& l) {
     return t;
 }
 
+/// What policies learn of a launch. All of them are of one class, the same in each run; for a trace, the code is the class.
+hints hints_of(int priority) noexcept { return {.key = 0x6f6d70, .priority = priority}; }
+
+/// What the compiler has made of the construct.
+trace::code_address code_of(const launch& l) noexcept {
+    return l.of->is_implicit ? l.of->in->outlined : l.of->outlined;
+}
+
 /// A record below the task of the caller, for the queue of the caller's worker.
 void queue_below(worker& w, launch& l, const hints& h) {
     task& me = *w.current->running;
@@ -50,7 +59,7 @@ void queue_below(worker& w, launch& l, const hints& h) {
     t.prolongs_run_ = w.engine.observation.run_continues();
     t.silent_ = t.queued_ = true;
     w.count.queued.add();
-    engine::note_spawn(w, t, trace::origin::child, nullptr);
+    engine::note_spawn(w, t, trace::origin::child, nullptr, code_of(l));
     engine::offer(w, t, ready_reason::spawned);
 }
 
@@ -59,7 +68,7 @@ void queue_below(worker& w, launch& l, const hints& h) {
 int worker_count() { return home().worker_count(); }
 
 void start_anywhere(launch& l, int priority) {
-    const hints h{.name = "omp", .priority = priority};
+    const hints h = hints_of(priority);
     engine::engine& e = home();
     if (worker* here = weft::impl::hot_self(); here && &here->engine == &e) {
         worker& w = engine::enter_runtime();
@@ -69,22 +78,22 @@ void start_anywhere(launch& l, int priority) {
             task& t = make_record(&w, e, l);
             engine::adopt(t, nullptr, nullptr, h);
             t.preempt_ = me.preempt_;
-            engine::submit_root(e, t);
+            engine::submit_root(e, t, code_of(l));
         }
         return engine::leave_runtime();
     }
     const weft::impl::tick_hold here;
     task& t = make_record(nullptr, e, l);
     engine::adopt(t, nullptr, nullptr, h);
-    engine::submit_root(e, t);
+    engine::submit_root(e, t, code_of(l));
 }
 
 void start_at(launch& l, unsigned number) {
     engine::engine& e = home();
     const weft::impl::tick_hold here;
     task& t = make_record(nullptr, e, l);
-    engine::adopt(t, nullptr, nullptr, {.name = "omp"});
-    engine::number_root(e, t);
+    engine::adopt(t, nullptr, nullptr, hints_of(0));
+    engine::number_root(e, t, code_of(l));
     l.way.of = &t;
     l.way.home = &e.worker_at(static_cast<int>(number % static_cast<unsigned>(e.worker_count())));
     engine::send_home(l.way);

@@ -158,7 +158,8 @@ int team_size(const region& here, unsigned wanted) noexcept {
 }
 
 team& begin_parallel(int size, void (*code)(void*), void* data, const share_request* share, int bind,
-                     task_group* reduces, const void* from_where, const std::vector<int>* thread_list) {
+                     task_group* reduces, const void* from_where, const std::vector<int>* thread_list,
+                     trace::code_address outlined) {
     context& from = *context_of_caller();
     region& around = *from.current;
     team& t = *take_team(*around.on, size).release();
@@ -169,6 +170,7 @@ team& begin_parallel(int size, void (*code)(void*), void* data, const share_requ
     t.league_rank = t.outer->league_rank;
     t.code = code;
     t.data = data;
+    t.outlined = outlined ? outlined : trace::address_of(code);
     t.is_cancelled.store(false, std::memory_order_relaxed); // before the threads start
     t.is_share_cancelled.store(false, std::memory_order_relaxed);
     t.left.store(size, std::memory_order_relaxed); // likewise

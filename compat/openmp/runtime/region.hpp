@@ -4,6 +4,8 @@
 #include "runtime/settings.hpp"
 #include "runtime/tool.hpp"
 
+#include "trace/write/names.hpp"
+
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
@@ -72,6 +74,7 @@ struct region {
 
     // ---- of an explicit task
     void (*code)(void*) = nullptr;
+    trace::code_address outlined = 0; ///< what the compiler has made of the construct, for traces
     void* data = nullptr;
     std::atomic<int> missing{0}; ///< predecessors that have not ended
     std::uint32_t number = 0;    ///< in the dependences of its parent; 0: none

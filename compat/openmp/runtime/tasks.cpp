@@ -194,6 +194,7 @@ region& make_task(region& me, const task_request& r) {
     t->group = me.group;
     t->icv = me.icv;
     t->code = r.code;
+    t->outlined = r.outlined ? r.outlined : trace::address_of(r.code);
     t->priority = r.priority;
     t->creator = me.on;
     t->start.of = t;

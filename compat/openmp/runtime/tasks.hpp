@@ -39,7 +39,8 @@ struct dependence {
 /// What a task construct says.
 struct task_request {
     void (*code)(void*) = nullptr;
-    void* data = nullptr; ///< null: the caller fills the task's memory
+    void* data = nullptr;             ///< null: the caller fills the task's memory
+    trace::code_address outlined = 0; ///< what the compiler has made of the construct; 0: `code`
     void (*copy)(void*,
                  void*) = nullptr; ///< copies the data, with constructors; null: their bytes are copied
     std::size_t bytes = 0;

@@ -89,6 +89,7 @@ struct team {
     int active_level = 0;
     void (*code)(void*) = nullptr;
     void* data = nullptr;
+    trace::code_address outlined = 0; ///< as region::outlined, of the threads but thread 0
 
     std::atomic<std::uint64_t> word;
     std::atomic<int> left{0};              ///< threads that have not come to the end; acq_rel, like the word
@@ -194,8 +195,10 @@ struct team_request {
 int team_size(const region& here, unsigned wanted) noexcept;
 /// Makes a team of this size, whose thread 0 the caller becomes. `share`: the first work-sharing construct, if the region
 /// is combined with one. `from`: where the program has called, for a tool. `thread_list`: of the num_threads clause, if it has several values.
+/// `outlined`: what the compiler has made of the construct; 0: `code`.
 team& begin_parallel(int size, void (*code)(void*), void* data, const share_request* share, int bind,
-                     task_group* reduces, const void* from, const std::vector<int>* thread_list = nullptr);
+                     task_group* reduces, const void* from, const std::vector<int>* thread_list = nullptr,
+                     trace::code_address outlined = 0);
 /// The end of the region; called by thread 0, whose team it is.
 void end_parallel(const void* from);
 

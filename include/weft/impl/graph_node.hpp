@@ -47,26 +47,28 @@ struct graph_closure {
         else
             ::new (static_cast<void*>(n.room)) Closure*(new Closure(std::forward<F>(f)));
         happens_before(&n.room[0]);
-        n.act = [](void* room, bool run) {
-            struct edges {
-                std::byte* room;
-                explicit edges(void* at) noexcept : room(static_cast<std::byte*>(at)) {
-                    happens_after(&room[0]);
-                }
-                ~edges() { happens_before(&room[1]); }
-            } const around(room);
-            if (!run) happens_after(&around.room[1]);
-            Closure* own;
-            if constexpr (fits)
-                own = std::launder(static_cast<Closure*>(room));
-            else
-                own = *std::launder(static_cast<Closure**>(room));
-            if (run) return static_cast<void>((*own)());
-            if constexpr (fits)
-                std::destroy_at(own);
-            else
-                delete own;
-        };
+        n.act = act;
+    }
+
+private:
+    /// Traces tell the tasks of a graph apart by this function.
+    static void act(void* room, bool run) {
+        struct edges {
+            std::byte* room;
+            explicit edges(void* at) noexcept : room(static_cast<std::byte*>(at)) { happens_after(&room[0]); }
+            ~edges() { happens_before(&room[1]); }
+        } const around(room);
+        if (!run) happens_after(&around.room[1]);
+        Closure* own;
+        if constexpr (fits)
+            own = std::launder(static_cast<Closure*>(room));
+        else
+            own = *std::launder(static_cast<Closure**>(room));
+        if (run) return static_cast<void>((*own)());
+        if constexpr (fits)
+            std::destroy_at(own);
+        else
+            delete own;
     }
 };
 

@@ -18,6 +18,7 @@ from .library import machines, policies, topo
 from .omp import omp
 from .reproduce import reproduce
 from .trace import trace
+from .why import why
 
 app = typer.Typer(
     name="weft",
@@ -38,6 +39,7 @@ app.command(context_settings=programs.OPTIONS_END_AT_THE_PROGRAM)(programs.run)
 app.command(context_settings=programs.OPTIONS_END_AT_THE_PROGRAM)(programs.sim)
 app.command(context_settings=programs.OPTIONS_END_AT_THE_PROGRAM)(omp)
 app.command(context_settings=programs.OPTIONS_END_AT_THE_PROGRAM)(compare)
+app.command(context_settings=programs.OPTIONS_END_AT_THE_PROGRAM)(why)
 
 # Typer's own copy of click, or click: whichever this Typer is built on.
 _UsageError: Any = next(c for c in typer.BadParameter.__mro__ if c.__name__ == "UsageError")

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
+from .places import Place, places
 from .read import read_trace
 from .trace import Header, Trace
 
-__all__ = ["Header", "Trace", "read_trace"]
+__all__ = ["Header", "Place", "Trace", "places", "read_trace"]

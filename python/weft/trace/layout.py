@@ -9,14 +9,14 @@ import numpy as np
 from .. import _core
 
 MAGIC = b"wefttrc\n"
-VERSION = 2
-"""The newest one. Version 2 has exchanges of cores; what version 1 has is the same in both."""
+VERSION = 3
+"""The newest one. Version 2 has exchanges of cores, version 3 places; what version 1 has is the same in all."""
 PREAMBLE = struct.Struct("<8sIIII")
 """Magic, version, length of the header, its CRC-32, 0."""
 BLOCK = struct.Struct("<4sHHII")
 """Mark, type, stream, length of what follows, CRC-32 of all that and of what follows."""
 BLOCK_MARK = b"WBLK"
-RECORDS, NAMES, END = 1, 2, 3
+RECORDS, NAMES, END, PLACES = 1, 2, 3, 4
 OUTSIDE = 0xFFFF
 """The stream of threads that are not workers."""
 NO_WORKER = 0xFFFF_FFFF

@@ -17,6 +17,7 @@ import numpy as np
 from ..errors import Error, TraceError
 from ..files import open_file
 from . import layout
+from .places import CodeAddress
 from .trace import Header, Records, Trace
 
 _LARGEST_BLOCK = 1 << 30
@@ -54,6 +55,7 @@ class _File:
     def __init__(self, path: Path, data: mmap.mmap) -> None:
         self.path, self.data, self.size = path, data, len(data)
         self.ended = False
+        self.version = 0
 
     def fail(self, at: int, what: str, given: object, allowed: str) -> TraceError:
         return TraceError(self.path, at, what, given, allowed)
@@ -62,6 +64,7 @@ class _File:
         header, at = self.header()
         blocks = list(self.blocks(at))
         names: dict[int, str] = {}
+        codes: dict[int, CodeAddress] = {}
         lost = 0
         total = sum(b.end - b.begin for b in blocks if b.type == layout.RECORDS) // layout.RECORD.itemsize
         records: Records = np.empty(total, layout.RECORD)
@@ -74,11 +77,13 @@ class _File:
                 filled += len(part)
             elif block.type == layout.NAMES:
                 names |= self.names(block)
+            elif block.type == layout.PLACES:
+                codes |= self.codes(block)
             else:
                 lost = self.lost(block)
         if not self.ended:
             lost = int(records["a"][records["kind"] == layout.KIND["lost"]].sum())
-        return Trace(self.path, header, names, records, lost, self.ended)
+        return Trace(self.path, header, names, records, lost, self.ended, codes)
 
     # ---- the header
 
@@ -87,6 +92,7 @@ class _File:
         if self.size < start or self.data[:8] != layout.MAGIC:
             raise self.fail(0, "no trace", repr(bytes(self.data[:8])), f"a file that begins with {layout.MAGIC!r}")
         _, version, length, checksum, zero = layout.PREAMBLE.unpack_from(self.data)
+        self.version = version
         if not 1 <= version <= layout.VERSION:
             raise self.fail(8, "a trace of another version", version, f"1 to {layout.VERSION}")
         if length % 8 or length == 0:
@@ -126,8 +132,9 @@ class _File:
             mark, kind, stream, length, _ = layout.BLOCK.unpack_from(self.data, at)
             if mark != layout.BLOCK_MARK:
                 raise self.fail(at, "no block", repr(mark), repr(layout.BLOCK_MARK))
-            if kind not in (layout.RECORDS, layout.NAMES, layout.END):
-                raise self.fail(at + 4, "unknown type of block", kind, "1 (records), 2 (names), 3 (end)")
+            if not layout.RECORDS <= kind <= (layout.PLACES if self.version >= 3 else layout.END):
+                allowed = "1 (records), 2 (names), 3 (end)" + (", 4 (places)" if self.version >= 3 else "")
+                raise self.fail(at + 4, "unknown type of block", kind, allowed)
             if not 0 < length <= _LARGEST_BLOCK:
                 raise self.fail(at + 8, "impossible length of a block", length, f"1 to {_LARGEST_BLOCK}")
             if kind == layout.RECORDS and length % layout.RECORD.itemsize:
@@ -166,10 +173,21 @@ class _File:
     def names(self, block: _Block) -> dict[int, str]:
         fields = self.json(block.begin, self.checked(block))
         for number, name in fields.items():
-            is_number = number.isascii() and number.isdigit() and len(number) <= 10 and 0 < int(number) < 1 << 32
-            if not (is_number and isinstance(name, str)):
+            if not (_is_number(number) and isinstance(name, str)):
                 raise self.fail(block.begin, "no name", f"{number!r}: {name!r}", "a number below 2^32 and a text")
         return {int(number): name for number, name in fields.items()}
+
+    def codes(self, block: _Block) -> dict[int, CodeAddress]:
+        fields = self.json(block.begin, self.checked(block))
+        found: dict[int, CodeAddress] = {}
+        for number, place in fields.items():
+            code = _code(place)
+            if not _is_number(number) or code is None:
+                given = f"{number!r}: {place!r}"[:200]
+                allowed = "a number below 2^32 and an object of module, build_id (texts) and offset (below 2^64)"
+                raise self.fail(block.begin, "no place", given, allowed)
+            found[int(number)] = code
+        return found
 
     def lost(self, block: _Block) -> int:
         fields = self.json(block.begin, self.checked(block))
@@ -177,3 +195,16 @@ class _File:
         if not isinstance(lost, int) or isinstance(lost, bool) or lost < 0:
             raise self.fail(block.begin, "a damaged end", repr(lost), "lost, a number of 0 or more")
         return lost
+
+
+def _is_number(text: str) -> bool:
+    return text.isascii() and text.isdigit() and len(text) <= 10 and 0 < int(text) < 1 << 32
+
+
+def _code(place: object) -> CodeAddress | None:
+    if not isinstance(place, dict):
+        return None
+    module, build_id, offset = (place.get(key) for key in ("module", "build_id", "offset"))
+    if not (isinstance(module, str) and isinstance(build_id, str) and type(offset) is int and 0 <= offset < 1 << 64):
+        return None
+    return CodeAddress(module, build_id, offset)

@@ -31,7 +31,8 @@ class WorkerTime:
 
 @dataclass(frozen=True)
 class TaskClass:
-    """The own times of the tasks of one name, in nanoseconds. Tasks without a name are grouped by their origin."""
+    """The own times of the tasks of one class, in nanoseconds: those of one name; without a name, those of one place in
+    the program's source; without either, those of one origin."""
 
     name: str
     count: int
@@ -154,8 +155,8 @@ def _workers(trace: Trace, begin: int, end: int, thieves: npt.NDArray[np.int32])
 
 
 def class_name() -> pl.Expr:
-    """The class of each task: its name, else its origin."""
-    return pl.coalesce("name", pl.format("({})", pl.col("origin").cast(pl.String)), pl.lit("(unknown)"))
+    """The class of each task: its name, else its place in the program's source, else its origin."""
+    return pl.coalesce("name", "place", pl.format("({})", pl.col("origin").cast(pl.String)), pl.lit("(unknown)"))
 
 
 def classes_by_work(tasks: pl.DataFrame) -> list[str]:
@@ -203,4 +204,5 @@ def _notes(trace: Trace) -> list[str]:
         notes.append("the file ends before the process did: what came later is not in these figures")
     if not len(trace.tasks):
         notes.append("no task began")
+    notes += trace.place_notes
     return notes

@@ -15,6 +15,7 @@ import polars as pl
 
 from .. import _core
 from . import layout
+from .places import CodeAddress, Place, resolve
 
 Records: TypeAlias = npt.NDArray[np.void]
 
@@ -83,6 +84,8 @@ class Trace:
     header: Header
     names: dict[int, str]
     """Names by number."""
+    codes: dict[int, CodeAddress]
+    """Addresses of code by number. A number that has a name, too, is that of the name's first task."""
     records: Records
     """The records as they stand in the file, one structured array."""
     lost: int
@@ -91,16 +94,39 @@ class Trace:
     """Whether the process ended in order and the file has all of the trace."""
 
     def __init__(
-        self, path: Path, header: Header, names: dict[int, str], records: Records, lost: int, complete: bool
+        self,
+        path: Path,
+        header: Header,
+        names: dict[int, str],
+        records: Records,
+        lost: int,
+        complete: bool,
+        codes: Mapping[int, CodeAddress] | None = None,
     ) -> None:
         self.path, self.header, self.names, self.records = path, header, names, records
-        self.lost, self.complete = lost, complete
+        self.lost, self.complete, self.codes = lost, complete, dict(codes or {})
 
     def __repr__(self) -> str:
         return (
             f"<weft.Trace {self.path}: {len(self.records)} events, {self.header.workers} workers, "
             f"lost {self.lost}, {'complete' if self.complete else 'incomplete'}>"
         )
+
+    # ---- names
+
+    @property
+    def places(self) -> dict[int, Place]:
+        """The constructs of the program's source, by number, as far as its files have symbols: see `Place`."""
+        return self._resolved[0]
+
+    @property
+    def place_notes(self) -> list[str]:
+        """Why places have no names: of each program or library that is gone, has changed or is damaged."""
+        return self._resolved[1]
+
+    @cached_property
+    def _resolved(self) -> tuple[dict[int, Place], list[str]]:
+        return resolve(self.codes, self.header.began)
 
     # ---- tables
 
@@ -133,17 +159,16 @@ class Trace:
     def tasks(self) -> pl.DataFrame:
         """One row a task, in the order in which they are first mentioned.
 
-        `task` (number), `name`, `origin` (root, child, fork, graph, share; runtime: the runtime's own, such as the
+        `task` (number), `name` (given by the program), `place` (name of the place in its source: `heat.cpp:41`),
+        `origin` (root, child, fork, graph, share; runtime: the runtime's own, such as the
         forks by which a run of a graph spreads), `parent` (the task that spawned it), `group` (address; for tasks of
         graphs the number of the run), `worker` (on which it began), `start` (fresh, below, inside), `spawned`, `began`,
         `ended` (ns), `outcome` (done, threw, cancelled), `own` (ns on top of a worker's stack, up to the end of the
         trace). Null: it never happened, or is unknown.
         """
         t = self._walked["tasks"]
-        names = pl.DataFrame(
-            {"number": list(self.names), "name": list(self.names.values())},
-            schema={"number": pl.UInt32, "name": pl.String},
-        )
+        names = _by_number("name", self.names)
+        places = _by_number("place", {number: p.name for number, p in self.places.items()})
         frame = pl.DataFrame(
             {
                 "task": t["number"],
@@ -162,8 +187,10 @@ class Trace:
         )
         for unknown, columns in ((0, ("parent", "group")), (-1, ("worker", "spawned", "began", "ended", "own"))):
             frame = frame.with_columns(pl.when(pl.col(c) != unknown).then(pl.col(c)).alias(c) for c in columns)
-        frame = frame.join(names, on="number", how="left", maintain_order="left")
-        return frame.select("task", "name", *(c for c in frame.columns if c not in ("task", "name", "number")))
+        for texts in (names, places):
+            frame = frame.join(texts, on="number", how="left", maintain_order="left")
+        first = ("task", "name", "place")
+        return frame.select(*first, *(c for c in frame.columns if c not in (*first, "number")))
 
     @cached_property
     def segments(self) -> pl.DataFrame:
@@ -283,10 +310,11 @@ class Trace:
 
     @cached_property
     def critical_path(self) -> pl.DataFrame:
-        """The path whose length is `span`, one row a stretch in one task, from its beginning: `task`, `name`, `origin`,
-        `begin`, `end` (ns of the path). A run takes at least as long as this path, however many workers there are."""
+        """The path whose length is `span`, one row a stretch in one task, from its beginning: `task`, `name`, `place`,
+        `origin`, `begin`, `end` (ns of the path). A run takes at least as long as this path, however many workers there
+        are."""
         c = self._walked["critical"]
-        about: pl.DataFrame = self.tasks.select("task", "name", "origin")[c["task"]]
+        about: pl.DataFrame = self.tasks.select("task", "name", "place", "origin")[c["task"]]
         return about.with_columns(pl.Series("begin", c["begin"]), pl.Series("end", c["end"]))
 
     @property
@@ -298,6 +326,11 @@ class Trace:
     def _walked(self) -> dict[str, Any]:
         raw = self.records.view(np.uint8).reshape(len(self.records), layout.RECORD.itemsize)
         return _core.walk(raw, self.header.workers, self.complete)
+
+
+def _by_number(name: str, texts: Mapping[int, str]) -> pl.DataFrame:
+    schema = {"number": pl.UInt32, name: pl.String}
+    return pl.DataFrame({"number": list(texts), name: list(texts.values())}, schema=schema)
 
 
 def _lanes(begins: list[int], ends: list[int]) -> list[int]:

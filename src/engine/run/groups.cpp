@@ -109,9 +109,9 @@ void wait_as_worker(group& g) {
 
 } // namespace
 
-void run_from_outside(engine& e, task& root) {
+void run_from_outside(engine& e, task& root, trace::code_address code) {
     group& g = *root.group_;
-    number_root(e, root);
+    number_root(e, root, code);
     thread_waiter self;
     static_cast<void>(leave_to_children(g, self.word())); // the root is open
     e.host.wait_outside(self, &root);
@@ -174,7 +174,8 @@ bool run_silently(group& g, const hints& h, void (*body)(void*), void* source) {
         as.hint_ = h;
         if (!(g.flags_.fetch_or(group::flag_traced, std::memory_order_relaxed) & group::flag_traced))
             engine::note_group(*w, g);
-        engine::note_spawn(*w->log, as, trace::origin::child, reinterpret_cast<std::uint64_t>(&g));
+        engine::note_spawn(*w->log, as, trace::origin::child, reinterpret_cast<std::uint64_t>(&g),
+                           trace::address_of(body));
         engine::note_what(*w, trace::kind::begin, as, trace::start::below);
     }
     if (const std::size_t bytes = w->engine.need.task_bytes)
@@ -219,7 +220,7 @@ void commit_child(group& g, child_record s, const hints& h, void (*run)(void*),
         engine::adopt(t, nullptr, &g, h);
         g.open_.fetch_add(1, std::memory_order_relaxed); // the spawner's own 1 keeps it above 0 (G1)
         g.flags_.fetch_or(group::flag_outside, std::memory_order_relaxed);
-        return engine::submit_root(engine::default_engine(), t);
+        return engine::submit_root(engine::default_engine(), t, trace::address_of(run));
     }
     if (!g.apart_) return engine::spawn_record(g, t);
     worker& w = enter_runtime();
@@ -233,7 +234,7 @@ void commit_child(group& g, child_record s, const hints& h, void (*run)(void*),
     if (h.preempt == preemption::runtime_default) t.preempt_ = w.current->running->preempt_;
     g.open_.fetch_add(1, std::memory_order_relaxed); // as above
     if (w.arena().is_team()) w.arena().retain();
-    engine::submit_root(w.engine, t);
+    engine::submit_root(w.engine, t, trace::address_of(run));
     leave_runtime();
 }
 

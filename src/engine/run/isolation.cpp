@@ -1,6 +1,8 @@
 #include <weft/isolate.hpp>
 
 #include "engine/ports/meter.hpp"
+#include "engine/run/default_engine.hpp"
+#include "engine/run/roots.hpp"
 #include "engine/run/switch.hpp"
 #include "engine/run/tasks.hpp"
 #include "engine/team/teams.hpp"
@@ -59,7 +61,7 @@ void run_in_region(region& r) {
         leave_runtime();
         throw;
     }
-    note_spawn(w, *r.first, trace::origin::child, &r);
+    note_spawn(w, *r.first, trace::origin::child, &r, trace::address_of(r.body.run));
     note(w, trace::kind::wait, me.number_, reinterpret_cast<std::uint64_t>(&r));
     if (me.silent_) expose_all(w);
     if (w.slow) [[unlikely]]
@@ -90,7 +92,9 @@ void run_isolated(body b) {
     if (hot_self())
         engine::run_in_region(r);
     else
-        run_in_default({[](void* at) { engine::run_in_region(*static_cast<engine::region*>(at)); }, &r});
+        engine::run_root(engine::default_engine(),
+                         {[](void* at) { engine::run_in_region(*static_cast<engine::region*>(at)); }, &r},
+                         trace::address_of(b.run));
     if (r.error) std::rethrow_exception(std::move(r.error));
 }
 

@@ -33,7 +33,9 @@ zone slow_push(frame* parent, frame* f, const hints* h) noexcept {
         f->number = w->log ? w->log->new_task() : 0;
         w->current->numbered = f;
         if (w->log) {
-            w->log->note(trace::kind::spawn, f->number, 0, h ? w->log->name(h->name) : 0,
+            const std::uint32_t named =
+                w->log->name(h ? h->name : std::string_view(), trace::address_of(f->run));
+            w->log->note(trace::kind::spawn, f->number, 0, named,
                          static_cast<std::uint8_t>(trace::origin::fork));
             if (h) engine::note_hints(*w->log, *h);
         }

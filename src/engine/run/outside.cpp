@@ -72,7 +72,7 @@ void add_from_outside(engine& e, group& g, task& child) {
     adopt(*adder, nullptr, &g, {});
     g.flags_.fetch_or(group::flag_outside, std::memory_order_relaxed);
     g.open_.fetch_add(1, std::memory_order_relaxed); // the spawner's own 1 keeps it above 0 (G1)
-    submit_root(e, *adder);
+    submit_root(e, *adder, 0);
 }
 
 } // namespace weft::engine

@@ -45,7 +45,9 @@ loop_shape shape_of_loop() noexcept {
 
 void mark_iteration(int k) {
     worker* w = hot_self();
-    if (!w) return run_in_default({[](void* n) { mark_iteration(*static_cast<int*>(n)); }, &k});
+    if (!w)
+        return engine::run_root(engine::default_engine(),
+                                {[](void* n) { mark_iteration(*static_cast<int*>(n)); }, &k}, 0);
     w = &enter_runtime();
     task& t = *w->current->running;
     if (!engine::is_root(t) || w->current->root.next) {
@@ -65,7 +67,7 @@ void run_in_default(body b) { engine::run_root(engine::default_engine(), b); }
 
 namespace weft::engine {
 
-void run_root(engine& e, impl::body b) {
+void run_root(engine& e, impl::body b, trace::code_address code) {
     worker* w = impl::hot_self();
     if (w && &w->engine == &e) return b.run(b.closure);
     group g;
@@ -77,9 +79,9 @@ void run_root(engine& e, impl::body b) {
     t.scope_ = nullptr;
     g.open_.fetch_add(1, std::memory_order_relaxed); // the spawner's own 1 keeps it above 0 (G1)
     if (w)                                           // of another engine
-        submit_root(e, t);
+        submit_root(e, t, code);
     else
-        run_from_outside(e, t);
+        run_from_outside(e, t, code);
     impl::wait_group(g);
 }
 

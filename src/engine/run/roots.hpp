@@ -1,5 +1,7 @@
 #pragma once
 
+#include "trace/write/names.hpp"
+
 #include <weft/impl/entry.hpp>
 
 namespace weft::engine {
@@ -7,7 +9,8 @@ namespace weft::engine {
 struct engine;
 
 /// Runs `b` as a root of `e` and waits for it; from any thread. If the caller is a worker of `e`, `b` runs in
-/// place.
-void run_root(engine& e, impl::body b);
+/// place. `code`: the program's code in it, for traces; 0: there is none.
+void run_root(engine& e, impl::body b, trace::code_address code);
+inline void run_root(engine& e, impl::body b) { run_root(e, b, trace::address_of(b.run)); }
 
 } // namespace weft::engine

@@ -133,7 +133,7 @@ void execute_spawn(worker& w, group& g, task& t, spawn_order how) {
     if (t.preempt_ != parent.preempt_) [[unlikely]]
         how = spawn_order::parent_first; // it is no part of this task
     charge(w, operation::spawn);
-    note_spawn(w, t, trace::origin::child, &g);
+    note_spawn(w, t, trace::origin::child, &g, trace::address_of(t.call_));
     if (calls_children(w, parent, how)) how = spawn_order::call;
     if (how == spawn_order::child_first || how == spawn_order::lazy) {
         fiber* on = nullptr;

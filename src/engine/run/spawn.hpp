@@ -2,6 +2,7 @@
 
 #include "engine/run/switch.hpp"
 #include "engine/worker/arena.hpp"
+#include "trace/write/names.hpp"
 
 #include <atomic>
 
@@ -31,7 +32,7 @@ inline bool queues_child(const worker& w, const task& parent, const group& g) {
 /// Waits until no child of the group is open. The group keeps its exceptions.
 void wait_until_done(group&);
 /// Runs a root, the one open child of its group, and waits for it; in a thread that is no worker.
-void run_from_outside(engine&, task& root);
+void run_from_outside(engine&, task& root, trace::code_address);
 
 /// Silent zone, or a spawn that the policy wants silent: the child runs at once on a stack of its own, and
 /// the parent's fiber stays below it as an entry that can be exposed. Returns when the parent continues,

@@ -34,7 +34,7 @@ std::span<task* const> split(worker& w, task& t, int width, std::array<task*, ma
         shares[static_cast<std::size_t>(made++)] = &s;
         if (const std::size_t bytes = w.engine.need.task_bytes) sanitizer::copy_unseen(&s + 1, &t + 1, bytes);
         charge(w, operation::spawn);
-        note_spawn(w, s, trace::origin::share, reinterpret_cast<const void*>(std::uintptr_t{t.number_}));
+        note_spawn(w, s, trace::origin::share, reinterpret_cast<const void*>(std::uintptr_t{t.number_}), 0);
     }
     for (int i = 0; i < width; ++i) {
         task& s = *shares[static_cast<std::size_t>(i)];

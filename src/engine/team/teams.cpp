@@ -58,7 +58,8 @@ void make_shares(worker& w, task& t, const core_request& r) {
         task& s = i == 0 ? t : make_flow_share(&w, w.engine, t);
         s.share_ = true;
         if (i > 0)
-            note_spawn(w, s, trace::origin::share, reinterpret_cast<const void*>(std::uintptr_t{t.number_}));
+            note_spawn(w, s, trace::origin::share, reinterpret_cast<const void*>(std::uintptr_t{t.number_}),
+                       0);
         s.rank_ = static_cast<std::int16_t>(i);
         s.width_ = static_cast<std::int16_t>(r.size);
         r.joined[at(i)]->share = &s;

@@ -101,14 +101,14 @@ void start_flow(engine& home, group& of, const flow_task& f) {
     if (worker* w = impl::hot_self(); w && &w->engine == &home) {
         w = &enter_runtime();
         task& t = make_flow_task(w, home, of, f);
-        note_spawn(*w, t, trace::origin::runtime, nullptr);
+        note_spawn(*w, t, trace::origin::runtime, nullptr, 0);
         submit_flow_task(w, home, of, t);
         return leave_runtime();
     }
     of.flags_.fetch_or(group::flag_outside, std::memory_order_relaxed); // `home` is the default engine
     task& t = make_flow_task(nullptr, home, of, f);
     of.open_.fetch_add(1, std::memory_order_relaxed); // the wait is still to come (G1)
-    submit_root(home, t);
+    submit_root(home, t, 0);
 }
 
 } // namespace weft::engine

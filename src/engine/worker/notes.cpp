@@ -19,9 +19,11 @@ void note_hints(trace::log& log, const hints& h) noexcept {
                  static_cast<std::uint64_t>(bytes), 0, trace::whole_interval);
 }
 
-void note_spawn(trace::log& log, task& t, trace::origin from, std::uint64_t in) noexcept {
+void note_spawn(trace::log& log, task& t, trace::origin from, std::uint64_t in,
+                trace::code_address code) noexcept {
     t.number_ = log.new_task();
-    log.note(trace::kind::spawn, t.number_, in, log.name(t.hint().name), static_cast<std::uint8_t>(from));
+    log.note(trace::kind::spawn, t.number_, in, log.name(t.hint().name, code),
+             static_cast<std::uint8_t>(from));
     note_hints(log, t.hint());
 }
 

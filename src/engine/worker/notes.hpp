@@ -21,11 +21,12 @@ template <class What>
         w.log->note(k, t.number_, 0, 0, static_cast<std::uint8_t>(what));
 }
 
-/// `t` was made: gives it its number.
-void note_spawn(trace::log&, task& t, trace::origin, std::uint64_t in) noexcept;
-inline void note_spawn(worker& w, task& t, trace::origin from, const void* in) noexcept {
+/// `t` was made: gives it its number. `code`: the program's code in it; 0: there is none, or it is not known here.
+void note_spawn(trace::log&, task& t, trace::origin, std::uint64_t in, trace::code_address code) noexcept;
+inline void note_spawn(worker& w, task& t, trace::origin from, const void* in,
+                       trace::code_address code) noexcept {
     if (w.log) [[unlikely]]
-        note_spawn(*w.log, t, from, reinterpret_cast<std::uint64_t>(in));
+        note_spawn(*w.log, t, from, reinterpret_cast<std::uint64_t>(in), code);
 }
 /// The policy has placed the task.
 inline void note_placement(trace::log& log, std::uint64_t at, std::uint32_t number, const placement& p,

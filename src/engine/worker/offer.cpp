@@ -24,7 +24,7 @@ void offer(worker& w, task& t, ready_reason reason) noexcept {
     w.host.announce(w, p);
 }
 
-void number_root(engine& e, task& t) {
+void number_root(engine& e, task& t, trace::code_address code) {
     const impl::tick_hold here; // of the lock of the account
     e.observation.root_begins();
     t.root_ = e.roots.fetch_add(1, std::memory_order_relaxed); // a number, orders nothing
@@ -34,14 +34,14 @@ void number_root(engine& e, task& t) {
     if (e.tracer) [[unlikely]] {
         worker* const w = impl::hot_self();
         if (w && &w->engine == &e)
-            note_spawn(*w->log, t, trace::origin::root, 0);
+            note_spawn(*w->log, t, trace::origin::root, 0, code);
         else
-            e.tracer->outside([&](trace::log& log) { note_spawn(log, t, trace::origin::root, 0); });
+            e.tracer->outside([&](trace::log& log) { note_spawn(log, t, trace::origin::root, 0, code); });
     }
 }
 
-void submit_root(engine& e, task& t) {
-    number_root(e, t);
+void submit_root(engine& e, task& t, trace::code_address code) {
+    number_root(e, t, code);
     e.host.submit(t, ready_reason::root);
 }
 

@@ -151,8 +151,12 @@ private:
         all.group[t] = r.b;
         all.origin[t] = r.what;
         all.spawned[t] = when;
-        const row parent = is_of(t, origin::share) ? tasks_.find(static_cast<std::uint32_t>(r.b)) : top;
-        if (parent != no_row) all.parent[t] = all.number[parent];
+        const bool is_share = is_of(t, origin::share);
+        const row parent = is_share ? tasks_.find(static_cast<std::uint32_t>(r.b)) : top;
+        if (parent != no_row) {
+            all.parent[t] = all.number[parent];
+            if (is_share && r.n == 0) all.name[t] = all.name[parent]; // its task knows the place
+        }
         paths_.spawn(t, parent);
         if (is_of(t, origin::child)) ++groups_[r.b].open;
         // The forks by which a run of a graph spreads are the runtime's own.

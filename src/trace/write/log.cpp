@@ -53,11 +53,11 @@ void log::make_room(std::size_t events) noexcept {
     }
 }
 
-std::uint32_t log::name(std::string_view text) noexcept {
-    if (text.empty()) return 0;
-    auto& known = known_names_[reinterpret_cast<std::uintptr_t>(text.data()) / 8 % known_names_.size()];
-    if (known.at != text.data() || known.size != text.size())
-        known = {text.data(), text.size(), of_.name(text)};
+std::uint32_t log::name(std::string_view text, code_address code) noexcept {
+    if (text.empty() && code == 0) return 0;
+    const std::uintptr_t at = text.empty() ? code : reinterpret_cast<std::uintptr_t>(text.data());
+    auto& known = known_names_[at / 8 % known_names_.size()];
+    if (known.at != at || known.size != text.size()) known = {at, text.size(), of_.name(text, code)};
     return known.number;
 }
 

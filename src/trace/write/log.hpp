@@ -1,6 +1,7 @@
 #pragma once
 
 #include "queue/spsc_ring.hpp"
+#include "trace/write/names.hpp"
 #include "trace/write/record.hpp"
 
 #include <array>
@@ -35,9 +36,9 @@ public:
     void make_room(std::size_t events) noexcept;
     /// A number for a new task.
     std::uint32_t new_task() noexcept;
-    /// The number of a name; 0 for an empty one. The text must stay where it is (a literal): it is known by
-    /// its address.
-    std::uint32_t name(std::string_view) noexcept;
+    /// The number of a name, or of a place if the name is empty (names.hpp); 0 for nothing. The text must stay where it is
+    /// (a literal): it is known by its address.
+    std::uint32_t name(std::string_view, code_address = 0) noexcept;
     recorder& of() const noexcept { return of_; }
 
 private:
@@ -55,8 +56,8 @@ private:
     ring events_;
     std::uint32_t next_task_ = 0, tasks_end_ = 0; ///< numbers for tasks that this log may give out
     struct known_name {
-        const char* at = nullptr;
-        std::size_t size = 0;
+        std::uintptr_t at = 0; ///< of the text, or of the code
+        std::size_t size = 0;  ///< of the text; 0: code
         std::uint32_t number = 0;
     };
     std::array<known_name, 64> known_names_{};  ///< by address

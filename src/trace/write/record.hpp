@@ -8,7 +8,7 @@ namespace weft::trace {
 
 enum class kind : std::uint8_t {
     none,
-    spawn,   ///< a: the new task, b: its group or graph, n: name of its class, what: origin
+    spawn,   ///< a: the new task, b: its group or graph, n: name or place of its class, what: origin
     hint,    ///< of the spawn before: a: work (a double), b: bytes, n: children, what: priority (-128 to 127)
     data,    ///< of the spawn before: a: first byte, b: bytes, what: mode, n: datum
     need,    ///< of the spawn before: a: amount, n: name of the resource; cores: b: how, what: within

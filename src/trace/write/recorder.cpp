@@ -1,6 +1,7 @@
 #include "trace/write/recorder.hpp"
 
 #include "trace/write/log.hpp"
+#include "trace/write/modules.hpp"
 
 #include <weft/error.hpp>
 #include <weft/impl/entry.hpp>
@@ -84,16 +85,9 @@ void recorder::run() noexcept {
 void recorder::drain() noexcept {
     if (!virtual_time_) line_.add(clock_.now());
     const moment until = line_.last();
-    // Names first, so that a reader knows a name before a record refers to it.
     const auto write_batch = [&](std::uint16_t stream) {
         if (batch_.empty()) return;
-        nlohmann::json fresh;
-        named_ = names_.after(
-            named_, [&](std::uint32_t n, const std::string& name) { fresh[std::to_string(n)] = name; });
-        if (!fresh.empty()) {
-            const std::string text = fresh.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
-            file_.add(trace_file::block::names, trace::outside, std::as_bytes(std::span(text)));
-        }
+        write_names(); // first, so that a reader knows a name before a record refers to it
         file_.add(trace_file::block::records, stream, std::as_bytes(std::span(batch_)));
         batch_.clear();
     };
@@ -109,6 +103,28 @@ void recorder::drain() noexcept {
         });
         write_batch(l->stream_);
     }
+}
+
+void recorder::write_names() {
+    nlohmann::json fresh, places;
+    std::vector<std::pair<std::string, code_address>>
+        codes; // the loader is not asked under the lock of the names
+    named_ = names_.after(named_, [&](std::uint32_t n, const std::string& name, code_address code) {
+        const std::string key = std::to_string(n);
+        if (!name.empty()) fresh[key] = name;
+        if (code != 0) codes.emplace_back(key, code);
+    });
+    for (const auto& [key, code] : codes) {
+        const code_place at = place_of(code);
+        places[key] = {{"module", at.module}, {"build_id", at.build_id}, {"offset", at.offset}};
+    }
+    const auto write = [&](trace_file::block type, const nlohmann::json& of) {
+        if (of.empty()) return;
+        const std::string text = of.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+        file_.add(type, trace::outside, std::as_bytes(std::span(text)));
+    };
+    write(trace_file::block::names, fresh);
+    write(trace_file::block::places, places);
 }
 
 void recorder::finish() noexcept {

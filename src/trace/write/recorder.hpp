@@ -38,7 +38,9 @@ public:
         const std::lock_guard guard(others_);
         return use(*logs_.back());
     }
-    std::uint32_t name(std::string_view text) noexcept { return names_.number(text); }
+    std::uint32_t name(std::string_view text, code_address code = 0) noexcept {
+        return names_.number(text, code);
+    }
 
     /// The first of `count` consecutive numbers for tasks. Any thread may call it.
     std::uint32_t new_tasks(std::uint32_t count) noexcept {
@@ -58,6 +60,7 @@ private:
     void poke() noexcept;
     void run() noexcept;
     void drain() noexcept; ///< one thread at a time
+    void write_names();    ///< those that are new
 
     const std::atomic<std::int64_t>* const virtual_time_;
     const event_clock clock_;

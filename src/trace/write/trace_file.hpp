@@ -13,9 +13,9 @@ namespace weft::trace {
 /// process later. For one thread at a time.
 class trace_file {
 public:
-    static constexpr std::uint32_t version = 2;
+    static constexpr std::uint32_t version = 3;
 
-    enum class block : std::uint16_t { records = 1, names = 2, end = 3 };
+    enum class block : std::uint16_t { records = 1, names = 2, end = 3, places = 4 };
 
     /// `header`: a JSON object. Throws weft::error if the file cannot be made.
     trace_file(std::string path, std::string_view header);

@@ -1,0 +1,57 @@
+#pragma once
+
+/// Times a call that may block its thread, and notes where it was called from.
+#include "notes.hpp"
+
+#include <cerrno>
+#include <dlfcn.h>
+
+namespace weft::watch {
+
+/// A function of the C library that this library stands in front of.
+template <class Function>
+class original {
+public:
+    explicit constexpr original(const char* name) noexcept : name_(name) {}
+
+    Function* get() noexcept {
+        // relaxed: all threads find the same address, and nothing else comes with it
+        Function* f = found_.load(std::memory_order_relaxed);
+        if (!f) {
+            f = reinterpret_cast<Function*>(dlsym(RTLD_NEXT, name_));
+            found_.store(f, std::memory_order_relaxed);
+        }
+        return f;
+    }
+
+private:
+    const char* name_;
+    std::atomic<Function*> found_ = nullptr;
+};
+
+inline thread_local bool is_inside = false; ///< a watched call calls another one: the outer one counts
+
+/// Calls `call`, and notes the time in it that the thread was on no core. Leaves errno as the call has left it.
+template <class Call>
+[[gnu::always_inline]] inline auto watched(state what, std::uint64_t object, Call call) {
+    if (is_inside || !is_noting()) return call();
+    is_inside = true;
+    const std::uint64_t used = thread_ns();
+    const std::uint64_t began = now_ns();
+    const auto result = call();
+    const int error = errno;
+    const std::uint64_t elapsed = now_ns() - began;
+    if (elapsed >= shortest_wait_ns) {
+        const std::uint64_t on_core = thread_ns() - used;
+        const std::uint64_t blocked = elapsed > on_core ? elapsed - on_core : 0;
+        if (blocked >= shortest_wait_ns)
+            note(what, take_stack(1), blocked, object, no_place);
+        else
+            note_short(blocked);
+    }
+    is_inside = false;
+    errno = error;
+    return result;
+}
+
+} // namespace weft::watch

@@ -1,0 +1,68 @@
+"""The causes of a program's lost time, ranked."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from .causes import CAUSES
+from .evidence import Evidence
+from .finding import Finding
+
+MOST = 7
+"""Findings that are told."""
+WORTH = 0.05
+"""A gain below this part of the program's time is not told."""
+WORTH_SECONDS = 0.002
+"""Nor one below this, in seconds: starting the program varies by as much."""
+SURE = 0.75
+"""Nor one that may be wrong by more than this part of itself."""
+
+
+@dataclass(frozen=True)
+class Diagnosis:
+    """What makes a program slow. Times are in seconds."""
+
+    command: tuple[str, ...]
+    seconds: float
+    """Median time of the program as it is."""
+    spread: float
+    """Half the distance between its shortest and longest time."""
+    runs: int
+    workers: int
+    cores: int
+    policy: str
+    speedup: float | None
+    """Time with one worker over that with all; None: not known."""
+    findings: tuple[Finding, ...]
+    """The one with the largest gain first."""
+    unsure: tuple[Finding, ...]
+    """What may be a cause, but could not be told from chance."""
+    notes: tuple[str, ...]
+
+    def to_json(self) -> dict[str, Any]:
+        return asdict(self) | {
+            "findings": [f.to_json() for f in self.findings],
+            "unsure": [f.to_json() for f in self.unsure],
+        }
+
+
+def diagnose(e: Evidence) -> Diagnosis:
+    """Applies every cause of the table, and ranks what they find."""
+    found = [f for cause in CAUSES for f in cause(e)]
+    worth = [f for f in found if f.gain >= max(WORTH * e.seconds, WORTH_SECONDS)]
+    sure = sorted((f for f in worth if f.uncertain <= SURE * f.gain), key=lambda f: -f.gain)
+    unsure = sorted((f for f in worth if f.uncertain > SURE * f.gain), key=lambda f: -f.gain)
+    return Diagnosis(
+        command=e.command,
+        seconds=e.seconds,
+        spread=e.spread,
+        runs=len(e.plain),
+        workers=e.workers,
+        cores=e.cores,
+        policy=e.plain[0].policy,
+        speedup=e.alone.seconds / e.seconds if e.alone else None,
+        findings=tuple(sure[:MOST]),
+        unsure=tuple(unsure[:MOST]),
+        notes=e.notes,
+    )

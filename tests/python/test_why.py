@@ -1,0 +1,325 @@
+"""`weft why`: findings from made-up evidence, idleness of made-up traces, stacks, and real programs."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import struct
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from conftest import SOURCE, command
+from weft import read_trace
+from weft.errors import Error
+from weft.why.causes import CAUSES
+from weft.why.diagnosis import MOST, diagnose
+from weft.why.evidence import Evidence, Timing, Trial
+from weft.why.finding import Finding, Place
+from weft.why.idle import Idle, IdleRun, idle_of
+from weft.why.stacks import Stack, owners_of, short_name
+from weft.why.symbols import Frame
+from weft.why.watch import read_watch
+from writing import FORK, FRESH, ROOT, TraceFile
+
+pytestmark = pytest.mark.usefixtures("no_settings")
+
+PROGRAMS = Path(os.environ.get("WEFT_TEST_BUILD", SOURCE / "build/dev")) / "why"
+HERE = Place("step", "/home/x/solver.cpp", 12)
+
+
+def timing(seconds: float = 1.0, **changed: Any) -> Timing:
+    """Two workers that are on a core all the time."""
+    known: dict[str, Any] = {"cpu": 2 * seconds, "workers": 2, "policy": "steal", "from_first_to_last": seconds}
+    known |= {"in_runs": seconds, "outside": 0.0, "recording": 0.0, "runs": 1, "divided": True}
+    known |= {"on_core": 2 * seconds, "waiting": 0.0, "blocked": 0.0, "search": 0.0, "asleep": 0.0}
+    return Timing(seconds=seconds, **(known | {"uncertain": 0.0, "tasks": 9, "steals": 1} | changed))
+
+
+def stack(state: str, seconds: float, place: Place | None = HERE, **changed: Any) -> Stack:
+    known: dict[str, Any] = {"times": 100, "longest": seconds / 100, "object": 0, "holder": None, "owner": "program"}
+    known |= {"path": (place,) if place else (), "in_run": True, "is_serial": False}
+    return Stack(state=state, seconds=seconds, **(known | changed))
+
+
+def evidence(*stacks: Stack, **changed: Any) -> Evidence:
+    plain = changed.pop("plain", (timing(),) * 3)
+    work = stack("on_core", 1.8, times=10_000)
+    return replace(Evidence(("./solver",), 2, plain, stacks=(work, *stacks), watched=plain[0]), **changed)
+
+
+def only(e: Evidence) -> Finding:
+    (finding,) = diagnose(e).findings
+    return finding
+
+
+def test_a_program_without_a_fault_has_no_finding() -> None:
+    d = diagnose(evidence(alone=Trial("1 worker", (timing(1.9, workers=1, on_core=1.9),))))
+    assert d.findings == () and d.unsure == () and d.speedup == pytest.approx(1.9)
+
+
+def test_serial_code() -> None:
+    f = only(evidence(stack("on_core", 0.4, in_run=False, is_serial=True)))
+    assert (f.cause, f.place, f.basis) == ("serial", HERE, "estimated")
+    assert f.gain == pytest.approx(0.2) and "40%" in f.evidence[0]
+
+
+def test_a_lock_has_the_place_of_its_holder() -> None:
+    f = only(evidence(stack("mutex", 0.6, holder=Place("put", "/home/x/table.cpp", 3))))
+    assert (f.cause, f.place) == ("lock", HERE) and f.gain == pytest.approx(0.3)
+    assert "table.cpp:3" in f.evidence[1] and f.also == (Place("put", "/home/x/table.cpp", 3),)
+
+
+@pytest.mark.parametrize(
+    ("state", "advice"), [("sleep", "sleep_for"), ("transfer", "WEFT_WORKERS"), ("futex", "latch")]
+)
+def test_blocking_calls(state: str, advice: str) -> None:
+    f = only(evidence(stack(state, 0.6)))
+    assert f.cause == "blocking" and advice in f.advice
+    assert f.gain == pytest.approx(0.3 - 0.006)
+
+
+def test_the_sleep_of_a_worker_is_no_blocking_call() -> None:
+    assert diagnose(evidence(stack("futex", 0.9, None, owner="runtime"))).findings == ()
+
+
+def test_the_caller_is_blocked_outside() -> None:
+    f = only(evidence(stack("transfer", 0.5, in_run=False, is_serial=True)))
+    assert f.cause == "waiting_outside" and "input" in f.title
+
+
+@pytest.mark.parametrize(
+    ("kind", "cause"),
+    [
+        ("long_piece", "long_piece"),
+        ("no_parallelism", "no_parallelism"),
+        ("waiting", "weft_wait"),
+        ("uneven", "uneven"),
+        ("short_runs", "short_runs"),
+    ],
+)
+def test_idle_workers(kind: Any, cause: str) -> None:
+    """The traced run says of what kind the idleness is, the plain runs how much there is."""
+    run = IdleRun(kind, "(fork)", idle=0.1, length=0.2, work=0.3, longest=0.2, begin=0.0, end=0.2, tasks=5)
+    plain = (timing(on_core=1.4, asleep=0.6),) * 3
+    e = evidence(plain=plain, idle=Idle((run,), 0.1, 0.2), constructs={"(fork)": HERE})
+    f = only(e)
+    assert (f.cause, f.place) == (cause, HERE) and f.gain == pytest.approx(0.3)
+
+
+def grown(copies: float | None) -> Evidence:
+    """With two workers the code takes 1.8 s of processor time, with one 1.2 s."""
+    alone = Trial("1 worker", (timing(1.2, workers=1, on_core=1.2, cpu=1.2),))
+    return evidence(
+        plain=(timing(cpu=1.8),) * 3, alone=alone, alone_stacks=(stack("on_core", 1.2, times=10_000),), copies=copies
+    )
+
+
+@pytest.mark.parametrize(("copies", "cause"), [(1.4, "memory"), (1.02, "shared_data"), (None, "inflation")])
+def test_work_that_grows_with_the_workers(copies: float | None, cause: str) -> None:
+    f = only(grown(copies))
+    assert f.cause == cause and f.gain == pytest.approx(0.3) and "1.50 times" in f.evidence[0]
+    assert f.basis == ("estimated" if copies is None else "tested")
+    assert cause != "shared_data" or "cannot be known" in f.evidence[2]
+
+
+def test_the_cost_of_a_lock_is_not_told_as_shared_data() -> None:
+    e = grown(1.0)
+    assert [f.cause for f in diagnose(replace(e, stacks=(*e.stacks, stack("mutex", 0.6)))).findings] == ["lock"]
+
+
+def test_time_in_the_runtime() -> None:
+    own, inside = stack("on_core", 1.0, times=10_000), stack("on_core", 1.0, owner="runtime", times=10_000)
+    f = only(replace(evidence(), stacks=(own, inside)))
+    assert f.cause == "overhead" and f.gain == pytest.approx(0.5)
+
+
+def test_tested_settings() -> None:
+    slow = (timing(policy="static"),) * 3
+    f = only(evidence(plain=slow, default_policy=Trial("policy steal", (timing(0.6),) * 3)))
+    assert (f.cause, f.basis) == ("policy", "tested") and f.gain == pytest.approx(0.4)
+    many = (timing(workers=8),) * 3
+    f = only(evidence(plain=many, as_many_as_cores=Trial("2 workers", (timing(0.7),) * 3)))
+    assert (f.cause, f.basis) == ("oversubscription", "tested") and f.gain == pytest.approx(0.3)
+
+
+def test_one_worker_and_other_programs() -> None:
+    assert only(evidence(plain=(timing(workers=1, on_core=1.0),) * 3)).cause == "one_worker"
+    f = only(evidence(plain=(timing(on_core=1.5, waiting=0.5),) * 3))
+    assert f.cause == "other_programs" and f.gain == pytest.approx(0.25)
+
+
+def test_threads_with_unequal_shares() -> None:
+    region = Place("step", HERE.file)
+    f = only(evidence(shares={region: (1.5, 0.5)}))
+    assert f.cause == "uneven_threads" and f.gain == pytest.approx(0.5)
+    assert only(evidence(shares={region: (2.0,)})).cause == "no_parallelism"
+
+
+def test_ranks_by_gain_and_leaves_out_what_is_small_or_unsure() -> None:
+    places = [Place(f"f{i}", "/x.cpp", i) for i in range(12)]
+    d = diagnose(evidence(*(stack("mutex", 0.12 + 0.02 * i, places[i]) for i in range(12))))
+    gains = [f.gain for f in d.findings]
+    assert len(gains) == MOST and gains == sorted(gains, reverse=True) and d.findings[0].place == places[-1]
+    assert diagnose(evidence(stack("mutex", 0.08))).findings == ()
+    varying = evidence(plain=(timing(asleep=0.0), timing(asleep=0.4), timing(asleep=1.9)))
+    run = IdleRun("long_piece", "(fork)", 0.1, 0.2, 0.3, 0.2, 0.0, 0.2, 5)
+    d = diagnose(replace(varying, idle=Idle((run,), 0.1, 0.2)))
+    assert d.findings == () and [f.cause for f in d.unsure] == ["long_piece"]
+
+
+def test_every_finding_can_be_written_as_json() -> None:
+    d = diagnose(grown(1.0))
+    (finding,) = json.loads(json.dumps(d.to_json()))["findings"]
+    assert finding["place_text"] == "solver.cpp:12 (step)"
+    assert len({cause.__name__ for cause in CAUSES}) == len(CAUSES)
+
+
+# ---- traces
+
+
+def idle_runs(tmp_path: Path, trace: TraceFile) -> list[IdleRun]:
+    path = tmp_path / "run.weft"
+    path.write_bytes(trace.end().bytes())
+    return list(idle_of(read_trace(path)).runs)
+
+
+def loop(long_ns: int, other_ns: int, *, wait: bool = False) -> TraceFile:
+    """A root on worker 0 with a fork of `long_ns`; worker 1 runs one of `other_ns` and has nothing to do then."""
+    trace = TraceFile().names(n1="element")
+    trace.stream(65535, (0, "spawn", 1, 0, 0, ROOT))
+    end = 1000 + long_ns
+    waits: list[tuple[Any, ...]] = []
+    if wait:
+        waits = [(1100 + other_ns, "suspend", 3, 0, 0, 5), (end - 100, "resume", 3)]
+    trace.stream(
+        0,
+        (0, "begin", 1, 0, 0, FRESH),
+        (500, "spawn", 2, 1, 1, FORK),
+        (600, "spawn", 3, 1, 1, FORK),
+        (1000, "begin", 2, 0, 0, 1),
+        (end, "end", 2),
+        (end + 100, "end", 1),
+    )
+    trace.stream(
+        1,
+        (0, "search", 0),
+        (1000, "found", 0),
+        (1000, "begin", 3, 0, 0, FRESH),
+        *waits[:1],
+        *([] if wait else [(1000 + other_ns, "end", 3)]),
+        (1200 + other_ns, "search", 0),
+        (end - 200, "found", 0),
+        *waits[1:],
+        *([(end, "end", 3)] if wait else []),
+    )
+    return trace
+
+
+def test_one_long_piece(tmp_path: Path) -> None:
+    (run,) = idle_runs(tmp_path, loop(26_000_000, 6_000_000))
+    assert (run.kind, run.construct) == ("long_piece", "element")
+    assert run.longest == pytest.approx(0.026) and run.idle == pytest.approx(0.020, rel=0.01)
+    assert run.end - run.begin == pytest.approx(0.026, rel=0.01)
+
+
+def test_no_parallelism(tmp_path: Path) -> None:
+    (run,) = idle_runs(tmp_path, loop(26_000_000, 100_000))
+    assert (run.kind, run.construct) == ("no_parallelism", "element")
+
+
+def test_short_runs(tmp_path: Path) -> None:
+    (run,) = idle_runs(tmp_path, loop(60_000, 20_000))
+    assert run.kind == "short_runs" and run.work == pytest.approx(81e-6, rel=0.05)
+
+
+def test_tasks_that_wait(tmp_path: Path) -> None:
+    (run,) = idle_runs(tmp_path, loop(26_000_000, 6_000_000, wait=True))
+    assert run.kind == "waiting"
+
+
+# ---- stacks
+
+
+def frame(function: str, file: str | None = None, module: str = "/home/x/solver") -> Frame:
+    return Frame(function, file, 3 if file else None, module)
+
+
+def test_whose_code_it_is() -> None:
+    body = frame("void weft::impl::loop_over<int, main::{lambda(int)#1}>(int)", "/home/x/solver.cpp")
+    loop_code = frame("weft::impl::loop_over<int>(int)", "/usr/include/weft/parallel.hpp")
+    assert owners_of((body, loop_code)) == ["program", "runtime"]
+    assert owners_of((frame("", "/usr/include/c++/12/bits/std_mutex.h"), body)) == ["system", "program"]
+    assert owners_of(
+        (frame("weft::policies::(anonymous namespace)::random_stealing::next(int)", "/src/steal.cpp"),)
+    ) == ["runtime"]
+    assert owners_of((frame("cos", None, "/lib/x86_64-linux-gnu/libm.so.6"),)) == ["system"]
+    assert owners_of((frame("GOMP_parallel", None, "/opt/weft/openmp/libgomp.so.1"),)) == ["runtime"]
+    # Without debug information.
+    assert owners_of((frame("void weft::impl::fork<main::{lambda()#1}>(main::{lambda()#1}&)"),)) == ["program"]
+    assert owners_of((frame("weft::impl::run_isolated(weft::body)"),)) == ["runtime"]
+    assert owners_of((frame("solve(int, int)"),)) == ["program"] and owners_of((frame(""),)) == ["system"]
+
+
+@pytest.mark.parametrize(
+    ("name", "short"),
+    [
+        ("solve(int, int)", "solve"),
+        ("(anonymous namespace)::grid::step()", "grid::step"),
+        ("double sum<int>(int)", "sum<int>"),
+        ("main::{lambda(int)#1}::operator()(int) const", "main::{lambda(int)#1}"),
+        ("operator()(int) const", ""),
+        ("main._omp_fn.0", "main"),
+    ],
+)
+def test_short_names(name: str, short: str) -> None:
+    assert short_name(name) == short
+
+
+def test_damaged_notes(tmp_path: Path) -> None:
+    path = tmp_path / "notes.1"
+    path.write_bytes(struct.pack("<8sI", b"wefttrc\n", 1) + bytes(52))
+    with pytest.raises(Error, match="no notes"):
+        read_watch(path)
+
+
+# ---- real programs. What is tested does not depend on how busy the machine is.
+
+
+@pytest.fixture(scope="module")
+def programs() -> Iterator[Path]:
+    if not (PROGRAMS / "sleep_in_loop").exists():
+        pytest.skip("the programs are built where libweft-watch.so is")
+    yield PROGRAMS
+
+
+def fault(name: str) -> tuple[str, int]:
+    source = SOURCE / f"tests/why/learned/{name}.cpp"
+    for number, line in enumerate(source.read_text().splitlines(), 1):
+        if mark := re.search(r"// FAULT (\w+)", line):
+            return mark[1], number
+    raise AssertionError(f"{source} has no fault")
+
+
+@pytest.mark.parametrize("name", ["sleep_in_loop", "serial_between_loops"])
+def test_a_program_with_a_fault(name: str, programs: Path) -> None:
+    done = command("why", "--json", "--unsure", "--repeats", "2", "--", str(programs / name))
+    assert done.returncode == 0, done.stderr
+    answer = json.loads(done.stdout)
+    cause, line = fault(name)
+    found = [f for f in answer["findings"] + answer["unsure"] if f["cause"] == cause]
+    assert found, answer
+    places = [p for f in found for p in (f["place"], *f["path"]) if p]
+    assert any(Path(p["file"] or "").name == f"{name}.cpp" and p["line"] == line for p in places), places
+
+
+def test_programs_that_cannot_be_diagnosed() -> None:
+    done = command("why", "--", "true")
+    assert done.returncode == 1 and "nothing ran in parallel" in done.stderr
+    done = command("why", "--", "false")
+    assert done.returncode == 1 and "ended with status 1" in done.stderr
+    done = command("why")
+    assert done.returncode == 2

@@ -1,0 +1,162 @@
+#!/usr/bin/env python3
+"""Runs `weft why` on programs with planted faults, and counts how often it is right.
+
+    score.py --build DIR [--set NAME] [--only NAME] [--json FILE]
+
+DIR has the compiled programs: NAME, and NAME.mended without the faults (cmake --build --preset dev --target why_programs puts them
+into build/dev/why). Sets: `learned` (the rules were written on these), `held_out` (they were not), `healthy` (without a fault),
+and the same with `openmp/` in front.
+
+A fault is a comment in the source, `FAULT cause`, on its line. A finding is right if it has that cause, and if its place, its path or a
+further place is in that file and at most six lines away.
+
+It measures, so it needs an idle machine and decides no test.
+
+Example: tests/why/score.py --build build/dev/why --set held_out
+"""
+
+import argparse
+import json
+import os
+import re
+import statistics
+import subprocess
+import sys
+import time
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+from weft.openmp import library_for, needs_openmp
+
+HERE = Path(__file__).resolve().parent
+SETS = ("learned", "held_out", "healthy")
+NEAR = 6  # lines
+REPEATS = 5  # of the mended program
+NOT_THE_PROGRAM = {"other_programs"}  # what the machine does beside
+
+
+@dataclass
+class Fault:
+    cause: str
+    file: str
+    line: int
+
+
+@dataclass
+class Score:
+    program: str
+    faults: list
+    found: list
+    ranks: list  # by fault: place of its finding, from 1; None: not found
+    seconds: float
+    mended_seconds: float | None
+    saved: float | None
+    estimated: float | None
+    took: float
+
+    @property
+    def error(self):
+        """Of the estimated gain, as a part of what mending saves. None: two faults, or not found."""
+        if self.saved is None or self.estimated is None or len(self.faults) != 1 or self.saved <= 0:
+            return None
+        return abs(self.estimated - self.saved) / self.saved
+
+
+def faults_of(source):
+    found = []
+    for number, line in enumerate(source.read_text().splitlines(), 1):
+        if mark := re.search(r"// FAULT (\w+)", line):
+            found.append(Fault(mark[1], source.name, number))
+    return found
+
+
+def is_right(finding, fault):
+    places = [finding["place"], *finding["path"], *finding["also"]]
+    return finding["cause"] == fault.cause and any(
+        p and p["file"] and Path(p["file"]).name == fault.file and abs((p["line"] or 0) - fault.line) <= NEAR for p in places
+    )
+
+
+def time_of(program):
+    """As `weft why` runs it: OpenMP programs on Weft's workers."""
+    command = [str(program)]
+    environment = {**os.environ, "LD_PRELOAD": str(library_for(command))} if needs_openmp(command) else dict(os.environ)
+    times = []
+    for _ in range(REPEATS):
+        began = time.perf_counter()
+        subprocess.run(command, stdout=subprocess.DEVNULL, check=True, env=environment)
+        times.append(time.perf_counter() - began)
+    return statistics.median(times)
+
+
+def score(source, build):
+    program = build / source.stem
+    began = time.perf_counter()
+    done = subprocess.run(
+        [sys.executable, "-m", "weft", "why", "--json", "--", str(program)], capture_output=True, text=True, check=False
+    )
+    took = time.perf_counter() - began
+    if done.returncode != 0:
+        sys.exit(f"{program}: weft why ended with status {done.returncode}\n{done.stderr}")
+    answer = json.loads(done.stdout)
+    findings = answer["findings"]
+    faults = faults_of(source)
+    ranks = [next((i for i, f in enumerate(findings, 1) if is_right(f, fault)), None) for fault in faults]
+    mended = build / f"{source.stem}.mended"
+    mended_seconds = time_of(mended) if faults and mended.exists() else None
+    saved = answer["seconds"] - mended_seconds if mended_seconds else None
+    estimated = findings[ranks[0] - 1]["gain"] if len(faults) == 1 and ranks[0] else None
+    found = [f"{f['cause']} {f['place_text']} {f['gain'] / answer['seconds']:.0%}" for f in findings]
+    return Score(source.stem, [asdict(f) for f in faults], found, ranks, answer["seconds"], mended_seconds, saved, estimated, took)
+
+
+def summary(scores):
+    faulty = [s for s in scores if s.faults]
+    healthy = [s for s in scores if not s.faults]
+    lines = []
+    if faulty:
+        first = sum(1 in s.ranks for s in faulty)
+        within = sum(all(r and r <= 3 for r in s.ranks) for s in faulty)
+        errors = [s.error for s in faulty if s.error is not None]
+        lines.append(f"first cause right     {first} of {len(faulty)}")
+        lines.append(f"all within the first 3  {within} of {len(faulty)}")
+        if errors:
+            close = sum(e <= 0.25 for e in errors)
+            lines.append(f"gain within 25 %      {close} of {len(errors)}, median error {statistics.median(errors):.0%}")
+    if healthy:
+        quiet = sum(all(f.split()[0] in NOT_THE_PROGRAM for f in s.found) for s in healthy)
+        lines.append(f"healthy, none named   {quiet} of {len(healthy)}")
+    return lines
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.strip(), formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--build", type=Path, required=True, metavar="DIR")
+    parser.add_argument("--set", choices=[*SETS, *(f"openmp/{s}" for s in SETS)], action="append", dest="sets")
+    parser.add_argument("--only", metavar="NAME", help="programs whose name contains NAME")
+    parser.add_argument("--json", type=Path, metavar="FILE")
+    given = parser.parse_args()
+    results = {}
+    for name in given.sets or SETS:
+        scores = []
+        for source in sorted((HERE / name).glob("*.c*")):
+            if given.only and given.only not in source.stem:
+                continue
+            s = score(source, given.build)
+            scores.append(s)
+            error = "" if s.error is None else f", gain off by {s.error:.0%}"
+            verdict = "ranks " + ", ".join(str(r or "-") for r in s.ranks) if s.ranks else "healthy"
+            print(f"{name}/{s.program}: {verdict}{error}; {s.seconds:.3f} s in {s.took:.1f} s", flush=True)
+            for fault in s.faults:
+                print(f"    planted {fault['cause']} {fault['file']}:{fault['line']}")
+            for found in s.found:
+                print(f"    said    {found}")
+        print(f"-- {name}")
+        print("\n".join(summary(scores)))
+        results[name] = [asdict(s) | {"error": s.error} for s in scores]
+    if given.json:
+        given.json.write_text(json.dumps(results, indent=1) + "\n")
+
+
+if __name__ == "__main__":
+    main()
