@@ -1,6 +1,7 @@
 #include "notes.hpp"
 
 #include <algorithm>
+#include <array>
 #include <atomic>
 #include <cstring>
 #include <ctime>
@@ -29,6 +30,17 @@ std::uint64_t clock_ns(clockid_t clock) noexcept {
     timespec t{};
     clock_gettime(clock, &t);
     return static_cast<std::uint64_t>(t.tv_sec) * 1'000'000'000u + static_cast<std::uint64_t>(t.tv_nsec);
+}
+
+/// Whether the code at `at` is between two stacks: where a runtime switches from one task to another by code of its own
+/// (src/task/context_switch.hpp), the tables for walking stacks are wrong for a few instructions.
+bool switches_stacks(std::uint64_t at) noexcept {
+    // leaq -128(%rsp), %rsp; pushq %rbp; leaq 1f(%rip), %rax
+    constexpr std::array<unsigned char, 9> first = {0x48, 0x8d, 0x64, 0x24, 0x80, 0x55, 0x48, 0x8d, 0x05};
+    constexpr std::uint64_t length = 35; // up to the end of leaq 128(%rsp), %rsp
+    for (std::uint64_t begin = at - length; begin <= at; ++begin)
+        if (std::memcmp(reinterpret_cast<const void*>(begin), first.data(), first.size()) == 0) return true;
+    return false;
 }
 
 std::uint64_t hash(state what, const stack& s) noexcept {
@@ -82,11 +94,15 @@ stack take_stack(std::uint32_t skip) noexcept {
 }
 
 stack take_interrupted_stack(std::uint64_t at) noexcept {
+    stack s;
+    if (switches_stacks(at)) {
+        s.frames[s.depth++] = at;
+        return s;
+    }
     void* raw[most_frames + 4];
     const int got = backtrace(raw, most_frames + 4);
     int first = 0;
     while (first < got && reinterpret_cast<std::uint64_t>(raw[first]) != at) ++first;
-    stack s;
     if (first == got) { // the stack cannot be walked from there
         s.frames[s.depth++] = at;
         return s;

@@ -159,6 +159,12 @@ def test_threads_with_unequal_shares() -> None:
     assert only(evidence(shares={region: (2.0,)})).cause == "no_parallelism"
 
 
+def test_short_regions() -> None:
+    plain = (timing(runs=10_000, cpu=0.4),) * 3
+    f = only(evidence(plain=plain, shares={Place("step", HERE.file): (0.2, 0.2)}))
+    assert f.cause == "short_runs" and f.gain == pytest.approx(0.6) and "10000 regions" in f.evidence[0]
+
+
 def test_ranks_by_gain_and_leaves_out_what_is_small_or_unsure() -> None:
     places = [Place(f"f{i}", "/x.cpp", i) for i in range(12)]
     d = diagnose(evidence(*(stack("mutex", 0.12 + 0.02 * i, places[i]) for i in range(12))))

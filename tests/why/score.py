@@ -7,7 +7,8 @@ DIR has the compiled programs: NAME, and NAME.mended without the faults (cmake -
 into build/dev/why). Sets: `learned` (the rules were written on these), `held_out` (they were not), `healthy` (without a fault),
 and the same with `openmp/` in front.
 
-A fault is a comment in the source, `FAULT cause`, on its line. A finding is right if it has that cause, and if its place, its path or a
+A fault is a comment in the source, `FAULT cause`, on its line. `AT cause` marks a further line of the same fault, such as the body of a
+loop whose call is the fault. A finding is right if it has that cause, and if its place, its path or a
 further place is in that file and at most six lines away.
 
 It measures, so it needs an idle machine and decides no test.
@@ -39,7 +40,7 @@ NOT_THE_PROGRAM = {"other_programs"}  # what the machine does beside
 class Fault:
     cause: str
     file: str
-    line: int
+    lines: list
 
 
 @dataclass
@@ -66,14 +67,18 @@ def faults_of(source):
     found = []
     for number, line in enumerate(source.read_text().splitlines(), 1):
         if mark := re.search(r"// FAULT (\w+)", line):
-            found.append(Fault(mark[1], source.name, number))
+            found.append(Fault(mark[1], source.name, [number]))
+    for number, line in enumerate(source.read_text().splitlines(), 1):
+        for mark in re.finditer(r"// AT (\w+)", line):
+            next(f for f in found if f.cause == mark[1]).lines.append(number)
     return found
 
 
 def is_right(finding, fault):
     places = [finding["place"], *finding["path"], *finding["also"]]
     return finding["cause"] == fault.cause and any(
-        p and p["file"] and Path(p["file"]).name == fault.file and abs((p["line"] or 0) - fault.line) <= NEAR for p in places
+        p and p["file"] and Path(p["file"]).name == fault.file and any(abs((p["line"] or 0) - line) <= NEAR for line in fault.lines)
+        for p in places
     )
 
 
@@ -148,7 +153,7 @@ def main():
             verdict = "ranks " + ", ".join(str(r or "-") for r in s.ranks) if s.ranks else "healthy"
             print(f"{name}/{s.program}: {verdict}{error}; {s.seconds:.3f} s in {s.took:.1f} s", flush=True)
             for fault in s.faults:
-                print(f"    planted {fault['cause']} {fault['file']}:{fault['line']}")
+                print(f"    planted {fault['cause']} {fault['file']}:{fault['lines'][0]}")
             for found in s.found:
                 print(f"    said    {found}")
         print(f"-- {name}")

@@ -23,16 +23,14 @@ from ..trace import read_trace
 from .evidence import Evidence, Intervals, Timing, Trial, timing_alone, timing_of
 from .finding import Place
 from .idle import idle_of
+from .limits import DEFAULT_POLICY, INFLATED
 from .stacks import Stack, stacks_of
 from .symbols import TOOL, Symbols
 from .watch import Watch, environment, read_watches
 
-DEFAULT_POLICY = "steal"
 REPEATS = 3
 MOST_TRACE_BYTES = 1 << 30
 """A trace that grows beyond this ends the traced run: what came until then is used."""
-INFLATED = 1.15
-"""From this factor on, what makes the program's processor time grow with its workers is looked for."""
 MOST_RUNS = 12
 """With all trials."""
 

@@ -30,7 +30,7 @@ class Finding:
     """A cause of lost time. Times are in seconds of the program's time."""
 
     cause: str
-    """A name of CAUSES (causes.py)."""
+    """A name of the table in docs/why.md."""
     title: str
     """The cause in a few words."""
     place: Place | None

@@ -8,7 +8,7 @@
 int main() {
     int made = 0;
     double sum = 0;
-    const auto work = [](int i) { return compute(300 * us, i); };
+    const auto work = [](int i) { return compute(300 * us, i); }; // AT no_parallelism
     weft::pipeline line(weft::stage::serial([&]() -> std::optional<int> {
                             return made < 600 ? std::optional(made++) : std::nullopt;
                         }),

@@ -23,7 +23,9 @@ void each(Body&& body) {
 int main() {
     std::vector<double> x(cells, 1.0), v(cells, 0.5);
     for (int step = 0; step < 5000; ++step) {
-        each([&](int i) { v[static_cast<std::size_t>(i)] = compute(80, v[static_cast<std::size_t>(i)]); });
+        each([&](int i) {
+            v[static_cast<std::size_t>(i)] = compute(80, v[static_cast<std::size_t>(i)]);
+        }); // AT short_runs
         each([&](int i) { x[static_cast<std::size_t>(i)] = compute(80, x[static_cast<std::size_t>(i)]); });
         each([&](int i) { x[static_cast<std::size_t>(i)] += v[static_cast<std::size_t>(i)]; });
     }

@@ -4,7 +4,7 @@
 int main(void) {
     static long count;
 #pragma omp parallel for
-    for (int i = 0; i < 20000; ++i) {
+    for (int i = 0; i < 60000; ++i) {
         long mine = 0;
         for (int k = 0; k < 1000; ++k) {
 #ifdef MENDED

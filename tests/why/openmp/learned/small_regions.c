@@ -3,7 +3,7 @@
 
 int main(void) {
     static double data[32];
-    for (int step = 0; step < 6000; ++step) {
+    for (int step = 0; step < 20000; ++step) {
 #ifndef MENDED
 #pragma omp parallel for
 #endif

@@ -1,0 +1,100 @@
+"""What several causes need."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable, Iterable
+from typing import TypeVar
+
+from ..evidence import Evidence
+from ..finding import Place
+from ..idle import IdleRun
+from ..stacks import Stack
+
+LOCKS = ("mutex", "rwlock")
+LOCKED = 0.1
+"""A part of the workers' time in locks above this explains processor time that grows with the workers."""
+BLOCKING = ("sleep", "transfer", "poll", "condition", "semaphore", "barrier", "join", "futex")
+CALLS = {
+    "sleep": "sleep in the kernel",
+    "transfer": "wait for input or output",
+    "poll": "wait for files or connections",
+    "condition": "wait for a condition variable",
+    "semaphore": "wait for a semaphore",
+    "barrier": "wait at a barrier of the system",
+    "join": "wait for the end of a thread or process",
+    "futex": "wait for an atomic variable",
+}
+
+T = TypeVar("T")
+K = TypeVar("K")
+
+
+def waits_for_locks(e: Evidence) -> bool:
+    """Handing a lock from worker to worker takes processor time in the kernel: that is the lock's cost."""
+    seconds = sum(s.seconds for s in e.stacks if s.state in LOCKS and s.in_run)
+    return seconds > LOCKED * e.seconds * e.workers
+
+
+def shared_by_workers(e: Evidence, seconds: float) -> float:
+    """Time of the program that worker time stands for, if all workers share in it."""
+    return min(seconds / e.workers, e.seconds)
+
+
+def grouped(items: Iterable[T], key: Callable[[T], K]) -> dict[K, list[T]]:
+    groups: dict[K, list[T]] = defaultdict(list)
+    for item in items:
+        groups[key(item)].append(item)
+    return dict(groups)
+
+
+def hottest_place(stacks: list[Stack]) -> Place | None:
+    """The place with the most time."""
+    sums: dict[Place, float] = defaultdict(float)
+    for s in stacks:
+        if s.place:
+            sums[s.place] += s.seconds
+    return max(sums, key=lambda p: sums[p]) if sums else None
+
+
+def path_to_it(stacks: list[Stack]) -> tuple[Place, ...]:
+    """The longest path to that place."""
+    place = hottest_place(stacks)
+    here = [s for s in stacks if s.place == place]
+    return max(here, key=lambda s: s.seconds).path if here else ()
+
+
+def further_places(stacks: list[Stack]) -> tuple[Place, ...]:
+    """Further places that have at least a tenth of the time."""
+    total = sum(s.seconds for s in stacks)
+    groups = {p: sum(s.seconds for s in g) for p, g in grouped(stacks, lambda s: s.place).items() if p}
+    ranked = sorted(groups, key=lambda p: -groups[p])
+    return tuple(p for p in ranked[1:4] if groups[p] >= 0.1 * total)
+
+
+def said_also(stacks: list[Stack]) -> tuple[str, ...]:
+    others = further_places(stacks)
+    return (f"also at {', '.join(map(str, others))}",) if others else ()
+
+
+def sampling_error(stacks: list[Stack]) -> float:
+    """Each stack was seen at single moments: an error of one sample for the square root of their number."""
+    times = sum(s.times for s in stacks)
+    return sum(s.seconds for s in stacks) / times**0.5 if times else 0.0
+
+
+def calls(stacks: list[Stack]) -> str:
+    n = sum(s.times for s in stacks)
+    return "1 call" if n == 1 else f"{n} calls"
+
+
+def tasks_each(runs: list[IdleRun]) -> str:
+    n = round(sum(r.tasks for r in runs) / len(runs))
+    return "1 task" if n == 1 else f"{n} tasks"
+
+
+def duration(seconds: float) -> str:
+    for unit, size in (("s", 1.0), ("ms", 1e-3), ("us", 1e-6)):
+        if seconds >= size:
+            return f"{seconds / size:.3g} {unit}"
+    return f"{seconds * 1e9:.3g} ns"

@@ -1,0 +1,221 @@
+"""Causes of idleness: why workers have nothing to do while there is a run."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from ..evidence import Evidence
+from ..finding import Finding, Place
+from ..idle import IdleRun
+from ..stacks import Stack
+from .common import (
+    LOCKS,
+    duration,
+    further_places,
+    grouped,
+    hottest_place,
+    path_to_it,
+    sampling_error,
+    tasks_each,
+)
+
+SHORT_REGION = 300e-6
+"""OpenMP's regions are short if they come at shorter intervals than this, in seconds."""
+
+
+def weft_wait(e: Evidence) -> list[Finding]:
+    """Tasks wait for a lock of Weft (or of OpenMP), a future or a time while workers have nothing else to do."""
+    return _of_idle(
+        e,
+        "waiting",
+        cause="weft_wait",
+        title="tasks wait for each other or for a time, and nothing else is there to run",
+        says=lambda runs: (
+            f"in {len(runs)} runs tasks waited in Weft (weft::mutex, critical, a future, a timer) "
+            f"while workers were idle for {duration(sum(r.idle for r in runs))}"
+        ),
+        advice="let tasks hold the lock for less, or use several; give the workers other tasks while these wait",
+    )
+
+
+def long_piece(e: Evidence) -> list[Finding]:
+    """One task takes most of its run."""
+    return _of_idle(
+        e,
+        "long_piece",
+        cause="long_piece",
+        title="one long piece",
+        says=lambda runs: (
+            f"in {len(runs)} runs one task ran for {duration(max(r.longest for r in runs))} of "
+            f"{duration(max(r.length for r in runs))}, while the other workers had nothing left to do"
+        ),
+        advice="cut this piece into parallel parts, or start it first; a smaller grain helps if it is many iterations, "
+        "and does not if it is one",
+    )
+
+
+def no_parallelism(e: Evidence) -> list[Finding]:
+    """Runs in which about one task runs at a time."""
+    return _of_idle(
+        e,
+        "no_parallelism",
+        cause="no_parallelism",
+        title="no parallelism in a construct",
+        says=lambda runs: (
+            f"{len(runs)} runs of {duration(sum(r.length for r in runs))} had work of "
+            f"{duration(sum(r.work for r in runs))}, in {tasks_each(runs)}: about one worker had something to do"
+        ),
+        advice="cut the work into more independent pieces: a smaller grain, fewer dependences, a loop or a divide and "
+        "conquer in place of one task after another",
+    )
+
+
+def short_runs(e: Evidence) -> list[Finding]:
+    """Runs so short that workers have not woken up when they end."""
+    return _of_idle(
+        e,
+        "short_runs",
+        at_least=_without_runs,
+        cause="short_runs",
+        title="too little work in each run",
+        says=lambda runs: (
+            f"{len(runs)} runs took {duration(sum(r.length for r in runs) / len(runs))} each: about as long "
+            "as it takes to wake a worker and hand it work"
+        ),
+        advice="put several of these loops into one run, or into one loop; or leave such small loops serial",
+    )
+
+
+def short_regions(e: Evidence) -> list[Finding]:
+    """OpenMP: regions so short that starting them takes most of the time."""
+    runs = e.median(lambda t: t.runs)
+    length = e.median(lambda t: t.from_first_to_last) / max(runs, 1)
+    if not e.shares or length >= SHORT_REGION or e.own is None:
+        return []
+    calls = [s for s in e.stacks if s.state == "on_core" and s.in_run and s.path]
+    return [
+        Finding(
+            cause="short_runs",
+            title="too little work in each region",
+            place=hottest_place(calls),
+            path=path_to_it(calls),
+            evidence=(
+                f"{runs:.0f} regions came every {duration(length)}; the program's own code had {duration(e.own)} of "
+                f"processor time in {duration(e.seconds)}",
+            ),
+            gain=max(e.seconds - e.own, 0.0),
+            uncertain=e.spread + sampling_error(calls),
+            basis="estimated",
+            advice="put the loop over the steps into one region, or several loops into one; or leave such small loops "
+            "serial (if clause)",
+            also=further_places(calls),
+        )
+    ]
+
+
+def uneven(e: Evidence) -> list[Finding]:
+    """Idleness in runs that have enough parallelism: the scheduler, or a grain that leaves few pieces."""
+    return _of_idle(
+        e,
+        "uneven",
+        cause="uneven",
+        title="workers idle although there was parallel work",
+        says=lambda runs: (
+            f"in {len(runs)} runs workers were idle for {duration(sum(r.idle for r in runs))}, with work of "
+            f"{duration(sum(r.work for r in runs))} in {tasks_each(runs)}"
+        ),
+        advice="a smaller grain gives pieces that even out; or another policy (weft policies)",
+    )
+
+
+def _of_idle(
+    e: Evidence,
+    kind: str,
+    *,
+    cause: str,
+    title: str,
+    says: Callable[[list[IdleRun]], str],
+    advice: str,
+    at_least: Callable[[Evidence, list[IdleRun]], float] = lambda _, __: 0.0,
+) -> list[Finding]:
+    """Findings by construct from runs with idle workers. The traced run says how the idleness is divided; how much
+    there is, the plain runs say. `at_least`: what mending saves besides."""
+    if not e.idle or e.idle.total <= 0:
+        return []
+    total = min(e.median(lambda t: t.idle), e.workers * e.seconds)
+    found = []
+    runs = [r for r in e.idle.runs if r.kind == kind]
+    for construct, group in grouped(runs, lambda r: r.construct).items():
+        idle = sum(r.idle for r in group) / e.idle.total * total
+        ran = _hottest(e, group)
+        inner = ran.place if ran else None
+        place = e.constructs.get(construct) or inner or Place(construct)
+        found.append(
+            Finding(
+                cause=cause,
+                title=title,
+                place=place,
+                path=ran.path if ran else (),
+                evidence=(says(group), *((f"it ran at {inner}",) if inner and inner != place else ())),
+                gain=max(idle / e.workers, at_least(e, group)),
+                uncertain=e.variation(lambda t: t.idle) / e.workers + e.disturbance,
+                basis="estimated",
+                advice=advice,
+                also=(inner,) if inner and inner != place else (),
+            )
+        )
+    return found
+
+
+def _without_runs(e: Evidence, runs: list[IdleRun]) -> float:
+    """The time of these runs beyond that of their work, if it were in one run."""
+    assert e.idle
+    length, work = sum(r.length for r in runs), sum(r.work for r in e.idle.runs)
+    if e.own is None or not e.idle.elapsed or not work:
+        return 0.0
+    code = [s for s in e.stacks if s.state == "on_core" and s.owner == "program"]
+    in_runs = sum(s.seconds for s in code if s.in_run) / (sum(s.seconds for s in code) or 1.0)
+    own = e.own * in_runs * sum(r.work for r in runs) / work
+    return e.median(lambda t: t.in_runs) * length / e.idle.elapsed - own / e.workers
+
+
+def _hottest(e: Evidence, runs: list[IdleRun]) -> Stack | None:
+    """What ran while the workers were idle: the task that they waited for longest."""
+    return e.hottest([(r.begin, r.end) for r in runs]) if e.hottest else None
+
+
+def uneven_threads(e: Evidence) -> list[Finding]:
+    """OpenMP: a thread of a team does more than the others, which wait for it."""
+    found = []
+    for region, shares in e.shares.items():
+        most, all_time = max(shares), sum(shares)
+        code = [s for s in e.stacks if s.state == "on_core" and s.in_run and s.path and _region(s) == region]
+        held = sum(s.seconds for s in e.stacks if s.state in LOCKS and s.path and _region(s) == region)
+        gain = most - all_time / e.workers
+        if held > 0.5 * gain * e.workers:
+            continue  # the threads waited for a lock
+        alone = most > 0.95 * all_time
+        found.append(
+            Finding(
+                cause="no_parallelism" if alone else "uneven_threads",
+                title="no parallelism in a region" if alone else "threads have unequal shares of a loop",
+                place=hottest_place(code),
+                path=path_to_it(code),
+                evidence=(
+                    f"of {duration(all_time)} of processor time in the region, one thread had {duration(most)}; an "
+                    f"equal share of {e.workers} threads is {duration(all_time / e.workers)}",
+                ),
+                gain=gain,
+                uncertain=sampling_error(code) + e.disturbance,
+                basis="estimated",
+                advice="give the region's work to all threads (for, taskloop, task)"
+                if alone
+                else "schedule(dynamic) or schedule(guided), or smaller chunks",
+                also=further_places(code),
+            )
+        )
+    return found
+
+
+def _region(s: Stack) -> Place:
+    return Place(s.path[-1].function, s.path[-1].file)

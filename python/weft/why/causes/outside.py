@@ -1,0 +1,89 @@
+"""Causes outside of the runs: what the calling thread does between them."""
+
+from __future__ import annotations
+
+from ..evidence import Evidence
+from ..finding import Finding
+from .common import (
+    BLOCKING,
+    CALLS,
+    LOCKS,
+    calls,
+    duration,
+    further_places,
+    grouped,
+    hottest_place,
+    path_to_it,
+    said_also,
+    sampling_error,
+)
+
+
+def serial(e: Evidence) -> list[Finding]:
+    """Code that the calling thread runs while there is no run."""
+    code = [s for s in e.stacks if s.is_serial and s.state == "on_core" and s.owner != "runtime"]
+    if not code:
+        return _serial_without_places(e)
+    seconds = sum(s.seconds for s in code)
+    return [
+        Finding(
+            cause="serial",
+            title="serial code outside of the runs",
+            place=hottest_place(code),
+            path=path_to_it(code),
+            evidence=(
+                f"{duration(seconds)} of processor time in which no worker had anything to do: "
+                f"{seconds / e.seconds:.0%} of the program's time",
+                *said_also(code),
+            ),
+            gain=seconds * (1 - 1 / e.workers),
+            uncertain=0.1 * seconds + sampling_error(code),
+            basis="estimated",
+            advice="make this part parallel too (weft::parallel_for, weft::parallel_reduce), or let it run beside a "
+            "loop (weft::join); if it makes the data, make it in the loop that uses them",
+            also=further_places(code),
+        )
+    ]
+
+
+def _serial_without_places(e: Evidence) -> list[Finding]:
+    if e.stacks:
+        return []
+    outside = e.median(lambda t: t.outside)
+    return [
+        Finding(
+            cause="serial",
+            title="time between the runs",
+            place=None,
+            evidence=(f"{duration(outside)} between the runs, {outside / e.seconds:.0%} of the program's time",),
+            gain=outside * (1 - 1 / e.workers),
+            uncertain=e.variation(lambda t: t.outside),
+            basis="estimated",
+            advice="make this part parallel too",
+        )
+    ]
+
+
+def waiting_outside(e: Evidence) -> list[Finding]:
+    """The calling thread is blocked while there is no run."""
+    waits = [s for s in e.stacks if s.is_serial and s.state in BLOCKING + LOCKS and s.place]
+    found = []
+    for call, group in grouped(waits, lambda s: s.state).items():
+        seconds = sum(s.seconds for s in group)
+        found.append(
+            Finding(
+                cause="waiting_outside",
+                title=f"the program is blocked outside of its runs: {CALLS.get(call, 'a lock')}",
+                place=hottest_place(group),
+                path=path_to_it(group),
+                evidence=(
+                    f"{duration(seconds)} in {calls(group)}, the longest {duration(max(s.longest for s in group))}",
+                ),
+                gain=seconds * (1 - 1 / e.workers),
+                uncertain=0.1 * seconds,
+                basis="estimated",
+                advice="do the waiting beside work: in a task of its own (weft::join, weft::task_group), with "
+                "weft::this_task::sleep_for, or with asynchronous input and output",
+            )
+        )
+    return found

@@ -1,0 +1,96 @@
+"""Causes of processor time: why workers are busy for longer than the work needs."""
+
+from __future__ import annotations
+
+from ..evidence import Evidence
+from ..finding import Finding
+from ..limits import INFLATED
+from .common import (
+    duration,
+    further_places,
+    hottest_place,
+    path_to_it,
+    sampling_error,
+    shared_by_workers,
+    waits_for_locks,
+)
+
+
+def runtime(e: Evidence) -> list[Finding]:
+    """Processor time in the runtime instead of the program, while workers are busy. Not where a lock is handed from
+    worker to worker, which takes time in the kernel."""
+    on_core = [s for s in e.stacks if s.state == "on_core" and s.in_run and s.path]
+    own = [s for s in on_core if s.owner == "program"]
+    mine = [s for s in on_core if s.owner == "runtime"]
+    if not mine or not e.watched or waits_for_locks(e):
+        return []
+    # The threads that call OpenMP's regions are no workers, so the report lacks their time.
+    busy = sum(s.seconds for s in own + mine) if e.shares else e.watched.on_core
+    seconds = max(busy - sum(s.seconds for s in own), 0.0)
+    return [
+        Finding(
+            cause="overhead",
+            title="too little work in each task or iteration",
+            place=hottest_place(mine),
+            path=path_to_it(mine),
+            evidence=(
+                f"{duration(seconds)} of {duration(busy)} of processor time of busy workers was in the runtime: "
+                f"{seconds / busy:.0%}",
+            ),
+            gain=shared_by_workers(e, seconds),
+            uncertain=(sampling_error(own) + sampling_error(mine)) / e.workers,
+            basis="estimated",
+            advice="do more in each task: a larger grain, a serial version for small parts, one task for several",
+            also=further_places(mine),
+        )
+    ]
+
+
+def inflated(e: Evidence) -> list[Finding]:
+    """The same work takes more processor time with more workers."""
+    factor, own, alone = e.inflation, e.own, e.own_alone
+    if factor is None or own is None or alone is None or factor <= INFLATED or waits_for_locks(e):
+        return []
+    code = [s for s in e.stacks if s.state == "on_core" and s.in_run and s.owner == "program"]
+    said = f"its code takes {factor:.2f} times the processor time with {e.workers} workers that they take with one"
+    shared_memory = e.copies is not None and (e.copies - 1) >= 0.5 * (factor - 1)
+    if e.copies is None:
+        cause, title = "inflation", "the work grows with the workers"
+        told: tuple[str, ...] = ("whether they share data or memory bandwidth was not tested",)
+        advice = "look for data that several workers write, and for loops that wait for memory"
+    elif shared_memory:
+        cause, title = "memory", "the memory is the limit"
+        told = (
+            f"{e.workers} copies of the program with one worker each, which share no data, slow each other down "
+            f"{e.copies:.2f} times: bandwidth or a shared cache",
+        )
+        advice = (
+            "use each datum several times while it is in a cache (blocking, fusing loops); smaller types; fewer "
+            "workers for this part"
+        )
+    else:
+        cause, title = "shared_data", "workers write the same data"
+        told = (
+            f"{e.workers} copies of the program with one worker each do not slow each other down ({e.copies:.2f} "
+            "times): it is data that workers share, not bandwidth",
+            "whether they write the same variable or only the same cache line (false sharing) cannot be known without "
+            "the processor's counters",
+        )
+        advice = (
+            "give each worker a variable of its own in a cache line of its own (weft::per_worker), and add up at the "
+            "end; an atomic that all workers change is slow in the same way"
+        )
+    return [
+        Finding(
+            cause=cause,
+            title=title,
+            place=hottest_place(code),
+            path=path_to_it(code),
+            evidence=(said, *told),
+            gain=(own - alone) / e.workers,
+            uncertain=(e.variation(lambda t: t.on_core) + sampling_error(code)) / e.workers,
+            basis="tested" if e.copies is not None else "estimated",
+            advice=advice,
+            also=further_places(code),
+        )
+    ]

@@ -1,0 +1,99 @@
+"""Causes around the program: its settings, and what else the machine does."""
+
+from __future__ import annotations
+
+from ..evidence import Evidence, Timing
+from ..finding import Finding
+from ..limits import DEFAULT_POLICY
+from .common import duration, waits_for_locks
+
+
+def policy(e: Evidence) -> list[Finding]:
+    """Another policy is faster."""
+    if not e.default_policy:
+        return []
+    given = e.plain[0].policy
+    gain = e.seconds - e.default_policy.seconds
+    return [
+        Finding(
+            cause="policy",
+            title=f"the policy {given} does not suit the program",
+            place=None,
+            evidence=(
+                f"{duration(e.seconds)} under {given}, {duration(e.default_policy.seconds)} under {DEFAULT_POLICY}",
+                f"workers were idle for {e.median(lambda t: t.idle) / (e.workers * e.seconds):.0%} of their time",
+            ),
+            gain=gain,
+            uncertain=e.spread + _spread(e.default_policy.timings),
+            basis="tested",
+            advice=f"WEFT_POLICY={DEFAULT_POLICY}, or leave it out",
+        )
+    ]
+
+
+def oversubscription(e: Evidence) -> list[Finding]:
+    """More workers than cores."""
+    if not e.as_many_as_cores:
+        return []
+    gain = e.seconds - e.as_many_as_cores.seconds
+    return [
+        Finding(
+            cause="oversubscription",
+            title="more workers than cores",
+            place=None,
+            evidence=(
+                f"{e.workers} workers on {e.cores} cores: {duration(e.seconds)}; {e.cores} workers: "
+                f"{duration(e.as_many_as_cores.seconds)}",
+            ),
+            gain=gain,
+            uncertain=e.spread + _spread(e.as_many_as_cores.timings),
+            basis="tested",
+            advice=f"WEFT_WORKERS={e.cores}, or leave it out",
+        )
+    ]
+
+
+def one_worker(e: Evidence) -> list[Finding]:
+    """A single worker where there are more cores."""
+    if e.workers > 1 or e.cores == 1:
+        return []
+    inside = e.median(lambda t: t.in_runs)
+    return [
+        Finding(
+            cause="one_worker",
+            title="only one worker",
+            place=None,
+            evidence=(f"1 worker on {e.cores} cores",),
+            gain=inside * (1 - 1 / e.cores),
+            uncertain=0.25 * inside,
+            basis="estimated",
+            advice="leave out WEFT_WORKERS and runtime_options::workers: there is one worker for each core then",
+        )
+    ]
+
+
+def other_programs(e: Evidence) -> list[Finding]:
+    """Other programs have the cores. Where a lock is handed from worker to worker, they wait for cores in any case."""
+    if e.workers > e.cores or waits_for_locks(e):
+        return []
+    seconds = e.median(lambda t: t.waiting)
+    return [
+        Finding(
+            cause="other_programs",
+            title="other programs use the cores",
+            place=None,
+            evidence=(
+                f"workers were ready to run for {duration(seconds)} and had no core: "
+                f"{seconds / (e.workers * e.seconds):.0%} of their time",
+            ),
+            gain=seconds / e.workers,
+            uncertain=(e.variation(lambda t: t.waiting) + e.median(lambda t: t.uncertain)) / e.workers,
+            basis="estimated",
+            advice="measure on an idle machine; the other findings are less sure here",
+        )
+    ]
+
+
+def _spread(timings: tuple[Timing, ...]) -> float:
+    times = [t.seconds for t in timings]
+    return (max(times) - min(times)) / 2
