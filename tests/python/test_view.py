@@ -848,6 +848,8 @@ def test_very_many_classes(show: Open, write: Write) -> None:
     assert texts(page, "#panel-classes p") == ["The first 500 of 70,000."]
     assert page.run(f"weft.trace.className({many - 1})") == f"class {many}"
     assert "other classes" in texts(page, "#legend li")
+    assert len(texts(page, "#constructs [role=treeitem]")) == 500
+    assert texts(page, "#constructs .quiet") == ["The first 500 lines; 70,000 constructs."]
 
 
 def test_times_too_far_apart(write: Write, tmp_path: Path) -> None:

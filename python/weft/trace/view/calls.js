@@ -38,7 +38,7 @@ export class Calls {
   draw(context, timeline, top) {
     const { trace } = this;
     const [left, right] = [timeline.left, timeline.left + timeline.laneWidth];
-    const [paper, accent, ink, faint] = ["lane", "run", "ink", "faint"].map(styleColour);
+    const [lane, run, ink, faint, paper, onRun] = ["lane", "run", "ink", "faint", "paper", "on-run"].map(styleColour);
     this.lanes.forEach((calls, row) => {
       const y = top + row * CALL_ROW;
       context.fillStyle = ink;
@@ -47,21 +47,23 @@ export class Calls {
       context.textAlign = "right";
       context.fillText(`${Math.round(this.shares[row] * 100)}%`, left - 6, y + CALL_ROW / 2 - 1);
       context.textAlign = "left";
-      context.fillStyle = paper;
+      context.fillStyle = lane;
       context.fillRect(left, y, timeline.laneWidth, CALL_ROW - 3);
       let drawn = left; // what lies to the left has its bar
       for (const i of calls) {
         const from = Math.max(left, timeline.x(trace.callBegin[i]));
         const to = Math.min(right, Math.max(from + 1, timeline.x(trace.callEnd[i])));
-        if (to <= drawn || from > right) continue;
+        if (from > right) break; // the others begin later
+        if (to <= drawn) continue;
         drawn = to;
-        context.fillStyle = accent;
+        context.fillStyle = run;
         context.fillRect(from, y, to - from, CALL_ROW - 3);
-        context.fillStyle = styleColour("paper");
-        if (to - from > 3) context.fillRect(to - 0.5, y, 1, CALL_ROW - 3);
+        if (to - from < 4) continue;
+        context.fillStyle = paper;
+        context.fillRect(to - 0.5, y, 1, CALL_ROW - 3);
         const text = `run ${i + 1}`;
         if (to - from < context.measureText(text).width + 10) continue;
-        context.fillStyle = styleColour("on-run");
+        context.fillStyle = onRun;
         context.fillText(text, from + 5, y + CALL_ROW / 2 - 1);
       }
     });

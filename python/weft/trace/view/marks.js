@@ -42,11 +42,11 @@ export class Marks {
     const { begin, end } = timeline.state;
     const shown = this.between(begin, end);
     let drawn = -1;
+    context.fillStyle = styleColour("accent");
     for (const { at } of shown) {
       const x = Math.round(timeline.x(at));
       if (x === drawn) continue;
       drawn = x;
-      context.fillStyle = styleColour("accent");
       context.beginPath();
       context.moveTo(x - 4, bottom - 7);
       context.lineTo(x + 4, bottom - 7);

@@ -1,6 +1,8 @@
 import { make } from "./element.js";
 import { count, duration, share } from "./format.js";
 
+const MOST_TREE_LINES = 500;
+
 /**
  * The tree of constructs beside the timeline: which class of tasks was spawned in which. A click, or Enter, makes the
  * slices of a construct and of all inside of it stand out. Keys as the ARIA practices have them for trees.
@@ -28,12 +30,16 @@ export class ConstructTree {
     this.lines = [];
     const walk = (list, level) => {
       for (const i of list) {
+        if (this.lines.length === MOST_TREE_LINES) return;
         this.lines.push({ index: i, level });
         if (!this.closed.has(i)) walk(this.children[i], level + 1);
       }
     };
     walk(this.tops, 1);
     this.element.replaceChildren(...this.lines.map((line, n) => this.line(line, n)));
+    if (this.lines.length === MOST_TREE_LINES) {
+      this.element.append(make("li", { class: "quiet", role: "none" }, `The first ${MOST_TREE_LINES} lines; ${count(this.children.length)} constructs.`));
+    }
     if (this.lines.length === 0) this.element.replaceChildren(make("li", { class: "quiet" }, "no tasks"));
     if (focused) this.focus(Math.min(this.at, this.lines.length - 1));
   }
@@ -71,7 +77,7 @@ export class ConstructTree {
 
   focus(n) {
     this.at = n;
-    [...this.element.children].forEach((line, i) => (line.tabIndex = i === n ? 0 : -1));
+    [...this.element.querySelectorAll('[role="treeitem"]')].forEach((line, i) => (line.tabIndex = i === n ? 0 : -1));
     this.element.children[n]?.focus({ preventScroll: false });
   }
 
