@@ -1,5 +1,6 @@
 #include "api/options.hpp"
 
+#include "api/lending_options.hpp"
 #include "api/preemption_options.hpp"
 #include "api/speed_options.hpp"
 #include "calibrate/model_machine.hpp"
@@ -34,11 +35,11 @@ namespace {
 
 constexpr int max_workers = 1024;
 
-constexpr std::array<std::string_view, 20> known = {
-    "WEFT_WORKERS", "WEFT_POLICY", "WEFT_ENGINE",   "WEFT_MACHINE",   "WEFT_SEED",
-    "WEFT_STACK",   "WEFT_PIN",    "WEFT_SPIN",     "WEFT_RESOURCES", "WEFT_SCENARIO",
-    "WEFT_COSTS",   "WEFT_REPORT", "WEFT_PROGRESS", "WEFT_TRACE",     "WEFT_WAITING",
-    "WEFT_PREEMPT", "WEFT_ACTIVE", "WEFT_SPEEDS",   "WEFT_SHARE",     machines_variable};
+constexpr std::array<std::string_view, 21> known = {
+    "WEFT_WORKERS",  "WEFT_POLICY", "WEFT_ENGINE",    "WEFT_MACHINE",  "WEFT_SEED",   "WEFT_STACK",
+    "WEFT_PIN",      "WEFT_SPIN",   "WEFT_RESOURCES", "WEFT_SCENARIO", "WEFT_COSTS",  "WEFT_REPORT",
+    "WEFT_PROGRESS", "WEFT_TRACE",  "WEFT_WAITING",   "WEFT_PREEMPT",  "WEFT_ACTIVE", "WEFT_SPEEDS",
+    "WEFT_SHARE",    "WEFT_LEND",   machines_variable};
 
 /// An empty value counts as not set.
 std::optional<std::string> variable(const char* name) {
@@ -327,6 +328,21 @@ resource_table resources_of(const runtime_options& o, const machine& m) {
     return file ? load_resources(*file, m) : resource_table{};
 }
 
+/// The workers that come to those on own cores: one for each core that may be borrowed.
+void lend(settings& s, const std::vector<double>& speeds, const runtime_options& o) {
+    const auto text = given_or_variable(o.lend, "WEFT_LEND");
+    if (!text) return;
+    const std::string given = (o.lend.empty() ? "WEFT_LEND=" : "runtime_options::lend = ") + *text;
+    if (*text != "off" && (s.machine.is_modelled() || !speeds.empty()))
+        throw error("only workers on this computer's cores, as they are, can lend and borrow some",
+                    given + (speeds.empty() ? " with a described machine" : " with WEFT_SPEEDS"), "off");
+    s.threads.lend = parse_lending(*text, given, s.machine);
+    const int room = max_workers - s.threads.workers;
+    if (std::ssize(s.threads.lend.reach) > room) s.threads.lend.reach.resize(static_cast<std::size_t>(room));
+    s.threads.workers += static_cast<int>(s.threads.lend.reach.size());
+    s.threads.cores += static_cast<int>(s.threads.lend.reach.size());
+}
+
 } // namespace
 
 settings resolve(const runtime_options& o, const machine* on) {
@@ -366,6 +382,7 @@ settings resolve(const runtime_options& o, const machine* on) {
             : std::move(whole);
     if (!speeds.empty()) emulate(s, speeds, o);
     s.threads.follow_cores = choose_active(o, s, s.threads.workers, follows);
+    lend(s, speeds, o);
     s.threads.share = given_or_variable(o.share, "WEFT_SHARE").value_or("");
     s.resources = resources_of(o, s.machine);
     s.policy = policy_of(o);
