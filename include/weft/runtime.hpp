@@ -71,6 +71,12 @@ struct runtime_options {
     /// done, uses as many of them as the table wishes, and does not pin them unless `pin` says so; `weft cosched` sets it, see
     /// docs/cosched.md. A second runtime, and a child process, publish nothing; default: none
     std::string share{};
+    /// [WEFT_LEND] off, or on[:directory=/PATH,reach=domain,tick=1ms]: whether the runtime lends the cores of its workers that
+    /// sleep to other programs of this user, and borrows theirs when it has more work than workers, see docs/share.md. It then
+    /// has one more worker, a guest, for each core that it may borrow: those that share the last-level cache with its own cores
+    /// (reach=machine: all). workers() counts the guests; set_active_workers() leaves them out. Without effect on modelled machines
+    /// and for a second runtime of the process; default off
+    std::string lend{};
 
     // Only for the engine `model`, see docs/modelled-machines.md.
     std::string scenario{}; ///< [WEFT_SCENARIO] TOML file of changes of the machine over time; default: none

@@ -1,6 +1,7 @@
 #include "share.hpp"
 
 #include "share/decision.hpp"
+#include "share/lending_board.hpp"
 #include "share/slot_writer.hpp"
 #include "share/table.hpp"
 
@@ -269,6 +270,43 @@ void bind_table(nb::module_& m) {
         .def("wish", &python_slot::wish, "Number of active workers that the table wishes; 0: none.");
 }
 
+// ---- cores that are lent
+
+nb::list read_lending(const std::string& directory) {
+    const share::lending_board board = share::lending_board::watch(directory);
+    nb::list programs;
+    for (const share::lending_peer& p : board.peers()) {
+        nb::list homes, claims;
+        for (int i = 0; i < p.head.workers; ++i) {
+            const share::home_word w = p.home(i);
+            if (w.cpu < 0) continue;
+            nb::dict d;
+            d["cpu"] = w.cpu;
+            d["lent"] = w.is_lent;
+            d["generation"] = w.generation;
+            homes.append(d);
+        }
+        for (int i = 0; i < p.head.guests; ++i) {
+            const share::claim_word w = p.claim(i);
+            if (w.cpu < 0) continue;
+            nb::dict d;
+            d["cpu"] = w.cpu;
+            d["lender"] = w.lender;
+            claims.append(d);
+        }
+        nb::dict d;
+        d["name"] = text_of(p.head.name);
+        d["pid"] = p.head.pid;
+        d["start"] = p.head.start;
+        d["workers"] = p.head.workers;
+        d["guests"] = p.head.guests;
+        d["own"] = homes;
+        d["borrowed"] = claims;
+        programs.append(d);
+    }
+    return programs;
+}
+
 } // namespace
 
 void bind_share(nb::module_& m) {
@@ -289,6 +327,10 @@ void bind_share(nb::module_& m) {
           "All placements but for the names of the domains.");
     m.def("share_smooth", &share::smoothed, nb::arg("old"), nb::arg("new"), nb::arg("weight"),
           "Exponential moving average. weight: of the new value, in thousandths; old < 0: there is none.");
+    m.def("lending_directory", &share::lending_board::usual_directory,
+          "Where the programs of this user lend cores to each other.");
+    m.def("read_lending", &read_lending, nb::arg("directory"),
+          "The programs that lend cores to each other there: own cores, and those that they borrow.");
     bind_table(m);
 }
 

@@ -1,6 +1,7 @@
 #include "api/options.hpp"
 
 #include "api/choices.hpp"
+#include "api/lending_options.hpp"
 #include "api/preemption_options.hpp"
 #include "api/speed_options.hpp"
 #include "calibrate/model_machine.hpp"
@@ -277,6 +278,20 @@ resource_table resources_of(const choices& c, const machine& m) {
     return file ? load_resources(*file, m) : resource_table{};
 }
 
+/// The workers that come to those on own cores: one for each core that may be borrowed.
+void lend(settings& s, const std::vector<double>& speeds, const choices& c) {
+    const auto chosen = c.text(&runtime_options::lend);
+    if (!chosen) return;
+    if (chosen->value != "off" && (s.machine.is_modelled() || !speeds.empty()))
+        throw error("only workers on this computer's cores, as they are, can lend and borrow some",
+                    chosen->given + (speeds.empty() ? " with a described machine" : " with WEFT_SPEEDS"), "off");
+    s.threads.lend = parse_lending(chosen->value, chosen->given, s.machine);
+    const int room = max_workers - s.threads.workers;
+    if (std::ssize(s.threads.lend.reach) > room) s.threads.lend.reach.resize(static_cast<std::size_t>(room));
+    s.threads.workers += static_cast<int>(s.threads.lend.reach.size());
+    s.threads.cores += static_cast<int>(s.threads.lend.reach.size());
+}
+
 } // namespace
 
 settings resolve(const runtime_options& o, const machine* on) {
@@ -316,6 +331,7 @@ settings resolve(const runtime_options& o, const machine* on) {
             : std::move(whole);
     if (!speeds.empty()) emulate(s, speeds, c);
     s.threads.follow_cores = choose_active(c, s, s.threads.workers, follows);
+    lend(s, speeds, c);
     s.threads.share = c.value(&runtime_options::share).value_or("");
     s.resources = resources_of(c, s.machine);
     s.policy = policy_of(c);

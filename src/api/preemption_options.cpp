@@ -1,5 +1,7 @@
 #include "api/preemption_options.hpp"
 
+#include "api/interval.hpp"
+
 #include <weft/error.hpp>
 
 #include <fmt/format.h>
@@ -7,7 +9,6 @@
 #include <array>
 #include <charconv>
 #include <chrono>
-#include <cstdint>
 #include <optional>
 #include <string>
 #include <utility>
@@ -49,18 +50,6 @@ std::string list(const names<Value, N>& in) {
     std::string all;
     for (const auto& [known, value] : in) all += (all.empty() ? "" : ", ") + std::string(known);
     return all;
-}
-
-/// A whole number with us, ms or s.
-std::optional<std::chrono::nanoseconds> parse_interval(std::string_view text) {
-    std::int64_t n = 0;
-    const auto [end, bad] = std::from_chars(text.data(), text.data() + text.size(), n);
-    const std::string_view unit(end, static_cast<std::size_t>(text.data() + text.size() - end));
-    if (bad != std::errc{} || n < 0 || n > 1'000'000'000) return std::nullopt;
-    if (unit == "us") return std::chrono::microseconds(n);
-    if (unit == "ms") return std::chrono::milliseconds(n);
-    if (unit == "s") return std::chrono::seconds(n);
-    return std::nullopt;
 }
 
 void set(preemption_options& o, std::string_view key, std::string_view value, std::string_view given) {

@@ -17,6 +17,7 @@
 
 #include <cstdint>
 
+#include "queue/spin_wait.hpp"
 #include "queue/sync.hpp"
 
 namespace weft::queue {
@@ -24,9 +25,6 @@ namespace weft::queue {
 template <class Sync = std_sync>
 class spin_lock {
 public:
-    // Looks at a held lock before the thread yields the core: the holder may have been descheduled.
-    static constexpr unsigned k_looks_before_yield = 128;
-
     spin_lock() noexcept = default;
     spin_lock(const spin_lock&) = delete;
     spin_lock& operator=(const spin_lock&) = delete;
@@ -55,16 +53,9 @@ private:
     }
 
     void wait_until_free() noexcept {
-        unsigned looks = 0;
+        spin_wait<Sync> wait;
         // relaxed: only a look; take() synchronizes
-        while (word_.load(std::memory_order::relaxed) != k_free) {
-            if (++looks < k_looks_before_yield) {
-                Sync::pause();
-            } else {
-                Sync::yield();
-                looks = 0;
-            }
-        }
+        while (word_.load(std::memory_order::relaxed) != k_free) wait.once();
     }
 
     typename Sync::template atomic<std::uint32_t> word_{k_free};

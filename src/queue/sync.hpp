@@ -14,11 +14,14 @@
 //   fence(order)         thread fence; use it for store-load (seq_cst) pairs only, publish by release stores
 //   pause()              tells the core that this is a spinning loop
 //   yield()              gives the core to another thread of the system
+//   nap()                leaves the core for some microseconds, also to threads of lower priority
 #pragma once
 
 #include <sched.h>
 
 #include <atomic>
+#include <cerrno>
+#include <ctime>
 
 namespace weft::queue {
 
@@ -66,6 +69,13 @@ struct std_sync {
     }
 
     static void yield() noexcept { ::sched_yield(); }
+
+    static void nap() noexcept {
+        const int saved_errno = errno;
+        constexpr timespec some{.tv_sec = 0, .tv_nsec = 50'000};
+        ::nanosleep(&some, nullptr);
+        errno = saved_errno;
+    }
 };
 
 } // namespace weft::queue

@@ -71,6 +71,10 @@ void word_file::write(std::span<const std::uint64_t> words) noexcept {
     write_all(file_, words.data(), words.size_bytes(), words_at);
 }
 
+void word_file::write_word(std::size_t index, std::uint64_t word) noexcept {
+    write_all(file_, &word, sizeof word, words_at + static_cast<off_t>(index * sizeof word));
+}
+
 opened open_words(int directory, const char* name, bool writable, std::size_t bytes) {
     opened result;
     // O_NONBLOCK: neither a pipe nor a lease that its owner keeps can make the reader wait (F3).

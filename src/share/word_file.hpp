@@ -34,6 +34,8 @@ public:
     void set_number(std::uint64_t) noexcept;
     bool read(std::span<std::uint64_t>) noexcept;
     void write(std::span<const std::uint64_t>) noexcept;
+    /// One word, which stands for itself: the kernel copies eight aligned bytes in one step.
+    void write_word(std::size_t index, std::uint64_t) noexcept;
 
 private:
     int file_ = -1;

@@ -225,6 +225,7 @@ struct relacy_sync {
     static void yield(std::source_location where = std::source_location::current()) {
         rl::yield(1, place(where));
     }
+    static void nap(std::source_location where = std::source_location::current()) { yield(where); }
 };
 
 // Memory whose use after release and whose loss the checker notices.

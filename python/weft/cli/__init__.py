@@ -18,6 +18,7 @@ from .cosched import cosched
 from .library import machines, policies, topo
 from .omp import omp
 from .reproduce import reproduce
+from .share import share
 from .trace import trace
 from .why import why
 
@@ -31,6 +32,7 @@ app = typer.Typer(
 )
 app.add_typer(trace, name="trace")
 app.add_typer(cosched, name="cosched")
+app.add_typer(share, name="share")
 app.command()(analyze)
 app.command()(topo)
 app.command(name="machines")(machines)

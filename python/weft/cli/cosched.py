@@ -6,10 +6,8 @@ import contextlib
 import json
 import os
 import shutil
-import signal
 import sys
 import time
-from collections.abc import Callable
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -47,9 +45,9 @@ from .cosched_options import (
     settings_of,
 )
 from .programs import OPTIONS_END_AT_THE_PROGRAM
-from .status import StatusLine, clock
+from .runs_table import print_runs, watched
 from .table import console as make_console
-from .table import count, duration, interval, table, text_table
+from .table import count, duration, text_table
 
 cosched = typer.Typer(
     help="Place several programs on one machine, so that they hurt each other little (docs/cosched.md).",
@@ -168,7 +166,7 @@ def run(
     if as_json:
         print(json.dumps({"version": 1, "programs": [d.to_json() for d in done]}, indent=2))
     else:
-        _print_runs(done)
+        print_runs(done)
     return 0 if all(not d.failures and d.runs for d in done) else 1
 
 
@@ -178,31 +176,16 @@ def _run(given: Programs, made: Settings, keep: bool, options: list[object]) -> 
         names = ("--scheduler", "--domains", "--period", "--trace")
         if asked := [name for name, value in zip(names, options, strict=True) if value is not None]:
             raise Error(compose("a daemon is running, with settings of its own", ", ".join(asked), "none of these"))
-        return _watched(
+        return watched(
             lambda see: run_programs(given.programs, directory=made.directory, keeps_running=keep, observer=see)
         )
     with Supervisor(made) as supervisor:
         _say_what_is_missing(made.directory)
-        return _watched(
+        return watched(
             lambda see: run_programs(
                 given.programs, directory=made.directory, supervisor=supervisor, keeps_running=keep, observer=see
             )
         )
-
-
-def _watched(runs: Callable[[Callable[[list[Done]], None] | None], list[Done]]) -> list[Done]:
-    """Runs, and shows on terminals how far the programs are."""
-    if not StatusLine.is_possible():
-        return runs(None)
-    console = make_console(stderr=True)
-    began = time.monotonic()
-    with Live(console=console, transient=True, auto_refresh=False) as live:
-
-        def see(done: list[Done]) -> None:
-            parts = [f"{d.program.name} {len(d.runs)}/{d.program.repeats}" for d in done]
-            live.update(Text(f"{clock(time.monotonic() - began)}  {', '.join(parts)}"), refresh=True)
-
-        return runs(see)
 
 
 def _say_what_is_missing(directory: str) -> None:
@@ -219,39 +202,6 @@ _WITHOUT = {
     "domains": "programs are not placed",
     "rates": "without rates",
 }
-
-
-def _print_runs(done: list[Done]) -> None:
-    console = make_console()
-    shown = table("program", "runs", "median", "range", "processor time", "failed")
-    for d in done:
-        seconds = sorted(r.seconds for r in d.good)
-        middle = seconds[len(seconds) // 2] if seconds else None
-        shown.add_row(
-            d.program.name,
-            str(len(d.good)),
-            "-" if middle is None else duration(middle * 1e9),
-            "-" if len(seconds) < 2 else interval(seconds[0] * 1e9, seconds[-1] * 1e9),
-            "-" if not seconds else duration(1e9 * sum(r.processor for r in d.good) / len(d.good)),
-            str(len(d.failures)),
-        )
-    console.print(shown)
-    for d in done:
-        for r in d.failures[:1]:
-            console.print(f"{d.program.name}: {_outcome(r.status, r.timed_out)}", soft_wrap=True)
-        for note in d.notes:
-            console.print(f"{d.program.name}: {note}", soft_wrap=True)
-
-
-def _outcome(status: int, timed_out: bool) -> str:
-    if timed_out:
-        return "was killed at its time limit"
-    if status >= 0:
-        return f"ended with status {status}"
-    try:
-        return f"was killed by {signal.Signals(-status).name}"
-    except ValueError:
-        return f"was killed by signal {-status}"
 
 
 @cosched.command()

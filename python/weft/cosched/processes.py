@@ -83,6 +83,11 @@ def threads_of(pid: int) -> list[int]:
         return []
 
 
+def is_guest(pid: int, tid: int) -> bool:
+    """Whether it is a thread that a program linked with Weft has for cores of others."""
+    return read_bytes(f"{PROC}/{pid}/task/{tid}/comm") == b"weft-guest\n"
+
+
 def thread_count(pid: int) -> int:
     """How many threads a process has, without listing them: the folder has a link for each (proc_task_getattr). 0 if
     the process is gone."""

@@ -246,7 +246,9 @@ class Meter:
         count = processes.thread_count(pid)
         known = self._listed.get(pid)
         if known is None or known[0] != count:
-            known = self._listed[pid] = count, processes.threads_of(pid)
+            # Guests are on cores that other programs lend, and their program sees to them (docs/share.md).
+            own = [tid for tid in processes.threads_of(pid) if not processes.is_guest(pid, tid)]
+            known = self._listed[pid] = count, own
         return known[1]
 
     def _counters(self, tid: int) -> Counters | None:

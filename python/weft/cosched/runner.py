@@ -88,6 +88,7 @@ def run_programs(
     supervisor: Supervisor | None = None,
     keeps_running: bool = False,
     cpus: Sequence[int] = (),
+    cpus_of: Sequence[Sequence[int]] = (),
     fails_early: bool = False,
     observer: Callable[[list[Done]], None] | None = None,
     timeout: float | None = None,
@@ -97,8 +98,8 @@ def run_programs(
 
     directory: that of the daemon which places them; empty: none. supervisor: of the daemon, if it is ours.
     keeps_running: each program goes on until all have done their repeats beside all others (`together`). fails_early:
-    ends when a run fails. cpus: the processors that they may use. observer: is called every `check` seconds at least.
-    timeout: seconds after which all are ended.
+    ends when a run fails. cpus: the processors that they may use. cpus_of: those of each, in place of these.
+    observer: is called every `check` seconds at least. timeout: seconds after which all are ended.
 
     A program that fails or hangs takes no other one down, nor does a daemon that is given up: `notes` tells of it.
     Whatever happens, nothing of the programs is left.
@@ -106,8 +107,8 @@ def run_programs(
     going: list[_Going] = []
     poll = select.poll()
     try:
-        for program in programs:
-            one = _start(program, directory, keeps_running, cpus)
+        for i, program in enumerate(programs):
+            one = _start(program, directory, keeps_running, cpus_of[i] if cpus_of else cpus)
             going.append(one)
             poll.register(one.pipe, select.POLLIN)
         until = None if timeout is None else time.monotonic() + timeout

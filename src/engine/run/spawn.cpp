@@ -9,6 +9,7 @@
 #include "engine/worker/offer.hpp"
 #include "engine/worker/runtime_entry.hpp"
 #include "engine/worker/task_record.hpp"
+#include "queue/spin_wait.hpp"
 #include "task/sanitizers.hpp"
 
 #include <weft/error.hpp>
@@ -24,7 +25,8 @@ void begin_group(worker& w, group& g, task& owner) {
     if (g.flags_.fetch_or(group::flag_begun, std::memory_order_relaxed) & group::flag_begun) {
         // Two tasks add the first children of a group at the same time, and the other task is telling the
         // policy.
-        while (!(g.flags_.load(std::memory_order_acquire) & group::flag_shown)) queue::std_sync::yield();
+        for (queue::spin_wait<> wait; !(g.flags_.load(std::memory_order_acquire) & group::flag_shown);)
+            wait.once();
         return;
     }
     g.owner_ = &owner;

@@ -11,6 +11,7 @@
 #include "engine/worker/offer.hpp"
 #include "engine/worker/offers_ahead.hpp"
 #include "engine/worker/runtime_entry.hpp"
+#include "queue/spin_wait.hpp"
 
 #include <chrono>
 #include <cstddef>
@@ -135,8 +136,9 @@ fiber& take_fiber_to_wait(worker& w) noexcept {
         return;
     }
     // The thief has taken the entry, which lies in this fiber, and may not have read it yet.
-    while (!k.read.load(std::memory_order_acquire)) queue::std_sync::yield(); // pairs with task_of_frame
-    k.read.store(false, std::memory_order_relaxed);                           // published with the next entry
+    for (queue::spin_wait<> wait; !k.read.load(std::memory_order_acquire);) // pairs with task_of_frame
+        wait.once();
+    k.read.store(false, std::memory_order_relaxed); // published with the next entry
     k.thief = continuation::unexposed;
     self.become_scheduler();
     child_done(&w, in);

@@ -2,17 +2,22 @@
 
 #include <cstddef>
 
+#include <pthread.h>
 #include <sched.h>
 
 /// Workers that change cores: their kernel threads change the cores that they are pinned to (pinned_threads.hpp).
 namespace weft::engine {
 
 void thread_engine::occupies(thread_worker& w, kernel_thread& self) noexcept {
-    if (options.pin) pinned.comes(w, self, [this](const kernel_thread& t, int core) { return pin(t, core); });
+    // By this name a daemon that moves the threads of a program knows those that it leaves alone.
+    if (is_guest(w)) pthread_setname_np(pthread_self(), "weft-guest");
+    if (options.pin && !is_guest(w))
+        pinned.comes(w, self, [this](const kernel_thread& t, int core) { return pin(t, core); });
 }
 
 void thread_engine::pin_again(thread_worker& w) noexcept {
-    if (options.pin) pinned.again(w, [this](const kernel_thread& t, int core) { return pin(t, core); });
+    if (options.pin && !is_guest(w))
+        pinned.again(w, [this](const kernel_thread& t, int core) { return pin(t, core); });
 }
 
 bool thread_engine::pin(const kernel_thread& t, int core) const noexcept {
@@ -24,7 +29,8 @@ bool thread_engine::pin(const kernel_thread& t, int core) const noexcept {
 }
 
 bool thread_engine::exchange_cores(worker& a, worker& b) noexcept {
-    if (!options.pin) return false; // cores are numbers only
+    if (!options.pin || is_guest(a) || is_guest(b))
+        return false; // cores are numbers only, or change all the time
     return pinned.exchange(static_cast<thread_worker&>(a), static_cast<thread_worker&>(b),
                            [this](const kernel_thread& t, int core) { return pin(t, core); });
 }

@@ -73,6 +73,8 @@ void thread_engine::starts_working(thread_worker& w) noexcept {
         ticks_of_policy->work_begins(); // after the fence: pairs with that of work_clock::rest() (S7)
     if (pace) [[unlikely]]
         pace->work_begins(w); // likewise
+    if (lends) [[unlikely]]
+        lends->work_begins(); // likewise
 }
 
 /// The places below the number of workers are the workers' own. A task from another place, such as a root, is
@@ -117,6 +119,7 @@ bool thread_engine::has_idle_stacks(const thread_worker& w) const noexcept {
 task* thread_engine::sleep(thread_worker& w) noexcept {
     preemption.pauses(w);
     const own_sleep here(w.usage);
+    const lent_while_asleep lent(lends.get(), w);
     if (w.until || w.arena().is_team()) {
         w.parker.sleep();
         return nullptr;
@@ -191,6 +194,7 @@ void thread_engine::await_team(worker& of) {
     preemption.pauses(w);
     w.count.asleep.begin(now());
     const own_sleep here(w.usage);
+    const lent_while_asleep lent(lends.get(), w);
     while (!called()) { // a late wake-up may concern the arena that it has left
         w.parker.arm();
         queue::std_sync::fence(std::memory_order_seq_cst); // pairs with form(), stop() and deliver()

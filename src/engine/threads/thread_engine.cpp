@@ -54,6 +54,7 @@ thread_engine::thread_engine(std::unique_ptr<policy> p, weft::machine m, const t
              {std::move(p), std::move(m), std::move(resources), std::move(another)}, o.workers, o.stack_bytes,
              o.keep_fibers, fiber_entry)
     , options(o)
+    , homes(o.workers - static_cast<int>(o.lend.reach.size()))
     , oversubscribed(o.workers > o.cores)
     , all_ready(o.workers + 1)
     , all_ended(o.workers) {
@@ -86,12 +87,14 @@ thread_engine::thread_engine(std::unique_ptr<policy> p, weft::machine m, const t
         meter.misses_from = misses ? count_source::counters : count_source::declared;
         meter.instructions_from = instructions ? count_source::counters : count_source::unknown;
     }
+    chosen_active = homes;
+    if (!options.lend.directory.empty()) begin_lending();
     std::optional<share::slot_writer> slot;
     if (!options.share.empty()) slot = share::slot_writer::claim(options.share);
     for (auto& w : all_workers) w->counts_declared = slot.has_value();
     if (meter.misses_from == count_source::declared || slot) listens.emplace();
     // The counters are those of the workers' own threads, and so are emulated cores. Workers that are to stay awake make no room for callers.
-    lends_places = options.lend_places && !pace && options.spin_time < std::chrono::hours(1) &&
+    lends_places = options.lend_places && !pace && !lends && options.spin_time < std::chrono::hours(1) &&
                    meter.misses_from != count_source::counters;
     if (!machine.is_modelled())
         for (const auto& w : all_workers) {
@@ -185,7 +188,8 @@ thread_engine::thread_engine(std::unique_ptr<policy> p, weft::machine m, const t
             for (auto& w : all_workers) ticks::delete_timer(w->own);
             throw;
         }
-    if (options.follow_cores && need.resizable && worker_count() > 1) cores_follower.emplace(*this);
+    if (lends) lends->begin();
+    if (options.follow_cores && need.resizable && homes > 1) cores_follower.emplace(*this);
     if (slot) shared = std::make_unique<shared_slot>(*this, std::move(*slot));
     files.workers_began();
 }
@@ -194,6 +198,7 @@ thread_engine::~thread_engine() {
     files.leave_exit_list();
     shared.reset();
     cores_follower.reset();
+    if (lends) lends->stop();
     if (pace) pace->stop();
     if (ticks_of_policy) ticks_of_policy->stop(); // workers may still wake it
     if (account) account->threads_end();
@@ -218,6 +223,7 @@ void thread_engine::end_threads_at_exit() noexcept {
     if (const worker* self = impl::hot_self(); self && &self->engine == this) return;
     shared.reset();
     cores_follower.reset();
+    if (lends) lends->stop();
     if (pace) pace->stop();
     if (ticks_of_policy) ticks_of_policy->stop();
     if (account) account->threads_end();

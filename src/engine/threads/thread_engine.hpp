@@ -10,6 +10,7 @@
 #include "engine/run/thread_waiter.hpp"
 #include "engine/threads/alarm_clock.hpp"
 #include "engine/threads/core_count_follower.hpp"
+#include "engine/threads/core_lending.hpp"
 #include "engine/threads/exposure_handler.hpp"
 #include "engine/threads/pinned_threads.hpp"
 #include "engine/threads/preemption/preempter.hpp"
@@ -53,8 +54,10 @@ struct thread_engine_options {
     int cores = std::numeric_limits<int>::max();     ///< that this process may use
     record_options record{};
     preemption_options preempt{};
-    emulated_speeds speeds{};  ///< empty: the workers run as fast as they can
-    std::string share{};       ///< WEFT_SHARE: the slot among the programs of this machine; empty: none
+    emulated_speeds speeds{}; ///< empty: the workers run as fast as they can
+    std::string share{};      ///< WEFT_SHARE: the slot among the programs of this machine; empty: none
+    lending_options
+        lend{}; ///< the cores that it lends and borrows; the workers beyond the own cores are guests
     bool follow_cores = false; ///< the number of active workers follows the cores that the process may use
 };
 
@@ -165,7 +168,13 @@ struct thread_engine final : host, engine, team_host, observation, lifetime {
     bool work_as(thread_worker& w, thread_waiter& until, task* root);
 
     // ---- active workers: active.cpp
-    void change_active(int count); ///< requires: the caller holds `resizing`
+    void change_active(int count); ///< of the workers on own cores; requires: the caller holds `resizing`
+    void match_active();           ///< likewise: to what is chosen, and the guests
+    /// That many workers on borrowed cores are active, if all those on own cores are.
+    void set_guests(int count);
+    void begin_lending();
+    bool may_borrow(); ///< all workers on own cores are active
+    bool is_guest(const worker& w) const noexcept { return w.id >= homes; }
     void wait_inactive(thread_worker&);
     static task* bound_task(const thread_worker& w) { return bound_task_of(w); }
     /// What the table of programs wishes; 0: nothing. It comes before the number of cores, and after what the program chooses.
@@ -194,6 +203,7 @@ struct thread_engine final : host, engine, team_host, observation, lifetime {
 
     // ---- settings: written by the constructor
     const thread_engine_options options;
+    const int homes;           ///< workers on own cores; those of higher ranks are guests
     const bool oversubscribed; ///< more workers than cores: a worker that searches yields
 
     // ---- what is recorded
@@ -213,6 +223,8 @@ struct thread_engine final : host, engine, team_host, observation, lifetime {
     bool follows_cores = true;  ///< match_active_to_cores() has an effect
     bool program_chose = false; ///< by set_active(): wishes have no effect
     int wished_active = 0;      ///< by the table of programs; 0: nothing is wished
+    int chosen_active = 0;      ///< of the workers on own cores
+    int active_guests = 0;      ///< that are to be active
 
     // ---- external threads
     /// External threads may work as workers. Written by the constructor, and when preemption begins; relaxed: an external
@@ -226,7 +238,8 @@ struct thread_engine final : host, engine, team_host, observation, lifetime {
     // ---- ticks
     std::optional<work_clock> ticks_of_policy; ///< if it wants some; emplaced before there are threads
     preempter preemption{*this, options.preempt};
-    std::optional<pacer> pace; ///< if speeds are emulated; likewise
+    std::optional<pacer> pace;           ///< if speeds are emulated; likewise
+    std::unique_ptr<core_lending> lends; ///< if cores are lent; likewise
 
     // ---- beginning and end
     /// Written by stop(), seq_cst; read by workers and await_team(): acquire, or seq_cst before a sleep.

@@ -20,10 +20,12 @@
 
 namespace weft::engine {
 
-work_clock::work_clock(thread_engine& of, time_ns period, action act, void* with, const char* whose)
+work_clock::work_clock(thread_engine& of, time_ns period, action act, void* with, const char* whose,
+                       action rests)
     : of_(of)
     , period_(period)
     , act_(act)
+    , rests_(rests)
     , with_(with) {
     sigset_t all, before;
     sigfillset(&all);
@@ -51,6 +53,7 @@ void work_clock::stop() noexcept {
 void work_clock::run() noexcept {
     while (!is_stopping()) {
         if (!some_worker_works()) {
+            if (rests_) rests_(with_, of_.now());
             rest();
             continue;
         }

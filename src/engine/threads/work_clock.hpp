@@ -19,7 +19,9 @@ class work_clock {
 public:
     using action = void (*)(void* with, time_ns now);
     /// `whose`: for the weft::error that it throws if the thread cannot be created. The first action may come before this returns.
-    work_clock(thread_engine& of, time_ns period, action, void* with, const char* whose);
+    /// `rests`: called each time before the thread sleeps because no worker works; null: nothing is.
+    work_clock(thread_engine& of, time_ns period, action, void* with, const char* whose,
+               action rests = nullptr);
     ~work_clock() { stop(); }
     work_clock(const work_clock&) = delete;
     work_clock& operator=(const work_clock&) = delete;
@@ -38,7 +40,7 @@ private:
 
     thread_engine& of_;
     const time_ns period_;
-    const action act_;
+    const action act_, rests_;
     void* const with_;
     futex_parker parker_;
     std::atomic<std::uint32_t> stopping_{0}; ///< a futex; written by stop()

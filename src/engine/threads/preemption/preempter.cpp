@@ -67,6 +67,12 @@ void preempter::begin() {
         throw error("tasks cannot be preempted while the policy reads the counters of its workers' threads",
                     "preemption under the policy " + of_.options.record.policy_spec,
                     "another policy, or WEFT_PREEMPT=off and no task with a type of its own");
+    if (of_.lends)
+        throw error("tasks cannot be preempted while cores are lent: they would change from threads of "
+                    "normal priority to those on "
+                    "borrowed cores",
+                    "preemption with WEFT_LEND",
+                    "WEFT_LEND=off, or WEFT_PREEMPT=off and no task with a type of its own");
     malloc_ = &malloc_code::of_this_process();
     of_.blocks.pages.use();
     of_.alarms.start(); // a task that set the first timer would wait for malloc in the runtime (Y5)
