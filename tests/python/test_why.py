@@ -6,6 +6,7 @@ import json
 import os
 import re
 import struct
+import subprocess
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -15,14 +16,16 @@ import pytest
 from conftest import SOURCE, command
 from weft import read_trace
 from weft.errors import Error
+from weft.launcher import launch
 from weft.why.causes import CAUSES
 from weft.why.diagnosis import MOST, diagnose
 from weft.why.evidence import Evidence, Timing, Trial
 from weft.why.finding import Finding, Place
 from weft.why.idle import Idle, IdleRun, idle_of
-from weft.why.stacks import Stack, owners_of, short_name
+from weft.why.scaling import scaling
+from weft.why.stacks import Stack, owners_of, short_name, stacks_of
 from weft.why.symbols import Frame
-from weft.why.watch import read_watch
+from weft.why.watch import environment, read_watch, read_watches
 from writing import FORK, FRESH, ROOT, TraceFile
 
 pytestmark = pytest.mark.usefixtures("no_settings")
@@ -247,6 +250,17 @@ def test_tasks_that_wait(tmp_path: Path) -> None:
     assert run.kind == "waiting"
 
 
+def test_scaling(tmp_path: Path) -> None:
+    """Time outside of runs stays, however many cores there are."""
+    path = tmp_path / "run.weft"
+    path.write_bytes(loop(26_000_000, 26_000_000).end().bytes())
+    trace = read_trace(path)
+    free = dict(scaling(trace, 0.0, "steal"))
+    assert min(free) == 2 and max(free) == 256
+    assert free[2] == pytest.approx(2, rel=0.02) and free[256] == pytest.approx(2, rel=0.02)
+    assert dict(scaling(trace, 0.052, "steal"))[2] == pytest.approx(4 / 3, rel=0.02)
+
+
 # ---- stacks
 
 
@@ -310,16 +324,31 @@ def fault(name: str) -> tuple[str, int]:
     raise AssertionError(f"{source} has no fault")
 
 
-@pytest.mark.parametrize("name", ["sleep_in_loop", "serial_between_loops"])
-def test_a_program_with_a_fault(name: str, programs: Path) -> None:
-    done = command("why", "--json", "--unsure", "--repeats", "2", "--", str(programs / name))
+@pytest.mark.parametrize(
+    ("name", "state", "serial"), [("sleep_in_loop", "sleep", False), ("serial_between_loops", "on_core", True)]
+)
+def test_where_a_program_runs_and_waits(name: str, state: str, serial: bool, programs: Path, tmp_path: Path) -> None:
+    """The stacks of the fault are seen, with its line, and the evidence that they are makes it the cause."""
+    file = tmp_path / "watch"
+    launch([programs / name], workers=2, environment=environment(file), stdout=subprocess.DEVNULL).check()
+    (watch,) = read_watches(file)
+    stacks = stacks_of(watch)
+    cause, line = fault(name)
+    here = [s for s in stacks if s.state == state and any(p.line == line for p in s.path)]
+    assert here and all(s.is_serial == serial and s.in_run != serial for s in here)
+    assert watch.lost == 0 and sum(s.seconds for s in here) > 0.05
+    d = diagnose(replace(evidence(plain=(timing(0.05),) * 3), stacks=tuple(here)))
+    assert [f.cause for f in d.findings + d.unsure] == [cause]
+
+
+def test_the_command(programs: Path) -> None:
+    done = command("why", "--json", "--repeats", "2", "--", str(programs / "sleep_in_loop"))
     assert done.returncode == 0, done.stderr
     answer = json.loads(done.stdout)
-    cause, line = fault(name)
-    found = [f for f in answer["findings"] + answer["unsure"] if f["cause"] == cause]
-    assert found, answer
-    places = [p for f in found for p in (f["place"], *f["path"]) if p]
-    assert any(Path(p["file"] or "").name == f"{name}.cpp" and p["line"] == line for p in places), places
+    assert answer["runs"] == 2 and answer["seconds"] > 0 and answer["speedup"] > 0
+    assert "one run takes" in done.stderr
+    text = command("why", "--repeats", "2", "--", str(programs / "sleep_in_loop")).stdout
+    assert "sleep_in_loop: " in text and ("saves" in text or "Nothing to gain here" in text)
 
 
 def test_programs_that_cannot_be_diagnosed() -> None:

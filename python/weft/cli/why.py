@@ -43,6 +43,9 @@ def why(
     timeout: Annotated[
         float | None, typer.Option("--timeout", min=0.001, metavar="SECONDS", help="The longest that one run may take.")
     ] = None,
+    scaling: Annotated[
+        bool, typer.Option("--scaling", help="Show also how fast it could be on 2 to 256 cores, by a model.")
+    ] = False,
     unsure: Annotated[bool, typer.Option("--unsure", help="Show also what could not be told from chance.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
 ) -> int:
@@ -70,7 +73,9 @@ def why(
         if status.is_terminal or text.endswith(("takes", " s")) or "follow" in text:
             status.print(f"weft why: {text}", style="dim", soft_wrap=True)
 
-    collector = Collector(program, settings, repeats=repeats, say=say, timeout=timeout, given=given, openmp=openmp)
+    collector = Collector(
+        program, settings, repeats=repeats, say=say, timeout=timeout, given=given, openmp=openmp, scaling=scaling
+    )
     result = diagnose(collector.evidence())
     if as_json:
         print(json.dumps(result.to_json(), indent=2))
@@ -98,6 +103,9 @@ def _print(console: Console, d: Diagnosis, with_unsure: bool) -> None:
     elif d.unsure:
         n = len(d.unsure)
         console.print(f"\n{n} more could not be told from chance: --unsure shows them, --repeats makes them surer")
+    if d.scaling:
+        console.print("\nSpeed-up over one core, by a model without a limit of memory:", style="bold")
+        console.print("   " + ", ".join(f"{speedup:.1f} on {cores}" for cores, speedup in d.scaling), soft_wrap=True)
     for note in d.notes:
         console.print(f"note: {note}", soft_wrap=True)
 

@@ -24,6 +24,7 @@ from .evidence import Evidence, Intervals, Timing, Trial, timing_alone, timing_o
 from .finding import Place
 from .idle import idle_of
 from .limits import DEFAULT_POLICY, INFLATED
+from .scaling import scaling
 from .stacks import Stack, stacks_of
 from .symbols import TOOL, Symbols
 from .watch import Watch, environment, read_watches
@@ -51,9 +52,10 @@ class Collector:
         timeout: float | None = None,
         given: Path | None = None,
         openmp: bool = False,
+        scaling: bool = False,
     ) -> None:
         """`given`: a file that each run reads as its standard input. None: an empty one. `openmp`: an OpenMP program,
-        whose calling thread is a member of its teams."""
+        whose calling thread is a member of its teams. `scaling`: models say how it would run on more cores."""
         self.command = tuple(command)
         self.settings = settings
         self.repeats = repeats
@@ -62,6 +64,7 @@ class Collector:
         self.notes: list[str] = []
         self.given = given
         self.openmp = openmp
+        self.scaling = scaling
 
     def evidence(self) -> Evidence:
         """Runs the program as often as needed. Raises `LaunchError` if it fails."""
@@ -185,6 +188,12 @@ class Collector:
             if trace.lost:
                 self.notes.append(f"{trace.lost} events of the trace were lost: what workers waited for is less sure")
             watch = _largest(read_watches(file))
+            if self.scaling:
+                self.say("on models of more cores")
+                outside = max(e.seconds - e.median(lambda t: t.in_runs), 0.0)
+                e = replace(e, scaling=scaling(trace, outside, e.plain[0].policy))
+                if not e.scaling:
+                    self._note("how it would scale is not known: its trace cannot be run again")
             hottest = Hottest(watch).stack if watch else None
             return replace(e, idle=idle_of(trace), constructs=_constructs(trace), hottest=hottest)
 

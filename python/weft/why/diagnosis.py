@@ -38,6 +38,8 @@ class Diagnosis:
     """The one with the largest gain first."""
     unsure: tuple[Finding, ...]
     """What may be a cause, but could not be told from chance."""
+    scaling: tuple[tuple[int, float], ...]
+    """Numbers of cores with the speed-up over one that a model says. Empty: not asked for, or not known."""
     notes: tuple[str, ...]
 
     def to_json(self) -> dict[str, Any]:
@@ -64,5 +66,6 @@ def diagnose(e: Evidence) -> Diagnosis:
         speedup=e.alone.seconds / e.seconds if e.alone else None,
         findings=tuple(sure[:MOST]),
         unsure=tuple(unsure[:MOST]),
+        scaling=e.scaling,
         notes=e.notes,
     )

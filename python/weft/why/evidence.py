@@ -96,6 +96,8 @@ class Evidence:
     copies: float | None = None
     """How much longer the processor time of a copy with one worker is beside as many copies as there are workers, as a
     factor. None: not run."""
+    scaling: tuple[tuple[int, float], ...] = ()
+    """Numbers of cores with the speed-up over one that a model says. Empty: not asked for, or not known."""
     notes: tuple[str, ...] = ()
 
     @property
