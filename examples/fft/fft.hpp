@@ -61,6 +61,37 @@ public:
     void operator()(std::vector<complex_number>& numbers) {
         transform(numbers.data(), spare_.data(), numbers.size());
     }
+    // The same by levels, each a loop over all arrays of that length: loop(n, block, f) calls f(first, last) for parts of [0, n).
+    template <class Loop>
+    void by_levels(std::vector<complex_number>& numbers, const Loop& loop) {
+        complex_number *from = numbers.data(), *to = spare_.data();
+        const std::size_t n = numbers.size();
+        // f(array, first, last) for the parts of a level that lie in one array, which has `each` of them.
+        const auto over = [&](std::size_t each, const auto& f) {
+            loop(n / 2, leaf_, [&](std::size_t first, std::size_t last) {
+                for (std::size_t end = 0; first < last; first = end) {
+                    const std::size_t array = first / each * each;
+                    end = std::min(last, array + each);
+                    f(2 * array, first - array, end - array);
+                }
+            });
+        };
+        std::size_t size = n;
+        for (; size > leaf_; size /= 2, std::swap(from, to))
+            over(size / 2, [&](std::size_t at, std::size_t first, std::size_t last) {
+                apart_rows{from + at, to + at, size}.leaf(first, last);
+            });
+        loop(n / size, std::size_t{1}, [&](std::size_t first, std::size_t last) {
+            for (std::size_t i = first; i < last; ++i) transform_leaf(from + i * size, to + i * size, size);
+        });
+        while (size < n) {
+            size *= 2;
+            std::swap(from, to);
+            over(size / 2, [&](std::size_t at, std::size_t first, std::size_t last) {
+                combined_rows{*this, to + at, from + at, size}.leaf(first, last);
+            });
+        }
+    }
     void serially(std::vector<complex_number>& numbers) {
         transform_serially(numbers.data(), spare_.data(), numbers.size());
     }
@@ -147,13 +178,7 @@ private:
 
     // BEGIN-EXAMPLE fft
     void transform(complex_number* numbers, complex_number* spare, std::size_t n) const {
-        if (n <= leaf_) {
-            touch(numbers, n, weft::access::readwrite);
-            touch(spare, n, weft::access::readwrite);
-            touch(roots_.data(), n, weft::access::read);
-            spend(n * static_cast<std::size_t>(std::bit_width(n) - 1), fft_cycles_per_number_and_halving);
-            return transform_serially(numbers, spare, n);
-        }
+        if (n <= leaf_) return transform_leaf(numbers, spare, n);
         const std::size_t half = n / 2;
         divide_rows(apart_rows{numbers, spare, n}, 0, half, leaf_);
         weft::join([=, this] { transform(spare, numbers, half); },
@@ -162,6 +187,14 @@ private:
         divide_rows(combined_rows{*this, spare, numbers, n}, 0, half, leaf_);
     }
     // END-EXAMPLE fft
+
+    void transform_leaf(complex_number* numbers, complex_number* spare, std::size_t n) const {
+        touch(numbers, n, weft::access::readwrite);
+        touch(spare, n, weft::access::readwrite);
+        touch(roots_.data(), n, weft::access::read);
+        spend(n * static_cast<std::size_t>(std::bit_width(n) - 1), fft_cycles_per_number_and_halving);
+        transform_serially(numbers, spare, n);
+    }
 
     void transform_serially(complex_number* numbers, complex_number* spare, std::size_t n) const {
         if (n == 1) return;

@@ -139,6 +139,30 @@ public:
     }
     // END-EXAMPLE finite_elements
 
+    // A time step in loops: loop(n, f) calls f(first, last) for parts of [0, n). Blocks that share no points add their
+    // forces at the same time, every other one in both directions.
+    template <class Loop>
+    void step_in_loops(const Loop& loop) {
+        const std::size_t in_row = parts_in_row_ - 1;
+        loop(blocks_.size(), [&](std::size_t first, std::size_t last) {
+            for (std::size_t i = first; i < last; ++i) {
+                gather(blocks_[i]);
+                process(blocks_[i]);
+            }
+        });
+        for (std::size_t colour = 0; colour < 4; ++colour) {
+            const std::size_t y = colour % 2, z = colour / 2;
+            const std::size_t columns = (in_row - y + 1) / 2, rows = (in_row - z + 1) / 2;
+            loop(rows * columns, [&](std::size_t first, std::size_t last) {
+                for (std::size_t i = first; i < last; ++i)
+                    scatter(blocks_[(z + i / columns * 2) * in_row + y + i % columns * 2], false);
+            });
+        }
+        loop(parts(), [&](std::size_t first, std::size_t last) {
+            for (std::size_t p = first; p < last; ++p) advance(p);
+        });
+    }
+
     void serial_step() {
         for (block& b : blocks_) {
             gather(b);

@@ -139,6 +139,17 @@ public:
     }
     // END-EXAMPLE islands
 
+    // An age as a loop: loop(n, f) calls f(first, last) for parts of [0, n).
+    template <class Loop>
+    void evolve_in_loops(int ages, int generations, const Loop& loop) {
+        for (int age = 0; age < ages; ++age) {
+            loop(islands_.size(), [&](std::size_t first, std::size_t last) {
+                breeding{*this, generations}.leaf(first, last);
+            });
+            migrate();
+        }
+    }
+
     void evolve_serially(int ages, int generations) {
         for (int age = 0; age < ages; ++age) {
             for (island& i : islands_) i.breed(generations);

@@ -20,6 +20,8 @@
 #include <cstdint>
 #include <limits>
 #include <memory>
+#include <utility>
+#include <vector>
 
 namespace examples {
 
@@ -61,6 +63,35 @@ inline void build(point* points, point* spare, std::size_t n, std::size_t axis) 
 }
 // END-EXAMPLE kd_tree
 
+// The same by levels, each a loop over its ranges: loop(n, f) calls f(first, last) for parts of [0, n).
+template <class Loop>
+void build_by_levels(point* points, point* spare, std::size_t n, const Loop& loop) {
+    struct range {
+        std::size_t first, n;
+    };
+    std::vector<range> all{{0, n}};
+    std::size_t axis = 0;
+    // All ranges of a level have the same length, but for one.
+    for (; all.front().n > kd_leaf; axis = next(axis)) {
+        const auto halve = [&](std::size_t first, std::size_t last) {
+            for (std::size_t i = first; i < last; ++i)
+                select(points + all[i].first, spare + all[i].first, all[i].n, all[i].n / 2, axis);
+        };
+        all.size() == 1 ? halve(0, 1) : loop(all.size(), halve);
+        std::vector<range> halves;
+        for (const auto [first, count] : all) {
+            const std::size_t middle = count / 2;
+            halves.push_back({first, middle});
+            halves.push_back({first + middle + 1, count - middle - 1});
+        }
+        all = std::move(halves);
+    }
+    loop(all.size(), [&](std::size_t first, std::size_t last) {
+        for (std::size_t i = first; i < last; ++i)
+            build(points + all[i].first, spare + all[i].first, all[i].n, axis);
+    });
+}
+
 } // namespace kd
 
 inline double distance2(const point& a, const point& b) {
@@ -101,6 +132,21 @@ public:
     kd_tree(point* points, std::size_t n) : points_(points), n_(n) {
         auto spare = std::make_unique_for_overwrite<point[]>(n);
         kd::build(points, spare.get(), n, 0);
+    }
+
+    // Built, and searched, in loops: kd::build_by_levels().
+    template <class Loop>
+    kd_tree(point* points, std::size_t n, const Loop& loop) : points_(points)
+                                                            , n_(n) {
+        auto spare = std::make_unique_for_overwrite<point[]>(n);
+        kd::build_by_levels(points, spare.get(), n, loop);
+    }
+    template <class Loop>
+    void all_nearest(double* distances2, const Loop& loop) const {
+        loop((n_ + kd_leaf - 1) / kd_leaf, [&](std::size_t first, std::size_t last) {
+            for (std::size_t i = first; i < last; ++i)
+                all_nearest(distances2, i * kd_leaf, std::min(n_, (i + 1) * kd_leaf));
+        });
     }
 
     nearest_point nearest_to(std::size_t i) const {

@@ -12,6 +12,7 @@
 
 #include <weft/weft.hpp>
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <vector>
@@ -158,6 +159,28 @@ inline void multiply(const matrix& a, const matrix& b, matrix& c, std::size_t le
                      matmul_division division = matmul_division::halves) {
     const product p{a.at(0, 0), b.at(0, 0), c.at(0, 0), a.rows, b.cols, a.cols, a.cols, b.cols, c.cols};
     division == matmul_division::halves ? multiply(p, leaf) : multiply_by_quarters(p, leaf);
+}
+
+// The same as a loop over rows of blocks of c: loop(n, f) calls f(first, last) for parts of [0, n).
+template <class Loop>
+void multiply_by_rows(const matrix& a, const matrix& b, matrix& c, std::size_t side, const Loop& loop) {
+    loop((a.rows + side - 1) / side, [&](std::size_t first, std::size_t last) {
+        for (std::size_t i = first * side; i < std::min(last * side, a.rows); i += side)
+            for (std::size_t j = 0; j < b.cols; j += side)
+                for (std::size_t k = 0; k < a.cols; k += side) {
+                    const product p{a.at(i, k),
+                                    b.at(k, j),
+                                    c.at(i, j),
+                                    std::min(side, a.rows - i),
+                                    std::min(side, b.cols - j),
+                                    std::min(side, a.cols - k),
+                                    a.cols,
+                                    b.cols,
+                                    c.cols};
+                    p.declare();
+                    if (kernels_compute) multiply_leaf(p);
+                }
+    });
 }
 
 // Whole numbers from -8 to 8: all sums of a product are then exact, and checks need no tolerance.

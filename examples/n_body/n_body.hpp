@@ -99,6 +99,19 @@ public:
     }
     // END-EXAMPLE n_body
 
+    // A time step in loops: loop(n, f) calls f(first, last) for parts of [0, n). The force between two particles is computed for
+    // each of them, so that a block changes its own forces only.
+    template <class Loop>
+    void step_in_loops(const Loop& loop) {
+        loop(blocks_.size(), [&](std::size_t first, std::size_t last) {
+            for (std::size_t i = first; i < last; ++i)
+                for (const particles& b : blocks_) add_forces_on(blocks_[i], b);
+        });
+        loop(blocks_.size(), [&](std::size_t first, std::size_t last) {
+            for (std::size_t i = first; i < last; ++i) move(blocks_[i]);
+        });
+    }
+
     void serial_step() {
         for (std::size_t i = 0; i < blocks_.size(); ++i) {
             add_forces_within(blocks_[i]);
@@ -137,6 +150,28 @@ private:
         declare(b);
         spend(a.size() * b.size(), n_body_cycles_per_pair);
         for (std::size_t i = 0; i < a.size(); ++i) add_forces(a, i, b, 0);
+    }
+
+    // On those of `a` by those of `b`.
+    static void add_forces_on(particles& a, const particles& b) {
+        declare(a);
+        weft::touch(b.mass.data(), b.size() * 8, weft::access::read);
+        touch(b.position, weft::access::read);
+        spend(a.size() * b.size(), n_body_cycles_per_pair);
+        for (std::size_t i = 0; i < a.size(); ++i) {
+            std::array<double, 3> sum{};
+            for (std::size_t j = 0; j < b.size(); ++j) {
+                std::array<double, 3> way{};
+                double square = n_body_softening;
+                for (std::size_t axis = 0; axis < 3; ++axis) {
+                    way[axis] = b.position[axis][j] - a.position[axis][i];
+                    square += way[axis] * way[axis];
+                }
+                const double f = a.mass[i] * b.mass[j] / (square * std::sqrt(square));
+                for (std::size_t axis = 0; axis < 3; ++axis) sum[axis] += f * way[axis];
+            }
+            for (std::size_t axis = 0; axis < 3; ++axis) a.force[axis][i] += sum[axis];
+        }
     }
 
     // Between particle i of `a` and those of `b` from `first` on. By gravity, with a constant of 1.

@@ -13,6 +13,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <numeric>
+#include <vector>
 
 namespace examples {
 
@@ -74,5 +75,24 @@ inline std::uint64_t nqueens(board b, int task_rows) {
     return std::accumulate(solutions.begin(), solutions.end(), std::uint64_t{0});
 }
 // END-EXAMPLE nqueens
+
+// The boards with so many more queens.
+inline void add_boards(board b, int rows, std::vector<board>& to) {
+    if (rows == 0 || b.rows_left() == 0) return to.push_back(b);
+    for (unsigned free = b.free(); free != 0; free &= free - 1)
+        add_boards(b.with(free & -free), rows - 1, to);
+}
+
+// The same as a loop over these boards: loop(n, f) calls f(first, last) for parts of [0, n).
+template <class Loop>
+std::uint64_t nqueens_in_loops(board b, int rows, const Loop& loop) {
+    std::vector<board> boards;
+    add_boards(b, rows, boards);
+    std::vector<std::uint64_t> solutions(boards.size());
+    loop(boards.size(), [&](std::size_t first, std::size_t last) {
+        for (std::size_t i = first; i < last; ++i) solutions[i] = nqueens(boards[i], 0);
+    });
+    return std::accumulate(solutions.begin(), solutions.end(), std::uint64_t{0});
+}
 
 } // namespace examples

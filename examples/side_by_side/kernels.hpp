@@ -1,7 +1,9 @@
 // The programs that can run side by side, by name: each is another example, or of power_law_graph.hpp, in a size that takes some
-// tenths of a second on a core. A program has its own data, so two of one kind share none.
+// tenths of a second on a core. A program has its own data, so two of one kind share none. Each is there in two forms: as tasks,
+// and as static loops (loop_kernels.hpp).
 #pragma once
 
+#include "loop_kernels.hpp"
 #include "power_law_graph.hpp"
 
 #include "../fft/fft.hpp"
@@ -21,19 +23,16 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
 
 namespace examples {
 
-// Runs once when it is called; what it needs is made before, outside of the run.
-using kernel = std::function<void()>;
-
 struct named_kernel {
     std::string name, what;
-    kernel (*make)(std::uint64_t seed);
+    kernel (*tasks)(std::uint64_t seed);
+    kernel (*loops)(std::uint64_t seed);
 };
 
 namespace kernels {
@@ -153,24 +152,25 @@ inline kernel cache_hog(std::uint64_t seed) {
 
 inline const std::vector<named_kernel>& all_kernels() {
     static const std::vector<named_kernel> all = {
-        {"heat", "heat on a plate of 2 x 32 MB, 40 sweeps", kernels::heat},
-        {"sor", "over-relaxation of 8 MB, 120 sweeps", kernels::sor},
-        {"gaussian", "elimination of 5 MB, 300 pivots", kernels::gaussian},
-        {"fft", "8 transforms of 4 MB", kernels::fft},
-        {"map", "12 MB are mapped, then their halves, and so on", kernels::map},
-        {"elements", "finite elements, 6 steps of a graph", kernels::elements},
-        {"matmul", "a product of matrices of 13 MB each", kernels::matmul},
-        {"islands", "a genetic algorithm, 6 ages", kernels::islands},
-        {"n_body", "gravity between 2048 bodies, 3 steps of a graph", kernels::n_body},
-        {"nearest", "a k-d tree of 100,000 points and their neighbours", kernels::nearest},
-        {"queens", "13 queens", kernels::queens},
-        {"betweenness", "shortest ways over each vertex of a graph with a power law", kernels::betweenness},
-        {"pagerank", "6 steps of PageRank on such a graph", kernels::pagerank},
-        {"triangles", "the triangles of such a graph", kernels::triangles},
-        {"search", "breadth-first search in such a graph", kernels::search},
-        {"components", "connected components of such a graph", kernels::components},
-        {"spin", "computes in registers", kernels::spin},
-        {"cache-hog", "reads 256 MB", kernels::cache_hog},
+        {"heat", "heat on a plate of 2 x 32 MB, 40 sweeps", kernels::heat, loops::heat},
+        {"sor", "over-relaxation of 8 MB, 120 sweeps", kernels::sor, loops::sor},
+        {"gaussian", "elimination of 5 MB, 300 pivots", kernels::gaussian, loops::gaussian},
+        {"fft", "8 transforms of 4 MB", kernels::fft, loops::fft},
+        {"map", "12 MB are mapped, then their halves, and so on", kernels::map, loops::map},
+        {"elements", "finite elements, 6 steps of a graph", kernels::elements, loops::elements},
+        {"matmul", "a product of matrices of 13 MB each", kernels::matmul, loops::matmul},
+        {"islands", "a genetic algorithm, 6 ages", kernels::islands, loops::islands},
+        {"n_body", "gravity between 2048 bodies, 3 steps of a graph", kernels::n_body, loops::n_body},
+        {"nearest", "a k-d tree of 100,000 points and their neighbours", kernels::nearest, loops::nearest},
+        {"queens", "13 queens", kernels::queens, loops::queens},
+        {"betweenness", "shortest ways over each vertex of a graph with a power law", kernels::betweenness,
+         loops::betweenness},
+        {"pagerank", "6 steps of PageRank on such a graph", kernels::pagerank, loops::pagerank},
+        {"triangles", "the triangles of such a graph", kernels::triangles, loops::triangles},
+        {"search", "breadth-first search in such a graph", kernels::search, loops::search},
+        {"components", "connected components of such a graph", kernels::components, loops::components},
+        {"spin", "computes in registers", kernels::spin, loops::spin},
+        {"cache-hog", "reads 256 MB", kernels::cache_hog, loops::cache_hog},
     };
     return all;
 }

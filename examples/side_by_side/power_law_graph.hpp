@@ -1,10 +1,11 @@
 // Programs on a graph whose degrees follow a power law: R-MAT (D. Chakrabarti, Y. Zhan, C. Faloutsos, SDM 2004) with
-// the probabilities of Graph500, made symmetric. Blocks of vertices are tasks; a task declares the lists of its
-// vertices and each number of a neighbour that it reads.
+// the probabilities of Graph500, made symmetric. Blocks of vertices are tasks, or the iterations of a static loop; each
+// declares the lists of its vertices and each number of a neighbour that it reads.
 #pragma once
 
 #include "../common/cost.hpp"
 #include "../common/random.hpp"
+#include "static_loop.hpp"
 
 #include <weft/weft.hpp>
 
@@ -13,6 +14,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <numeric>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -25,8 +27,9 @@ public:
     using vertex = std::uint32_t;
 
     // 2^log_vertices vertices, and `degree` edges for each of them before double ones and loops are taken away.
-    power_law_graph(int log_vertices, int degree, std::uint64_t seed)
-        : first_((std::size_t{1} << log_vertices) + 1) {
+    power_law_graph(int log_vertices, int degree, std::uint64_t seed, bool in_loops = false)
+        : in_loops_(in_loops)
+        , first_((std::size_t{1} << log_vertices) + 1) {
         const std::size_t n = size();
         std::vector<std::pair<vertex, vertex>> edges;
         for (std::size_t e = 0; e < n * static_cast<std::size_t>(degree); ++e) {
@@ -48,6 +51,12 @@ public:
             neighbours_.push_back(b);
         }
         for (std::size_t v = 0; v < n; ++v) first_[v + 1] += first_[v];
+        if (in_loops_) add_blocks(0, n);
+    }
+
+    // Read from the disk of that name, by the caller.
+    void load(std::string_view disk) const {
+        weft::transfer(disk, first_.size() * sizeof first_[0] + neighbours_.size() * sizeof neighbours_[0]);
     }
 
     std::size_t size() const { return first_.size() - 1; }
@@ -66,37 +75,53 @@ public:
     }
     std::size_t edges_of(std::size_t first, std::size_t last) const { return first_[last] - first_[first]; }
 
-    // Tasks of about `edges` edges each call f(first, last).
+    // Calls f(first, last) for all blocks.
     template <class F>
-    void in_blocks(std::size_t edges, const F& f) const {
-        divide(0, size(), edges, f);
+    void in_blocks(const F& f) const {
+        if (!in_loops_) return divide(0, size(), f);
+        share_out(blocks_.size(), 1,
+                  [&](std::size_t i, std::size_t) { f(blocks_[i].first, blocks_[i].second); });
     }
 
 private:
-    template <class F>
-    void divide(std::size_t first, std::size_t last, std::size_t edges, const F& f) const {
-        if (last - first <= 1 || edges_of(first, last) + (last - first) <= edges) return f(first, last);
-        // By edges, so that a task of a vertex with many of them has few others.
+    static constexpr std::size_t block_edges = 8192; // about so many
+
+    bool is_block(std::size_t first, std::size_t last) const {
+        return last - first <= 1 || edges_of(first, last) + (last - first) <= block_edges;
+    }
+    // By edges, so that a block with a vertex of many of them has few others.
+    std::size_t middle_of(std::size_t first, std::size_t last) const {
         const std::size_t half = first_[first] + edges_of(first, last) / 2;
-        auto middle = static_cast<std::size_t>(
+        const auto middle = static_cast<std::size_t>(
             std::upper_bound(first_.begin() + static_cast<std::ptrdiff_t>(first),
                              first_.begin() + static_cast<std::ptrdiff_t>(last), half) -
             first_.begin());
-        middle = std::clamp(middle, first + 1, last - 1);
-        weft::join([&] { divide(first, middle, edges, f); }, [&] { divide(middle, last, edges, f); });
+        return std::clamp(middle, first + 1, last - 1);
+    }
+    template <class F>
+    void divide(std::size_t first, std::size_t last, const F& f) const {
+        if (is_block(first, last)) return f(first, last);
+        const std::size_t middle = middle_of(first, last);
+        weft::join([&] { divide(first, middle, f); }, [&] { divide(middle, last, f); });
+    }
+    void add_blocks(std::size_t first, std::size_t last) {
+        if (is_block(first, last)) return blocks_.emplace_back(first, last), void();
+        const std::size_t middle = middle_of(first, last);
+        add_blocks(first, middle);
+        add_blocks(middle, last);
     }
 
+    bool in_loops_;
     std::vector<std::size_t> first_;
     std::vector<vertex> neighbours_;
+    std::vector<std::pair<std::size_t, std::size_t>> blocks_; // of a loop
 };
-
-inline constexpr std::size_t graph_block = 8192; // edges of a task
 
 // next[v] becomes of(v), which reads numbers `now` of the neighbours of v: tasks read one array and write another one.
 template <class Value, class F>
 void pull_step(const power_law_graph& g, const std::vector<Value>& now, std::vector<Value>& next,
                const F& of) {
-    g.in_blocks(graph_block, [&](std::size_t first, std::size_t last) {
+    g.in_blocks([&](std::size_t first, std::size_t last) {
         g.touch_lists(first, last);
         weft::touch(now.data() + first, (last - first) * sizeof(Value), weft::access::read);
         weft::touch(next.data() + first, (last - first) * sizeof(Value), weft::access::write);
@@ -189,7 +214,7 @@ inline std::vector<double> betweenness(const power_law_graph& g, std::size_t roo
 // Each once, from its least vertex.
 inline std::uint64_t triangles(const power_law_graph& g) {
     std::atomic<std::uint64_t> all{0}; // relaxed: the end of the join orders it
-    g.in_blocks(graph_block, [&](std::size_t first, std::size_t last) {
+    g.in_blocks([&](std::size_t first, std::size_t last) {
         g.touch_lists(first, last);
         std::uint64_t count = 0;
         std::size_t looked_at = 0;

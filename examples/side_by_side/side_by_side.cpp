@@ -1,4 +1,4 @@
-#include "kernels.hpp"
+#include "experiments.hpp"
 
 #include "../common/example.hpp"
 
@@ -9,68 +9,33 @@
 #include <algorithm>
 #include <chrono>
 #include <cmath>
-#include <memory>
-#include <numeric>
+#include <cstddef>
+#include <cstdint>
+#include <cstdlib>
 #include <string>
-#include <utility>
 #include <vector>
 
 namespace {
 
-using examples::named_kernel;
+using examples::mean;
 
 struct settings {
     std::vector<std::string> names{"heat", "n_body"};
-    weft::together_options how{};
-    double period_ms = 100, counter_period_ms = 227;
+    weft::together_options how{.lends = true};
+    double period_ms = 100, counter_period_ms = 227, hysteresis_ms = 10;
+    std::string form = "loops", disk;
     bool alone = false;
+    std::size_t combinations = 0;
+    std::uint64_t draw = 1;
 };
-
-const named_kernel& kernel_of(const std::string& name) {
-    const auto& all = examples::all_kernels();
-    const auto found = std::ranges::find(all, name, &named_kernel::name);
-    if (found == all.end()) {
-        std::vector<std::string> names;
-        for (const named_kernel& k : all) names.push_back(k.name);
-        throw examples::usage_error(
-            fmt::format("there is no program '{}'; there are {}", name, fmt::join(names, ", ")));
-    }
-    return *found;
-}
-
-double mean(const std::vector<double>& of) {
-    return std::accumulate(of.begin(), of.end(), 0.0) / static_cast<double>(of.size());
-}
-
-/// Runs them on a new machine.
-weft::together_stats run(const weft::runtime_options& chosen, const std::vector<std::string>& names,
-                         const weft::together_options& how) {
-    std::vector<std::unique_ptr<weft::runtime>> on;
-    std::vector<weft::together_program> programs;
-    for (const std::string& name : names) {
-        weft::runtime_options o = chosen;
-        o.engine = "model";
-        o.costs = "declared";
-        if (!on.empty()) {
-            o.beside = on.front().get();
-            o.machine.clear();
-        }
-        on.push_back(std::make_unique<weft::runtime>(o));
-        programs.push_back({on.back().get(), kernel_of(name).make(o.seed.value_or(1) + on.size())});
-    }
-    return weft::run_together(programs, how);
-}
 
 void print(const settings& s, const weft::together_stats& stats, const std::vector<double>& alone,
            bool json) {
-    double turnaround = 0, throughput = 0;
+    std::vector<double> beside;
+    for (const auto& seconds : stats.seconds) beside.push_back(mean(seconds));
+    const examples::system_metrics metrics(beside, s.alone ? alone : beside);
     std::string rows;
     for (std::size_t i = 0; i < s.names.size(); ++i) {
-        const double beside = mean(stats.seconds[i]);
-        if (s.alone) {
-            turnaround += beside / alone[i] / static_cast<double>(s.names.size());
-            throughput += alone[i] / beside;
-        }
         if (json)
             rows +=
                 fmt::format(R"({}{{"program": {}, "seconds": {}, "alone": {}, "rate": {}, "domain": {}}})",
@@ -79,8 +44,8 @@ void print(const settings& s, const weft::together_stats& stats, const std::vect
         else
             rows += fmt::format(
                 "{:<12} {:>4} runs {:>12.6f} s{}  {:>8.1f} million lines/s  {}\n", s.names[i],
-                stats.seconds[i].size(), beside,
-                s.alone ? fmt::format(", {:.3f} of {:.6f} alone", beside / alone[i], alone[i]) : "",
+                stats.seconds[i].size(), beside[i],
+                s.alone ? fmt::format(", {:.3f} of {:.6f} alone", beside[i] / alone[i], alone[i]) : "",
                 stats.rates[i] * 1e-6,
                 stats.domains[i] < 0 ? "on all cores" : fmt::format("on cache {}", stats.domains[i]));
     }
@@ -88,13 +53,54 @@ void print(const settings& s, const weft::together_stats& stats, const std::vect
         fmt::print(R"({{"scheduler": {}, "programs": [{}], "moves": {}, "antt": {}, "stp": {}}})"
                    "\n",
                    examples::json_string(s.how.scheduler), rows, stats.moves,
-                   s.alone ? fmt::format("{}", turnaround) : "null",
-                   s.alone ? fmt::format("{}", throughput) : "null");
+                   s.alone ? fmt::format("{}", metrics.turnaround) : "null",
+                   s.alone ? fmt::format("{}", metrics.throughput) : "null");
     else
         fmt::print("{}{}", rows,
                    s.alone ? fmt::format("ANTT {:.4f} (1 at best), STP {:.4f} ({} at best), {} moves\n",
-                                         turnaround, throughput, s.names.size(), stats.moves)
+                                         metrics.turnaround, metrics.throughput, s.names.size(), stats.moves)
                            : "");
+}
+
+void run_programs(const settings& s, examples::machine_of_programs& on, bool json) {
+    std::vector<double> alone;
+    for (const std::string& name : s.names)
+        if (s.alone) alone.push_back(on.alone(name, s.how.repeats));
+    weft::together_options how = s.how;
+    if (how.scheduler == "lira-static" && how.rates.empty() && how.domains.empty())
+        for (const std::string& name : s.names) how.rates.push_back(on.profile(name, how.repeats));
+    print(s, on.run(s.names, how), alone, json);
+}
+
+/// The middle and the ends of one figure of all combinations.
+std::string spread(const char* name, const std::vector<double>& of) {
+    const auto [least, most] = std::minmax_element(of.begin(), of.end());
+    return fmt::format(
+        R"("{0}": {1}, "{0}_median": {2}, "{0}_least": {3}, "{0}_most": {4}, "{0}_range": {5})", name, of,
+        examples::median(of), *least, *most, *most - *least);
+}
+
+void run_combinations(const settings& s, examples::machine_of_programs& on, bool json) {
+    std::vector<std::vector<std::string>> names;
+    std::vector<double> turnaround, throughput;
+    int moves = 0;
+    for (const auto& each : examples::combinations(s.combinations, s.draw)) {
+        const auto result = examples::run_combination(on, each, s.how);
+        names.push_back(each);
+        turnaround.push_back(result.metrics.turnaround);
+        throughput.push_back(result.metrics.throughput);
+        moves += result.moves;
+        if (!json)
+            fmt::print("{:<48} ANTT {:.4f}, STP {:.4f}\n", fmt::format("{}", fmt::join(each, " ")),
+                       turnaround.back(), throughput.back());
+    }
+    if (json)
+        fmt::print(R"({{"scheduler": {}, "combinations": {}, "moves": {}, {}, {}}})"
+                   "\n",
+                   examples::json_string(s.how.scheduler), names, moves, spread("antt", turnaround),
+                   spread("stp", throughput));
+    else
+        fmt::print("mean: ANTT {:.4f}, STP {:.4f}; {} moves\n", mean(turnaround), mean(throughput), moves);
 }
 
 } // namespace
@@ -111,10 +117,17 @@ int main(int argc, char** argv) {
         ->delimiter(',')
         ->capture_default_str();
     options.add_flag("--list", list, "print the names of all programs");
-    options.add_option("--machine", machine, "a modelled machine, as in WEFT_MACHINE")->capture_default_str();
+    options.add_option("--machine", machine, "a modelled machine; default: WEFT_MACHINE, or this one")
+        ->capture_default_str();
     options
         .add_option("--scheduler", s.how.scheduler,
                     "os, callisto, lira-static, lira-adaptive, best-static, worst-static")
+        ->capture_default_str();
+    options
+        .add_option(
+            "--form", s.form,
+            "loops: as OpenMP programs with schedule(static) and passive waiting; tasks: forks and graphs")
+        ->check(CLI::IsMember({"loops", "tasks"}))
         ->capture_default_str();
     options.add_option("--repeats", s.how.repeats, "each program runs until every one has run so often")
         ->check(CLI::Range(1, 1000))
@@ -124,27 +137,48 @@ int main(int argc, char** argv) {
         ->capture_default_str();
     options.add_option("--rates", s.how.rates, "loads in a second, of each program")->delimiter(',');
     options.add_option("--domains", s.how.domains, "the last-level cache of each program")->delimiter(',');
+    options
+        .add_option(
+            "--lends", s.how.lends,
+            "programs have threads of low priority on each other's cores (default: as loops, they have)")
+        ->default_str("true");
+    options
+        .add_option("--hysteresis", s.hysteresis_ms,
+                    "ms before a core goes to a thread of low priority, and back")
+        ->capture_default_str();
+    options.add_option("--disk", s.disk,
+                       "the disk of the machine from which programs on graphs load theirs, as loops");
     options.add_flag("--alone", s.alone,
                      "run each program alone, too, and print how much they suffer: ANTT and STP");
+    options
+        .add_option("--combinations", s.combinations,
+                    "run so many random combinations of four programs, each alone, too")
+        ->check(CLI::Range(1, 3060));
+    options.add_option("--draw", s.draw, "the seed of those combinations")->capture_default_str();
     program.add_costs_only();
 
     return program.main(argc, argv, [&] {
         if (list) {
-            for (const named_kernel& k : examples::all_kernels()) fmt::print("{:<12} {}\n", k.name, k.what);
+            for (const auto& k : examples::all_kernels()) fmt::print("{:<12} {}\n", k.name, k.what);
             return true;
         }
         weft::runtime_options chosen = program.runtime_options();
-        chosen.machine = machine;
+        const char* const set = std::getenv("WEFT_MACHINE");
+        chosen.machine = set != nullptr && options.count("--machine") == 0 ? set : machine;
+        examples::machine_of_programs on(chosen, s.form == "loops");
+        if (s.form == "tasks" && options.count("--lends") == 0) s.how.lends = false;
         const auto ns = [](double ms) { return std::chrono::nanoseconds(std::llround(ms * 1e6)); };
         s.how.period = ns(s.period_ms);
         s.how.counter_period = ns(s.counter_period_ms);
-        for (const std::string& name : s.names) kernel_of(name);
+        s.how.hysteresis = ns(s.hysteresis_ms);
+        examples::graph_disk = s.disk;
         try {
-            std::vector<double> alone;
-            for (const std::string& name : s.names)
-                if (s.alone)
-                    alone.push_back(mean(run(chosen, {name}, {.repeats = s.how.repeats}).seconds.front()));
-            print(s, run(chosen, s.names, s.how), alone, program.json());
+            for (const std::string& name : s.names) examples::machine_of_programs::kernel_of(name);
+            if (s.combinations > 0) {
+                run_combinations(s, on, program.json());
+            } else {
+                run_programs(s, on, program.json());
+            }
         } catch (const weft::error& e) { throw examples::usage_error(e.what()); }
         return true;
     });

@@ -19,9 +19,9 @@ struct together_program {
 /// How programs share a modelled machine: the schedulers of `weft cosched` in virtual time, docs/modelled-machines.md.
 struct together_options {
     /// os: a fair scheduler gives all cores to the workers of all programs. callisto: each program has an equal share of the cores
-    /// for itself. lira-static, lira-adaptive: programs are placed on last-level caches by their rates of loads, once or again and
-    /// again, and have equal shares of the cores there. best-static, worst-static: the placement with the best or the worst score of
-    /// `rates`
+    /// for itself. lira-static, lira-adaptive: programs are placed on last-level caches by their rates of loads, once by those that
+    /// are given or again and again by those that are counted, and have equal shares of the cores there. best-static, worst-static:
+    /// the placement with the best or the worst score of `rates`
     std::string scheduler = "os";
     int repeats = 1; ///< each program runs until every one has run so often; 1 or more
     std::chrono::nanoseconds period = std::chrono::milliseconds(100); ///< in which lira-adaptive decides
@@ -33,6 +33,11 @@ struct together_options {
         rates{}; ///< of each program, loads in a second, measured before; empty: they are counted
     std::vector<int>
         domains{}; ///< last-level cache of each program, to which it keeps; empty: the scheduler places them
+    /// Programs have workers of low priority on the cores of the others, as under Callisto. Such a worker runs while the core's own
+    /// one is asleep; a task that it has begun it ends first, so this is for programs with short tasks.
+    bool lends = false;
+    /// So long the core's own worker has been asleep before another one runs, and ready before it has the core again.
+    std::chrono::nanoseconds hysteresis = std::chrono::milliseconds(10);
 };
 
 /// Of programs that ran beside each other. Times are virtual.

@@ -97,7 +97,7 @@ nb::dict simulate_together(const std::vector<std::pair<recorded_program*, std::s
                            std::optional<std::uint64_t> seed, std::size_t stack_bytes,
                            const std::string& scheduler, int repeats, double period, double counter_period,
                            int rate_weight, int idle_below, const std::vector<double>& rates,
-                           const std::vector<int>& domains) {
+                           const std::vector<int>& domains, bool lends, double hysteresis) {
     hook_scope::refuse("weft.simulate_together()");
     runtime_options o;
     o.machine = machine;
@@ -114,7 +114,9 @@ nb::dict simulate_together(const std::vector<std::pair<recorded_program*, std::s
                          .rate_weight = rate_weight,
                          .idle_below = idle_below,
                          .rates = rates,
-                         .domains = domains};
+                         .domains = domains,
+                         .lends = lends,
+                         .hysteresis = nanoseconds(hysteresis)};
     std::vector<replay::beside> all;
     for (const auto& [p, policy] : programs) all.push_back({&p->script, p->is_virtual, policy});
     together_stats result;
@@ -149,8 +151,8 @@ void bind_simulate(nb::module_& m) {
     m.def("simulate_together", &simulate_together, nb::arg("programs"), nb::kw_only(), nb::arg("machine"),
           nb::arg("workers"), nb::arg("seed"), nb::arg("stack_bytes"), nb::arg("scheduler"),
           nb::arg("repeats"), nb::arg("period"), nb::arg("counter_period"), nb::arg("rate_weight"),
-          nb::arg("idle_below"), nb::arg("rates"), nb::arg("domains"),
-          "Runs programs beside each other on a modelled machine. Times in seconds.");
+          nb::arg("idle_below"), nb::arg("rates"), nb::arg("domains"), nb::arg("lends"),
+          nb::arg("hysteresis"), "Runs programs beside each other on a modelled machine. Times in seconds.");
 }
 
 } // namespace weft

@@ -126,6 +126,8 @@ def simulate_together(
     idle_below: int,
     rates: list[float],
     domains: list[int],
+    lends: bool,
+    hysteresis: float,
 ) -> dict[str, Any]: ...
 
 share_version: int

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+import json
 import os
-import subprocess
 import tempfile
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -29,7 +29,10 @@ class Setup:
 
 
 def run_modelled(setup: Setup, seed: int, examples: Path, timeout: float | None = None) -> Mapping[str, Any] | str:
-    """The fields of the run's report, or the reason why there is none. The program lies in the folder `examples`."""
+    """The fields of the run's report, or the reason why there is none. The program lies in the folder `examples`.
+
+    "output" is the JSON object in the last line that the program has printed, if it is one.
+    """
     # The settings in this process's environment are not meant for the modelled machine.
     environment: dict[str, str | None] = {name: None for name in os.environ if name.startswith("WEFT_")}
     environment |= {
@@ -40,13 +43,13 @@ def run_modelled(setup: Setup, seed: int, examples: Path, timeout: float | None 
         "WEFT_WORKERS": None if setup.workers is None else str(setup.workers),
     }
     environment |= dict(setup.environment)
-    with tempfile.TemporaryFile() as errors:
+    with tempfile.TemporaryFile() as errors, tempfile.TemporaryFile() as output:
         try:
             run = launch(
                 [str(examples / setup.program), *setup.arguments],
                 environment=environment,
                 timeout=timeout,
-                stdout=subprocess.DEVNULL,
+                stdout=output,
                 stderr=errors,
             )
             if run.interrupted:
@@ -54,8 +57,20 @@ def run_modelled(setup: Setup, seed: int, examples: Path, timeout: float | None 
             run.check()
         except LaunchError as failure:
             return last_line(errors.fileno()) or str(failure)
+        output.seek(0)
+        printed = _object(output.read())
     runs = [r for report in run.reports for r in report.runs]
     try:
-        return runs[setup.run].fields
+        fields = runs[setup.run].fields
     except IndexError:
         return f"it has {len(runs)} runs, and none of the index {setup.run}"
+    return {**fields, "output": printed}
+
+
+def _object(printed: bytes) -> dict[str, Any] | None:
+    lines = printed.splitlines()
+    try:
+        found = json.loads(lines[-1]) if lines else None
+    except ValueError:
+        return None
+    return found if isinstance(found, dict) else None

@@ -47,6 +47,8 @@ def simulate_together(
     idle_below: int = 500,
     rates: Sequence[float] = (),
     domains: Sequence[int] = (),
+    lends: bool = False,
+    hysteresis: float = 0.010,
     stack_bytes: int = 1 << 20,
 ) -> Together:
     """Runs recorded programs at the same time on one modelled machine; all begin at time 0.
@@ -55,26 +57,34 @@ def simulate_together(
     `simulate`; `policies`: of each program, default `steal`. `scheduler`: `os`, `callisto`, `lira-static`,
     `lira-adaptive`, `best-static`, `worst-static`, as for `weft cosched`. `period`, `counter_period`: in seconds, in
     which lira-adaptive decides, and in which it counts loads and leaves a placement. `rates`: of each program, measured
-    before; without them they are counted. `domains`: the last-level cache of each program, where it stays.
-    Raises `LibraryError` if the library refuses an argument. The same arguments give the same result, bit for bit.
+    before, which lira-static needs; without them they are counted. `domains`: the last-level cache of each program,
+    where it stays. `lends`: programs have workers of low priority on the cores of the others, which run while the
+    core's own worker is asleep; `hysteresis`, in seconds: for so long before, and it is ready for so long before it has
+    its core again. Raises `LibraryError` if the library refuses an argument, and `Error` for a damaged trace whose
+    tasks wait for each other. The same arguments give the same result, bit for bit.
     """
     if policies and len(policies) != len(programs):
         raise Error(compose("policies of another number of programs", len(policies), f"{len(programs)}, or none"))
     pairs = [(p._core, policy) for p, policy in zip(programs, policies or ["steal"] * len(programs), strict=True)]
-    d = _core.simulate_together(
-        pairs,
-        machine=os.fspath(machine),
-        workers=workers,
-        seed=seed,
-        stack_bytes=stack_bytes,
-        scheduler=scheduler,
-        repeats=repeats,
-        period=period,
-        counter_period=counter_period,
-        rate_weight=rate_weight,
-        idle_below=idle_below,
-        rates=list(rates),
-        domains=list(domains),
-    )
+    try:
+        d = _core.simulate_together(
+            pairs,
+            machine=os.fspath(machine),
+            workers=workers,
+            seed=seed,
+            stack_bytes=stack_bytes,
+            scheduler=scheduler,
+            repeats=repeats,
+            period=period,
+            counter_period=counter_period,
+            rate_weight=rate_weight,
+            idle_below=idle_below,
+            rates=list(rates),
+            domains=list(domains),
+            lends=lends,
+            hysteresis=hysteresis,
+        )
+    except _core.EndlessWait as waiting:
+        raise Error(str(waiting)) from None
     each = zip(d["seconds"], d["rates"], d["domains"], strict=True)
     return Together(tuple(Beside(tuple(s), r, at) for s, r, at in each), d["moves"])

@@ -54,7 +54,9 @@ engine::placing_options placing(const together_options& o) {
                               .counter_period = o.counter_period.count(),
                               .weight = o.rate_weight,
                               .idle_below = o.idle_below,
-                              .fixed = o.domains};
+                              .fixed = o.domains,
+                              .lends = o.lends,
+                              .hysteresis = o.hysteresis.count()};
     for (const double r : o.rates) {
         if (!(r >= 0 && r <= static_cast<double>(share::most_rate)))
             throw error("a rate is out of range", fmt::format("{}", r),
@@ -67,8 +69,10 @@ engine::placing_options placing(const together_options& o) {
 /// The programs while they run. All calls come from the simulation's thread.
 class running_programs {
 public:
-    running_programs(const std::vector<together_program>& programs, simulation& on, int repeats)
+    running_programs(const std::vector<together_program>& programs, const std::vector<model_engine*>& engines,
+                     simulation& on, int repeats)
         : programs_(programs)
+        , engines_(engines)
         , on_(on)
         , repeats_(static_cast<std::size_t>(repeats))
         , unfinished_(programs.size())
@@ -78,6 +82,7 @@ public:
     void drive(std::size_t i) {
         do {
             const auto began = on_.now();
+            const std::vector<bool> waited = waits_for_ever();
             try {
                 programs_[i].run();
                 if (on_.now() == began) // it would run for ever beside the others
@@ -92,14 +97,32 @@ public:
             if (unfinished_ == 0) return; // the others have ended meanwhile
             seconds[i].push_back(static_cast<double>(on_.now() - began) * 1e-9);
             if (seconds[i].size() == repeats_) --unfinished_;
-        } while (unfinished_ > 0);
+            // A program that will never end must not keep the others running: with nothing left to happen the simulation
+            // reports what waits for what.
+            if (seconds[i].size() > repeats_) is_stuck_ |= both(waited, waits_for_ever());
+        } while (unfinished_ > 0 && !is_stuck_);
     }
 
 private:
+    /// Of each program.
+    std::vector<bool> waits_for_ever() const {
+        std::vector<bool> all;
+        for (const model_engine* const e : engines_) all.push_back(e->waits_for_ever());
+        return all;
+    }
+    /// Whether there is a program that did before a whole run of another one, and does now.
+    static bool both(const std::vector<bool>& before, const std::vector<bool>& now) {
+        for (std::size_t i = 0; i < now.size(); ++i)
+            if (before[i] && now[i]) return true;
+        return false;
+    }
+
     const std::vector<together_program>& programs_;
+    const std::vector<model_engine*>& engines_;
     const simulation& on_;
     const std::size_t repeats_;
     std::size_t unfinished_; ///< that have not run often enough
+    bool is_stuck_ = false;
 
 public:
     std::vector<std::vector<double>> seconds;
@@ -118,7 +141,7 @@ together_stats run_together(const std::vector<together_program>& programs, const
     const std::vector<model_engine*> all = engines_of(programs);
     engine::placing_options how = placing(o);
     simulation& on = *all.front()->sim;
-    running_programs running(programs, on, o.repeats);
+    running_programs running(programs, all, on, o.repeats);
     std::optional<engine::program_placer> placer;
     std::vector<std::uint64_t> loads;
     on.when_quiet([&] {

@@ -11,6 +11,7 @@ namespace {
 
 constexpr knob dynamic_knobs[] = {
     {"pieces", "16", "1..10000", "pieces of a loop for each worker"},
+    loop_pieces::outermost_knob,
 };
 
 } // namespace
@@ -22,8 +23,10 @@ extern constinit const policy_entry dynamic_entry{
     .helps = "loops whose iterations take unequally long",
     .knobs = dynamic_knobs,
     .make = [](const knob_values& values) -> std::unique_ptr<policy> {
-        return std::make_unique<loop_pieces>(loop_pieces::dealt::on_demand,
-                                             static_cast<int>(values.integer("pieces")));
+        return std::make_unique<loop_pieces>(
+            loop_pieces::dealt::on_demand, static_cast<int>(values.integer("pieces")),
+            values.is("outermost", "first") ? loop_pieces::outermost::on_the_first
+                                            : loop_pieces::outermost::anywhere);
     },
 };
 

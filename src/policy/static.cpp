@@ -14,6 +14,7 @@ namespace {
 
 constexpr knob static_knobs[] = {
     {"pieces", "1", "1..10000", "pieces of a loop for each worker, dealt out in turn"},
+    loop_pieces::outermost_knob,
 };
 
 } // namespace
@@ -25,8 +26,10 @@ extern constinit const policy_entry static_entry{
     .helps = "loops whose iterations all take equally long, above all if they run again and again",
     .knobs = static_knobs,
     .make = [](const knob_values& values) -> std::unique_ptr<policy> {
-        return std::make_unique<loop_pieces>(loop_pieces::dealt::in_turn,
-                                             static_cast<int>(values.integer("pieces")));
+        return std::make_unique<loop_pieces>(
+            loop_pieces::dealt::in_turn, static_cast<int>(values.integer("pieces")),
+            values.is("outermost", "first") ? loop_pieces::outermost::on_the_first
+                                            : loop_pieces::outermost::anywhere);
     },
 };
 

@@ -60,18 +60,60 @@ std::string in_one_line(const std::string& report) {
     return count > most ? fmt::format("{}, and {} more", all, count - most) : all;
 }
 
+/// Until a run has ended, or its tasks wait for each other for ever.
+class watched_end {
+public:
+    void end(const std::optional<std::string>& report) {
+        const std::lock_guard lock(mutex_);
+        deadlock_ = report;
+        over_ = true;
+        ended_.notify_all();
+    }
+    /// What waits for what; nothing: the run has ended.
+    std::optional<std::string> wait() {
+        std::unique_lock lock(mutex_);
+        ended_.wait(lock, [this] { return over_; });
+        return deadlock_;
+    }
+
+private:
+    std::mutex mutex_; ///< guards the other members
+    std::condition_variable ended_;
+    bool over_ = false;
+    std::optional<std::string> deadlock_{};
+};
+
+runtime made(const runtime_options& o, impl::deadlock_scope::handler at_deadlock) {
+    const impl::deadlock_scope scope(std::move(at_deadlock));
+    return runtime(o);
+}
+
+/// A thread of its own calls `run.play()`. If the tasks of a damaged trace wait for each other it waits to the end of the process,
+/// since the stacks of tasks that do not end cannot be unwound. What it uses stays, too.
+template <class Run>
+void play_to_the_end(std::unique_ptr<Run>& of, const char* what) {
+    std::thread player([&run = *of] {
+        try {
+            run.play();
+        } catch (...) { run.failure = std::current_exception(); }
+        run.ending.end({});
+    });
+    if (const auto deadlock = of->ending.wait()) {
+        player.detach();
+        static_cast<void>(of.release()); // the thread uses it
+        throw endless_wait(error::compose(what, in_one_line(*deadlock), "tasks whose waits can end"));
+    }
+    player.join();
+    if (of->failure) std::rethrow_exception(of->failure);
+}
+
 /// A script that is being played. It is left behind if its tasks wait for each other: see play().
 struct run_of_script {
     run_of_script(const script& of, bool is_virtual, const machine& m, const runtime_options& o)
         : s(of)
-        , rt(made(o, [this](const std::string& report) { end(report); }))
+        , rt(made(o, [this](const std::string& report) { ending.end(report); }))
         , out{.machine = m.name(), .workers = rt.workers()}
         , with(of, cycles_per_nanosecond(m, is_virtual)) {}
-
-    static runtime made(const runtime_options& o, impl::deadlock_scope::handler at_deadlock) {
-        const impl::deadlock_scope scope(std::move(at_deadlock));
-        return runtime(o);
-    }
 
     void play() {
         const auto play_batch = [&](const batch& b) {
@@ -93,26 +135,12 @@ struct run_of_script {
         with.rethrow();
     }
 
-    void end(const std::optional<std::string>& report) {
-        const std::lock_guard lock(ending);
-        deadlock = report;
-        over = true;
-        ended.notify_all();
-    }
-    void wait() {
-        std::unique_lock lock(ending);
-        ended.wait(lock, [this] { return over; });
-    }
-
+    watched_end ending{};
     const script& s;
     runtime rt;
     played out;
     player with;
     std::exception_ptr failure{};
-    std::mutex ending; ///< guards the members below
-    std::condition_variable ended;
-    bool over = false;
-    std::optional<std::string> deadlock{};
 };
 
 /// Once more, from the first batch to the last one, in a task.
@@ -123,54 +151,54 @@ void play_beside(const script& s, double cycles_per_ns, int program) {
     with.rethrow();
 }
 
+/// Scripts that are being played beside each other.
+struct run_of_scripts {
+    run_of_scripts(const std::vector<beside>& of, const machine& m, runtime_options o,
+                   const together_options& with)
+        : how(with) {
+        const impl::deadlock_scope scope([this](const std::string& report) { ending.end(report); });
+        for (std::size_t i = 0; i < of.size(); ++i) {
+            o.policy = of[i].policy;
+            on.push_back(std::make_unique<runtime>(o));
+            o.beside = on.front().get();
+            o.machine.clear();
+            programs.push_back(
+                {on.back().get(), [s = of[i].what, i, ns = cycles_per_nanosecond(m, of[i].is_virtual)] {
+                     play_beside(*s, ns, static_cast<int>(i));
+                 }});
+        }
+    }
+    void play() { out = run_together(programs, how); }
+
+    watched_end ending{};
+    together_options how;
+    std::vector<std::unique_ptr<runtime>> on;
+    std::vector<together_program> programs;
+    together_stats out;
+    std::exception_ptr failure{};
+};
+
+machine model_for(runtime_options& o) {
+    o.engine = "model";
+    o.costs = "declared";
+    if (const char* const set = std::getenv("WEFT_MACHINE"); o.machine.empty() && set != nullptr)
+        o.machine = set;
+    return model_machine(o.machine);
+}
+
 } // namespace
 
 together_stats play_together(const std::vector<beside>& all, runtime_options o, const together_options& how) {
-    o.engine = "model";
-    o.costs = "declared";
-    if (const char* const set = std::getenv("WEFT_MACHINE"); o.machine.empty() && set != nullptr)
-        o.machine = set;
-    const machine m = model_machine(o.machine);
-    std::vector<std::unique_ptr<runtime>> on;
-    std::vector<together_program> programs;
-    for (std::size_t i = 0; i < all.size(); ++i) {
-        const beside& b = all[i];
-        o.policy = b.policy;
-        on.push_back(std::make_unique<runtime>(o));
-        o.beside = on.front().get();
-        o.machine.clear();
-        programs.push_back({on.back().get(), [&b, i, ns = cycles_per_nanosecond(m, b.is_virtual)] {
-                                play_beside(*b.what, ns, static_cast<int>(i));
-                            }});
-    }
-    return run_together(programs, how);
+    const machine m = model_for(o);
+    auto of = std::make_unique<run_of_scripts>(all, m, std::move(o), how);
+    play_to_the_end(of, "a trace is damaged: its tasks wait for each other for ever");
+    return std::move(of->out);
 }
 
-/// A thread of its own plays the script: it waits to the end of the process if the tasks of a damaged trace wait for each
-/// other, since the stacks of tasks that do not end cannot be unwound. What it uses stays, too.
 played play(const script& s, bool is_virtual, runtime_options o) {
-    o.engine = "model";
-    o.costs = "declared";
-    if (const char* const set = std::getenv("WEFT_MACHINE"); o.machine.empty() && set != nullptr)
-        o.machine = set;
-    const machine m = model_machine(o.machine);
+    const machine m = model_for(o);
     auto of = std::make_unique<run_of_script>(s, is_virtual, m, o);
-    std::thread player([&run = *of] {
-        try {
-            run.play();
-        } catch (...) { run.failure = std::current_exception(); }
-        run.end({});
-    });
-    of->wait();
-    if (of->deadlock) {
-        player.detach();
-        const std::string waiting = in_one_line(*of->deadlock);
-        static_cast<void>(of.release()); // the thread uses it
-        throw endless_wait(error::compose("the trace is damaged: its tasks wait for each other for ever",
-                                          waiting, "tasks whose waits can end"));
-    }
-    player.join();
-    if (of->failure) std::rethrow_exception(of->failure);
+    play_to_the_end(of, "the trace is damaged: its tasks wait for each other for ever");
     return std::move(of->out);
 }
 

@@ -41,8 +41,7 @@ struct beside {
 };
 
 /// Runs the scripts beside each other on one modelled machine, as run_together() says, each again and again. `o.engine`,
-/// `o.costs`, `o.policy` and `o.beside` are set here. The tasks of a damaged script may wait for each other for ever: the
-/// process ends then, with a message.
+/// `o.costs`, `o.policy` and `o.beside` are set here. Throws weft::error, and endless_wait as play() does.
 together_stats play_together(const std::vector<beside>&, runtime_options o, const together_options&);
 
 } // namespace weft::replay

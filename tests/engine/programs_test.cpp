@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <chrono>
 #include <cstdint>
 #include <cstdlib>
@@ -22,7 +23,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-/// A cycle is a nanosecond, and the runtime costs nothing. Two last-level caches, each with `cores` cores.
+/// A cycle is a nanosecond; the runtime costs what it costs where a file does not say. Two last-level caches, each with `cores` cores.
 class machine_file {
 public:
     explicit machine_file(int cores, int domains = 2) {
@@ -43,19 +44,10 @@ level = 3
 bytes = "1 MiB"
 latency_ns = 10
 shared_by = "domain"
-[charges]
-fork_ns = 0
-spawn_ns = 0
-start_ns = 0
-suspend_ns = 0
-wait_ns = 0
-look_ns = 0
-look_away_ns = 0
-lock_ns = 0
-wake_ns = 0
-woken_ns = 0
-exposure_ns = 0
-signal_ns = 0
+[[disk]]
+name = "disk"
+bandwidth_gbps = 1
+latency_ns = 1000
 )";
     }
     ~machine_file() { unlink(name_.c_str()); }
@@ -145,7 +137,7 @@ TEST(programs, under_callisto_have_cores_of_their_own) {
     runtimes on(m, 2);
     const auto stats = run_together(on.run({[] { in_parallel(2, 100 * ms); }, [] { cost(300 * ms); }}),
                                     {.scheduler = "callisto", .repeats = 1});
-    EXPECT_DOUBLE_EQ(stats.seconds[0][0], 0.200) << "one core of two";
+    EXPECT_NEAR(stats.seconds[0][0], 0.200, 1e-5) << "one core of two";
     EXPECT_DOUBLE_EQ(stats.seconds[1][0], 0.300);
     EXPECT_EQ(on.at(0).active_workers(), 2) << "all cores again";
     const auto free =
@@ -194,22 +186,116 @@ TEST(programs, are_paired_by_their_rates) {
     EXPECT_EQ(stats.rates[3], 0);
 }
 
+TEST(programs, leave_their_cores_to_others_while_they_wait_for_a_disk) {
+    const machine_file m(1, 1);
+    runtimes on(m, 2);
+    const auto stats = run_together(on.run({[] { transfer("disk", 100 * ms); }, [] { cost(100 * ms); }}));
+    EXPECT_NEAR(stats.seconds[0][0], 0.100, 0.001) << "a byte is a nanosecond";
+    EXPECT_NEAR(stats.seconds[1][0], 0.100, 0.001);
+}
+
+// ---- threads of low priority
+
+constexpr together_options lending{.scheduler = "callisto", .lends = true};
+
+void busy_for(int tasks) { in_parallel(tasks, ms); }
+
+TEST(programs, of_low_priority_run_while_the_core_of_another_one_is_unused) {
+    const machine_file m(1);
+    const auto sleeper = [] {
+        cost(ms);
+        this_task::sleep_for(1s);
+    };
+    const auto busy = [] { busy_for(200); };
+    runtimes apart(m, 2), with(m, 2), longer(m, 2);
+    EXPECT_NEAR(run_together(apart.run({sleeper, busy}), {.scheduler = "callisto"}).seconds[1][0], 0.200,
+                0.001);
+    EXPECT_NEAR(run_together(with.run({sleeper, busy}), lending).seconds[1][0], 0.1055, 0.0015)
+        << "two cores, but for the 11 ms before the second one is lent";
+    together_options later = lending;
+    later.hysteresis = 100ms;
+    EXPECT_NEAR(run_together(longer.run({sleeper, busy}), later).seconds[1][0], 0.1505, 0.0015);
+}
+
+TEST(programs, of_high_priority_get_their_core_back_after_the_hysteresis_and_a_task) {
+    const machine_file m(1);
+    runtimes on(m, 2);
+    const auto sleeper = [] {
+        this_task::sleep_for(100ms);
+        cost(50 * ms);
+    };
+    const auto stats = run_together(on.run({sleeper, [] { busy_for(1000); }}), lending);
+    EXPECT_GE(stats.seconds[0][0], 0.160);
+    EXPECT_LE(stats.seconds[0][0], 0.1612) << "10 ms, and at most a task of one";
+}
+
+TEST(programs, of_high_priority_keep_their_core_through_short_waits) {
+    const machine_file m(1);
+    runtimes on(m, 2);
+    const auto blinker = [] {
+        for (int i = 0; i < 20; ++i) {
+            this_task::sleep_for(5ms);
+            cost(5 * ms);
+        }
+    };
+    const auto stats = run_together(on.run({blinker, [] { busy_for(150); }}), lending);
+    EXPECT_NEAR(stats.seconds[0][0], 0.200, 0.002) << "it waits for no other one";
+    EXPECT_NEAR(stats.seconds[1][0], 0.150, 0.001) << "on its own core alone";
+}
+
+TEST(programs, of_low_priority_have_no_part_of_a_core_that_is_used) {
+    const machine_file m(2);
+    runtimes on(m, 4);
+    // Four programs on four cores, each with work for all of them.
+    const auto work = [] { busy_for(40); };
+    for (const std::string scheduler : {"callisto", "lira-adaptive"}) {
+        const auto stats =
+            run_together(on.run({work, work, work, work}), {.scheduler = scheduler, .lends = true});
+        for (const auto& each : stats.seconds) EXPECT_NEAR(each.front(), 0.040, 0.001) << scheduler;
+    }
+    // Afterwards they share all cores again.
+    const auto free = run_together(on.run({work, work, work, work}));
+    std::vector<double> first;
+    for (const auto& each : free.seconds) first.push_back(each.front());
+    EXPECT_LT(*std::min_element(first.begin(), first.end()), 0.020) << "on more than a core";
+}
+
+TEST(programs, with_loops_that_cannot_be_stolen_run_under_low_priority_too) {
+    const machine_file m(2, 1);
+    runtimes on(m, 2, "static:outermost=first");
+    // Each loop has a share for each of the two workers; the second worker of a program is of low priority.
+    const auto loops = [] {
+        for (int k = 0; k < 3; ++k) parallel_for(0, 2, [](int) { cost(ms); });
+        this_task::sleep_for(40ms);
+    };
+    const auto stats = run_together(on.run({loops, loops}), lending);
+    for (const auto& each : stats.seconds)
+        EXPECT_GT(each.front(), 0.043) << "they wait for each other's cores";
+}
+
 TEST(programs, give_the_same_bits_again) {
     const machine_file m(2);
-    const auto once = [&](const std::string& scheduler) {
+    const auto once = [&](const std::string& scheduler, bool lends) {
         std::vector<char> data(std::size_t{1} << 20);
         runtimes on(m, 3);
         const auto sweep = [&] {
             in_parallel(5, 300'000);
             touch(data.data(), data.size(), access::readwrite);
         };
-        const auto stats =
-            run_together(on.run({sweep, [] { in_parallel(9, 500'000); }, [] { cost(2 * ms); }}),
-                         {.scheduler = scheduler, .repeats = 4, .period = 1ms, .counter_period = 2ms});
+        const auto stats = run_together(
+            on.run({sweep, [] { in_parallel(9, 500'000); }, [] { cost(2 * ms); }}),
+            {.scheduler = scheduler,
+             .repeats = 4,
+             .period = 1ms,
+             .counter_period = 2ms,
+             .rates = scheduler == "lira-static" ? std::vector{3e9, 1e9, 0.0} : std::vector<double>{},
+             .lends = lends,
+             .hysteresis = 1ms});
         return std::pair(stats.seconds, stats.domains);
     };
     for (const std::string scheduler : {"os", "callisto", "lira-static", "lira-adaptive"})
-        EXPECT_EQ(once(scheduler), once(scheduler)) << scheduler;
+        for (const bool lends : {false, true})
+            EXPECT_EQ(once(scheduler, lends), once(scheduler, lends)) << scheduler << ' ' << lends;
 }
 
 TEST(programs, end_when_one_of_them_throws_and_the_machine_can_be_used_again) {
@@ -248,6 +334,9 @@ TEST(programs, wrong_uses_are_refused) {
     EXPECT_NE(refused(both, {.rates = {-1, 2}}).find("rate"), std::string::npos);
     EXPECT_NE(refused(both, {.scheduler = "lira-static", .domains = {0, 5}}).find("cache"),
               std::string::npos);
+    EXPECT_NE(refused(both, {.scheduler = "lira-static"}).find("rates that were measured before"),
+              std::string::npos);
+    EXPECT_NE(refused(both, {.hysteresis = -1ns}).find("hysteresis"), std::string::npos);
     EXPECT_THROW(runtime({.machine = "opteron-8380-4x4", .beside = &two.at(0)}), error);
     EXPECT_THROW(runtime({.beside = &threads}), error);
     EXPECT_THROW(runtime({.policy = "snatch", .beside = &two.at(0)}), error) << "it exchanges cores";
@@ -258,6 +347,10 @@ TEST(programs, wrong_uses_are_refused) {
     const auto work = fixed.run({[] { cost(ms); }, [] { cost(ms); }});
     EXPECT_EQ(refused(work), "");
     EXPECT_NE(refused(work, {.scheduler = "callisto"}).find("always active"), std::string::npos);
+    EXPECT_NE(refused(work, {.scheduler = "lira-adaptive", .lends = true}).find("always active"),
+              std::string::npos);
+    EXPECT_EQ(refused(work, {.scheduler = "callisto", .lends = true}), "") << "a worker on each core";
+    EXPECT_EQ(refused(work), "") << "nothing is left of the refused ones";
 }
 
 } // namespace

@@ -40,6 +40,8 @@ run = {"engine": e["WEFT_ENGINE"], "machine": e["WEFT_MACHINE"], "policy": e["WE
                         {"local_bytes": 5, "remote_bytes": 1, "forwarded_bytes": 2}]}
 with open(e["WEFT_REPORT"].replace("%p", str(os.getpid())), "w") as file:
     json.dump({"runs": [run | {"seconds": 1000}, run], "runs_ended": 2}, file)
+print("what it says besides")
+print(json.dumps({"one": seconds / 10, "all": [seconds, 2 * seconds, 30], "some": [1] * int(seconds), "word": "x"}))
 """
 
 HEAD = """
@@ -121,6 +123,46 @@ def test_figures_and_verdicts(folder: Path) -> None:
     )
 
 
+def test_figures_that_a_program_prints(folder: Path) -> None:
+    ratio, listed = 'measure = "ratio"\n', 'metric = "output:all"\n'
+    claims(
+        folder,
+        claim("one", "-50", 'metric = "output:one"')
+        + claim("alone", "2", ratio + 'metric = "output:one"\nbaseline = false')
+        + claim("inverse", "0.5", 'measure = "speedup"\nmetric = "output:one"\nbaseline = false')
+        + claim("mean", "0.667", ratio + listed)
+        + claim("median", "0.5", ratio + listed + 'over = "median"')
+        + claim("least", "0.5", ratio + listed + 'over = "least"')
+        + claim("most", "{ at_least = 1.1 }", ratio + listed + 'over = "most"')
+        + claim("part", "{ at_least = 0.6 }", 'measure = "speedup"\nover = "part_more"\n' + listed)
+        + claim("list", "0.333", 'over = "mean"\nwork = 60\nbaseline = false\n' + ratio + listed)
+        + claim("percent", "-33", listed)
+        + claim("none", "2", ratio + 'metric = "output:no"\nbaseline = false')
+        + claim("word", "2", ratio + 'metric = "output:word"\nbaseline = false')
+        + claim("lengths", "2", ratio + 'metric = "output:some"'),
+    )
+    results = {r.claim.id: r for r in reproduce(read_paper(folder), folder.parents[1])}
+    assert {name: r.shown[1:] for name, r in results.items()} == {
+        "one": ("-50.0 %", "within 1.5x"),
+        "alone": ("2.00x", "within 1.5x"),
+        "inverse": ("0.50x", "within 1.5x"),
+        "mean": ("0.67x", "within 1.5x"),
+        "median": ("0.50x", "within 1.5x"),
+        "least": ("0.50x", "within 1.5x"),
+        "most": ("1.00x", "does not hold"),
+        "part": ("0.67x", "holds"),
+        "list": ("0.50x", "same sign"),
+        "percent": ("-33.3 %", "within 1.5x"),
+        "none": ("-", "did not run"),
+        "word": ("-", "did not run"),
+        "lengths": ("-", "did not run"),
+    }
+    assert results["alone"].baseline is None and results["mean"].baseline == 50
+    assert results["none"].refused == "fake: the program prints no number no; it prints one, all, some, word"
+    assert "other cases" in results["lengths"].refused
+    assert not any(results[name].is_well for name in ("none", "word", "lengths"))
+
+
 def test_seeds_and_settings(folder: Path) -> None:
     claims(
         folder,
@@ -179,6 +221,11 @@ def test_what_does_not_run_has_a_reason(folder: Path) -> None:
         (claim("a", "-100"), "claim a: paper; given: -100; allowed: more than -100 for a change"),
         (claim("a", "0", 'measure = "ratio"'), "more than 0 for a ratio"),
         (claim("a", "1", 'metric = "joy"'), "claim a: unknown metric; given: joy; allowed: time, "),
+        (claim("a", "1", 'metric = "output:"'), "claim a: unknown metric; given: output:; allowed: time, "),
+        (claim("a", "1", 'over = "all"'), "claim a: unknown over; given: all; allowed: mean, "),
+        (claim("a", "1", 'over = "part_more"'), "claim a: over: a part is a ratio; given: change; allowed: "),
+        (claim("a", "1", "baseline = false"), "claim a: baseline; given: False; allowed: "),
+        (claim("a", "1", "baseline = true"), "claim a: baseline; given: True; allowed: "),
         (claim("a", "1", 'machine = "none"'), "claim a: there is no such machine; given: none"),
         (claim("a", "1", "candidate = { cores = 3 }"), "claim a: unknown key; given: cores"),
         (claim("a", "1", "workers = 0"), "claim a: workers of candidate; given: 0"),

@@ -333,6 +333,11 @@ def test_tasks_that_wait_for_each_other_are_an_error(write: Write, greedy: Calla
     # What was left behind disturbs no later run.
     sound = write(Serial().root(leaf(10)).file())
     assert weft.simulate(sound, machine=greedy(2)).seconds * 1e9 == pytest.approx(10, abs=1.01)
+    # Beside a program that could go on for ever, too.
+    pair = [weft.Program(sound), weft.Program(circle)]
+    with pytest.raises(weft.Error, match=r"a trace is damaged: its tasks wait for each other for ever; given: "):
+        weft.simulate_together(pair, machine=greedy(2))
+    assert weft.simulate_together(pair[:1], machine=greedy(2)).programs[0].seconds
 
 
 def test_runs_follow_each_other_unless_they_overlapped(write: Write, greedy: Callable[[int], Path]) -> None:
@@ -430,5 +435,11 @@ def test_programs_beside_each_other_share_the_machine(tmp_path: Path) -> None:
     assert [p.domain for p in apart.programs] == [0, 1]
     with pytest.raises(weft.LibraryError, match="scheduler"):
         weft.simulate_together([program], machine=MACHINE, scheduler="best")
+    with pytest.raises(weft.LibraryError, match=r"lira-static .* rates"):
+        weft.simulate_together([program, program], machine=MACHINE, scheduler="lira-static")
+    rated = weft.simulate_together(
+        [program, program], machine=MACHINE, scheduler="lira-static", rates=[2e9, 1e9], lends=True, hysteresis=0.001
+    )
+    assert sorted(p.domain for p in rated.programs) == [0, 1]
     with pytest.raises(weft.Error, match="policies"):
         weft.simulate_together([program], machine=MACHINE, policies=["steal", "near"])

@@ -27,7 +27,8 @@ struct group_with_bytes {
 /// Two pieces a worker, for three workers.
 class loop_in_pieces : public testing::Test {
 protected:
-    explicit loop_in_pieces(dealt how) : pieces(how, 2) {
+    explicit loop_in_pieces(dealt how, loop_pieces::outermost where = loop_pieces::outermost::anywhere)
+        : pieces(how, 2, where) {
         need = pieces.attach(load_synthetic("pack:1 [numa] l3:1 core:3 pu:1"), context);
     }
 
@@ -216,6 +217,49 @@ TEST_F(pieces_on_demand, have_frames_that_are_no_pieces) {
     std::memcpy(frame.bytes, static_cast<const void*>(&piece + 1), sizeof frame.bytes);
     EXPECT_EQ(pieces.ready(2, frame, ready_reason::exposed).at, 2);
     EXPECT_EQ(pieces.pieces(2, frame), 6);
+}
+
+// ---- outermost tasks on the first worker
+
+struct outermost_tasks : loop_in_pieces {
+    outermost_tasks() : loop_in_pieces(dealt::on_demand, loop_pieces::outermost::on_the_first) {}
+
+    /// Put by `w`, for that reason.
+    placement put(worker_id w, task& t, ready_reason reason) { return pieces.ready(w, t, reason); }
+};
+
+TEST_F(outermost_tasks, run_on_the_first_worker_and_go_on_there_before_pieces) {
+    task& root = tasks.emplace_back();
+    const placement at = put(2, root, ready_reason::root);
+    EXPECT_EQ(at.at, 0);
+    EXPECT_EQ(at.who.first, 0);
+    EXPECT_EQ(at.who.size(), 1);
+    EXPECT_EQ(last_look(1), nullptr);
+    EXPECT_EQ(last_look(2), nullptr);
+    EXPECT_EQ(next(0), &root);
+    const std::vector<task*> loop_of_another = loop();
+    root.state_ = task_state::suspended;
+    EXPECT_EQ(put(2, root, ready_reason::joined).at, 0) << "worker 2 has ended the last piece";
+    EXPECT_EQ(last_look(2), loop_of_another[0]);
+    EXPECT_EQ(next(0), &root);
+}
+
+TEST_F(outermost_tasks, have_frames_that_run_anywhere) {
+    task& root = tasks.emplace_back();
+    put(0, root, ready_reason::root);
+    ASSERT_EQ(next(0), &root);
+    for (const ready_reason reason : {ready_reason::exposed, ready_reason::continuation}) {
+        test::task_with_bytes& frame = tasks.emplace_back();
+        std::memcpy(frame.bytes, static_cast<const void*>(&root + 1), sizeof frame.bytes);
+        EXPECT_EQ(put(1, frame, reason).at, 1);
+        EXPECT_EQ(next(1), &frame);
+    }
+}
+
+TEST_F(pieces_on_demand, outermost_tasks_run_anywhere_unless_they_are_to_be_on_the_first) {
+    task& root = tasks.emplace_back();
+    pieces.ready(0, root, ready_reason::root);
+    EXPECT_EQ(next(2), &root);
 }
 
 } // namespace

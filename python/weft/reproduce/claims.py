@@ -15,6 +15,7 @@ SIGNS: tuple[str, ...] = get_args(Sign)
 Kind = Literal["source", "constructed", "incomparable", "ours"]
 KINDS: tuple[str, ...] = get_args(Kind)
 COMBINE = ("mean", "strongest")
+OVER = ("mean", "median", "least", "most", "part_more")
 
 
 @dataclass(frozen=True)
@@ -43,7 +44,9 @@ class Claim:
     measure: Measure
     """`change`: candidate against baseline in percent; `ratio`: candidate over baseline; `speedup`: the inverse."""
     metric: str
-    """Of METRICS."""
+    """Of METRICS, or `output:` and the name of a figure that the program prints."""
+    over: str
+    """What is taken of a metric that is a list, case by case: `mean`, `median`, `least`, `most`, `part_more`."""
     kind: Kind
     """`source`: the source claims it. `constructed`: it is true by construction, for instance because both sides run
     the same code. `incomparable`: the source measures something else. `ours`: it is about something that no source
@@ -57,6 +60,7 @@ class Claim:
     candidate: Setup | None
     """None, as is `baseline`, if the claim combines other claims."""
     baseline: Setup | None
+    """None also if the metric of the candidate is compared with nothing: a ratio by itself."""
     of: tuple[str, ...]
     """The claims whose figures are combined."""
     combine: str

@@ -11,8 +11,8 @@ from typing import Any, NoReturn
 
 from ..errors import Error, compose
 from ..modelled_run import Setup
-from .claims import COMBINE, KINDS, MEASURES, SIGNS, Claim, Figure, Kind, Measure, Paper, Sign
-from .metrics import METRICS
+from .claims import COMBINE, KINDS, MEASURES, OVER, SIGNS, Claim, Figure, Kind, Measure, Paper, Sign
+from .metrics import METRICS, OUTPUT, is_metric
 from .verdict import value_of
 
 FILE = "claims.toml"
@@ -41,6 +41,7 @@ _CLAIM: Types = {
     "says": str,
     "measure": str,
     "metric": str,
+    "over": str,
     "kind": str,
     "band": (int, float),
     "same": (int, float),
@@ -49,7 +50,7 @@ _CLAIM: Types = {
     "quick": bool,
     "scaled": str,
     "explanation": str,
-    "baseline": (str, dict),
+    "baseline": (str, dict, bool),
     "candidate": (str, dict),
     "of": list,
     "combine": str,
@@ -157,20 +158,32 @@ class _Reader:
 
         kind: Kind = one_of("kind", KINDS, "source")
         measure: Measure = base.measure if base else one_of("measure", MEASURES, "change")
+        metric = base.metric if base else all_.get("metric", "time")
+        if not is_metric(metric):
+            self._fail("unknown metric", metric, f"{', '.join(METRICS)}, or {OUTPUT}NAME of the program's output")
+        over = one_of("over", OVER, "mean")
+        if over == "part_more" and measure == "change":
+            self._fail("over: a part is a ratio", measure, 'measure = "ratio" or "speedup"')
         figure = self._figure(given, measure)
+        alone = given.get("baseline") is False
+        if given.get("baseline") is True or (alone and measure == "change"):
+            self._fail(
+                "baseline", given["baseline"], "a policy, a table, or false for a metric that is a ratio by itself"
+            )
         return Claim(
             id=given["id"],
             source=str(all_.get("source", "")),
             what=str(self._needed(given, "what")),
             figure=figure,
             measure=measure,
-            metric=base.metric if base else one_of("metric", tuple(METRICS), "time"),
+            metric=metric,
+            over=over,
             kind=kind,
             band=positive("band", 1.5, 1),
             same=positive("same", 3, 0),
             work=positive("work", 1, 1e-9),
             candidate=None if of else self._setup("candidate", given, case),
-            baseline=None if of else self._setup("baseline", given, case),
+            baseline=None if of or alone else self._setup("baseline", given, case),
             of=of,
             combine=one_of("combine", COMBINE, "mean"),
             rests_on=self._further_up("rests_on", given),

@@ -1,4 +1,4 @@
-"""The metrics of a run: figures of a report of the model (docs/modelled-machines.md)."""
+"""The metrics of a run: figures of a report of the model (docs/modelled-machines.md), or of its output."""
 
 from __future__ import annotations
 
@@ -39,3 +39,24 @@ METRICS: Mapping[str, Callable[[Fields], float]] = {
     "overhead": _parts("overhead"),
     "events": lambda run: float(run["events"]),
 }
+
+OUTPUT = "output:"
+"""Before the name of a figure that the program prints itself: a number, or a list of numbers, of its last JSON line."""
+
+
+def is_metric(name: str) -> bool:
+    return name in METRICS or (name.startswith(OUTPUT) and len(name) > len(OUTPUT))
+
+
+def figures_of(metric: str, run: Fields) -> tuple[float, ...]:
+    """One figure of a report; of a program's output maybe several. Raises ValueError if there is none."""
+    if not metric.startswith(OUTPUT):
+        return (METRICS[metric](run),)
+    name = metric.removeprefix(OUTPUT)
+    output = run.get("output")
+    found = output.get(name) if isinstance(output, dict) else None
+    figures = tuple(found) if isinstance(found, list) else (found,)
+    if not figures or not all(isinstance(x, (int, float)) and not isinstance(x, bool) for x in figures):
+        names = ", ".join(output) if isinstance(output, dict) else "no JSON object in its last line: --json"
+        raise ValueError(f"the program prints no number {name}; it prints {names}")
+    return tuple(float(x) for x in figures)

@@ -14,8 +14,8 @@ from typing import Any
 from ..errors import Error, compose
 from ..modelled_run import Setup, run_modelled
 from .claims import Claim, Kind, Paper
-from .metrics import METRICS
-from .verdict import Verdict, combine, judge, shown, shown_figure, value_of
+from .metrics import figures_of
+from .verdict import Verdict, combine, judge, over_all, shown, shown_figure, value_of
 
 Step = Callable[[str, float], None]
 """Called after each run with what has run and the part of all runs that is done, 0 to 1."""
@@ -74,6 +74,7 @@ class Result:
             "source": c.source,
             "what": c.what,
             "metric": c.metric,
+            "over": c.over,
             "measure": c.measure,
             "kind": c.kind,
             "paper": shown_figure(c.measure, c.figure),
@@ -209,23 +210,44 @@ def _seeds(claim: Claim, asked: int | None) -> range:
 
 
 def _result(c: Claim, done: Mapping[Job, Mapping[str, Any] | str], seeds: range) -> Result:
-    assert c.candidate and c.baseline
-    sides: list[list[float]] = []
+    assert c.candidate
+    sides: list[list[tuple[float, ...]]] = []
     for setup, work in ((c.candidate, c.work), (c.baseline, 1)):
-        figures: list[float] = []
+        if setup is None:  # the metric is a ratio by itself
+            sides.append([(1.0,) * len(figures) for figures in sides[0]])
+            continue
+        of_seeds: list[tuple[float, ...]] = []
         for seed in seeds:
             run = done[setup, seed]
             if isinstance(run, str):
                 return Result(c, None, None, None, None, f"{setup.program} under {setup.policy}: {run}")
-            figures.append(METRICS[c.metric](run) / work)
-        sides.append(figures)
-    candidate, baseline = (math.fsum(figures) / len(figures) for figures in sides)
+            try:
+                of_seeds.append(tuple(figure / work for figure in figures_of(c.metric, run)))
+            except ValueError as failure:
+                return Result(c, None, None, None, None, f"{setup.program}: {failure}")
+        sides.append(of_seeds)
+    candidate, baseline = (_mean([_mean(figures) for figures in of_seeds]) for of_seeds in sides)
     try:
-        ours = value_of(c.measure, candidate, baseline)
-        each = tuple(value_of(c.measure, *pair) for pair in zip(*sides, strict=True))
+        if len(sides[0][0]) == 1:
+            ours = value_of(c.measure, candidate, baseline)
+            each = tuple(value_of(c.measure, x[0], y[0]) for x, y in zip(*sides, strict=True))
+        else:
+            each = tuple(_over_all(c, *pair) for pair in zip(*sides, strict=True))
+            ours = _mean(each)
     except ZeroDivisionError:
         return Result(c, None, None, candidate, baseline, f"{c.metric} is 0 on one side")
-    return Result(c, ours, judge(c, ours, each), candidate, baseline, "", each)
+    except ValueError:
+        return Result(c, None, None, candidate, baseline, f"{c.metric} has other cases on the other side")
+    return Result(c, ours, judge(c, ours, each), candidate, baseline if c.baseline else None, "", each)
+
+
+def _over_all(c: Claim, candidate: Sequence[float], baseline: Sequence[float]) -> float:
+    """Of the figures of many cases, compared one by one."""
+    return over_all(c.over, c.measure, [value_of(c.measure, *pair) for pair in zip(candidate, baseline, strict=True)])
+
+
+def _mean(of: Sequence[float]) -> float:
+    return math.fsum(of) / len(of)
 
 
 def _combined(c: Claim, results: Mapping[str, Result]) -> Result:

@@ -6,6 +6,7 @@ Effects are compared as logarithms of what remains: -68 % and -98 % leave 32 and
 from __future__ import annotations
 
 import math
+import statistics
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -96,6 +97,18 @@ def _effect(measure: Measure, value: float) -> float:
 
 def _percent(change: float) -> float:
     return math.log1p(change / 100)
+
+
+def over_all(how: str, measure: Measure, values: Sequence[float]) -> float:
+    """One figure of those of many cases: `mean`, `median`, `least`, `most`, or `part_more`, the part of them above no
+    change, as a ratio."""
+    if how == "mean":
+        return math.fsum(values) / len(values)
+    if how == "median":
+        return statistics.median(values)
+    if how == "part_more":
+        return sum(_effect(measure, value) > 0 for value in values) / len(values)
+    return min(values) if how == "least" else max(values)
 
 
 def combine(how: str, measure: Measure, values: list[float]) -> float:

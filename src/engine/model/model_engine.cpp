@@ -160,6 +160,11 @@ void model_engine::waits_for(worker& of, const char* what, const void* which) no
 
 void model_engine::resumed(worker&, const task& t) noexcept { waiting.remove(t); }
 
+bool model_engine::waits_for_ever() const noexcept {
+    return open_roots > 0 && alarms.empty() &&
+           std::ranges::all_of(all_workers, [](const auto& w) { return w->parker.is_asleep(); });
+}
+
 /// The engine stays as it is to the end of the process: nothing runs in it any more.
 void model_engine::leave_behind() noexcept {
     files.leave_exit_list();

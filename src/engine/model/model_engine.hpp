@@ -171,7 +171,10 @@ struct model_engine final : host, engine, meter, team_host, timers, observation,
     using worker_type = model_worker;
     struct spin_budget;
     spin_budget spin_budget_of(model_worker&) noexcept;
-    void before_first_look(model_worker& w) noexcept { flush_charges(w, activity::overhead); }
+    void before_first_look(model_worker& w) noexcept {
+        flush_charges(w, activity::overhead);
+        if (sim->cores) sim->cores->between_tasks(w);
+    }
     void keeps_working(model_worker&) noexcept;
     void stops_working(model_worker&) noexcept;
     void starts_working(model_worker&) noexcept;
@@ -214,6 +217,8 @@ struct model_engine final : host, engine, meter, team_host, timers, observation,
     void begin_workers() noexcept;
     void
     resize(int active); ///< as set_active(), on the simulation's thread or when nothing is left to happen
+    /// Tasks of it wait, all its workers sleep, and no timer is set: only another program could change that.
+    bool waits_for_ever() const noexcept;
     void take_submitted(queue::chain<task>& from); ///< those of this engine
     void announce_submitted();
     model_report snapshot();

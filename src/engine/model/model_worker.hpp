@@ -70,6 +70,7 @@ struct model_worker : worker {
     std::optional<int> moves_to{};                       ///< the core, as soon as it can be interrupted
     activity activity_on_core = activity::asleep;        ///< while it waits for one
     std::uint64_t loads = 0;                             ///< lines that its tasks have touched
+    time_ns blocked_ns = 0;                              ///< that it has waited for disks
 
     // ---- for the report of a deadlock: what the running task is about to wait for
     const char* waits_for_what = nullptr;

@@ -11,7 +11,9 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <iterator>
 #include <numeric>
+#include <string_view>
 #include <utility>
 
 namespace weft::engine {
@@ -30,24 +32,35 @@ program_placer::program_placer(simulation& of, placing_options o) : of_(of), opt
                         fmt::format("{}, or none", programs_.size()));
     if (options_.period <= 0 || options_.counter_period < 0)
         throw error("a period in which programs are placed", std::to_string(options_.period), "1 ns or more");
-    for (std::size_t i = 0; i < programs_.size(); ++i) {
-        if (!options_.rates.empty()) programs_[i].rate = options_.rates[i];
-        if (!is_free() && !programs_[i].engine->need.resizable)
-            throw error("all workers of this policy are always active",
-                        fmt::format("program {} under the policy {}", i,
-                                    programs_[i].engine->files.options().policy_spec),
-                        "a policy whose number of active workers may change, such as steal");
-    }
+    if (options_.hysteresis < 0)
+        throw error("the hysteresis is negative", fmt::format("{} ns", options_.hysteresis), "0 or more");
+    if (options_.scheduler == share::scheduler::lira_static && options_.rates.empty() &&
+        options_.fixed.empty())
+        throw error("lira-static places programs by rates that were measured before", "no rates",
+                    fmt::format("rates of all {} programs, each measured alone on one last-level cache; or "
+                                "lira-adaptive, which counts them",
+                                programs_.size()));
+    for (std::size_t i = 0; i < options_.rates.size(); ++i) programs_[i].rate = options_.rates[i];
     for (const int d : options_.fixed)
         if (d < 0 || d >= by_cache.count())
             throw error("a program is on a last-level cache that there is not", std::to_string(d),
                         fmt::format("0 to {}", by_cache.count() - 1));
+    // Under the others the number of a program's cores may change while it runs.
+    const bool is_settled =
+        is_free() || !options_.fixed.empty() || options_.scheduler == share::scheduler::callisto;
+    for (const program& p : programs_)
+        if (!is_settled && !p.engine->need.resizable) refuse_policy(p, "another number of cores than before");
     free_all();
     of.cores->balances = is_free();
-    if (options_.fixed.empty())
-        decide();
-    else
-        place_fixed();
+    try {
+        if (options_.fixed.empty())
+            decide();
+        else
+            place_fixed();
+    } catch (...) {
+        free_all();
+        throw;
+    }
     of_.placer = this;
 }
 
@@ -59,6 +72,7 @@ program_placer::~program_placer() {
 /// As programs are without a placement: each has a worker on every core, and the kernel moves them.
 void program_placer::free_all() {
     of_.cores->balances = true;
+    for (const int core : cores_) of_.cores->favour(core, nullptr, 0);
     for (const program& p : programs_) {
         for (const auto& w : p.engine->all_workers) of_.cores->place(*w, w->id % of_.machine.size());
         p.engine->resize(p.engine->worker_count());
@@ -99,7 +113,8 @@ time_ns program_placer::ready_time(const program& p) const {
         model_worker& w = *p.engine->all_workers[static_cast<std::size_t>(r)];
         p.engine->set_activity(w, w.times.current()); // counts the time that has passed
         const auto& spent = w.times.spent();
-        sum += std::accumulate(spent.begin(), spent.end(), time_ns{0}) - w.times.spent(activity::asleep);
+        sum += std::accumulate(spent.begin(), spent.end(), time_ns{0}) - w.times.spent(activity::asleep) -
+               w.blocked_ns;
     }
     return sum;
 }
@@ -133,8 +148,9 @@ void program_placer::place_fixed() {
         std::iota(cores.begin(), cores.end(), std::accumulate(domains_.begin(), domains_.begin() + d, 0));
         const auto shares = share::core_shares(cores, static_cast<int>(here.size()));
         for (std::size_t k = 0; k < here.size(); ++k)
-            apply(programs_[here[k]], {.domain = d, .high = shares[k]});
+            apply(programs_[here[k]], {.domain = d, .cores = cores, .high = shares[k]});
     }
+    favour_first();
 }
 
 void program_placer::decide() {
@@ -153,20 +169,56 @@ void program_placer::decide() {
     generation_ = made.generation;
     for (const share::placed_program& placed : made.programs)
         apply(programs_[static_cast<std::size_t>(placed.id)], placed);
+    favour_first();
 }
 
 void program_placer::apply(program& p, const share::placed_program& placed) {
     if (p.domain >= 0 && placed.domain != p.domain) ++moves_;
     p.domain = placed.domain;
     if (of_.cores->balances) return; // all workers, wherever they are
-    // A worker for each core of the program, and none on those of the others.
-    const int active = std::min(static_cast<int>(placed.high.size()), p.engine->worker_count());
-    p.own = active;
+    std::vector<int> on = placed.high;
+    if (options_.lends)
+        std::ranges::copy_if(placed.cores, std::back_inserter(on), [&](int core) {
+            return std::ranges::find(placed.high, core) == placed.high.end();
+        });
+    const int workers = p.engine->worker_count();
+    p.own = std::min(static_cast<int>(placed.high.size()), workers);
+    const int active = std::min(static_cast<int>(on.size()), workers);
     for (int r = 0; r < active; ++r)
         of_.cores->place(*p.engine->all_workers[static_cast<std::size_t>(r)],
-                         cores_[static_cast<std::size_t>(placed.high[static_cast<std::size_t>(r)])]);
-    p.engine->resize(active);
+                         cores_[static_cast<std::size_t>(on[static_cast<std::size_t>(r)])]);
+    set_active(p, active);
     p.ran = ready_time(p);
+}
+
+void program_placer::refuse_policy(const program& p, std::string_view cores) const {
+    throw error("all workers of this policy are always active",
+                fmt::format("program {} under the policy {}, with {} workers for {}", &p - programs_.data(),
+                            p.engine->files.options().policy_spec, p.engine->worker_count(), cores),
+                "a policy whose number of active workers may change, such as steal");
+}
+
+void program_placer::set_active(const program& p, int workers) {
+    if (workers == p.engine->worker_count() && !p.engine->need.resizable) return; // they always are
+    if (!p.engine->need.resizable) refuse_policy(p, fmt::format("{} cores", workers));
+    p.engine->resize(workers);
+}
+
+/// The cores of which one program has the share are that program's first.
+void program_placer::favour_first() {
+    if (!options_.lends || is_free()) return;
+    for (const int core : cores_) {
+        const model_engine* first = nullptr;
+        bool is_shared = false; // there are more programs than cores: their main threads take turns
+        for (const program& p : programs_)
+            for (int r = 0; r < p.own; ++r) {
+                const model_worker& w = *p.engine->all_workers[static_cast<std::size_t>(r)];
+                if (w.moves_to.value_or(w.core()) != core) continue;
+                is_shared = first != nullptr;
+                first = p.engine;
+            }
+        of_.cores->favour(core, is_shared ? nullptr : first, options_.hysteresis);
+    }
 }
 
 } // namespace weft::engine

@@ -4,7 +4,7 @@
 #include "task/task.hpp"
 
 #include <cstdint>
-#include <string>
+#include <string_view>
 #include <vector>
 
 namespace weft::engine {
@@ -21,11 +21,13 @@ struct placing_options {
     /// The rate of each program, measured before: for lira-static. Empty: they are measured.
     std::vector<std::int64_t> rates{};
     std::vector<int> fixed{}; ///< the domain of each program, and no other one; empty: the scheduler decides
+    bool lends = false;       ///< programs have workers of low priority on each other's cores
+    time_ns hysteresis = 10'000'000; ///< of those: shared_cores (Callisto: "around 10 ms")
 };
 
 /// `weft cosched` in virtual time: places the programs of a simulation on the last-level caches of its machine, by the same
-/// decision (share/decision.hpp). A program has a worker on each core that is its own, and none on those of others, as a program on
-/// Weft under the daemon.
+/// decision (share/decision.hpp). A program has a worker on each core that is its own. On the cores of others it has none, as a program
+/// on Weft under the daemon; or, if programs lend, workers of low priority, as Callisto's programs have.
 class program_placer {
 public:
     /// Places the programs at once. Requires: nothing is left to happen, as in simulation::when_quiet(). Throws weft::error
@@ -48,7 +50,8 @@ private:
         time_ns ran = 0;         ///< time in which those workers were ready to run, as counted last
         int load = 1000;         ///< of those workers
         int domain = -1;
-        int own = 0; ///< workers that have a core of the program, from rank 0 on
+        int own =
+            0; ///< workers that have a core of the program, from rank 0 on; the others are of low priority
     };
 
     time_ns ready_time(const program&) const; ///< of those workers, since they were made
@@ -61,6 +64,9 @@ private:
     void place_fixed();
     void decide();
     void apply(program&, const share::placed_program&);
+    void set_active(const program&, int workers);
+    [[noreturn]] void refuse_policy(const program&, std::string_view cores) const;
+    void favour_first();
     void tick();
     void schedule_tick();
 

@@ -41,7 +41,7 @@ bool shared_cores::may_run(model_worker& w) noexcept {
         dispatch(c, true);
         return false;
     }
-    if (std::exchange(c.must_yield, false)) {
+    if (std::exchange(c.must_yield, false) && !c.gives_way) {
         take_away(c);
         add(c, w);
         return false;
@@ -65,7 +65,7 @@ void shared_cores::use(model_worker& w, time_ns d) noexcept {
 
 bool shared_cores::has_alone(const model_worker& w) const noexcept {
     const one_core& c = core_of(w);
-    return c.waiting.empty() && !c.must_yield && !w.moves_to;
+    return (c.waiting.empty() || !next_of(c)) && !c.must_yield && !w.moves_to;
 }
 
 void shared_cores::leave(model_worker& w) noexcept {
@@ -74,6 +74,8 @@ void shared_cores::leave(model_worker& w) noexcept {
     c.running = nullptr;
     c.must_yield = false;
     w.on_core = core_state::asleep;
+    if (c.gives_way) give_back(c);
+    if (is_first(c, w)) schedule_turn(c);
     if (w.moves_to) move(w, cores_[static_cast<std::size_t>(*std::exchange(w.moves_to, std::nullopt))]);
     dispatch(c, true);
 }
@@ -114,9 +116,10 @@ bool shared_cores::comes_before(const model_worker& a, const model_worker& b) no
 }
 
 model_worker* shared_cores::next_of(const one_core& c) const noexcept {
-    const auto best = std::ranges::min_element(
-        c.waiting, [](const model_worker* a, const model_worker* b) { return comes_before(*a, *b); });
-    return best == c.waiting.end() ? nullptr : *best;
+    model_worker* best = nullptr;
+    for (model_worker* const w : c.waiting)
+        if (may_have(c, *w) && (!best || comes_before(*w, *best))) best = w;
+    return best;
 }
 
 shared_cores::one_core* shared_cores::free_core() noexcept {
@@ -153,6 +156,7 @@ void shared_cores::stop(model_worker& w) noexcept {
 void shared_cores::add(one_core& c, model_worker& w) noexcept {
     stop(w);
     c.waiting.push_back(&w);
+    if (is_first(c, w)) first_wakes(c);
     if (c.running)
         review(c);
     else
@@ -172,6 +176,7 @@ void shared_cores::take_away(one_core& c) noexcept {
     count_time(c);
     model_worker& w = *std::exchange(c.running, nullptr);
     c.must_yield = false;
+    if (c.gives_way) give_back(c);
     if (w.core_time_ends) {
         of_.events.cancel(*std::exchange(w.core_time_ends, std::nullopt));
         w.core_time_left = std::max<time_ns>(w.core_time_until - of_.now(), 0);
@@ -202,6 +207,7 @@ void shared_cores::give(one_core& c, model_worker& w, bool is_switch) noexcept {
 void shared_cores::dispatch(one_core& c, bool is_switch) noexcept {
     if (c.running) return;
     if (c.slice_ends) of_.events.cancel(*std::exchange(c.slice_ends, std::nullopt));
+    if (c.is_lent && first_waits(c) && !next_of(c)) give_back(c);
     if (model_worker* const w = next_of(c)) return give(c, *w, is_switch);
     if (!balances) return;
     one_core& other = busiest_core();
@@ -215,7 +221,7 @@ void shared_cores::dispatch(one_core& c, bool is_switch) noexcept {
 
 void shared_cores::review(one_core& c) noexcept {
     if (!c.running) return dispatch(c, true);
-    const model_worker* const next = next_of(c);
+    const model_worker* const next = c.gives_way ? nullptr : next_of(c);
     if (!next) return;
     count_time(c);
     const model_worker& now = *c.running;
@@ -239,7 +245,7 @@ void shared_cores::slice_is_over(one_core& c) noexcept {
     c.slice_ends.reset();
     if (!c.running) return;
     count_time(c);
-    const model_worker* const next = next_of(c);
+    const model_worker* const next = c.gives_way ? nullptr : next_of(c);
     if (next && comes_before(*next, *c.running))
         interrupt(c);
     else
@@ -258,6 +264,82 @@ void shared_cores::interrupt(one_core& c) noexcept {
     dispatch(c, true);
     c.waiting.push_back(&w);
     review(c);
+}
+
+// ---- high priority
+
+bool shared_cores::is_first(const one_core& c, const model_worker& w) noexcept { return c.first == &w.model; }
+
+bool shared_cores::may_have(const one_core& c, const model_worker& w) noexcept {
+    return !c.first || is_first(c, w) != c.is_lent;
+}
+
+bool shared_cores::first_waits(const one_core& c) noexcept {
+    return std::ranges::any_of(c.waiting, [&](const model_worker* w) { return is_first(c, *w); });
+}
+
+void shared_cores::favour(int core, const model_engine* e, time_ns hysteresis) noexcept {
+    one_core& c = cores_[static_cast<std::size_t>(core)];
+    cancel_turn(c);
+    c.first = e;
+    c.hysteresis = hysteresis;
+    c.is_lent = c.gives_way = false;
+    if (!e) return review(c);
+    const bool waits = first_waits(c);
+    if (c.running && !is_first(c, *c.running)) { // it was placed before, or had priority before
+        c.is_lent = true;
+        c.gives_way = waits;
+    } else if (!c.running && !waits) {
+        schedule_turn(c);
+    }
+    review(c);
+}
+
+/// The worker of high priority waits for the core from now on.
+void shared_cores::first_wakes(one_core& c) noexcept {
+    if (!c.is_lent)
+        cancel_turn(c);
+    else if (c.running)
+        schedule_turn(c);
+}
+
+void shared_cores::schedule_turn(one_core& c) noexcept {
+    if (c.turns) return;
+    c.turns = of_.events.push(
+        of_.now() + c.hysteresis,
+        [](void* of) {
+            auto& core = *static_cast<one_core*>(of);
+            core.of->turn(core);
+        },
+        &c);
+}
+
+void shared_cores::cancel_turn(one_core& c) noexcept {
+    if (c.turns) of_.events.cancel(*std::exchange(c.turns, std::nullopt));
+}
+
+void shared_cores::turn(one_core& c) noexcept {
+    c.turns.reset();
+    if (!c.is_lent) {
+        c.is_lent = true;
+        return dispatch(c, true);
+    }
+    if (c.running) c.gives_way = true;
+}
+
+void shared_cores::give_back(one_core& c) noexcept {
+    cancel_turn(c);
+    c.is_lent = c.gives_way = false;
+}
+
+void shared_cores::between_tasks(model_worker& w) noexcept {
+    one_core& c = core_of(w);
+    if (!c.gives_way) return;
+    take_away(c);
+    stop(w);
+    c.waiting.push_back(&w);
+    dispatch(c, true);
+    of_.suspend_worker(w); // until it has a core again
 }
 
 } // namespace weft::engine

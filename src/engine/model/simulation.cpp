@@ -187,6 +187,16 @@ void simulation::await_transfer(model_worker& w, double least_ns, double bytes,
     suspend_worker(w); // until end_transfers()
 }
 
+void simulation::await_disk(model_worker& w, double least_ns, double bytes,
+                            std::span<const shared_bandwidth::use> of) {
+    const time_ns began = now();
+    update_capacities();
+    bandwidth.begin(w.number, began, least_ns, bytes, of);
+    schedule_transfer_end();
+    sleep_worker(w); // until end_transfers()
+    w.blocked_ns += now() - began;
+}
+
 void simulation::schedule_transfer_end() {
     if (next_transfer_end) events.cancel(*next_transfer_end);
     next_transfer_end.reset();

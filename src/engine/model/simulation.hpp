@@ -89,6 +89,8 @@ struct simulation {
     // ---- data in transfer
     /// Begins a transfer as shared_bandwidth::begin() says, and returns when it is over.
     void await_transfer(model_worker&, double least_ns, double bytes, std::span<const shared_bandwidth::use>);
+    /// The same, to or from a disk: the worker is blocked in the operating system, and leaves its core to other programs.
+    void await_disk(model_worker&, double least_ns, double bytes, std::span<const shared_bandwidth::use>);
     /// Schedules end_transfers() for the next time at which a transfer ends or a capacity changes.
     void schedule_transfer_end();
     void end_transfers();

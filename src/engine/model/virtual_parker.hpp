@@ -12,6 +12,7 @@ public:
     void arm() noexcept { armed_ = true; }
     void sleep();
     void disarm() noexcept { armed_ = false; }
+    bool is_asleep() const noexcept { return asleep_; }
     /// True if the parker was armed. A worker that slept resumes after the time that waking takes.
     bool wake() noexcept;
 

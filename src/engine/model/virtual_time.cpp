@@ -205,7 +205,9 @@ void model_engine::declare_transfer(worker& of, std::size_t disk, std::size_t by
     if (bytes > 0) {
         const auto all = static_cast<double>(bytes);
         const shared_bandwidth::use whole{static_cast<int>(sim->first_disk + disk), all};
-        await_transfer(w, all / d.bandwidth_gbps, all, {&whole, 1});
+        set_activity(w, activity::shared_stall);
+        sim->await_disk(w, all / d.bandwidth_gbps, all, {&whole, 1});
+        set_activity(w, activity::shared_stall);
     }
     if (w.times_tasks) w.current->running->self_ns_ += now() - began;
 }

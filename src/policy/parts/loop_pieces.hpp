@@ -2,6 +2,7 @@
 
 #include "policy/parts/fair_turns.hpp"
 #include "policy/parts/places.hpp"
+#include "policy/seam/knobs.hpp"
 
 #include "queue/cache_line.hpp"
 #include "queue/locked_list.hpp"
@@ -26,8 +27,20 @@ public:
         in_turn,   ///< piece i to worker i modulo the number of workers, and to no other worker
         on_demand, ///< in their order, each to the worker that asks first
     };
+    /// Where the outermost tasks run, which are all that is outside of loops in a program that has nothing but loops.
+    enum class outermost : std::uint8_t {
+        anywhere,
+        on_the_first, ///< on worker 0, also after a wait, as the initial thread of OpenMP
+    };
+    static constexpr knob outermost_knob = {
+        "outermost", "anywhere", "anywhere, first",
+        "where outermost tasks run, also after a wait: on any worker, or on the "
+        "first one, as the initial thread of OpenMP"};
 
-    loop_pieces(dealt how, int pieces_a_worker) : how_(how), pieces_a_worker_(pieces_a_worker) {}
+    loop_pieces(dealt how, int pieces_a_worker, outermost where = outermost::anywhere)
+        : how_(how)
+        , where_(where)
+        , pieces_a_worker_(pieces_a_worker) {}
 
     requirements attach(const machine&, policy_context& context) override {
         context_ = &context;
@@ -65,25 +78,16 @@ public:
     placement ready(worker_id w, task& t, ready_reason reason) override {
         auto& own = t.data<task_part>();
         // A frame has the bytes of its task, and may lie where an ended piece of these bytes lay.
-        if (reason == ready_reason::exposed && t.fresh()) own.piece = nullptr;
+        if (reason == ready_reason::exposed && t.fresh()) own.piece = own.on_first = nullptr;
+        if (reason == ready_reason::root && where_ == outermost::on_the_first) own.on_first = &t;
+        if (own.on_first == &t) return put_at(w, t, reason, 0);
         if (own.piece != &t) return places_.put(w, t, reason); // also the frames of a piece
         if (how_ == dealt::on_demand) {
             if (!t.fresh()) return places_.put(w, t, reason);
             shared_.push_back(&t);
             return {shared_place(), context_->active()};
         }
-        const worker_id at = own.home; // once it is in a queue, another worker may run it
-        worker_part& home = of(at);
-        if (goes_behind(reason)) {
-            of(w).turns.yielded();
-            of(w).after_others = true;
-            home.pieces.push_back(&t);
-        } else if (t.fresh()) {
-            home.pieces.push_back(&t);
-        } else {
-            home.pieces.push_front(&t);
-        }
-        return {at, {at, at + 1}};
+        return put_at(w, t, reason, own.home);
     }
 
     decision next(worker_id w, bool last_look) override {
@@ -106,9 +110,10 @@ public:
 
 private:
     struct task_part {
-        const task* piece; ///< the task itself, if it is a piece; its frames have a copy of that
-        std::int32_t home; ///< of a piece, with in_turn: its worker
-        bool loop_begins;  ///< its next group is that of a loop
+        const task* piece;    ///< the task itself, if it is a piece; its frames have a copy of that
+        const task* on_first; ///< likewise, if it is an outermost one that stays on the first worker
+        std::int32_t home;    ///< of a piece, with in_turn: its worker
+        bool loop_begins;     ///< its next group is that of a loop
     };
     struct group_part {
         bool of_loop;
@@ -119,10 +124,26 @@ private:
         bool after_others = false;       // a piece has just yielded
     };
 
+    /// For the worker `at` alone.
+    placement put_at(worker_id w, task& t, ready_reason reason, worker_id at) {
+        worker_part& home = of(at);
+        if (goes_behind(reason)) {
+            of(w).turns.yielded();
+            of(w).after_others = true;
+            home.pieces.push_back(&t);
+        } else if (t.fresh()) {
+            home.pieces.push_back(&t);
+        } else {
+            home.pieces.push_front(&t);
+        }
+        return {at, {at, at + 1}}; // once it is in a queue, another worker may run it
+    }
+
     worker_part& of(worker_id w) noexcept { return mine_[static_cast<std::size_t>(w)]; }
     place_id shared_place() const noexcept { return places_.root_place() + 1; }
 
     const dealt how_;
+    const outermost where_;
     const int pieces_a_worker_;
     policy_context* context_ = nullptr;
     places places_;
