@@ -284,7 +284,8 @@ void lend(settings& s, const std::vector<double>& speeds, const choices& c) {
     if (!chosen) return;
     if (chosen->value != "off" && (s.machine.is_modelled() || !speeds.empty()))
         throw error("only workers on this computer's cores, as they are, can lend and borrow some",
-                    chosen->given + (speeds.empty() ? " with a described machine" : " with WEFT_SPEEDS"), "off");
+                    chosen->given + (speeds.empty() ? " with a described machine" : " with WEFT_SPEEDS"),
+                    "off");
     s.threads.lend = parse_lending(chosen->value, chosen->given, s.machine);
     const int room = max_workers - s.threads.workers;
     if (std::ssize(s.threads.lend.reach) > room) s.threads.lend.reach.resize(static_cast<std::size_t>(room));
