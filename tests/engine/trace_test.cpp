@@ -51,7 +51,12 @@ runtime_options in_model(const std::string& policy, const std::string& file) {
 }
 
 /// Which are modelled. A modelled run has one thread: ThreadSanitizer finds nothing there.
-const std::vector<bool> engines = test::thread_sanitized ? std::vector{false} : std::vector{false, true};
+/// (The obvious initialiser, a conditional expression of two vectors, is empty if gcc 12 compiles it.)
+const std::vector<bool> engines = [] {
+    std::vector<bool> all{false};
+    if (!test::thread_sanitized) all.push_back(true);
+    return all;
+}();
 
 struct traced : testing::TestWithParam<test::setup> {
     const std::string& policy() const { return GetParam().policy; }
@@ -301,8 +306,10 @@ TEST(trace, each_construct_has_a_place_of_its_own) {
         const auto children = classes_of(all, trace::origin::child);
         const auto of_graph = classes_of(all, trace::origin::graph);
         EXPECT_EQ(classes_of(all, trace::origin::root).size(), 1U);
-        EXPECT_EQ(forks.size(), 2U);
-        EXPECT_EQ(children.size(), 2U);
+        EXPECT_GE(forks.size(), 2U);
+        EXPECT_LE(forks.size(), 3U); // with that by which the run of the graph spreads
+        EXPECT_GE(children.size(), 2U);
+        EXPECT_LE(children.size(), 3U); // one construct, spawned silently and queued, and the name
         EXPECT_EQ(of_graph.size(), 2U);
         EXPECT_EQ(all.names.size(), 1U);
         const std::uint32_t named = all.names.begin()->first;

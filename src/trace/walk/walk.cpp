@@ -160,8 +160,10 @@ private:
         paths_.spawn(t, parent);
         if (is_of(t, origin::child)) ++groups_[r.b].open;
         // The forks by which a run of a graph spreads are the runtime's own.
-        if (is_of(t, origin::fork) && parent != no_row && is_of(parent, origin::runtime))
+        if (is_of(t, origin::fork) && parent != no_row && is_of(parent, origin::runtime)) {
             all.origin[t] = static_cast<std::uint8_t>(origin::runtime);
+            all.name[t] = 0; // their place is in the library
+        }
     }
 
     void begin(const record& r, std::size_t w, std::int64_t when) {
