@@ -70,6 +70,17 @@ def test_serial_code() -> None:
     assert f.gain == pytest.approx(0.2) and "40%" in f.evidence[0]
 
 
+def test_serial_code_between_runs_is_known_better_than_its_samples_are() -> None:
+    code = stack("on_core", 0.4, in_run=False, is_serial=True, times=1)
+    assert diagnose(evidence(code)).findings == ()  # one sample, before the first run
+    f = only(evidence(code, plain=(timing(outside=0.5),) * 3))
+    assert (f.cause, f.place) == ("serial", HERE)
+    assert f.gain == pytest.approx(0.25) and f.uncertain == pytest.approx(0.025)
+    wait = stack("sleep", 0.3, in_run=False, is_serial=True)
+    found = diagnose(evidence(replace(code, times=100), wait, plain=(timing(outside=0.5),) * 3)).findings
+    assert {f.cause: round(f.gain, 3) for f in found} == {"serial": 0.2, "waiting_outside": 0.15}
+
+
 def test_a_lock_has_the_place_of_its_holder() -> None:
     f = only(evidence(stack("mutex", 0.6, holder=Place("put", "/home/x/table.cpp", 3))))
     assert (f.cause, f.place) == ("lock", HERE) and f.gain == pytest.approx(0.3)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from ..evidence import Evidence
 from ..finding import Finding
+from ..stacks import Stack
 from .common import (
     BLOCKING,
     CALLS,
@@ -24,7 +25,8 @@ def serial(e: Evidence) -> list[Finding]:
     code = [s for s in e.stacks if s.is_serial and s.state == "on_core" and s.owner != "runtime"]
     if not code:
         return _serial_without_places(e)
-    seconds = sum(s.seconds for s in code)
+    seconds, uncertain = _serial_time(e, code)
+    parallel = 1 - 1 / e.workers
     return [
         Finding(
             cause="serial",
@@ -36,14 +38,25 @@ def serial(e: Evidence) -> list[Finding]:
                 f"{seconds / e.seconds:.0%} of the program's time",
                 *said_also(code),
             ),
-            gain=seconds * (1 - 1 / e.workers),
-            uncertain=0.1 * seconds + sampling_error(code),
+            gain=seconds * parallel,
+            uncertain=uncertain * parallel,
             basis="estimated",
             advice="make this part parallel too (weft::parallel_for, weft::parallel_reduce), or let it run beside a "
             "loop (weft::join); if it makes the data, make it in the loop that uses them",
             also=further_places(code),
         )
     ]
+
+
+def _serial_time(e: Evidence, code: list[Stack]) -> tuple[float, float]:
+    """Time of serial code, and by how much it may be wrong. The samples say where all of it is, but there are few of
+    them. The runtime knows exactly how long it is from the first run to the last."""
+    sampled = sum(s.seconds for s in code)
+    waits = sum(s.seconds for s in e.stacks if s.is_serial and s.state in BLOCKING + LOCKS)
+    between = max(e.median(lambda t: t.outside) - waits, 0.0)
+    seconds = max(sampled, between)
+    of_samples = (seconds - between) / seconds
+    return seconds, 0.1 * seconds + e.variation(lambda t: t.outside) + of_samples * sampling_error(code)
 
 
 def _serial_without_places(e: Evidence) -> list[Finding]:
