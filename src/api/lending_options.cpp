@@ -13,8 +13,8 @@ namespace weft::api {
 
 namespace {
 
-constexpr std::chrono::nanoseconds shortest = std::chrono::microseconds(100),
-                                   longest = std::chrono::milliseconds(100);
+constexpr std::chrono::nanoseconds shortest_tick = std::chrono::microseconds(100),
+                                   longest_tick = std::chrono::milliseconds(100);
 constexpr char form[] = "off, or on[:directory=/PATH,reach=domain,tick=1ms]";
 
 struct asked {
@@ -36,7 +36,7 @@ void set(asked& a, std::string_view key, std::string_view value, std::string_vie
         a.whole_machine = value == "machine";
     } else if (key == "tick") {
         const auto t = parse_interval(value);
-        if (!t || *t < shortest || *t > longest)
+        if (!t || *t < shortest_tick || *t > longest_tick)
             return refuse("the tick of lending is out of range", "100us to 100ms, with us or ms");
         a.options.tick = *t;
     } else {

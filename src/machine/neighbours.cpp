@@ -23,7 +23,7 @@ std::string line_of(const std::string& path) {
     return line;
 }
 
-std::optional<int> number_of(std::string_view text) {
+std::optional<int> cpu_number(std::string_view text) {
     int n = 0;
     const auto [end, bad] = std::from_chars(text.data(), text.data() + text.size(), n);
     return bad == std::errc{} && end == text.data() + text.size() && n >= 0 ? std::optional(n) : std::nullopt;
@@ -37,8 +37,8 @@ std::set<int> list_of(std::string_view text) {
         const auto comma = text.find(',');
         const std::string_view one = text.substr(0, comma);
         const auto dash = one.find('-');
-        const auto first = number_of(one.substr(0, dash));
-        const auto last = dash == std::string_view::npos ? first : number_of(one.substr(dash + 1));
+        const auto first = cpu_number(one.substr(0, dash));
+        const auto last = dash == std::string_view::npos ? first : cpu_number(one.substr(dash + 1));
         if (!first || !last || *last > most) return {};
         for (int i = *first; i <= *last; ++i) all.insert(i);
         text = comma == std::string_view::npos ? "" : text.substr(comma + 1);
@@ -52,7 +52,7 @@ std::set<int> around(int cpu) {
     constexpr int most_caches = 16;
     for (int i = 0; i < most_caches; ++i) {
         const std::string cache = fmt::format("{}/cpu{}/cache/index{}", of_cpus, cpu, i);
-        const auto l = number_of(line_of(cache + "/level"));
+        const auto l = cpu_number(line_of(cache + "/level"));
         if (!l) break;
         if (*l < level) continue;
         level = *l;

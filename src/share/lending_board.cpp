@@ -12,7 +12,6 @@
 #include <cerrno>
 #include <charconv>
 #include <csignal>
-#include <cstring>
 #include <string_view>
 #include <tuple>
 #include <utility>
@@ -37,8 +36,6 @@ constinit std::atomic<pid_t> joined{0};
 [[noreturn]] void refuse_board(std::string_view what, const std::string& path, std::string_view allowed) {
     throw error(what, path, allowed);
 }
-
-std::string failure_text(const char* what) { return fmt::format("{} ({})", what, std::strerror(errno)); }
 
 std::string name_of_program() {
     char name[17] = {};
@@ -80,7 +77,7 @@ bool has_ended(const word_file& process) noexcept {
     return poll(&at, 1, 0) != 0;
 }
 
-word_file open_directory(const std::string& path) {
+word_file open_board(const std::string& path) {
     word_file directory(open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW));
     struct stat is{};
     if (!directory.is_open() || fstat(directory.file(), &is) != 0)
@@ -127,7 +124,7 @@ std::optional<lending_board> lending_board::join(const std::string& directory, i
         refuse(failure_text("the directory of programs that lend cores cannot be made"), directory,
                "a path in /dev/shm, for example");
     try {
-        lending_board made(directory, open_directory(directory));
+        lending_board made(directory, open_board(directory));
         made.head_ = {.workers = workers,
                       .guests = guests,
                       .pid = getpid(),
@@ -154,7 +151,7 @@ std::optional<lending_board> lending_board::join(const std::string& directory, i
 }
 
 lending_board lending_board::watch(const std::string& directory) {
-    lending_board made(directory, open_directory(directory));
+    lending_board made(directory, open_board(directory));
     made.look();
     return made;
 }

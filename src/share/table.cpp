@@ -10,7 +10,6 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
-#include <cstring>
 #include <utility>
 
 #include <fcntl.h>
@@ -27,8 +26,6 @@ constexpr char what_a_table_is[] = "the directory of a table of programs, of thi
 [[noreturn]] void refuse_table(std::string_view what, const std::string& path, std::string_view allowed) {
     throw error(what, path, allowed);
 }
-
-std::string failure_text(const char* what) { return fmt::format("{} ({})", what, std::strerror(errno)); }
 
 int open_directory(const std::string& path) {
     return ::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);

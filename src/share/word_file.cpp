@@ -39,6 +39,8 @@ bool read_all(int file, void* to, std::size_t bytes, off_t at) noexcept {
 
 } // namespace
 
+std::string failure_text(const char* what) { return fmt::format("{} ({})", what, std::strerror(errno)); }
+
 word_file& word_file::operator=(word_file&& from) noexcept {
     std::swap(file_, from.file_);
     return *this;

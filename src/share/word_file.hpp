@@ -41,6 +41,9 @@ private:
     int file_ = -1;
 };
 
+/// `what`, with the reason of the last system call that failed.
+std::string failure_text(const char* what);
+
 /// Why a file could not be opened as one of this room; empty: it was.
 struct opened {
     word_file file{};
