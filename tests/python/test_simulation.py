@@ -330,11 +330,12 @@ def test_tasks_that_wait_for_each_other_are_an_error(write: Write, greedy: Calla
     for _ in range(2):
         with pytest.raises(weft.Error, match=r"wait for each other for ever; given: .* waits since 0\.000000 s"):
             weft.simulate(circle, machine=greedy(2))
+    stuck = weft.Program(circle)  # before the next one is written over it
     # What was left behind disturbs no later run.
     sound = write(Serial().root(leaf(10)).file())
     assert weft.simulate(sound, machine=greedy(2)).seconds * 1e9 == pytest.approx(10, abs=1.01)
     # Beside a program that could go on for ever, too.
-    pair = [weft.Program(sound), weft.Program(circle)]
+    pair = [weft.Program(sound), stuck]
     with pytest.raises(weft.Error, match=r"a trace is damaged: its tasks wait for each other for ever; given: "):
         weft.simulate_together(pair, machine=greedy(2))
     assert weft.simulate_together(pair[:1], machine=greedy(2)).programs[0].seconds
