@@ -7,6 +7,7 @@ import os
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cached_property
 
 from elftools.dwarf.compileunit import CompileUnit
 from elftools.dwarf.die import DIE
@@ -56,9 +57,7 @@ class DebugLines:
 
     def __init__(self, dwarf: DWARFInfo) -> None:
         self._dwarf = dwarf
-        self._units = [
-            (begin, end, unit) for unit in dwarf.iter_CUs() for begin, end in self._ranges(unit.get_top_DIE())
-        ]
+        self._index = dwarf.get_aranges()
         self._functions: dict[int, list[_Function]] = {}
         self._rows: dict[int, list[_Row]] = {}
 
@@ -111,7 +110,16 @@ class DebugLines:
         low = unit.get_top_DIE().attributes.get("DW_AT_low_pc")
         return int(low.value) if low is not None else 0
 
+    @cached_property
+    def _units(self) -> list[tuple[int, int, CompileUnit]]:
+        units = self._dwarf.iter_CUs()
+        return [(begin, end, unit) for unit in units for begin, end in self._ranges(unit.get_top_DIE())]
+
     def _unit_at(self, address: int) -> CompileUnit | None:
+        """By the index (.debug_aranges) if it has the address: clang writes none, and reading all units takes long."""
+        at = self._index.cu_offset_at_addr(address) if self._index else None
+        if at is not None:
+            return self._dwarf.get_CU_at(at)
         return next((u for begin, end, u in self._units if begin <= address < end), None)
 
     def _function_at(self, unit: CompileUnit, address: int) -> _Function | None:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import os
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from pathlib import PurePath
 from typing import TYPE_CHECKING
 
@@ -66,10 +68,26 @@ def resolve(codes: Mapping[int, CodeAddress], began: float) -> tuple[dict[int, P
             found[number] = Place(f"{code.offset:#x}", None, None, "", code.offset, None)
             continue
         key = code.module, code.build_id
-        module = modules.get(key) or modules.setdefault(key, Module(code.module, code.build_id, began))
+        if key not in modules:
+            modules[key] = _known_module(*key, _identity(code.module)) if code.build_id else Module(*key, began)
+        module = modules[key]
         found[number] = _place(code, module)
     notes = sorted({m.trouble for m in modules.values() if m.trouble})
     return _with_short_names(found), [f"{n}: what is in it has no names" for n in notes]
+
+
+@lru_cache(maxsize=8)
+def _known_module(path: str, build_id: str, identity: tuple[int, ...]) -> Module:
+    """The same file, read once for all traces. `identity`: another one if the file has changed meanwhile."""
+    return Module(path, build_id, 0.0)
+
+
+def _identity(path: str) -> tuple[int, ...]:
+    try:
+        status = os.stat(path)
+    except OSError:
+        return ()
+    return status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns
 
 
 def _place(code: CodeAddress, module: Module) -> Place:
