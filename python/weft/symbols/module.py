@@ -19,6 +19,9 @@ _DEBUG_FILES = Path("/usr/lib/debug/.build-id")
 """Where distributions put the debug information of their packages."""
 
 
+_WORDS = re.compile(r"[A-Za-z_]\w*")
+_NO_WORDS = re.compile(r"\{.*?\}|\(.*?\)|<.*|'.*?'|#\d+")
+"""Parts of a construct's name that are written in another way in a mangled one."""
 _MAY_CALL = re.compile(r"4weft|Ul.*cl|\$_\d+cl")
 """Symbols of functions that call closures, or are call operators of lambda expressions."""
 
@@ -93,16 +96,17 @@ class Module:
         at = bisect.bisect_right(begins, offset) - 1
         return functions[at][1] if at >= 0 and offset < functions[at][0] else None
 
-    @cached_property
-    def _of_constructs(self) -> dict[str, list[tuple[int, int]]]:
-        """The code that belongs to each construct, begin and end of each function; call operators come first, then the
+    def _code_of(self, construct: str) -> list[tuple[int, int]]:
+        """The code that belongs to a construct, begin and end of each function; call operators come first, then the
         functions by which the library calls closures."""
-        found: dict[str, list[tuple[int, int, int]]] = {}
+        words = [word for word in _WORDS.findall(_NO_WORDS.sub("", construct)) if word not in ("std", "operator")]
+        found: list[tuple[int, int, int]] = []
         for begin, (end, name) in zip(*self._functions, strict=True):
-            if _MAY_CALL.search(name):
+            # Names that are mangled have the words as they are, and few have all: only these are taken apart.
+            if all(word in name for word in words) and _MAY_CALL.search(name) and construct_of(name) == construct:
                 rank = 0 if "weft" not in name else 1 if "call_cold" in name else 2
-                found.setdefault(construct_of(name), []).append((rank, begin, end))
-        return {construct: [(b, e) for _, b, e in sorted(all_)] for construct, all_ in found.items()}
+                found.append((rank, begin, end))
+        return [(b, e) for _, b, e in sorted(found)]
 
     @cached_property
     def _lines(self) -> DebugLines | None:
@@ -131,7 +135,7 @@ class Module:
         if at == len(begins) or begins[at] != offset:
             return None
         end, symbol = functions[at]
-        code = [(offset, end), *self._of_constructs.get(construct_of(symbol), [])]
+        code = [(offset, end), *self._code_of(construct_of(symbol))]
         return next((line for b, e in code if (line := self._lines.first_line_in(b, e))), None)
 
 
