@@ -85,7 +85,7 @@ def _known_module(path: str, build_id: str, identity: tuple[int, ...]) -> Module
 def _identity(path: str) -> tuple[int, ...]:
     try:
         status = os.stat(path)
-    except OSError:
+    except (OSError, ValueError):  # a damaged trace may name what is no path
         return ()
     return status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns
 
