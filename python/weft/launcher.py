@@ -180,6 +180,18 @@ def last_line(file: int) -> str:
     return lines[-1] if lines else ""
 
 
+def failure_of(run: Run, errors: int) -> str:
+    """Why a program failed, in its own words if it said so in the file `errors`; empty: it did not fail. Raises
+    `LaunchError` if a signal to end came."""
+    if run.interrupted:
+        raise LaunchError("interrupted")
+    try:
+        run.check()
+    except LaunchError as failure:
+        return (last_line(errors) if run.outcome and not run.timed_out else "") or str(failure)
+    return ""
+
+
 def trace_files(path: Path) -> list[Path]:
     """The existing files of WEFT_TRACE; %p in its name stands for the number of any process."""
     if "%p" not in path.name:

@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from ..launcher import LaunchError, last_line, launch
+from ..launcher import LaunchError, failure_of, launch
 from ..summary import summarise
 from .rules import Candidate
 
@@ -66,12 +66,8 @@ def run_once(where: Where, candidate: Candidate, number: int) -> float | str:
             stdout=subprocess.DEVNULL,
             stderr=errors,
         )
-        if run.interrupted:
-            raise LaunchError("interrupted")
-        try:
-            run.check()
-        except LaunchError as failure:
-            return (last_line(errors.fileno()) if run.outcome and not run.timed_out else "") or str(failure)
+        if why := failure_of(run, errors.fileno()):
+            return why
     summary = summarise(run)
     return summary.run_seconds if summary.run_seconds > 0 else "nothing ran in parallel"
 
@@ -132,11 +128,6 @@ def record(where: Where, candidate: Candidate, trace: Path, most_bytes: int) -> 
             )
         except _Full:
             return Recorded(trace, time.perf_counter() - began, cut=True)
-        if run.interrupted:
-            raise LaunchError("interrupted")
-        try:
-            run.check()
-        except LaunchError as failure:
-            reason = (last_line(errors.fileno()) if run.outcome and not run.timed_out else "") or str(failure)
-            raise LaunchError(f"under {candidate.label}: {reason}") from None
+        if why := failure_of(run, errors.fileno()):
+            raise LaunchError(f"under {candidate.label}: {why}")
     return Recorded(max(run.traces, key=lambda path: path.stat().st_size), run.seconds, cut=False)

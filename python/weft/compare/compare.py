@@ -13,7 +13,7 @@ import numpy as np
 
 from .. import library
 from ..errors import compose
-from ..launcher import LaunchError, Run, last_line, launch
+from ..launcher import LaunchError, Run, failure_of, launch
 from ..summary import RuntimeSummary, summarise
 
 BASELINE = "steal"
@@ -231,14 +231,9 @@ def _measure(cell: _Cell, command: Sequence[str], settings: dict[str, Any]) -> N
             stderr=errors,
             **settings,
         )
-        if run.interrupted:
-            raise LaunchError("interrupted")
-        try:
-            run.check()
-        except LaunchError as failure:
-            cell.refused = (last_line(errors.fileno()) if run.outcome and not run.timed_out else "") or str(failure)
-            return
-    _take(cell, run)
+        cell.refused = failure_of(run, errors.fileno())
+    if not cell.refused:
+        _take(cell, run)
 
 
 def _take(cell: _Cell, run: Run) -> None:
