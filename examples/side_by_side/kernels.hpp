@@ -25,6 +25,7 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace examples {
@@ -107,23 +108,9 @@ inline kernel queens(std::uint64_t) {
     return [] { nqueens(board{13}, 3); };
 }
 
-inline kernel on_graph(std::uint64_t seed, void (*run)(const power_law_graph&)) {
-    return [run, g = std::make_shared<power_law_graph>(16, 8, seed)] { run(*g); };
-}
-inline kernel betweenness(std::uint64_t seed) {
-    return on_graph(seed, [](const power_law_graph& g) { static_cast<void>(examples::betweenness(g, 0)); });
-}
-inline kernel pagerank(std::uint64_t seed) {
-    return on_graph(seed, [](const power_law_graph& g) { static_cast<void>(examples::pagerank(g, 6)); });
-}
-inline kernel triangles(std::uint64_t seed) {
-    return on_graph(seed, [](const power_law_graph& g) { static_cast<void>(examples::triangles(g)); });
-}
-inline kernel search(std::uint64_t seed) {
-    return on_graph(seed, [](const power_law_graph& g) { static_cast<void>(breadth_first_search(g, 0)); });
-}
-inline kernel components(std::uint64_t seed) {
-    return on_graph(seed, [](const power_law_graph& g) { static_cast<void>(examples::components(g)); });
+template <auto Run>
+kernel on_graph(std::uint64_t seed) {
+    return [g = std::make_shared<power_law_graph>(16, 8, seed)] { Run(*g); };
 }
 
 // Computes in its registers.
@@ -150,6 +137,12 @@ inline kernel cache_hog(std::uint64_t seed) {
 
 } // namespace kernels
 
+// A program on a graph, in both forms; the graph says which one it is made for.
+template <auto Run>
+named_kernel on_graph(std::string name, std::string what) {
+    return {std::move(name), std::move(what), kernels::on_graph<Run>, loops::on_graph<Run>};
+}
+
 inline const std::vector<named_kernel>& all_kernels() {
     static const std::vector<named_kernel> all = {
         {"heat", "heat on a plate of 2 x 32 MB, 40 sweeps", kernels::heat, loops::heat},
@@ -163,12 +156,16 @@ inline const std::vector<named_kernel>& all_kernels() {
         {"n_body", "gravity between 2048 bodies, 3 steps of a graph", kernels::n_body, loops::n_body},
         {"nearest", "a k-d tree of 100,000 points and their neighbours", kernels::nearest, loops::nearest},
         {"queens", "13 queens", kernels::queens, loops::queens},
-        {"betweenness", "shortest ways over each vertex of a graph with a power law", kernels::betweenness,
-         loops::betweenness},
-        {"pagerank", "6 steps of PageRank on such a graph", kernels::pagerank, loops::pagerank},
-        {"triangles", "the triangles of such a graph", kernels::triangles, loops::triangles},
-        {"search", "breadth-first search in such a graph", kernels::search, loops::search},
-        {"components", "connected components of such a graph", kernels::components, loops::components},
+        on_graph<[](const power_law_graph& g) { static_cast<void>(betweenness(g, 0)); }>(
+            "betweenness", "shortest ways over each vertex of a graph with a power law"),
+        on_graph<[](const power_law_graph& g) { static_cast<void>(pagerank(g, 6)); }>(
+            "pagerank", "6 steps of PageRank on such a graph"),
+        on_graph<[](const power_law_graph& g) { static_cast<void>(triangles(g)); }>(
+            "triangles", "the triangles of such a graph"),
+        on_graph<[](const power_law_graph& g) { static_cast<void>(breadth_first_search(g, 0)); }>(
+            "search", "breadth-first search in such a graph"),
+        on_graph<[](const power_law_graph& g) { static_cast<void>(components(g)); }>(
+            "components", "connected components of such a graph"),
         {"spin", "computes in registers", kernels::spin, loops::spin},
         {"cache-hog", "reads 256 MB", kernels::cache_hog, loops::cache_hog},
     };

@@ -133,26 +133,12 @@ inline kernel queens(std::uint64_t) {
     return [] { nqueens_in_loops(board{13}, 3, each); };
 }
 
-inline kernel on_graph(std::uint64_t seed, void (*run)(const power_law_graph&)) {
-    return [run, g = std::make_shared<power_law_graph>(16, 8, seed, true)] {
+template <auto Run>
+kernel on_graph(std::uint64_t seed) {
+    return [g = std::make_shared<power_law_graph>(16, 8, seed, true)] {
         if (!graph_disk.empty()) g->load(graph_disk);
-        run(*g);
+        Run(*g);
     };
-}
-inline kernel betweenness(std::uint64_t seed) {
-    return on_graph(seed, [](const power_law_graph& g) { static_cast<void>(examples::betweenness(g, 0)); });
-}
-inline kernel pagerank(std::uint64_t seed) {
-    return on_graph(seed, [](const power_law_graph& g) { static_cast<void>(examples::pagerank(g, 6)); });
-}
-inline kernel triangles(std::uint64_t seed) {
-    return on_graph(seed, [](const power_law_graph& g) { static_cast<void>(examples::triangles(g)); });
-}
-inline kernel search(std::uint64_t seed) {
-    return on_graph(seed, [](const power_law_graph& g) { static_cast<void>(breadth_first_search(g, 0)); });
-}
-inline kernel components(std::uint64_t seed) {
-    return on_graph(seed, [](const power_law_graph& g) { static_cast<void>(examples::components(g)); });
 }
 
 inline kernel spin(std::uint64_t) {
