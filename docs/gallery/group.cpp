@@ -12,9 +12,11 @@ int main() {
         const std::lock_guard held(lock);
         ++ended;
     };
-    weft::task_group group;
-    for (int i = 0; i < 60; ++i) group.run([&] { work(20'000); }, {.name = "short"});
-    for (int i = 0; i < 6; ++i) group.run([&] { work(200'000); }, {.name = "long"});
-    group.wait();
+    weft::runtime().run([&] {
+        weft::task_group group;
+        for (int i = 0; i < 60; ++i) group.run([&] { work(20'000); }, {.name = "short"});
+        for (int i = 0; i < 6; ++i) group.run([&] { work(200'000); }, {.name = "long"});
+        group.wait();
+    });
     std::printf("%d children\n", ended);
 }

@@ -10,8 +10,10 @@ int main() {
         weft::cost(120'000, weft::work::compute);
         ++ended;
     };
-    weft::task_group group;
-    for (int i = 0; i < 60; ++i) group.run(piece, {.name = i % 2 == 0 ? "even piece" : "odd piece"});
-    group.wait();
+    weft::runtime().run([&] {
+        weft::task_group group;
+        for (int i = 0; i < 60; ++i) group.run(piece, {.name = i % 2 == 0 ? "even piece" : "odd piece"});
+        group.wait();
+    });
     std::printf("%d pieces\n", ended.load());
 }
