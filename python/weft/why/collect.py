@@ -101,7 +101,7 @@ class Collector:
     def _timing(self) -> Timing:
         timing = timing_of(self._launch())
         if timing is None:
-            allowed = "a program that uses the runtime that it makes"
+            allowed = "a program on Weft, or compiled with -fopenmp, that runs something in parallel"
             raise Error(compose("nothing ran in parallel", self.command[0], allowed))
         return timing
 
