@@ -157,11 +157,18 @@ lending_board lending_board::watch(const std::string& directory) {
 }
 
 void lending_board::leave() noexcept {
-    if (name_.empty() || head_.pid != getpid()) return; // a reader, or the child of a fork()
-    unlinkat(directory_.file(), name_.c_str(), 0);
+    if (!is_own()) return;
+    remove_file();
     name_.clear();
     joined.store(0, std::memory_order_relaxed);
 }
+
+void lending_board::remove_file() const noexcept {
+    if (is_own()) unlinkat(directory_.file(), name_.c_str(), 0);
+}
+
+/// It is not that of a reader, or of a process whose child this one is by fork().
+bool lending_board::is_own() const noexcept { return !name_.empty() && head_.pid == getpid(); }
 
 void lending_board::look() {
     find_programs();

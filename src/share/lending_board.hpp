@@ -53,8 +53,10 @@ public:
     lending_board& operator=(lending_board&&) = delete;
     ~lending_board() { leave(); }
 
-    /// Removes the program's file.
+    /// Removes the program's file. It takes part no more.
     void leave() noexcept;
+    /// Removes the file alone, as the process ends, while its other threads go on.
+    void remove_file() const noexcept;
 
     /// Of the worker with this number, which alone calls it.
     void set_home(int worker, const home_word& w) noexcept { set_word(worker, pack(w)); }
@@ -75,6 +77,7 @@ private:
     void set_word(int index, std::uint64_t word) noexcept {
         file_.write_word(static_cast<std::size_t>(index), word);
     }
+    bool is_own() const noexcept;
     void find_programs();
     void add_program(const std::string& name);
     void forget_ended();

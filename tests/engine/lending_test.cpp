@@ -10,6 +10,7 @@
 #include <chrono>
 #include <csignal>
 #include <cstdint>
+#include <cstdlib>
 #include <filesystem>
 #include <functional>
 #include <memory>
@@ -349,6 +350,21 @@ TEST_F(lending, an_inactive_worker_lends_its_core) {
         EXPECT_EQ(rt.active_workers(), 1);
     }
     move_to(cores_of_this_test());
+}
+
+// Its destructor never runs.
+TEST_F(lending, the_default_runtime_leaves_the_board_at_the_end_of_the_process) {
+    const pid_t child = fork();
+    if (child == 0) {
+        move_to({first()});
+        setenv("WEFT_LEND", ("on:directory=" + path_).c_str(), 1);
+        const auto [a, b] = join([] { return fib(3); }, [] { return fib(4); });
+        std::exit(a + b == 5 && !fs::is_empty(path_) ? 0 : 3);
+    }
+    int how = 0;
+    waitpid(child, &how, 0);
+    EXPECT_TRUE(WIFEXITED(how) && WEXITSTATUS(how) == 0) << how;
+    EXPECT_TRUE(fs::is_empty(path_));
 }
 
 } // namespace

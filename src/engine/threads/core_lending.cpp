@@ -56,7 +56,9 @@ core_lending::core_lending(thread_engine& of, const lending_options& o, int home
           [](void* self, time_ns) {
               if (auto* const l = static_cast<core_lending*>(self); l->begun_.load(std::memory_order_acquire))
                   l->give_all_back(); // Z3. acquire: pairs with begin()
-          }) {}
+          }) {
+    finish_.enter([](void* self) noexcept { static_cast<core_lending*>(self)->board_.remove_file(); }, this);
+}
 
 void core_lending::begin() noexcept {
     sched_getparam(0, &usual_priority_);
@@ -65,6 +67,7 @@ void core_lending::begin() noexcept {
 }
 
 void core_lending::stop() noexcept {
+    finish_.leave();
     clock_.stop();
     give_all_back();
     board_.leave();

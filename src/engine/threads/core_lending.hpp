@@ -1,5 +1,6 @@
 #pragma once
 
+#include "engine/process/at_exit.hpp"
 #include "engine/threads/work_clock.hpp"
 #include "share/borrowing.hpp"
 #include "share/lending_board.hpp"
@@ -98,6 +99,7 @@ private:
     time_ns last_tick_ = 0;
 
     std::atomic<bool> begun_{false}; ///< written by begin(), read at each tick: release, acquire
+    at_exit finish_{};               ///< of a runtime that is not destroyed: the file is removed
     work_clock clock_;               ///< the last member: its thread uses the others
 };
 
