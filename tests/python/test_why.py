@@ -179,6 +179,26 @@ def test_short_regions() -> None:
     assert f.cause == "short_runs" and f.gain == pytest.approx(0.6) and "10000 regions" in f.evidence[0]
 
 
+@pytest.mark.parametrize(
+    ("state", "serial", "cause", "names"),
+    [
+        ("mutex", False, "lock", "reduction"),
+        ("sleep", False, "blocking", "OMP_NUM_THREADS"),
+        ("futex", False, "blocking", "omp task"),
+        ("sleep", True, "waiting_outside", "omp task"),
+    ],
+)
+def test_an_openmp_program_is_told_of_openmp(state: str, serial: bool, cause: str, names: str) -> None:
+    f = only(evidence(stack(state, 0.6, in_run=not serial, is_serial=serial), openmp=True))
+    assert f.cause == cause and names in f.advice and "weft::" not in f.advice
+
+
+def test_serial_code_of_an_openmp_program() -> None:
+    e = evidence(stack("on_core", 0.5, in_run=False, is_serial=True), openmp=True)
+    advice = {f.cause: f.advice for f in diagnose(e).findings}["serial"]
+    assert "omp parallel for" in advice and "weft::" not in advice
+
+
 def test_ranks_by_gain_and_leaves_out_what_is_small_or_unsure() -> None:
     places = [Place(f"f{i}", "/x.cpp", i) for i in range(12)]
     d = diagnose(evidence(*(stack("mutex", 0.12 + 0.02 * i, places[i]) for i in range(12))))

@@ -73,7 +73,7 @@ class Collector:
         left = (self.repeats + 3) * first.seconds
         self.say(f"one run takes {first.seconds:.3g} s; the others will take about {left:.3g} s")
         plain = (first, *(self._timing() for _ in range(self.repeats - 1)))
-        e = Evidence(self.command, cores_available(), plain)
+        e = Evidence(self.command, cores_available(), plain, openmp=self.openmp)
         self.say("watching where its threads run and wait")
         e = replace(e, **self._watched())
         if not self.openmp:  # whose traces lack the calling thread

@@ -10,6 +10,7 @@ from ..launcher import Run
 from ..report import WorkerReport
 from .finding import Place
 from .idle import Idle
+from .language import OPENMP, WEFT, Language
 from .stacks import Stack
 
 Intervals = Sequence[tuple[float, float]]
@@ -72,6 +73,8 @@ class Evidence:
     """That the program may use."""
     plain: tuple[Timing, ...]
     """The program as it is, several times."""
+    openmp: bool = False
+    """Whether it is an OpenMP program, whose source knows nothing of Weft."""
     alone: Trial | None = None
     """With one worker. None: not run."""
     stacks: tuple[Stack, ...] = ()
@@ -114,6 +117,10 @@ class Evidence:
     @property
     def workers(self) -> int:
         return self.plain[0].workers
+
+    @property
+    def language(self) -> Language:
+        return OPENMP if self.openmp else WEFT
 
     def median(self, of: Callable[[Timing], float]) -> float:
         """The median of a figure over the plain runs."""

@@ -30,7 +30,7 @@ def lock(e: Evidence) -> list[Finding]:
                 uncertain=0.25 * seconds / e.workers,
                 basis="estimated",
                 advice="hold it for less: compute first and lock for the result only; give each worker a part of its "
-                "own (weft::per_worker, weft::parallel_reduce); or use several locks for parts of the data",
+                f"own ({e.language.private}); or use several locks for parts of the data",
                 also=tuple(h for h in holders if h != place),
             )
         )
@@ -57,18 +57,20 @@ def blocking(e: Evidence) -> list[Finding]:
                 gain=max(shared_by_workers(e, seconds) - longest, 0.0),
                 uncertain=0.1 * seconds / e.workers + longest,
                 basis="estimated",
-                advice=_instead(call),
+                advice=_instead(call, e),
             )
         )
     return found
 
 
-def _instead(call: str) -> str:
-    if call == "sleep":
+def _instead(call: str, e: Evidence) -> str:
+    if call == "sleep" and not e.openmp:
         return "weft::this_task::sleep_for gives the worker to other tasks while the task waits"
-    if call in ("condition", "semaphore", "barrier", "futex"):
+    if call in ("condition", "semaphore", "barrier", "futex") and not e.openmp:
         return "weft::condition_variable, weft::semaphore, weft::latch and weft::barrier give the worker to other tasks"
-    return (
-        "more workers than cores hide the waiting (WEFT_WORKERS), or do it in one task beside the loop and hand the "
-        "data over (weft::pipeline)"
+    beside = (
+        "an omp task beside the loop"
+        if e.openmp
+        else "one task beside the loop and hand the data over (weft::pipeline)"
     )
+    return f"more workers than cores hide the waiting ({e.language.more_workers}), or do it in {beside}"

@@ -41,8 +41,8 @@ def serial(e: Evidence) -> list[Finding]:
             gain=seconds * parallel,
             uncertain=uncertain * parallel,
             basis="estimated",
-            advice="make this part parallel too (weft::parallel_for, weft::parallel_reduce), or let it run beside a "
-            "loop (weft::join); if it makes the data, make it in the loop that uses them",
+            advice=f"make this part parallel too ({e.language.loop}), or let it run beside a "
+            f"loop ({e.language.beside}); if it makes the data, make it in the loop that uses them",
             also=further_places(code),
         )
     ]
@@ -95,8 +95,8 @@ def waiting_outside(e: Evidence) -> list[Finding]:
                 gain=seconds * (1 - 1 / e.workers),
                 uncertain=0.1 * seconds,
                 basis="estimated",
-                advice="do the waiting beside work: in a task of its own (weft::join, weft::task_group), with "
-                "weft::this_task::sleep_for, or with asynchronous input and output",
+                advice=f"do the waiting beside work: in a task of its own ({e.language.task}), "
+                f"{'' if e.openmp else 'with weft::this_task::sleep_for, '}or with asynchronous input and output",
             )
         )
     return found

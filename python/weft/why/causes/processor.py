@@ -77,8 +77,9 @@ def inflated(e: Evidence) -> list[Finding]:
             "the processor's counters",
         )
         advice = (
-            "give each worker a variable of its own in a cache line of its own (weft::per_worker), and add up at the "
-            "end; an atomic that all workers change is slow in the same way"
+            "give each worker a variable of its own in a cache line of its own "
+            f"({e.language.private}), and add up at the end; an atomic that all workers "
+            "change is slow in the same way"
         )
     return [
         Finding(
