@@ -39,8 +39,10 @@
 ///     has yielded `yields_to_look` times (fair_turns.hpp) counts as starving until it gets another task. This
 ///     does not hold for workers that are away in a team, since the policy is not told of them. So a team must
 ///     not wait for global tasks from outside.
-/// I4. A slave that begins to starve wakes its leader, and a new global task wakes every leader. So each
-///     worker that may take the task looks again.
+/// I4. A slave that begins to starve wakes its leader, and a new global task wakes every leader. The leader may
+///     find then that as many slave tasks wait as slaves starve, and sleep. A slave that does not starve, or that
+///     only sees yields, may take such a task, and fewer wait than slaves starve. So each starving slave that is
+///     about to sleep or that only sees yields looks whether the leader may begin a task, and wakes it.
 /// I5. Shares of a moldable task may spin until the other shares have started, on all workers but one, and
 ///     it does not matter on which. So a task that begins in a team while the team has shares is open, and so
 ///     are the shares and all tasks below either: they are neither global nor local, and any worker of the
@@ -290,10 +292,15 @@ private:
     }
 
     void starve(worker_part& me, int group) {
-        if (me.starves) return;
+        if (me.starves && !(wants_work(group) && global_tasks_wait())) return;
+        if (!me.starves) at(group).starving.add(1);
         me.starves = true;
-        at(group).starving.add(1);
         on_.wake_head(group); // I4
+    }
+    bool global_tasks_wait() const noexcept {
+        for (int group = 0; group < on_.count(); ++group)
+            if (groups_[static_cast<std::size_t>(group)].global.size() > 0) return true;
+        return false;
     }
     void feed(worker_part& me, int group) noexcept {
         me.failures = 0;

@@ -13,6 +13,7 @@
 #include <chrono>
 #include <concepts>
 #include <cstdint>
+#include <cstdio>
 #include <cstdlib>
 #include <optional>
 #include <ostream>
@@ -39,6 +40,15 @@ inline const std::uint64_t seed = [] {
     const auto given = take_variable("WEFT_TEST_SEED");
     return given ? std::stoull(*given) : std::uint64_t{std::random_device{}()};
 }();
+
+/// Prints the seed before the first test: a deadlock ends the executable without a failed assertion.
+struct seed_printer : testing::Environment {
+    void SetUp() override {
+        std::printf("WEFT_TEST_SEED=%llu\n", static_cast<unsigned long long>(seed));
+        std::fflush(stdout);
+    }
+};
+inline testing::Environment* const prints_seed = testing::AddGlobalTestEnvironment(new seed_printer);
 
 /// Belongs in each test that draws random numbers: a failure names the seed.
 #define WEFT_SEEDED SCOPED_TRACE("WEFT_TEST_SEED=" + std::to_string(::weft::test::seed))

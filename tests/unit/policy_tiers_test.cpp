@@ -255,6 +255,27 @@ TEST(policy_hws, a_leader_begins_something_only_for_slaves_that_starve) {
     EXPECT_EQ(p->next(0, false).t, &one);
 }
 
+// I4 of policy/hws.cpp.
+TEST(policy_hws, a_slave_that_starves_wakes_its_leader_again_when_another_one_has_taken_the_block) {
+    driven p("hws:l=1,attempts=1", 1, 4);
+    task& root = p.make();
+    task& block = p.child_of(root);
+    EXPECT_EQ(p->next(1, false).t, nullptr); // it starves
+    EXPECT_EQ(p->spawn(0, root, block), spawn_order::parent_first);
+    p->ready(0, block, ready_reason::spawned);
+    task& global = p.add(0, ready_reason::spawned);
+    EXPECT_EQ(p->next(0, true).t, nullptr); // the block waits for the slave that starves
+    EXPECT_EQ(p->next(2, false).t, &block); // but another one was faster
+    p.context.woken.clear();
+    EXPECT_EQ(p->next(1, true).t, nullptr);
+    ASSERT_EQ(p.context.woken.size(), 1U);
+    EXPECT_TRUE(p.context.woken[0].contains(0));
+    EXPECT_EQ(p->next(0, true).t, &global);
+    p.context.woken.clear();
+    EXPECT_EQ(p->next(1, true).t, nullptr); // nothing is left that the leader could begin
+    EXPECT_TRUE(p.context.woken.empty());
+}
+
 // I2 of policy/hws.cpp.
 TEST(policy_hws, leaders_steal_the_oldest_global_task_and_slaves_nothing_from_outside) {
     driven p("hws", 2, 4);
