@@ -10,7 +10,7 @@ from types import NoneType
 from typing import Annotated, Any, get_args, get_origin, get_type_hints
 
 import typer.main
-from weft.cli import app
+from weft.cli import application
 
 HEAD = """\
 <!-- Written by scripts/docs --commands from the command's own help; do not edit. -->
@@ -25,7 +25,7 @@ TYPES = {Path: "FILE", str: "TEXT", float: "NUMBER", int: "NUMBER"}
 
 def page() -> str:
     """The page as it should be."""
-    return HEAD + "".join(sections("weft", typer.main.get_command(app)))
+    return HEAD + "".join(sections("weft", typer.main.get_command(application())))
 
 
 def sections(name: str, command: Any) -> Iterator[str]:

@@ -13,14 +13,14 @@ from typing import Any
 
 import typer.main
 from command_page import described, parameters
-from weft.cli import app
+from weft.cli import application
 
 EXIT_STATUS = "0 done, 1 it failed, 2 usage; a mistake is one line on standard error."
 
 
 def pages() -> dict[str, str]:
     """The pages as they should be, by their names, such as `weft-trace-stats.1`."""
-    commands = dict(walk("weft", typer.main.get_command(app)))
+    commands = dict(walk("weft", typer.main.get_command(application())))
     return {f"{name.replace(' ', '-')}.1": page(name, command, commands) for name, command in commands.items()}
 
 

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from .launcher import Run
 from .report import Report, RunReport, WorkerReport
-from .trace import read_trace
-from .trace.stats import Stats, stats
+
+if TYPE_CHECKING:
+    from .trace.stats import Stats
 
 
 @dataclass(frozen=True)
@@ -86,11 +87,10 @@ def summarise(run: Run, baseline: Run | None = None) -> Summary:
 
     Runtimes that never ran anything are left out. Raises `TraceError` for a trace that is damaged.
     """
-    traces = [read_trace(path) for path in run.traces]
-    figures = {process: [stats(t) for t in traces if t.header.process == process] for process in _processes(run)}
+    figures = _figures(run) if run.traces else {}
     runtimes = []
     for report in run.reports:
-        its = figures[report.process]
+        its = figures.get(report.process)
         traced = its.pop(0) if its else None  # in the order of the runtimes of a process, like its reports
         if report.runs:
             runtimes.append(summarise_runtime(report, traced))
@@ -101,8 +101,14 @@ def summarise(run: Run, baseline: Run | None = None) -> Summary:
     return replace(summary, speedup=alone / summary.run_seconds)
 
 
-def _processes(run: Run) -> set[int | None]:
-    return {report.process for report in run.reports}
+def _figures(run: Run) -> dict[int | None, list[Stats]]:
+    """Those of the traces, by process."""
+    from .trace import read_trace  # a program without a trace needs no libraries for tables
+    from .trace.stats import stats
+
+    traces = [read_trace(path) for path in run.traces]
+    of = {report.process for report in run.reports}
+    return {process: [stats(t) for t in traces if t.header.process == process] for process in of}
 
 
 def summarise_runtime(report: Report, traced: Stats | None = None) -> RuntimeSummary:

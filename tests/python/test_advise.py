@@ -16,13 +16,13 @@ from conftest import EXAMPLES, MACHINE, SOURCE, command, run_example
 from hypothesis import given
 from hypothesis import strategies as st
 from weft import cli, library
-from weft.advise import RULES, Advice, Candidate, Machine, Program, advise, candidates, read_settings, settings_text
+from weft.advise import RULES, Advice, Candidate, Machine, Program, advise, candidates
 from weft.advise import rules as guide
 from weft.advise.advice import Plan
 from weft.advise.ratio import Ratio, t_distribution, t_quantile
-from weft.advise.settings_file import write_settings
 from weft.errors import Error, LibraryError
 from weft.launcher import LaunchError
+from weft.settings_file import read_settings, settings_text, write_settings
 
 pytestmark = pytest.mark.usefixtures("no_settings")
 

@@ -222,6 +222,15 @@ def test_version_is_said_without_loading_the_commands() -> None:
     assert "weft._core" in loaded and loaded.isdisjoint({"typer", "numpy", "polars", "weft.cli"})
 
 
+@pytest.mark.parametrize("arguments", [["run", "--help"], ["sim", "--help"], ["machines"], ["share", "--help"]])
+def test_commands_without_tables_load_no_libraries_for_them(arguments: list[str]) -> None:
+    told = subprocess.run(
+        [sys.executable, "-X", "importtime", "-m", "weft", *arguments], capture_output=True, text=True, check=True
+    )
+    loaded = {line.rpartition("|")[2].strip() for line in told.stderr.splitlines()}
+    assert "typer" in loaded and loaded.isdisjoint({"numpy", "polars"})
+
+
 def test_help_by_its_short_name() -> None:
     for arguments in ([], ["trace"], ["compare"], ["trace", "stats"]):
         short, long = command(*arguments, "-h"), command(*arguments, "--help")

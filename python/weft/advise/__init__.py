@@ -5,7 +5,6 @@ from __future__ import annotations
 from .advice import Advice, Tried, advise
 from .features import Machine, Program
 from .rules import RULES, Candidate, Rule, candidates
-from .settings_file import read_settings, settings_text, write_settings
 
 __all__ = [
     "RULES",
@@ -17,7 +16,4 @@ __all__ = [
     "Tried",
     "advise",
     "candidates",
-    "read_settings",
-    "settings_text",
-    "write_settings",
 ]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import os
 import sys
 from typing import Any
@@ -10,40 +11,50 @@ import typer
 
 from .. import __version__
 from ..errors import Error, LibraryError
-from . import programs
-from .advise import advise
-from .analyze import analyze
-from .compare import compare
-from .cosched import cosched
-from .library import machines, policies, topo
-from .omp import omp
-from .reproduce import reproduce
-from .share import share
-from .trace import trace
-from .why import why
 
-app = typer.Typer(
-    name="weft",
-    help="Programs, traces, machines and policies of the task-parallel runtime Weft.",
-    no_args_is_help=True,
-    context_settings={"help_option_names": ["-h", "--help"]},
-    pretty_exceptions_enable=False,
-    rich_markup_mode=None,
-)
-app.add_typer(trace, name="trace")
-app.add_typer(cosched, name="cosched")
-app.add_typer(share, name="share")
-app.command()(analyze)
-app.command()(topo)
-app.command(name="machines")(machines)
-app.command(name="policies")(policies)
-app.command()(reproduce)
-app.command(context_settings=programs.OPTIONS_END_AT_THE_PROGRAM)(programs.run)
-app.command(context_settings=programs.OPTIONS_END_AT_THE_PROGRAM)(programs.sim)
-app.command(context_settings=programs.OPTIONS_END_AT_THE_PROGRAM)(omp)
-app.command(context_settings=programs.OPTIONS_END_AT_THE_PROGRAM)(compare)
-app.command(context_settings=programs.OPTIONS_END_AT_THE_PROGRAM)(why)
-app.command(context_settings=programs.OPTIONS_END_AT_THE_PROGRAM)(advise)
+# By command: its module, in the order of the help.
+_MODULES = {
+    "analyze": "analyze",
+    "topo": "library",
+    "machines": "library",
+    "policies": "library",
+    "reproduce": "reproduce",
+    "run": "programs",
+    "sim": "programs",
+    "omp": "omp",
+    "compare": "compare",
+    "why": "why",
+    "advise": "advise",
+    "trace": "trace",
+    "cosched": "cosched",
+    "share": "share",
+}
+
+# Their options end at the program's name: what follows belongs to the program.
+_OF_PROGRAMS = {"run", "sim", "omp", "compare", "why", "advise"}
+
+
+def application(only: str | None = None) -> typer.Typer:
+    """The command with all its commands, or with one of them: the modules of the others take a third of a second to
+    load."""
+    app = typer.Typer(
+        name="weft",
+        help="Programs, traces, machines and policies of the task-parallel runtime Weft.",
+        no_args_is_help=True,
+        context_settings={"help_option_names": ["-h", "--help"]},
+        pretty_exceptions_enable=False,
+        rich_markup_mode=None,
+    )
+    app.callback(invoke_without_command=True)(_options)
+    for name in [only] if only else _MODULES:
+        command = getattr(importlib.import_module(f".{_MODULES[name]}", __name__), name)
+        if isinstance(command, typer.Typer):
+            app.add_typer(command, name=name)
+        else:
+            settings = {"allow_interspersed_args": False} if name in _OF_PROGRAMS else None
+            app.command(name=name, context_settings=settings)(command)
+    return app
+
 
 # Typer's own copy of click, or click: whichever this Typer is built on.
 _UsageError: Any = next(c for c in typer.BadParameter.__mro__ if c.__name__ == "UsageError")
@@ -52,7 +63,6 @@ _UsageError: Any = next(c for c in typer.BadParameter.__mro__ if c.__name__ == "
 _INTERRUPTED = 130
 
 
-@app.callback(invoke_without_command=True)
 def _options(version: bool = typer.Option(False, "--version", help="Show the library's version and exit.")) -> None:
     if version:
         print(__version__)
@@ -66,8 +76,9 @@ def main() -> None:
 
 def run(arguments: list[str]) -> int:
     """Runs one command; returns its exit status."""
+    name = next((a for a in arguments if not a.startswith("-")), None)
     try:
-        status = app(arguments, standalone_mode=False, prog_name="weft")
+        status = application(name if name in _MODULES else None)(arguments, standalone_mode=False, prog_name="weft")
         sys.stdout.flush()
         if status == _INTERRUPTED:
             return _fail("interrupted", 1)

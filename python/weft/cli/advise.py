@@ -9,13 +9,13 @@ from typing import Annotated
 import typer
 from rich.console import Console
 
-from ..advise import Advice, Tried, write_settings
+from ..advise import Advice, Tried
 from ..advise import advise as find_advice
 from ..advise.advice import BASE, ERROR, LEAST_REPEAT, REPEAT, Plan, most_runs
 from ..advise.ratio import Ratio
 from ..advise.rules import BASELINE, MOST
-from ..advise.settings_file import check_replaceable
 from ..errors import compose
+from ..settings_file import check_replaceable, write_settings
 from .bar import bar
 from .library import checked_machine
 from .programs import Program, Seed

@@ -11,12 +11,11 @@ from typing import Annotated, Any
 import typer
 
 from .. import library
-from ..advise.settings_file import read_settings
 from ..errors import Error, LibraryError, compose
 from ..launcher import LaunchError, Run, launch
+from ..settings_file import read_settings
 from ..summary import Summary, summarise
 from .library import checked_machine
-from .replay import WhatIf, run_again
 from .runtime import print_runtime
 from .status import StatusLine
 from .table import console as make_console
@@ -178,6 +177,8 @@ def sim(
         given = f"--replay {replay} --settings {settings_file}"
         raise typer.BadParameter(compose("settings are for a program", given, "--policy and --workers") + ".")
     if replay is not None:
+        from .replay import WhatIf, run_again  # which loads the libraries for tables
+
         _check(policy, machine)
         what_if = WhatIf(replay, machine or "", policy or "", seed, resources, scenario, costs)
         return run_again(what_if, workers, trace, speedup, as_json)

@@ -7,8 +7,8 @@ import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from .. import _core, library
-from ..errors import Error, LibraryError, compose
+from . import _core, library
+from .errors import Error, LibraryError, compose
 
 VERSION = 1
 
