@@ -51,6 +51,23 @@ def test_runs_a_program(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> No
     assert "near on" in said.err and "3 workers" in said.err
 
 
+@pytest.mark.parametrize(("policy", "spin"), [("active", "10000"), ("passive", "0"), (None, None)])
+def test_how_long_workers_look_for_work(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capfd: pytest.CaptureFixture[str],
+    policy: str | None,
+    spin: str | None,
+) -> None:
+    program = compiled(tmp_path, SOURCE, "-fopenmp")
+    monkeypatch.setenv("OMP_DISPLAY_ENV", "verbose")
+    if policy:
+        monkeypatch.setenv("OMP_WAIT_POLICY", policy)
+    assert cli.run(["omp", "--workers", "2", "--no-report", "--", str(program)]) == 0
+    said = capfd.readouterr().err
+    assert (f"WEFT_SPIN = '{spin}'" in said) if spin else "WEFT_SPIN" not in said
+
+
 def test_a_relative_path(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]) -> None:
     compiled(tmp_path, SOURCE, "-fopenmp")
     monkeypatch.chdir(tmp_path)

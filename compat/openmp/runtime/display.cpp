@@ -83,7 +83,8 @@ void display_settings(bool verbose) {
                                : s.offload == process_settings::offloading::disabled ? "DISABLED"
                                                                                      : "DEFAULT");
     if (verbose)
-        if (const char* const w = std::getenv("WEFT_WORKERS")) line("WEFT_WORKERS", w);
+        for (const char* const name : {"WEFT_WORKERS", "WEFT_SPIN"})
+            if (const char* const given = std::getenv(name)) line(name, given);
     out += "OPENMP DISPLAY ENVIRONMENT END\n";
     std::fputs(out.c_str(), stderr);
 }

@@ -291,7 +291,15 @@ process_settings read_environment() {
     return s;
 }
 
-/// What must be right before the first runtime of Weft is made: stacks. libgomp also reads all else now.
+/// How long Weft's idle workers look for work before they sleep. Threads that wait in a region have `set_patience`.
+void set_spin_of_workers() {
+    const auto v = variable("OMP_WAIT_POLICY");
+    const std::string t = v ? lower(*v) : "";
+    if (t == "active") setenv("WEFT_SPIN", "10000", 0); // in microseconds
+    if (t == "passive") setenv("WEFT_SPIN", "0", 0);
+}
+
+/// What must be right before the first runtime of Weft is made: stacks and waiting. libgomp also reads all else now.
 [[gnu::constructor]] void begin() {
     process_settings early;
     if (speaks_kmp())
@@ -300,6 +308,7 @@ process_settings read_environment() {
         early.stack_bytes = settings().stack_bytes;
     if (early.stack_bytes > 0)
         setenv("WEFT_STACK", std::to_string(std::max<std::size_t>(early.stack_bytes, 65536)).c_str(), 0);
+    set_spin_of_workers();
     if (!speaks_kmp()) show_settings();
 }
 
