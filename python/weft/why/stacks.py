@@ -13,7 +13,7 @@ from .watch import Seen, Watch
 
 Owner = Literal["program", "runtime", "system"]
 
-_RUNTIME_MODULES = re.compile(r"/(libweft|libgomp|libomp|libiomp)[^/]*$")
+_RUNTIME_MODULES = re.compile(r"/(libweft|libgomp|libomp|libiomp|libhwloc|libudev|libmetis)[^/]*$")
 _SYSTEM_MODULES = re.compile(
     r"/(libc|libm|libpthread|libstdc\+\+|libc\+\+|libgcc_s|ld-linux[^/]*|libweft-watch)[.-][^/]*$"
 )

@@ -11,6 +11,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
+from .functions import functions_of
 from .watch import Mapping
 
 TOOL = "addr2line"
@@ -22,7 +23,7 @@ class Frame:
     """A function in a stack. A function that the compiler has put into another one is a frame, too."""
 
     function: str
-    """Demangled; empty: unknown."""
+    """Demangled; without symbols `solver+0x1a2b`, by the file and where in it the function begins; empty: unknown."""
     file: str | None
     """As the debug information names it. None: there is none."""
     line: int | None
@@ -56,7 +57,7 @@ class Symbols:
         for module, found in by_module.items():
             looked_up = _look_up(module, sorted(set(found.values())))
             for address, at in found.items():
-                self._known[address] = looked_up.get(at) or self._known[address]
+                self._known[address] = _named(looked_up.get(at) or self._known[address], at)
 
     def frames(self, address: int) -> tuple[Frame, ...]:
         """The innermost one first; empty: no file lies there."""
@@ -67,6 +68,15 @@ class Symbols:
     def _mapping(self, address: int) -> Mapping | None:
         i = bisect.bisect_right(self._begins, address) - 1
         return self._maps[i] if i >= 0 and address < self._maps[i].end else None
+
+
+def _named(frames: tuple[Frame, ...], address: int) -> tuple[Frame, ...]:
+    """Where there is neither debug information nor a table of symbols, the tool knows no name, or that of an exported
+    function that lies before."""
+    (*inner, last) = frames
+    if last.file or not (last.function == "" or functions_of(last.module).stripped):
+        return frames
+    return (*inner, replace(last, function=functions_of(last.module).name(address)))
 
 
 def _look_up(module: str, addresses: Sequence[int]) -> dict[int, tuple[Frame, ...]]:
