@@ -162,6 +162,14 @@ std::uint32_t note(state what, const stack& s, std::uint64_t ns, std::uint64_t o
     return found;
 }
 
+void note_kernel(std::uint32_t place, std::uint64_t faults, std::uint64_t system_ns) noexcept {
+    char* const at = memory.load(std::memory_order_acquire); // pairs with open_notes()
+    if (!at || place == no_place) return;
+    struct place& p = places_in(at)[place];
+    p.faults.fetch_add(faults, std::memory_order_relaxed);
+    p.system_ns.fetch_add(system_ns, std::memory_order_relaxed);
+}
+
 void note_short(std::uint64_t ns) noexcept {
     char* const at = memory.load(std::memory_order_acquire); // pairs with open_notes()
     if (!at) return;

@@ -35,6 +35,9 @@ header& notes_header() noexcept;
 std::uint32_t note(state what, const stack& s, std::uint64_t ns, std::uint64_t object,
                    std::uint32_t holder) noexcept;
 
+/// Adds to a place what the kernel did for the thread meanwhile.
+void note_kernel(std::uint32_t place, std::uint64_t faults, std::uint64_t system_ns) noexcept;
+
 /// Adds a wait that was too short for a place.
 void note_short(std::uint64_t ns) noexcept;
 

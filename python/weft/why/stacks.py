@@ -43,6 +43,10 @@ class Stack:
     """The runtime is in the stack: a run has called the code."""
     is_serial: bool
     """The stack reaches the program's beginning without the runtime."""
+    faults: int = 0
+    """On a core: pages of memory that the system gave the thread there."""
+    system: float = 0.0
+    """On a core: the part of `seconds` in the kernel."""
 
     @property
     def place(self) -> Place | None:
@@ -136,6 +140,8 @@ def stack_of(s: Seen, symbols: Symbols, others: Sequence[Seen] = ()) -> Stack:
         path=tuple(path),
         in_run=in_run,
         is_serial=begins and not in_run,
+        faults=s.faults,
+        system=s.system,
     )
 
 

@@ -1,4 +1,4 @@
-// The program asks for far more workers than there are cores, which never sleep.
+// The program asks for far more workers than there are cores, and they never sleep.
 #include "../work.hpp"
 
 #include <weft/weft.hpp>
@@ -11,7 +11,7 @@ int main() {
 #ifndef MENDED
     options.workers = 16; // FAULT oversubscription
 #endif
-    options.spin = std::chrono::milliseconds(5);
+    options.spin = std::chrono::microseconds::max();
     weft::runtime rt(options);
     std::vector<double> data(64, 1.0);
     for (int step = 0; step < 200; ++step)

@@ -6,7 +6,7 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable
 from typing import TypeVar
 
-from ..evidence import Evidence
+from ..evidence import Evidence, Timing
 from ..finding import Place
 from ..idle import IdleRun
 from ..stacks import Stack
@@ -39,6 +39,30 @@ def waits_for_locks(e: Evidence) -> bool:
 def shared_by_workers(e: Evidence, seconds: float) -> float:
     """Time of the program that worker time stands for, if all workers share in it."""
     return min(seconds / e.workers, e.seconds)
+
+
+def idle_in(e: Evidence, runs: list[IdleRun]) -> float:
+    """Idle time of the workers in these runs of the traced program, as it is in a plain run: the traced run says which part of
+    the idleness they have, the plain runs which part of their time the workers are idle. That part changes less with the
+    load of the machine than the time does."""
+    if not e.idle or e.idle.total <= 0:
+        return 0.0
+    part = sum(r.idle for r in runs) / e.idle.total
+    return part * min(e.median(idle_part), e.workers) * e.seconds
+
+
+def idle_uncertain(e: Evidence) -> float:
+    """By how much the program's time for all the idleness may be wrong, without what other programs do."""
+    return e.variation(idle_part) * e.seconds / e.workers
+
+
+def idle_part(t: Timing) -> float:
+    return t.idle / t.seconds
+
+
+def watched_part(e: Evidence, seconds: float) -> float:
+    """A time of the watched run, as it is in a plain run: other programs may have made the watched run longer."""
+    return seconds * e.seconds / e.watched.seconds if e.watched else seconds
 
 
 def grouped(items: Iterable[T], key: Callable[[T], K]) -> dict[K, list[T]]:

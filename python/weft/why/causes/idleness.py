@@ -14,6 +14,8 @@ from .common import (
     further_places,
     grouped,
     hottest_place,
+    idle_in,
+    idle_uncertain,
     path_to_it,
     sampling_error,
     tasks_each,
@@ -67,6 +69,7 @@ def no_parallelism(e: Evidence) -> list[Finding]:
         ),
         advice="cut the work into more independent pieces: a smaller grain, fewer dependences, a loop or a divide and "
         "conquer in place of one task after another",
+        disturbed=False,
     )
 
 
@@ -137,16 +140,16 @@ def _of_idle(
     says: Callable[[list[IdleRun]], str],
     advice: str,
     at_least: Callable[[Evidence, list[IdleRun]], float] = lambda _, __: 0.0,
+    disturbed: bool = True,
 ) -> list[Finding]:
-    """Findings by construct from runs with idle workers. The traced run says how the idleness is divided; how much
-    there is, the plain runs say. `at_least`: what mending saves besides."""
+    """Findings by construct from runs with idle workers. `at_least`: what mending saves besides. `disturbed`: a worker
+    that has no core may make the others idle."""
     if not e.idle or e.idle.total <= 0:
         return []
-    total = min(e.median(lambda t: t.idle), e.workers * e.seconds)
+    uncertain = idle_uncertain(e) + (e.disturbance if disturbed else 0.0)
     found = []
     runs = [r for r in e.idle.runs if r.kind == kind]
     for construct, group in grouped(runs, lambda r: r.construct).items():
-        idle = sum(r.idle for r in group) / e.idle.total * total
         ran = _hottest(e, group)
         inner = ran.place if ran else None
         place = e.constructs.get(construct) or inner or Place(construct)
@@ -157,8 +160,8 @@ def _of_idle(
                 place=place,
                 path=ran.path if ran else (),
                 evidence=(says(group), *((f"it ran at {inner}",) if inner and inner != place else ())),
-                gain=max(idle / e.workers, at_least(e, group)),
-                uncertain=e.variation(lambda t: t.idle) / e.workers + e.disturbance,
+                gain=max(idle_in(e, group) / e.workers, at_least(e, group)),
+                uncertain=uncertain,
                 basis="estimated",
                 advice=advice,
                 also=(inner,) if inner and inner != place else (),

@@ -17,6 +17,7 @@ from .common import (
     path_to_it,
     said_also,
     sampling_error,
+    watched_part,
 )
 
 
@@ -82,7 +83,7 @@ def waiting_outside(e: Evidence) -> list[Finding]:
     waits = [s for s in e.stacks if s.is_serial and s.state in BLOCKING + LOCKS and s.place]
     found = []
     for call, group in grouped(waits, lambda s: s.state).items():
-        seconds = sum(s.seconds for s in group)
+        seconds = watched_part(e, sum(s.seconds for s in group))
         found.append(
             Finding(
                 cause="waiting_outside",
@@ -92,7 +93,7 @@ def waiting_outside(e: Evidence) -> list[Finding]:
                 evidence=(
                     f"{duration(seconds)} in {calls(group)}, the longest {duration(max(s.longest for s in group))}",
                 ),
-                gain=seconds * (1 - 1 / e.workers),
+                gain=min(seconds, e.seconds - seconds),  # waiting needs no core, only other work beside it
                 uncertain=0.1 * seconds,
                 basis="estimated",
                 advice=f"do the waiting beside work: in a task of its own ({e.language.task}), "

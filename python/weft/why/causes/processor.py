@@ -5,7 +5,9 @@ from __future__ import annotations
 from ..evidence import Evidence
 from ..finding import Finding
 from ..limits import INFLATED
+from ..stacks import Stack
 from .common import (
+    LOCKED,
     duration,
     further_places,
     hottest_place,
@@ -14,6 +16,9 @@ from .common import (
     shared_by_workers,
     waits_for_locks,
 )
+
+LONGEST_FAULT = 200e-6
+"""Time in the system for each new page, in seconds: above this it did something else. Huge pages take this long."""
 
 
 def runtime(e: Evidence) -> list[Finding]:
@@ -46,10 +51,49 @@ def runtime(e: Evidence) -> list[Finding]:
     ]
 
 
+def page_faults(e: Evidence) -> list[Finding]:
+    """Tasks take new memory from the system, which gives it page by page and clears each page. The kernel counts pages
+    exactly, and its own time by ticks."""
+    code = _code_with_new_pages(e)
+    if not code:
+        return []
+    pages, seconds = sum(s.faults for s in code), sum(s.system for s in code)
+    return [
+        Finding(
+            cause="page_faults",
+            title="tasks take new memory from the system",
+            place=hottest_place(code),
+            path=path_to_it(code),
+            evidence=(
+                f"{pages} pages were new to the program in its runs, and the system took {duration(seconds)} of processor "
+                f"time meanwhile: {duration(seconds / pages)} for each",
+            ),
+            gain=shared_by_workers(e, seconds),
+            uncertain=sampling_error(code) * seconds / sum(s.seconds for s in code) / e.workers + 0.1 * seconds / e.workers,
+            basis="estimated",
+            advice="keep large buffers from task to task (one for each worker), and memory that was used once: the C "
+            "library gives blocks above its threshold back at once (mallopt: M_MMAP_THRESHOLD, M_TRIM_THRESHOLD)",
+            also=further_places(code),
+        )
+    ]
+
+
+def _code_with_new_pages(e: Evidence) -> list[Stack]:
+    """Where the tasks' time in the system goes to new pages: there are as many as that time takes."""
+    code = [s for s in e.stacks if s.state == "on_core" and s.in_run and s.path and s.owner == "program"]
+    pages, system = sum(s.faults for s in code), sum(s.system for s in code)
+    return code if pages and system and system / pages <= LONGEST_FAULT else []
+
+
+def _is_new_memory(e: Evidence) -> bool:
+    """Whether new pages explain processor time that grows with the workers: they wait for the map of the program's memory."""
+    return sum(s.system for s in _code_with_new_pages(e)) > LOCKED * e.own if e.own else False
+
+
 def inflated(e: Evidence) -> list[Finding]:
     """The same work takes more processor time with more workers."""
     factor, own, alone = e.inflation, e.own, e.own_alone
-    if factor is None or own is None or alone is None or factor <= INFLATED or waits_for_locks(e):
+    if factor is None or own is None or alone is None or factor <= INFLATED or waits_for_locks(e) or _is_new_memory(e):
         return []
     code = [s for s in e.stacks if s.state == "on_core" and s.in_run and s.owner == "program"]
     said = f"its code takes {factor:.2f} times the processor time with {e.workers} workers that they take with one"
