@@ -93,7 +93,7 @@ stack take_stack(std::uint32_t skip) noexcept {
     return s;
 }
 
-stack take_interrupted_stack(std::uint64_t at) noexcept {
+stack take_interrupted_stack(std::uint64_t at, const void* restorer) noexcept {
     stack s;
     if (switches_stacks(at)) {
         s.frames[s.depth++] = at;
@@ -107,6 +107,7 @@ stack take_interrupted_stack(std::uint64_t at) noexcept {
         s.frames[s.depth++] = at;
         return s;
     }
+    if (first + 2 < got && raw[first + 1] == restorer) first += 2;
     for (int i = first; i < got && s.depth < most_frames; ++i)
         s.frames[s.depth++] = reinterpret_cast<std::uint64_t>(raw[i]);
     return s;

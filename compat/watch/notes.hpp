@@ -17,8 +17,10 @@ struct stack {
 /// Of the caller; `skip` frames are left out, its own function first.
 [[gnu::noinline]] stack take_stack(std::uint32_t skip) noexcept;
 
-/// Of the code that a signal has interrupted at `at`.
-[[gnu::noinline]] stack take_interrupted_stack(std::uint64_t at) noexcept;
+/// Of the code that a signal has interrupted at `at`. `restorer`: where handlers return to. If two signals wait for a thread,
+/// the kernel enters one handler and interrupts it at once for the other one. Then the stack is that of the code below both:
+/// the time was spent there.
+[[gnu::noinline]] stack take_interrupted_stack(std::uint64_t at, const void* restorer) noexcept;
 
 /// Makes the file. Returns false if that fails.
 bool open_notes(const char* path) noexcept;

@@ -38,7 +38,7 @@ SETS = ("learned", "held_out", "healthy")
 NEAR = 6  # lines
 REPEATS = 7  # of a program and its twins, in turns
 WITHOUT_PLACE = {"policy", "oversubscription", "one_worker"}
-NOT_THE_PROGRAM = {"other_programs"}  # what the machine does beside
+NOT_THE_PROGRAM = {"other_programs"}  # what the machine does beside: no finding about the program, whatever its rank
 
 
 @dataclass
@@ -120,7 +120,7 @@ def score(source, build):
     if done.returncode != 0:
         sys.exit(f"{program}: weft why ended with status {done.returncode}\n{done.stderr}")
     answer = json.loads(done.stdout)
-    findings = answer["findings"]
+    findings = [f for f in answer["findings"] if f["cause"] not in NOT_THE_PROGRAM]
     faults = faults_of(source)
     ranks = [next((i for i, f in enumerate(findings, 1) if is_right(f, fault)), None) for fault in faults]
     told = [findings[r - 1]["gain"] / answer["seconds"] if r else None for r in ranks]
@@ -157,7 +157,7 @@ def summary(scores):
             close = sum(e <= 0.25 for e in errors)
             lines.append(f"gain within 25 %      {close} of {len(errors)}, median error {statistics.median(errors):.0%}")
     if healthy:
-        quiet = sum(all(f.split()[0] in NOT_THE_PROGRAM for f in s.found) for s in healthy)
+        quiet = sum(not s.found for s in healthy)
         lines.append(f"healthy, none named   {quiet} of {len(healthy)}")
     return lines
 

@@ -80,20 +80,19 @@ class Collector:
             e = self._traced(e)
         if e.workers > 1:
             self.say("with one worker")
-            e = replace(e, alone=self._trial("1 worker", 1, workers=1) or self._untested("1 worker"))
+            e = replace(e, alone=self._noted("1 worker", self._trial("1 worker", 1, workers=1)))
             if e.alone:
                 seen = self._watched(workers=1)
                 e = replace(e, alone_stacks=seen.get("stacks", ()), alone_watched=seen.get("watched"))
         if e.workers > 1 and plain[0].policy.split(":")[0] != DEFAULT_POLICY:
             self.say(f"under the policy {DEFAULT_POLICY}")
             change = f"policy {DEFAULT_POLICY}"
-            trial = self._trial(change, self.repeats, policy=DEFAULT_POLICY) or self._untested(change)
-            e = replace(e, default_policy=trial)
+            e = replace(e, default_policy=self._noted(change, self._trial(change, self.repeats, policy=DEFAULT_POLICY)))
         if e.workers > e.cores:
             self.say(f"with {e.cores} workers")
             change = f"{e.cores} workers"
             trial = self._trial(change, self.repeats, workers=e.cores) or self._with_active(e.cores)
-            e = replace(e, as_many_as_cores=trial or self._untested(change))
+            e = replace(e, as_many_as_cores=self._noted(change, trial))
         if (e.inflation or 1.0) > INFLATED:
             e = replace(e, copies=self._copies(e))
         return replace(e, notes=tuple(self.notes))
@@ -116,8 +115,11 @@ class Collector:
             return None
         return Trial(change, tuple(timings))
 
-    def _untested(self, change: str) -> None:
-        self.notes.append(f"not tested with {change}: the program sets this itself (runtime_options)")
+    def _noted(self, change: str, trial: Trial | None) -> Trial | None:
+        """Adds a note if there is no trial."""
+        if trial is None:
+            self.notes.append(f"not tested with {change}: the program sets this itself (runtime_options)")
+        return trial
 
     def _with_active(self, workers: int) -> Trial | None:
         """With only so many of the workers that the program has set up itself. None if its policy needs all of them."""

@@ -152,6 +152,12 @@ class Evidence:
         return _own(self.alone_stacks, (*timings, *((self.alone_watched,) if self.alone_watched else ())))
 
     @property
+    def stretch(self) -> float:
+        """By which factor processor time of workers takes longer, since they wait for cores. Where work is saved, the
+        waiting for a core in which to do it is saved, too."""
+        return self.median(lambda t: (t.on_core + t.waiting) / t.on_core if t.on_core > 0 else 1.0)
+
+    @property
     def disturbance(self) -> float:
         """Time that workers were ready to run and had no core, divided by the number of workers: how much of the
         program's time other programs may have taken."""
@@ -159,8 +165,9 @@ class Evidence:
 
 
 def _own(stacks: Sequence[Stack], timings: Sequence[Timing]) -> float | None:
-    """The part of the processor time that was in the program's own code: the median over the runs. Other programs make it
-    longer by what they take from the caches, and shorter where workers change the same data, by keeping them apart."""
+    """The part of the processor time that was in the program's own code: the median over the runs. Other programs make
+    it longer by what they take from the caches, and shorter where workers change the same data, by keeping them
+    apart."""
     seen = [s for s in stacks if s.state == "on_core" and s.path]
     total = sum(s.seconds for s in stacks if s.state == "on_core")
     if not total or not timings:

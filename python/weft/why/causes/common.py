@@ -41,10 +41,15 @@ def shared_by_workers(e: Evidence, seconds: float) -> float:
     return min(seconds / e.workers, e.seconds)
 
 
+def shared_work(e: Evidence, processor_seconds: float) -> float:
+    """The same for processor time, with the time that the workers wait for cores meanwhile."""
+    return shared_by_workers(e, processor_seconds * e.stretch)
+
+
 def idle_in(e: Evidence, runs: list[IdleRun]) -> float:
-    """Idle time of the workers in these runs of the traced program, as it is in a plain run: the traced run says which part of
-    the idleness they have, the plain runs which part of their time the workers are idle. That part changes less with the
-    load of the machine than the time does."""
+    """Idle time of the workers in these runs of the traced program, as it is in a plain run: the traced run says which
+    part of the idleness they have, the plain runs which part of their time the workers are idle. That part changes less
+    with the load of the machine than the time does."""
     if not e.idle or e.idle.total <= 0:
         return 0.0
     part = sum(r.idle for r in runs) / e.idle.total

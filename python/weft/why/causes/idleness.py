@@ -209,7 +209,8 @@ def uneven_threads(e: Evidence) -> list[Finding]:
                     f"equal share of {e.workers} threads is {duration(all_time / e.workers)}",
                 ),
                 gain=gain,
-                uncertain=sampling_error(code) + e.disturbance,
+                # A thread that has no core leaves its iterations to the others, if it has come to the region at all.
+                uncertain=sampling_error(code) + e.median(lambda t: max(t.queued, t.waiting)) / e.workers,
                 basis="estimated",
                 advice="give the region's work to all threads (for, taskloop, task)"
                 if alone

@@ -13,12 +13,12 @@ from .common import (
     hottest_place,
     path_to_it,
     sampling_error,
-    shared_by_workers,
+    shared_work,
     waits_for_locks,
 )
 
-LONGEST_FAULT = 200e-6
-"""Time in the system for each new page, in seconds: above this it did something else. Huge pages take this long."""
+LONGEST_FAULT = 10e-6
+"""Processor time of the system for a new page of 4 KiB, in seconds: above this it did something else."""
 
 
 def runtime(e: Evidence) -> list[Finding]:
@@ -42,8 +42,8 @@ def runtime(e: Evidence) -> list[Finding]:
                 f"{duration(seconds)} of {duration(busy)} of processor time of busy workers was in the runtime: "
                 f"{seconds / busy:.0%}",
             ),
-            gain=shared_by_workers(e, seconds),
-            uncertain=(sampling_error(own) + sampling_error(mine)) / e.workers,
+            gain=shared_work(e, seconds),
+            uncertain=shared_work(e, sampling_error(own) + sampling_error(mine)),
             basis="estimated",
             advice="do more in each task: a larger grain, a serial version for small parts, one task for several",
             also=further_places(mine),
@@ -57,7 +57,7 @@ def page_faults(e: Evidence) -> list[Finding]:
     code = _code_with_new_pages(e)
     if not code:
         return []
-    pages, seconds = sum(s.faults for s in code), sum(s.system for s in code)
+    pages, seconds = sum(s.faults for s in code), _time_of_pages(code)
     return [
         Finding(
             cause="page_faults",
@@ -65,11 +65,12 @@ def page_faults(e: Evidence) -> list[Finding]:
             place=hottest_place(code),
             path=path_to_it(code),
             evidence=(
-                f"{pages} pages were new to the program in its runs, and the system took {duration(seconds)} of processor "
-                f"time meanwhile: {duration(seconds / pages)} for each",
+                f"{pages} pages were new to the program in its runs, and the system took {duration(seconds)} of "
+                f"processor time meanwhile: {duration(seconds / pages)} for each",
             ),
-            gain=shared_by_workers(e, seconds),
-            uncertain=sampling_error(code) * seconds / sum(s.seconds for s in code) / e.workers + 0.1 * seconds / e.workers,
+            gain=shared_work(e, seconds),
+            uncertain=sampling_error(code) * seconds / sum(s.seconds for s in code) / e.workers
+            + 0.1 * seconds / e.workers,
             basis="estimated",
             advice="keep large buffers from task to task (one for each worker), and memory that was used once: the C "
             "library gives blocks above its threshold back at once (mallopt: M_MMAP_THRESHOLD, M_TRIM_THRESHOLD)",
@@ -79,21 +80,27 @@ def page_faults(e: Evidence) -> list[Finding]:
 
 
 def _code_with_new_pages(e: Evidence) -> list[Stack]:
-    """Where the tasks' time in the system goes to new pages: there are as many as that time takes."""
     code = [s for s in e.stacks if s.state == "on_core" and s.in_run and s.path and s.owner == "program"]
-    pages, system = sum(s.faults for s in code), sum(s.system for s in code)
-    return code if pages and system and system / pages <= LONGEST_FAULT else []
+    return code if _time_of_pages(code) > 0 else []
+
+
+def _time_of_pages(code: list[Stack]) -> float:
+    """Processor time of the system, as far as so many new pages can take it."""
+    return min(sum(s.system for s in code), LONGEST_FAULT * sum(s.faults for s in code))
 
 
 def _is_new_memory(e: Evidence) -> bool:
-    """Whether new pages explain processor time that grows with the workers: they wait for the map of the program's memory."""
-    return sum(s.system for s in _code_with_new_pages(e)) > LOCKED * e.own if e.own else False
+    """Whether new pages explain processor time that grows with the workers, which wait for the map of the program's
+    memory."""
+    return _time_of_pages(_code_with_new_pages(e)) > LOCKED * e.own if e.own else False
 
 
 def inflated(e: Evidence) -> list[Finding]:
     """The same work takes more processor time with more workers."""
     factor, own, alone = e.inflation, e.own, e.own_alone
-    if factor is None or own is None or alone is None or factor <= INFLATED or waits_for_locks(e) or _is_new_memory(e):
+    if factor is None or own is None or alone is None or factor <= INFLATED:
+        return []
+    if waits_for_locks(e) or _is_new_memory(e):
         return []
     code = [s for s in e.stacks if s.state == "on_core" and s.in_run and s.owner == "program"]
     said = f"its code takes {factor:.2f} times the processor time with {e.workers} workers that they take with one"
@@ -132,8 +139,8 @@ def inflated(e: Evidence) -> list[Finding]:
             place=hottest_place(code),
             path=path_to_it(code),
             evidence=(said, *told),
-            gain=(own - alone) / e.workers,
-            uncertain=(e.variation(lambda t: t.on_core) + sampling_error(code)) / e.workers,
+            gain=shared_work(e, own - alone),
+            uncertain=shared_work(e, e.variation(lambda t: t.cpu) + sampling_error(code)),
             basis="tested" if e.copies is not None else "estimated",
             advice=advice,
             also=further_places(code),

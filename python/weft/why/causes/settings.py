@@ -7,7 +7,6 @@ from ..finding import Finding
 from ..limits import DEFAULT_POLICY
 from .common import duration, idle_in, idle_uncertain, waits_for_locks
 
-
 BINDING = ("static",)
 """Policies under which a piece of a loop belongs to one worker."""
 
@@ -36,8 +35,8 @@ def policy(e: Evidence) -> list[Finding]:
 
 
 def _pieces_that_wait(e: Evidence) -> list[Finding]:
-    """The program sets its policy itself, so that no other one was tested, and under that policy a piece of a loop waits
-    for its worker while others have nothing to do."""
+    """The program sets its policy itself, so that no other one was tested, and under that policy a piece of a loop
+    waits for its worker while others have nothing to do."""
     runs = [r for r in e.idle.runs if r.tasks > 1 and r.kind not in ("short_runs", "waiting")] if e.idle else []
     gain = idle_in(e, runs) / e.workers
     given = e.plain[0].policy
@@ -47,8 +46,8 @@ def _pieces_that_wait(e: Evidence) -> list[Finding]:
             title=f"the policy {given} does not suit the program",
             place=None,
             evidence=(
-                f"in {len(runs)} runs of several tasks workers were idle for {gain / e.seconds:.0%} of their time; under "
-                f"{given} none takes over a piece of a loop that waits for another worker",
+                f"in {len(runs)} runs of several tasks workers were idle for {gain / e.seconds:.0%} of their time; "
+                f"under {given} none takes over a piece of a loop that waits for another worker",
                 "no other policy was tested, since the program sets its own (runtime_options::policy)",
             ),
             gain=gain,
