@@ -48,8 +48,10 @@ struct place {
     std::atomic<std::uint64_t> ns;      ///< sum; on a core: processor time since the thread's sample before
     std::atomic<std::uint64_t> longest; ///< ns
     std::atomic<std::uint64_t> object;  ///< address of the lock or the like, at the last time
-    std::atomic<std::uint64_t> faults;  ///< on a core: pages that the system gave the thread, since its sample before
-    std::atomic<std::uint64_t> system_ns; ///< on a core: the part of `ns` that was in the kernel, by its ticks
+    std::atomic<std::uint64_t>
+        faults; ///< on a core: pages that the system gave the thread, since its sample before
+    std::atomic<std::uint64_t>
+        system_ns; ///< on a core: the part of `ns` that was in the kernel, by its ticks
     std::uint64_t
         frames[most_frames]; ///< innermost first: return addresses; on a core frames[0] is where it was
 };

@@ -63,7 +63,8 @@ kernel_work kernel_work_of_thread() noexcept {
     if (getrusage(RUSAGE_THREAD, &usage) != 0) return {};
     const auto& t = usage.ru_stime;
     return {static_cast<std::uint64_t>(usage.ru_minflt),
-            static_cast<std::uint64_t>(t.tv_sec) * 1'000'000'000u + static_cast<std::uint64_t>(t.tv_usec) * 1000u};
+            static_cast<std::uint64_t>(t.tv_sec) * 1'000'000'000u +
+                static_cast<std::uint64_t>(t.tv_usec) * 1000u};
 }
 
 thread_local std::uint64_t seen_ns = 0;
@@ -80,8 +81,8 @@ void on_tick(int, siginfo_t*, void* context) {
         seen_ns = now;
         const auto at = static_cast<std::uint64_t>(registers.gregs[REG_RIP]);
         const kernel_work work = kernel_work_of_thread();
-        const std::uint32_t place = note(
-            state::on_core, take_interrupted_stack(at, __builtin_return_address(0)), ns, 0, no_place);
+        const std::uint32_t place =
+            note(state::on_core, take_interrupted_stack(at, __builtin_return_address(0)), ns, 0, no_place);
         note_kernel(place, work.faults - seen_work.faults, work.system_ns - seen_work.system_ns);
         seen_work = work;
         in_handler = false;

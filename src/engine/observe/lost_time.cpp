@@ -31,7 +31,8 @@ std::string takers_of_cores(const run_figures& f) {
     constexpr double nearly_all = 0.9;
     const bool took_it = static_cast<double>(f.other_cpu) >= 0.5 * static_cast<double>(f.queued.value_or(0));
     if (took_it && ratio(f.cpu + f.other_cpu, f.in_runs * f.cores) >= nearly_all)
-        return "threads of this program that are no workers used the cores (the thread that calls a region of OpenMP "
+        return "threads of this program that are no workers used the cores (the thread that calls a region "
+               "of OpenMP "
                "is one, and a member of its team): use fewer workers, or make tasks of what those threads do";
     return "other programs used the cores, or the control group's quota of processor time was used up. The "
            "times do not show what the program can do";

@@ -37,7 +37,8 @@ int main() {
     bank b(100);
     rt.run([&] {
         weft::task_group group;
-        for (std::size_t i = 0; i < 2000; ++i) group.run([&b, i] { b.transfer(i % 100, i * 7 % 100); }); // AT weft_wait
+        for (std::size_t i = 0; i < 2000; ++i)
+            group.run([&b, i] { b.transfer(i % 100, i * 7 % 100); }); // AT weft_wait
         group.wait();
     });
     std::printf("%g\n", b.balance(7));

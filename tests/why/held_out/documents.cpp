@@ -33,7 +33,8 @@ int main() {
     double sum = 0;
     for (int query = 0; query < 6; ++query) {
         std::vector<document> all = collection();
-        weft::parallel_for(std::size_t{0}, all.size(), [&](std::size_t i) { rank(all[i]); }); // FAULT long_piece
+        weft::parallel_for(std::size_t{0}, all.size(),
+                           [&](std::size_t i) { rank(all[i]); }); // FAULT long_piece
         sum += all[7].score;
     }
     std::printf("%g\n", sum);

@@ -55,8 +55,10 @@ int main() {
     for (int page = 0; page < 5; ++page) {
 #if IS_MENDED(1)
         std::thread request;
-        if (page == 0) fetch();
-        else request = std::thread(fetch); // while the page before is worked on
+        if (page == 0)
+            fetch();
+        else
+            request = std::thread(fetch); // while the page before is worked on
 #else
         fetch();
 #endif
