@@ -43,6 +43,8 @@ class Stack:
     """The runtime is in the stack: a run has called the code."""
     is_serial: bool
     """The stack reaches the program's beginning without the runtime."""
+    entry: str = ""
+    """The function of the runtime that the innermost function of the path has called. Empty: none."""
     faults: int = 0
     """On a core: pages of memory that the system gave the thread there."""
     system: float = 0.0
@@ -121,9 +123,12 @@ def stack_of(s: Seen, symbols: Symbols, others: Sequence[Seen] = ()) -> Stack:
     owners = [owner for group in groups for owner in owners_of(group)]
     first: Owner = next((o for o in owners if o != "system"), "system")
     path: list[Place] = []
+    entry = ""
     for f, of in zip(frames, owners, strict=True):
         if of == "runtime" and path:
             break
+        if of == "runtime":
+            entry = f.function
         if of == "program" and f.function not in _STARTS[1:]:
             path.append(place_of(f))
     in_run = "runtime" in owners
@@ -140,6 +145,7 @@ def stack_of(s: Seen, symbols: Symbols, others: Sequence[Seen] = ()) -> Stack:
         path=tuple(path),
         in_run=in_run,
         is_serial=begins and not in_run,
+        entry=entry if path else "",
         faults=s.faults,
         system=s.system,
     )

@@ -1,4 +1,4 @@
-// Three faults: numbers are read from a file by one thread, the inner one of two loops is parallel, and tasks sleep.
+// Three faults: one thread reads numbers from a text, the inner one of two loops is parallel, and tasks sleep.
 #include "../work.hpp"
 
 #include <weft/weft.hpp>
@@ -12,46 +12,49 @@ namespace {
 
 using namespace std::chrono_literals;
 
-constexpr int numbers = 400'000;
+constexpr int numbers = 400'000, width = 8, rows = 6000;
 
-std::FILE* file_with_numbers() {
-    std::FILE* const file = std::tmpfile();
-    if (!file) std::abort();
-    for (int i = 0; i < numbers; ++i) std::fprintf(file, "%d.%d\n", i % 1000, i % 89);
-    std::rewind(file);
-    return file;
+/// Lines of seven digits.
+std::vector<char> text_of_numbers() {
+    std::vector<char> text(std::size_t{numbers} * width + 1);
+    for (std::size_t i = 0; i + 1 < text.size(); ++i)
+        text[i] = i % width == width - 1 ? '\n' : static_cast<char>('0' + i % 7);
+    return text;
 }
 
-double read_all(std::FILE* file) {
+double number(const std::vector<char>& text, int line) {
+    return std::strtod(text.data() + std::size_t{width} * static_cast<std::size_t>(line), nullptr); // AT serial
+}
+
+double sum_of(const std::vector<char>& text) {
+#if IS_MENDED(1)
+    return weft::parallel_reduce(
+        0, numbers, 0.0, [&](int i) { return number(text, i); }, [](double x, double y) { return x + y; });
+#else
     double sum = 0;
-    char line[64];
-    while (std::fgets(line, sizeof line, file)) sum += std::strtod(line, nullptr); // FAULT serial
+    for (int i = 0; i < numbers; ++i) sum += number(text, i); // FAULT serial
     return sum;
+#endif
 }
 
 } // namespace
 
 int main() {
-    std::vector<double> data(2000 * 32, 1.0);
+    std::vector<double> data(rows * 32, 1.0);
+    const std::vector<char> text = text_of_numbers();
     double sum = 0;
-#if IS_MENDED(1)
-    sum = 3; // as if it came in a form that needs no parsing
-#else
-    std::FILE* const file = file_with_numbers(); // AT serial
-    sum = read_all(file);
-    std::fclose(file);
-#endif
+    for (int i = 0; i < 3; ++i) sum += sum_of(text);
 #if IS_MENDED(2)
-    weft::parallel_for(0, 2000, [&](int row) {
+    weft::parallel_for(0, rows, [&](int row) {
         for (int i = 0; i < 32; ++i) data[static_cast<std::size_t>(32 * row + i)] += compute(us);
     });
 #else
-    for (int row = 0; row < 2000; ++row)
+    for (int row = 0; row < rows; ++row)
         weft::parallel_for(0, 32, [&](int i) { // FAULT short_runs
             data[static_cast<std::size_t>(32 * row + i)] += compute(us);
         });
 #endif
-    weft::parallel_for(0, 100,
+    weft::parallel_for(0, 60,
                        [&](int i) {
 #if IS_MENDED(3)
                            weft::this_task::sleep_for(2ms);

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import defaultdict
 from collections.abc import Callable, Iterable
 from typing import TypeVar
@@ -26,6 +27,8 @@ CALLS = {
     "futex": "wait for an atomic variable",
 }
 
+_MAKES_TASKS = re.compile(r"GOMP_task(loop\w*)?$|__kmpc_(omp_task\w*|taskloop\w*)$")
+
 T = TypeVar("T")
 K = TypeVar("K")
 
@@ -34,6 +37,13 @@ def waits_for_locks(e: Evidence) -> bool:
     """Handing a lock from worker to worker takes processor time in the kernel: that is the lock's cost."""
     seconds = sum(s.seconds for s in e.stacks if s.state in LOCKS and s.in_run)
     return seconds > LOCKED * e.seconds * e.workers
+
+
+def spends_on_tasks(e: Evidence) -> bool:
+    """OpenMP: whether the processor time that the program's calls take in the runtime is mostly for making tasks."""
+    calls = [s for s in e.stacks if s.state == "on_core" and s.owner == "runtime" and s.entry]
+    tasks = sum(s.seconds for s in calls if _MAKES_TASKS.match(s.entry))
+    return e.openmp and tasks > 0.5 * sum(s.seconds for s in calls)
 
 
 def shared_by_workers(e: Evidence, seconds: float) -> float:
@@ -68,6 +78,11 @@ def idle_part(t: Timing) -> float:
 def watched_part(e: Evidence, seconds: float) -> float:
     """A time of the watched run, as it is in a plain run: other programs may have made the watched run longer."""
     return seconds * e.seconds / e.watched.seconds if e.watched else seconds
+
+
+def watched_work(e: Evidence, seconds: float) -> float:
+    """Processor time of the watched run, as it is in a plain run: watching takes some, where a program calls often."""
+    return seconds * min(e.median(lambda t: t.cpu) / e.watched.cpu, 1.0) if e.watched and e.watched.cpu else seconds
 
 
 def grouped(items: Iterable[T], key: Callable[[T], K]) -> dict[K, list[T]]:

@@ -18,6 +18,7 @@ from .common import (
     idle_uncertain,
     path_to_it,
     sampling_error,
+    spends_on_tasks,
     tasks_each,
 )
 
@@ -93,7 +94,7 @@ def short_regions(e: Evidence) -> list[Finding]:
     """OpenMP: regions so short that starting them takes most of the time."""
     runs = e.median(lambda t: t.runs)
     length = e.median(lambda t: t.from_first_to_last) / max(runs, 1)
-    if not e.shares or length >= SHORT_REGION or e.own is None:
+    if not e.shares or length >= SHORT_REGION or e.own is None or spends_on_tasks(e):
         return []
     calls = [s for s in e.stacks if s.state == "on_core" and s.in_run and s.path]
     return [

@@ -18,6 +18,7 @@ from .common import (
     said_also,
     sampling_error,
     watched_part,
+    watched_work,
 )
 
 
@@ -52,11 +53,11 @@ def serial(e: Evidence) -> list[Finding]:
 def _serial_time(e: Evidence, code: list[Stack]) -> tuple[float, float]:
     """Time of serial code, and by how much it may be wrong. The samples say where all of it is, but there are few of
     them. The runtime knows exactly how long it is from the first run to the last."""
-    sampled = sum(s.seconds for s in code)
+    sampled = watched_work(e, sum(s.seconds for s in code))
     waits = sum(s.seconds for s in e.stacks if s.is_serial and s.state in BLOCKING + LOCKS)
     between = max(e.median(lambda t: t.outside) - waits, 0.0)
     seconds = max(sampled, between)
-    of_samples = (seconds - between) / seconds
+    of_samples = (seconds - between) / seconds if seconds else 0.0
     return seconds, 0.1 * seconds + e.variation(lambda t: t.outside) + of_samples * sampling_error(code)
 
 

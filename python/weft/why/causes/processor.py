@@ -14,7 +14,9 @@ from .common import (
     path_to_it,
     sampling_error,
     shared_work,
+    spends_on_tasks,
     waits_for_locks,
+    watched_work,
 )
 
 LONGEST_FAULT = 10e-6
@@ -29,8 +31,7 @@ def runtime(e: Evidence) -> list[Finding]:
     mine = [s for s in on_core if s.owner == "runtime"]
     if not mine or not e.watched or waits_for_locks(e):
         return []
-    # The threads that call OpenMP's regions are no workers, so the report lacks their time.
-    busy = sum(s.seconds for s in own + mine) if e.shares else e.watched.on_core
+    busy = _busy(e)
     seconds = max(busy - sum(s.seconds for s in own), 0.0)
     return [
         Finding(
@@ -42,13 +43,24 @@ def runtime(e: Evidence) -> list[Finding]:
                 f"{duration(seconds)} of {duration(busy)} of processor time of busy workers was in the runtime: "
                 f"{seconds / busy:.0%}",
             ),
-            gain=shared_work(e, seconds),
+            gain=shared_work(e, watched_work(e, seconds)),
             uncertain=shared_work(e, sampling_error(own) + sampling_error(mine)),
             basis="estimated",
             advice="do more in each task: a larger grain, a serial version for small parts, one task for several",
             also=further_places(mine),
         )
     ]
+
+
+def _busy(e: Evidence) -> float:
+    """Processor time of busy workers in the watched run."""
+    assert e.watched
+    if not e.shares:
+        return e.watched.on_core
+    # The threads that call OpenMP's regions are no workers, so the report lacks their time. Where threads do little but
+    # make tasks, the others take one after another, and look for them in between.
+    every = spends_on_tasks(e)
+    return sum(s.seconds for s in e.stacks if s.state == "on_core" and s.in_run and (s.path or every))
 
 
 def page_faults(e: Evidence) -> list[Finding]:
