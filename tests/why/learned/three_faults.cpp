@@ -43,7 +43,7 @@ int main() {
     std::vector<double> data(rows * 32, 1.0);
     const std::vector<char> text = text_of_numbers();
     double sum = 0;
-    for (int i = 0; i < 3; ++i) sum += sum_of(text);
+    for (int i = 0; i < 12; ++i) sum += sum_of(text);
 #if IS_MENDED(2)
     weft::parallel_for(0, rows, [&](int row) {
         for (int i = 0; i < 32; ++i) data[static_cast<std::size_t>(32 * row + i)] += compute(us);

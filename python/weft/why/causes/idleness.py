@@ -174,12 +174,14 @@ def _of_idle(
 def _without_runs(e: Evidence, runs: list[IdleRun]) -> float:
     """The time of these runs beyond that of their work, if it were in one run."""
     assert e.idle
-    length, work = sum(r.length for r in runs), sum(r.work for r in e.idle.runs)
+    length, of_these = sum(r.length for r in runs), sum(r.work for r in runs)
+    # A task that is blocked seems to work, but not in runs as short as these.
+    work = max(sum(r.work for r in e.idle.runs) - e.median(lambda t: t.blocked), of_these)
     if e.own is None or not e.idle.elapsed or not work:
         return 0.0
     code = [s for s in e.stacks if s.state == "on_core" and s.owner == "program"]
     in_runs = sum(s.seconds for s in code if s.in_run) / (sum(s.seconds for s in code) or 1.0)
-    own = e.own * in_runs * sum(r.work for r in runs) / work
+    own = e.own * in_runs * of_these / work
     return e.median(lambda t: t.in_runs) * length / e.idle.elapsed - own / e.workers
 
 
