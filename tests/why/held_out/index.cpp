@@ -30,7 +30,7 @@ void parse(line& l, int number) { l.key = compute(120 * us, number); }
 class index {
 public:
     void put(const line& l) {
-#if IS_MENDED(3)
+#if IS_MENDED(2)
         const std::string text = entry(l);
         const std::lock_guard guard(lock_);
         entries_[l.key] = text;
@@ -62,7 +62,7 @@ int main() {
 #else
         fetch();
 #endif
-#if IS_MENDED(2)
+#if IS_MENDED(3)
         weft::parallel_for(0, 200, [&](int i) { parse(lines[static_cast<std::size_t>(i)], i); });
 #else
         for (int i = 0; i < 200; ++i) parse(lines[static_cast<std::size_t>(i)], i); // FAULT serial

@@ -3,8 +3,6 @@
 
 #include <weft/weft.hpp>
 
-#include <vector>
-
 namespace {
 
 #ifdef MENDED
@@ -22,10 +20,11 @@ void add(statistics& to, double x) {
     asm volatile("" ::: "memory"); // another thread may look at them at any time
 }
 
+alignas(64) statistics of_worker[64];
+
 } // namespace
 
 int main() {
-    std::vector<statistics> of_worker(64);
     for (int round = 0; round < 20; ++round)
         weft::parallel_for(0, 2000, [&](int i) {
             const auto worker = static_cast<std::size_t>(weft::this_task::worker());

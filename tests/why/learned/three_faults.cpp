@@ -23,7 +23,8 @@ std::vector<char> text_of_numbers() {
 }
 
 double number(const std::vector<char>& text, int line) {
-    return std::strtod(text.data() + std::size_t{width} * static_cast<std::size_t>(line), nullptr); // AT serial
+    return std::strtod(text.data() + std::size_t{width} * static_cast<std::size_t>(line),
+                       nullptr); // AT serial
 }
 
 double sum_of(const std::vector<char>& text) {

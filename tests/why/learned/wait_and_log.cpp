@@ -15,7 +15,7 @@ std::mutex lock;
 std::string text;
 
 void log(double x) {
-#if IS_MENDED(2)
+#if IS_MENDED(1)
     const std::string line = std::to_string(compute(100 * us, x));
     const std::lock_guard guard(lock);
     text += line;
@@ -33,11 +33,11 @@ void answer() {
 
 int main() {
     for (int round = 0; round < 5; ++round) {
-#if IS_MENDED(1)
+#if IS_MENDED(2)
         std::thread waits(answer);
 #endif
         weft::parallel_for(0, 400, [&](int i) { log(compute(60 * us, i)); });
-#if IS_MENDED(1)
+#if IS_MENDED(2)
         waits.join();
 #else
         answer();
