@@ -234,6 +234,22 @@ def test_processor_time_that_is_saved_is_not_waited_for() -> None:
     assert {f.cause: round(f.gain, 3) for f in found} == {"overhead": 0.5, "other_programs": 0.5}
 
 
+@pytest.mark.parametrize(("entry", "cause"), [("GOMP_task", "overhead"), ("GOMP_parallel", "short_runs")])
+def test_tiny_tasks_of_openmp_are_not_told_as_short_regions(entry: str, cause: str) -> None:
+    own = stack("on_core", 0.2, times=10_000)
+    called = stack("on_core", 0.8, times=10_000, owner="runtime", entry=entry)
+    search = stack("on_core", 0.8, None, times=10_000, owner="runtime")
+    e = evidence(plain=(timing(runs=10_000),) * 3, openmp=True, shares={Place("step", HERE.file): (0.1, 0.1)})
+    f = diagnose(replace(e, stacks=(own, called, search))).findings[0]
+    assert f.cause == cause and f.gain == pytest.approx(0.8, rel=0.05)
+
+
+def test_locks_of_the_runtime_do_not_hide_its_cost() -> None:
+    own, inside = stack("on_core", 1.0, times=10_000), stack("on_core", 1.0, owner="runtime", times=10_000)
+    lock = stack("mutex", 0.6, owner="runtime")
+    assert only(replace(evidence(), stacks=(own, inside, lock))).cause == "overhead"
+
+
 def test_time_in_the_runtime() -> None:
     own, inside = stack("on_core", 1.0, times=10_000), stack("on_core", 1.0, owner="runtime", times=10_000)
     f = only(replace(evidence(), stacks=(own, inside)))
@@ -404,6 +420,8 @@ def test_whose_code_it_is() -> None:
     ) == ["runtime"]
     assert owners_of((frame("cos", None, "/lib/x86_64-linux-gnu/libm.so.6"),)) == ["system"]
     assert owners_of((frame("GOMP_parallel", None, "/opt/weft/openmp/libgomp.so.1"),)) == ["runtime"]
+    policy = frame("queues_child", "/x/weft/build/../src/policy/steal.cpp")  # of a namespace without a name
+    assert owners_of((policy,)) == ["program"] and owners_of((policy,), ("/x/weft/build/../src/",)) == ["runtime"]
     # Without debug information.
     assert owners_of((frame("void weft::impl::fork<main::{lambda()#1}>(main::{lambda()#1}&)"),)) == ["program"]
     assert owners_of((frame("weft::impl::run_isolated(weft::body)"),)) == ["runtime"]

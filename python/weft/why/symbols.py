@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import bisect
 import functools
+import re
 import shutil
 import struct
 import subprocess
@@ -15,6 +16,9 @@ from .watch import Mapping
 
 TOOL = "addr2line"
 _PT_LOAD = 1
+_SOURCES = "/src/"
+LIBRARY_NAMES = re.compile(r"weft::(engine|policies|places|queue|trace|share|openmp|api|sort|calibrate|pipelines)::")
+"""Names of the runtime's library that no program uses."""
 
 
 @dataclass(frozen=True)
@@ -37,6 +41,8 @@ class Symbols:
         self._maps = sorted(maps, key=lambda m: m.begin)
         self._begins = [m.begin for m in self._maps]
         self._known: dict[int, tuple[Frame, ...]] = {}
+        self.sources: tuple[str, ...] = ()
+        """Where the files of the runtime's library lie, by its debug information. Empty: not known."""
 
     @staticmethod
     def is_possible() -> bool:
@@ -57,6 +63,7 @@ class Symbols:
             looked_up = _look_up(module, sorted(set(found.values())))
             for address, at in found.items():
                 self._known[address] = looked_up.get(at) or self._known[address]
+            self.sources = tuple({*self.sources, *_sources_in(looked_up.values())})
 
     def frames(self, address: int) -> tuple[Frame, ...]:
         """The innermost one first; empty: no file lies there."""
@@ -67,6 +74,11 @@ class Symbols:
     def _mapping(self, address: int) -> Mapping | None:
         i = bisect.bisect_right(self._begins, address) - 1
         return self._maps[i] if i >= 0 and address < self._maps[i].end else None
+
+
+def _sources_in(found: Iterable[tuple[Frame, ...]]) -> set[str]:
+    files = {f.file for frames in found for f in frames if f.file and LIBRARY_NAMES.match(f.function)}
+    return {file[: file.rindex(_SOURCES) + len(_SOURCES)] for file in files if _SOURCES in file}
 
 
 def _look_up(module: str, addresses: Sequence[int]) -> dict[int, tuple[Frame, ...]]:

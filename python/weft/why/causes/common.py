@@ -35,7 +35,7 @@ K = TypeVar("K")
 
 def waits_for_locks(e: Evidence) -> bool:
     """Handing a lock from worker to worker takes processor time in the kernel: that is the lock's cost."""
-    seconds = sum(s.seconds for s in e.stacks if s.state in LOCKS and s.in_run)
+    seconds = sum(s.seconds for s in e.stacks if s.state in LOCKS and s.in_run and s.owner == "program")
     return seconds > LOCKED * e.seconds * e.workers
 
 
