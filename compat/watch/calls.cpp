@@ -45,10 +45,6 @@ WATCHED(state::transfer, int, fsync, (int f), (f))
 WATCHED(state::transfer, int, fdatasync, (int f), (f))
 WATCHED(state::transfer, ssize_t, recv, (int f, void* to, size_t n, int flags), (f, to, n, flags))
 WATCHED(state::transfer, ssize_t, send, (int f, const void* from, size_t n, int flags), (f, from, n, flags))
-WATCHED(state::transfer, size_t, fread, (void* to, size_t size, size_t n, FILE* f), (to, size, n, f))
-WATCHED(state::transfer, size_t, fwrite, (const void* from, size_t size, size_t n, FILE* f),
-        (from, size, n, f))
-WATCHED(state::transfer, char*, fgets, (char* to, int n, FILE* f), (to, n, f))
 WATCHED(state::transfer, int, fflush, (FILE * f), (f))
 
 WATCHED(state::poll, int, poll, (pollfd * files, nfds_t n, int ms), (files, n, ms))
@@ -59,6 +55,31 @@ WATCHED(state::poll, int, connect, (int f, const sockaddr* to, socklen_t n), (f,
 
 WATCHED(state::join, int, pthread_join, (pthread_t t, void** result), (t, result))
 WATCHED(state::join, pid_t, waitpid, (pid_t p, int* status, int flags), (p, status, flags))
+
+namespace {
+original<char*(char*, int, FILE*)> fgets_original("fgets");
+original<size_t(void*, size_t, size_t, FILE*)> fread_original("fread");
+original<size_t(const void*, size_t, size_t, FILE*)> fwrite_original("fwrite");
+
+/// Calls a function that reads or writes `n` items of `size` bytes.
+template <class Call>
+[[gnu::always_inline]] inline size_t transferred(size_t size, size_t n, Call call) {
+    const bool is_small = size <= most_copied && n <= most_copied && size * n <= most_copied;
+    return is_small ? watched_copy(state::transfer, call) : watched(state::transfer, 0, call);
+}
+} // namespace
+
+extern "C" char* fgets(char* to, int n, FILE* f) {
+    return watched_copy(state::transfer, [&] { return fgets_original.get()(to, n, f); });
+}
+
+extern "C" size_t fread(void* to, size_t size, size_t n, FILE* f) {
+    return transferred(size, n, [&] { return fread_original.get()(to, size, n, f); });
+}
+
+extern "C" size_t fwrite(const void* from, size_t size, size_t n, FILE* f) {
+    return transferred(size, n, [&] { return fwrite_original.get()(from, size, n, f); });
+}
 
 namespace {
 original<long(long, ...)> syscall_original("syscall");

@@ -93,7 +93,7 @@ stack take_stack(std::uint32_t skip) noexcept {
     return s;
 }
 
-stack take_interrupted_stack(std::uint64_t at) noexcept {
+stack take_interrupted_stack(std::uint64_t at, const void* restorer) noexcept {
     stack s;
     if (switches_stacks(at)) {
         s.frames[s.depth++] = at;
@@ -107,6 +107,7 @@ stack take_interrupted_stack(std::uint64_t at) noexcept {
         s.frames[s.depth++] = at;
         return s;
     }
+    if (first + 2 < got && raw[first + 1] == restorer) first += 2;
     for (int i = first; i < got && s.depth < most_frames; ++i)
         s.frames[s.depth++] = reinterpret_cast<std::uint64_t>(raw[i]);
     return s;
@@ -160,6 +161,14 @@ std::uint32_t note(state what, const stack& s, std::uint64_t ns, std::uint64_t o
     if (number < sample_count)
         samples_in(at)[number] = {clock_ns(CLOCK_REALTIME), ns, static_cast<std::uint32_t>(gettid()), found};
     return found;
+}
+
+void note_kernel(std::uint32_t place, std::uint64_t faults, std::uint64_t system_ns) noexcept {
+    char* const at = memory.load(std::memory_order_acquire); // pairs with open_notes()
+    if (!at || place == no_place) return;
+    struct place& p = places_in(at)[place];
+    p.faults.fetch_add(faults, std::memory_order_relaxed);
+    p.system_ns.fetch_add(system_ns, std::memory_order_relaxed);
 }
 
 void note_short(std::uint64_t ns) noexcept {

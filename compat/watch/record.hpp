@@ -13,7 +13,7 @@
 namespace weft::watch {
 
 inline constexpr std::array<char, 8> magic = {'w', 'e', 'f', 't', 'w', 'c', 'h', '\n'};
-inline constexpr std::uint32_t version = 1;
+inline constexpr std::uint32_t version = 2;
 inline constexpr std::uint32_t place_count = 1u << 14; ///< a power of two
 inline constexpr std::uint32_t sample_count = 1u << 18;
 inline constexpr std::uint32_t most_frames = 25;
@@ -48,10 +48,14 @@ struct place {
     std::atomic<std::uint64_t> ns;      ///< sum; on a core: processor time since the thread's sample before
     std::atomic<std::uint64_t> longest; ///< ns
     std::atomic<std::uint64_t> object;  ///< address of the lock or the like, at the last time
+    std::atomic<std::uint64_t>
+        faults; ///< on a core: pages that the system gave the thread, since its sample before
+    std::atomic<std::uint64_t>
+        system_ns; ///< on a core: the part of `ns` that was in the kernel, by its ticks
     std::uint64_t
         frames[most_frames]; ///< innermost first: return addresses; on a core frames[0] is where it was
 };
-static_assert(sizeof(place) == 248);
+static_assert(sizeof(place) == 264);
 
 struct sample {
     std::uint64_t end;    ///< nanoseconds since 1970

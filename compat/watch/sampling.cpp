@@ -6,6 +6,7 @@
 #include <csignal>
 #include <ctime>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <ucontext.h>
 #include <unistd.h>
 
@@ -52,7 +53,22 @@ struct sampled_thread {
 };
 
 thread_local sampled_thread this_thread;
+/// What the kernel has done for the calling thread since it began.
+struct kernel_work {
+    std::uint64_t faults = 0, system_ns = 0;
+};
+
+kernel_work kernel_work_of_thread() noexcept {
+    rusage usage{};
+    if (getrusage(RUSAGE_THREAD, &usage) != 0) return {};
+    const auto& t = usage.ru_stime;
+    return {static_cast<std::uint64_t>(usage.ru_minflt),
+            static_cast<std::uint64_t>(t.tv_sec) * 1'000'000'000u +
+                static_cast<std::uint64_t>(t.tv_usec) * 1000u};
+}
+
 thread_local std::uint64_t seen_ns = 0;
+thread_local kernel_work seen_work{};
 thread_local volatile bool in_handler = false;
 
 void on_tick(int, siginfo_t*, void* context) {
@@ -64,7 +80,11 @@ void on_tick(int, siginfo_t*, void* context) {
         const std::uint64_t ns = now - seen_ns;
         seen_ns = now;
         const auto at = static_cast<std::uint64_t>(registers.gregs[REG_RIP]);
-        note(state::on_core, take_interrupted_stack(at), ns, 0, no_place);
+        const kernel_work work = kernel_work_of_thread();
+        const std::uint32_t place =
+            note(state::on_core, take_interrupted_stack(at, __builtin_return_address(0)), ns, 0, no_place);
+        note_kernel(place, work.faults - seen_work.faults, work.system_ns - seen_work.system_ns);
+        seen_work = work;
         in_handler = false;
     }
     errno = error;
@@ -97,6 +117,7 @@ void sample_this_thread() noexcept {
     itimerspec every{};
     every.it_interval.tv_nsec = every.it_value.tv_nsec = period_ns;
     seen_ns = thread_ns();
+    seen_work = kernel_work_of_thread();
     if (timer_create(CLOCK_THREAD_CPUTIME_ID, &event, &me.timer) != 0) {
         notes_header().unsampled.fetch_add(1, std::memory_order_relaxed);
         return;

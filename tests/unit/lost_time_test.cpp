@@ -173,7 +173,11 @@ TEST(notes, on_cores_that_others_had) {
     EXPECT_TRUE(says(note, "did not get 23 % of the time in which they were ready to run")) << note;
     EXPECT_TRUE(says(note, "other programs used the cores")) << note;
     f.other_cpu = 800 * ms;
-    EXPECT_TRUE(says(only(notes_on(f)), "other threads of this program"));
+    EXPECT_TRUE(says(only(notes_on(f)), "threads of this program that are no workers"));
+    f.cpu =
+        2000 * ms; // a thread of the program worked beside them, but 1.1 cores were left to other programs
+    EXPECT_TRUE(says(only(notes_on(f)), "other programs used the cores"));
+    f.cpu = 3000 * ms;
     f.in_runs = 5000 * ms;
     EXPECT_TRUE(notes_on(f).empty()) << "the workers had little to do";
     f.in_runs = 980 * ms;

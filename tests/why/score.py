@@ -3,13 +3,17 @@
 
     score.py --build DIR [--set NAME] [--only NAME] [--json FILE]
 
-DIR has the compiled programs: NAME, and NAME.mended without the faults (cmake --build --preset dev --target why_programs puts them
-into build/dev/why). Sets: `learned` (the rules were written on these), `held_out` (they were not), `healthy` (without a fault),
+DIR has the compiled programs: NAME, and NAME.mended without the faults; NAME.mended.N without the Nth, if there are several
+(cmake --build --preset dev --target why_programs puts them into build/dev/why). Sets: `learned` (the rules were written on these), `held_out` (they were not), `healthy` (without a fault),
 and the same with `openmp/` in front.
 
 A fault is a comment in the source, `FAULT cause`, on its line. `AT cause` marks a further line of the same fault, such as the body of a
 loop whose call is the fault. A finding is right if it has that cause, and if its place, its path or a
-further place is in that file and at most six lines away.
+further place is in that file and at most six lines away. Settings of the whole program (a policy, the number of workers) have no
+place, and need none.
+
+What mending a fault saves is measured: the program and its twin run in turns, and the median of what the twin saves, as a part of
+the time, is compared with the gain that was told, as a part of the time.
 
 It measures, so it needs an idle machine and decides no test.
 
@@ -32,8 +36,9 @@ from weft.openmp import library_for, needs_openmp
 HERE = Path(__file__).resolve().parent
 SETS = ("learned", "held_out", "healthy")
 NEAR = 6  # lines
-REPEATS = 5  # of the mended program
-NOT_THE_PROGRAM = {"other_programs"}  # what the machine does beside
+REPEATS = 7  # of a program and its twins, in turns
+WITHOUT_PLACE = {"policy", "oversubscription", "one_worker"}
+NOT_THE_PROGRAM = {"other_programs"}  # what the machine does beside: no finding about the program, whatever its rank
 
 
 @dataclass
@@ -50,17 +55,16 @@ class Score:
     found: list
     ranks: list  # by fault: place of its finding, from 1; None: not found
     seconds: float
-    mended_seconds: float | None
-    saved: float | None
-    estimated: float | None
+    told: list  # by fault: the gain that was told, as a part of the time; None: not found
+    saved: list  # by fault: what its twin saves, as a part of the time
+    varies: list  # by fault: half the distance between the quartiles of that
+    all_saved: float | None  # by the twin without any fault
     took: float
 
     @property
-    def error(self):
-        """Of the estimated gain, as a part of what mending saves. None: two faults, or not found."""
-        if self.saved is None or self.estimated is None or len(self.faults) != 1 or self.saved <= 0:
-            return None
-        return abs(self.estimated - self.saved) / self.saved
+    def errors(self):
+        """Of the gains that were told, as parts of what mending saves."""
+        return [abs(t - s) / s for t, s in zip(self.told, self.saved, strict=True) if t is not None and s > 0]
 
 
 def faults_of(source):
@@ -75,23 +79,35 @@ def faults_of(source):
 
 
 def is_right(finding, fault):
+    if finding["cause"] != fault.cause:
+        return False
+    if finding["place"] is None and fault.cause in WITHOUT_PLACE:
+        return True
     places = [finding["place"], *finding["path"], *finding["also"]]
-    return finding["cause"] == fault.cause and any(
+    return any(
         p and p["file"] and Path(p["file"]).name == fault.file and any(abs((p["line"] or 0) - line) <= NEAR for line in fault.lines)
         for p in places
     )
 
 
-def time_of(program):
-    """As `weft why` runs it: OpenMP programs on Weft's workers."""
+def seconds_of(program, environment):
+    began = time.perf_counter()
+    subprocess.run([program], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, check=True, env=environment)
+    return time.perf_counter() - began
+
+
+def savings(program, twins):
+    """By twin: which part of the program's time it saves, and half the distance between the quartiles of that. Times are
+    taken as `weft why` takes them: OpenMP programs run on Weft's workers."""
     command = [str(program)]
     environment = {**os.environ, "LD_PRELOAD": str(library_for(command))} if needs_openmp(command) else dict(os.environ)
-    times = []
+    saved = [[] for _ in twins]
     for _ in range(REPEATS):
-        began = time.perf_counter()
-        subprocess.run(command, stdout=subprocess.DEVNULL, check=True, env=environment)
-        times.append(time.perf_counter() - began)
-    return statistics.median(times)
+        seconds = seconds_of(program, environment)
+        for of_twin, twin in zip(saved, twins, strict=True):
+            of_twin.append(1 - seconds_of(twin, environment) / seconds)
+    quartiles = [statistics.quantiles(of_twin, n=4) for of_twin in saved]
+    return [(middle, (upper - lower) / 2) for lower, middle, upper in quartiles]
 
 
 def score(source, build):
@@ -104,15 +120,27 @@ def score(source, build):
     if done.returncode != 0:
         sys.exit(f"{program}: weft why ended with status {done.returncode}\n{done.stderr}")
     answer = json.loads(done.stdout)
-    findings = answer["findings"]
+    findings = [f for f in answer["findings"] if f["cause"] not in NOT_THE_PROGRAM]
     faults = faults_of(source)
     ranks = [next((i for i, f in enumerate(findings, 1) if is_right(f, fault)), None) for fault in faults]
-    mended = build / f"{source.stem}.mended"
-    mended_seconds = time_of(mended) if faults and mended.exists() else None
-    saved = answer["seconds"] - mended_seconds if mended_seconds else None
-    estimated = findings[ranks[0] - 1]["gain"] if len(faults) == 1 and ranks[0] else None
+    told = [findings[r - 1]["gain"] / answer["seconds"] if r else None for r in ranks]
+    numbers = range(1, len(faults) + 1) if len(faults) > 1 else ()
+    twins = [build / f"{source.stem}.mended", *(build / f"{source.stem}.mended.{n}" for n in numbers)] if faults else []
+    measured = savings(program, twins)
+    by_fault = measured[1:] or measured
     found = [f"{f['cause']} {f['place_text']} {f['gain'] / answer['seconds']:.0%}" for f in findings]
-    return Score(source.stem, [asdict(f) for f in faults], found, ranks, answer["seconds"], mended_seconds, saved, estimated, took)
+    return Score(
+        program=source.stem,
+        faults=[asdict(f) for f in faults],
+        found=found,
+        ranks=ranks,
+        seconds=answer["seconds"],
+        told=told,
+        saved=[s for s, _ in by_fault],
+        varies=[v for _, v in by_fault],
+        all_saved=measured[0][0] if measured else None,
+        took=took,
+    )
 
 
 def summary(scores):
@@ -122,14 +150,14 @@ def summary(scores):
     if faulty:
         first = sum(1 in s.ranks for s in faulty)
         within = sum(all(r and r <= 3 for r in s.ranks) for s in faulty)
-        errors = [s.error for s in faulty if s.error is not None]
+        errors = [e for s in faulty for e in s.errors]
         lines.append(f"first cause right     {first} of {len(faulty)}")
         lines.append(f"all within the first 3  {within} of {len(faulty)}")
         if errors:
             close = sum(e <= 0.25 for e in errors)
             lines.append(f"gain within 25 %      {close} of {len(errors)}, median error {statistics.median(errors):.0%}")
     if healthy:
-        quiet = sum(all(f.split()[0] in NOT_THE_PROGRAM for f in s.found) for s in healthy)
+        quiet = sum(not s.found for s in healthy)
         lines.append(f"healthy, none named   {quiet} of {len(healthy)}")
     return lines
 
@@ -149,16 +177,15 @@ def main():
                 continue
             s = score(source, given.build)
             scores.append(s)
-            error = "" if s.error is None else f", gain off by {s.error:.0%}"
             verdict = "ranks " + ", ".join(str(r or "-") for r in s.ranks) if s.ranks else "healthy"
-            print(f"{name}/{s.program}: {verdict}{error}; {s.seconds:.3f} s in {s.took:.1f} s", flush=True)
-            for fault in s.faults:
-                print(f"    planted {fault['cause']} {fault['file']}:{fault['lines'][0]}")
+            print(f"{name}/{s.program}: {verdict}; {s.seconds:.3f} s in {s.took:.1f} s", flush=True)
+            for fault, saved, varies in zip(s.faults, s.saved, s.varies, strict=True):
+                print(f"    planted {fault['cause']} {fault['file']}:{fault['lines'][0]} {saved:.0%} +- {varies:.0%}")
             for found in s.found:
                 print(f"    said    {found}")
         print(f"-- {name}")
         print("\n".join(summary(scores)))
-        results[name] = [asdict(s) | {"error": s.error} for s in scores]
+        results[name] = [asdict(s) | {"errors": s.errors} for s in scores]
     if given.json:
         given.json.write_text(json.dumps(results, indent=1) + "\n")
 

@@ -80,18 +80,19 @@ class Collector:
             e = self._traced(e)
         if e.workers > 1:
             self.say("with one worker")
-            e = replace(e, alone=self._trial("1 worker", 1, workers=1))
+            e = replace(e, alone=self._noted("1 worker", self._trial("1 worker", 1, workers=1)))
             if e.alone:
                 seen = self._watched(workers=1)
                 e = replace(e, alone_stacks=seen.get("stacks", ()), alone_watched=seen.get("watched"))
         if e.workers > 1 and plain[0].policy.split(":")[0] != DEFAULT_POLICY:
             self.say(f"under the policy {DEFAULT_POLICY}")
-            trial = self._trial(f"policy {DEFAULT_POLICY}", self.repeats, policy=DEFAULT_POLICY)
-            e = replace(e, default_policy=trial)
+            change = f"policy {DEFAULT_POLICY}"
+            e = replace(e, default_policy=self._noted(change, self._trial(change, self.repeats, policy=DEFAULT_POLICY)))
         if e.workers > e.cores:
             self.say(f"with {e.cores} workers")
-            trial = self._trial(f"{e.cores} workers", self.repeats, workers=e.cores)
-            e = replace(e, as_many_as_cores=trial)
+            change = f"{e.cores} workers"
+            trial = self._trial(change, self.repeats, workers=e.cores) or self._with_active(e.cores)
+            e = replace(e, as_many_as_cores=self._noted(change, trial))
         if (e.inflation or 1.0) > INFLATED:
             e = replace(e, copies=self._copies(e))
         return replace(e, notes=tuple(self.notes))
@@ -106,14 +107,27 @@ class Collector:
         return timing
 
     def _trial(self, change: str, times: int, **settings: Any) -> Trial | None:
-        """None, with a note, if the program sets itself what the trial would change."""
+        """None if the program sets itself what the trial would change."""
         told = timing_alone if settings.get("workers") == 1 else timing_of
         timings = [t for t in (told(self._launch(**settings)) for _ in range(times)) if t]
         workers, policy = settings.get("workers"), settings.get("policy")
         if not timings or (workers and timings[0].workers != workers) or (policy and timings[0].policy != policy):
-            self.notes.append(f"not tested with {change}: the program sets this itself (runtime_options)")
             return None
         return Trial(change, tuple(timings))
+
+    def _noted(self, change: str, trial: Trial | None) -> Trial | None:
+        """Adds a note if there is no trial."""
+        if trial is None:
+            self.notes.append(f"not tested with {change}: the program sets this itself (runtime_options)")
+        return trial
+
+    def _with_active(self, workers: int) -> Trial | None:
+        """With only so many of the workers that the program has set up itself. None if its policy needs all of them."""
+        try:
+            timings = [timing_of(self._launch({"WEFT_ACTIVE": str(workers)})) for _ in range(self.repeats)]
+        except LaunchError:
+            return None
+        return Trial(f"{workers} active workers", tuple(t for t in timings if t))
 
     def _launch(self, environment: dict[str, Any] | None = None, trace: Path | None = None, **settings: Any) -> Run:
         """Raises `LaunchError` if the program fails."""

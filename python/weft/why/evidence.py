@@ -42,6 +42,8 @@ class Timing:
     uncertain: float
     tasks: int
     steals: int
+    queued: float = 0.0
+    """Time that the workers were ready to run and had no core, busy or idle."""
 
     @property
     def busy(self) -> float:
@@ -49,7 +51,8 @@ class Timing:
 
     @property
     def idle(self) -> float:
-        return self.search + self.asleep
+        """Time without work, but for the part in which a worker was to look for it and had no core."""
+        return max(self.search + self.asleep - max(self.queued - self.waiting, 0.0), 0.0)
 
 
 @dataclass(frozen=True)
@@ -149,6 +152,12 @@ class Evidence:
         return _own(self.alone_stacks, (*timings, *((self.alone_watched,) if self.alone_watched else ())))
 
     @property
+    def stretch(self) -> float:
+        """By which factor processor time of workers takes longer, since they wait for cores. Where work is saved, the
+        waiting for a core in which to do it is saved, too."""
+        return self.median(lambda t: (t.on_core + t.waiting) / t.on_core if t.on_core > 0 else 1.0)
+
+    @property
     def disturbance(self) -> float:
         """Time that workers were ready to run and had no core, divided by the number of workers: how much of the
         program's time other programs may have taken."""
@@ -156,13 +165,14 @@ class Evidence:
 
 
 def _own(stacks: Sequence[Stack], timings: Sequence[Timing]) -> float | None:
-    """The part of the processor time that was in the program's own code. Of several runs the one with the least counts:
-    other programs make it longer, never shorter."""
+    """The part of the processor time that was in the program's own code: the median over the runs. Other programs make
+    it longer by what they take from the caches, and shorter where workers change the same data, by keeping them
+    apart."""
     seen = [s for s in stacks if s.state == "on_core" and s.path]
     total = sum(s.seconds for s in stacks if s.state == "on_core")
     if not total or not timings:
         return None
-    return min(t.cpu for t in timings) * sum(s.seconds for s in seen if s.owner == "program") / total
+    return statistics.median(t.cpu for t in timings) * sum(s.seconds for s in seen if s.owner == "program") / total
 
 
 def timing_alone(run: Run) -> Timing:
@@ -221,4 +231,5 @@ def timing_of(run: Run) -> Timing | None:
         uncertain=all_workers(lambda w: w.uncertain),
         tasks=sum(w.tasks for w in total.workers),
         steals=sum(w.steals for w in total.workers),
+        queued=(total.fields.get("worker_threads") or {}).get("queued") or 0.0,
     )

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from .finding import Place
-from .symbols import Frame, Symbols
+from .symbols import LIBRARY_NAMES, Frame, Symbols
 from .watch import Seen, Watch
 
 Owner = Literal["program", "runtime", "system"]
@@ -20,7 +20,6 @@ _SYSTEM_MODULES = re.compile(
 _RUNTIME_FILES = re.compile(r"/(include/weft|weft/impl)/")
 _SYSTEM_FILES = re.compile(r"^/usr/(include|lib)/|/bits/|/c\+\+/\d+|/ext/")
 _LIBRARY_NAMES = re.compile(r"^(std|__gnu_cxx|__gthread|boost|fmt)\b|^operator (new|delete)|^__")
-_NAMESPACES = re.compile(r"weft::(engine|policies|places|queue|trace|share|openmp|api|sort|calibrate|pipelines)::")
 _STARTS = ("main", "_start", "__libc_start_main", "__libc_start_call_main")
 
 
@@ -43,6 +42,12 @@ class Stack:
     """The runtime is in the stack: a run has called the code."""
     is_serial: bool
     """The stack reaches the program's beginning without the runtime."""
+    entry: str = ""
+    """The function of the runtime that the innermost function of the path has called. Empty: none."""
+    faults: int = 0
+    """On a core: pages of memory that the system gave the thread there."""
+    system: float = 0.0
+    """On a core: the part of `seconds` in the kernel."""
 
     @property
     def place(self) -> Place | None:
@@ -50,8 +55,9 @@ class Stack:
         return next((p for p in self.path if p.file == self.path[-1].file), None)
 
 
-def owners_of(frames: Sequence[Frame]) -> list[Owner]:
-    """Whose code the functions at one address are: the innermost one, and those that it was put into."""
+def owners_of(frames: Sequence[Frame], sources: tuple[str, ...] = ()) -> list[Owner]:
+    """Whose code the functions at one address are: the innermost one, and those that it was put into. `sources`: where
+    the files of the runtime's library lie."""
     if not frames:
         return []
     module, symbol = frames[-1].module, without_return_type(frames[-1].function)
@@ -60,12 +66,14 @@ def owners_of(frames: Sequence[Frame]) -> list[Owner]:
     # No function of the program is put into one that the library has compiled.
     if _RUNTIME_MODULES.search(module) or (symbol.startswith("weft::") and _is_compiled(symbol)):
         return ["runtime"] * len(frames)
+    if frames[-1].file and frames[-1].file.startswith(sources):
+        return ["runtime"] * len(frames)
     return [_owner_of(f) for f in frames]
 
 
 def _is_compiled(symbol: str) -> bool:
     """A function of the library itself, and no template of its headers."""
-    return "<" not in symbol or _NAMESPACES.match(symbol) is not None
+    return "<" not in symbol or LIBRARY_NAMES.match(symbol) is not None
 
 
 def _owner_of(f: Frame) -> Owner:
@@ -114,12 +122,15 @@ def stack_of(s: Seen, symbols: Symbols, others: Sequence[Seen] = ()) -> Stack:
     """The stack of what was seen; `others`: all that was, for the place of a holder."""
     groups = [symbols.frames(a) for a in lookup_addresses(s)]
     frames = [f for group in groups for f in group]
-    owners = [owner for group in groups for owner in owners_of(group)]
+    owners = [owner for group in groups for owner in owners_of(group, symbols.sources)]
     first: Owner = next((o for o in owners if o != "system"), "system")
     path: list[Place] = []
+    entry = ""
     for f, of in zip(frames, owners, strict=True):
         if of == "runtime" and path:
             break
+        if of == "runtime":
+            entry = f.function
         if of == "program" and f.function not in _STARTS[1:]:
             path.append(place_of(f))
     in_run = "runtime" in owners
@@ -136,6 +147,9 @@ def stack_of(s: Seen, symbols: Symbols, others: Sequence[Seen] = ()) -> Stack:
         path=tuple(path),
         in_run=in_run,
         is_serial=begins and not in_run,
+        entry=entry if path else "",
+        faults=s.faults,
+        system=s.system,
     )
 
 

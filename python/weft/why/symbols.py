@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import bisect
 import functools
+import re
 import shutil
 import struct
 import subprocess
@@ -16,6 +17,9 @@ from .watch import Mapping
 
 TOOL = "addr2line"
 _PT_LOAD = 1
+_SOURCES = "/src/"
+LIBRARY_NAMES = re.compile(r"weft::(engine|policies|places|queue|trace|share|openmp|api|sort|calibrate|pipelines)::")
+"""Names of the runtime's library that no program uses."""
 
 
 @dataclass(frozen=True)
@@ -38,6 +42,8 @@ class Symbols:
         self._maps = sorted(maps, key=lambda m: m.begin)
         self._begins = [m.begin for m in self._maps]
         self._known: dict[int, tuple[Frame, ...]] = {}
+        self.sources: tuple[str, ...] = ()
+        """Where the files of the runtime's library lie, by its debug information. Empty: not known."""
 
     @staticmethod
     def is_possible() -> bool:
@@ -58,6 +64,7 @@ class Symbols:
             looked_up = _look_up(module, sorted(set(found.values())))
             for address, at in found.items():
                 self._known[address] = _named(looked_up.get(at) or self._known[address], at)
+            self.sources = tuple({*self.sources, *_sources_in(looked_up.values())})
 
     def frames(self, address: int) -> tuple[Frame, ...]:
         """The innermost one first; empty: no file lies there."""
@@ -77,6 +84,11 @@ def _named(frames: tuple[Frame, ...], address: int) -> tuple[Frame, ...]:
     if last.file or not (last.function == "" or functions_of(last.module).stripped):
         return frames
     return (*inner, replace(last, function=functions_of(last.module).name(address)))
+
+
+def _sources_in(found: Iterable[tuple[Frame, ...]]) -> set[str]:
+    files = {f.file for frames in found for f in frames if f.file and LIBRARY_NAMES.match(f.function)}
+    return {file[: file.rindex(_SOURCES) + len(_SOURCES)] for file in files if _SOURCES in file}
 
 
 def _look_up(module: str, addresses: Sequence[int]) -> dict[int, tuple[Frame, ...]]:

@@ -38,7 +38,7 @@ STATES = (
 """By their numbers in the file: on a core, or blocked in a call of this kind."""
 
 _MAGIC = b"weftwch\n"
-_VERSION = 1
+_VERSION = 2
 _HEADER = struct.Struct("<8sIIIIQQQQII")
 _NO_PLACE = 0xFFFFFFFF
 _MADE = 2
@@ -52,6 +52,8 @@ _PLACE = np.dtype(
         ("ns", "<u8"),
         ("longest", "<u8"),
         ("object", "<u8"),
+        ("faults", "<u8"),
+        ("system_ns", "<u8"),
         ("frames", "<u8", 25),
     ]
 )
@@ -87,6 +89,10 @@ class Seen:
     """Address of the lock or the like; 0: none."""
     holder: int | None
     """A mutex: index of the place at which its holder had waited for it. None: not known."""
+    faults: int
+    """On a core: pages of memory that the system gave the thread meanwhile."""
+    system: float
+    """On a core: the part of `seconds` in the kernel."""
 
 
 @dataclass(frozen=True)
@@ -173,6 +179,8 @@ def _seen(p: Any, index: npt.NDArray[np.int64]) -> Seen:
         longest=int(p["longest"]) * 1e-9,
         object=int(p["object"]),
         holder=int(index[holder]) if known else None,
+        faults=int(p["faults"]),
+        system=int(p["system_ns"]) * 1e-9,
     )
 
 

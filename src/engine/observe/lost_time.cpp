@@ -27,10 +27,13 @@ std::string takers_of_cores(const run_figures& f) {
     if (f.workers > f.cores)
         return fmt::format("there are {} workers for {} {}: use as many workers as cores", f.workers, f.cores,
                            f.cores == 1 ? "core" : "cores");
-    // Most of what the workers missed was used by the program itself.
-    if (static_cast<double>(f.other_cpu) >= 0.5 * static_cast<double>(f.queued.value_or(0)))
-        return "other threads of this program used the cores: use fewer workers, or make tasks of what those "
-               "threads do";
+    // Most of what the workers missed was used by the program itself, and it left little of the cores to others.
+    constexpr double nearly_all = 0.9;
+    const bool took_it = static_cast<double>(f.other_cpu) >= 0.5 * static_cast<double>(f.queued.value_or(0));
+    if (took_it && ratio(f.cpu + f.other_cpu, f.in_runs * f.cores) >= nearly_all)
+        return "threads of this program that are no workers used the cores (the thread that calls a region "
+               "of OpenMP "
+               "is one, and a member of its team): use fewer workers, or make tasks of what those threads do";
     return "other programs used the cores, or the control group's quota of processor time was used up. The "
            "times do not show what the program can do";
 }

@@ -12,7 +12,7 @@ std::mutex log_lock;
 std::string text;
 
 void report(int i) {
-#ifdef MENDED
+#if IS_MENDED(1)
     const double x = compute(100 * us, i);
     const std::scoped_lock guard(log_lock);
 #else
@@ -23,7 +23,7 @@ void report(int i) {
 }
 
 void work(int i) {
-#ifdef MENDED
+#if IS_MENDED(2)
     compute(300 * us, i);
 #else
     compute(i == 90 ? 30 * ms : 1 * us, i); // FAULT long_piece

@@ -13,7 +13,7 @@ int main() {
     for (int round = 0; round < 5; ++round) {
         weft::parallel_for(0, 200, [&](int i) {
             const double mine = compute(100 * us, i);
-#ifdef MENDED
+#if IS_MENDED(1)
             const double more = compute(200 * us, mine);
             const std::lock_guard guard(lock);
 #else
@@ -22,7 +22,7 @@ int main() {
 #endif
             sum += more;
         });
-#ifdef MENDED
+#if IS_MENDED(2)
         weft::parallel_for(0, 200, [&](int i) { data[static_cast<std::size_t>(i)] += compute(100 * us); });
 #else
         for (double& x : data) x += compute(100 * us); // FAULT serial

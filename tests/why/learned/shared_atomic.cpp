@@ -7,7 +7,7 @@
 
 int main() {
     std::atomic<long> count = 0;
-    for (int round = 0; round < 10; ++round)
+    for (int round = 0; round < 30; ++round)
         weft::parallel_for(0, 1000, [&](int i) {
             long mine = 0;
             for (int k = 0; k < 2000; ++k) {

@@ -9,7 +9,7 @@ from ..finding import Finding
 from .blocked import blocking, lock
 from .idleness import long_piece, no_parallelism, short_regions, short_runs, uneven, uneven_threads, weft_wait
 from .outside import serial, waiting_outside
-from .processor import inflated, runtime
+from .processor import inflated, page_faults, runtime
 from .settings import one_worker, other_programs, oversubscription, policy
 
 __all__ = ["CAUSES", "Cause"]
@@ -21,6 +21,7 @@ CAUSES: tuple[Cause, ...] = (
     waiting_outside,
     lock,
     blocking,
+    policy,  # before what it explains, which may have the same gain
     weft_wait,
     long_piece,
     no_parallelism,
@@ -29,8 +30,8 @@ CAUSES: tuple[Cause, ...] = (
     uneven,
     uneven_threads,
     runtime,
+    page_faults,
     inflated,
-    policy,
     oversubscription,
     one_worker,
     other_programs,

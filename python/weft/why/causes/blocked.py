@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ..evidence import Evidence
 from ..finding import Finding
-from .common import BLOCKING, CALLS, LOCKS, calls, duration, grouped, path_to_it, shared_by_workers
+from .common import BLOCKING, CALLS, LOCKS, calls, duration, grouped, path_to_it, shared_by_workers, watched_part
 
 
 def lock(e: Evidence) -> list[Finding]:
@@ -12,7 +12,7 @@ def lock(e: Evidence) -> list[Finding]:
     waits = [s for s in e.stacks if s.state in LOCKS and s.in_run and s.owner == "program"]
     found = []
     for place, group in grouped(waits, lambda s: s.place).items():
-        seconds, times = sum(s.seconds for s in group), sum(s.times for s in group)
+        seconds, times = watched_part(e, sum(s.seconds for s in group)), sum(s.times for s in group)
         holders = {s.holder for s in group if s.holder}
         who = f"the holder had taken it at {', '.join(map(str, sorted(holders, key=str)))}" if holders else ""
         found.append(
@@ -42,7 +42,8 @@ def blocking(e: Evidence) -> list[Finding]:
     waits = [s for s in e.stacks if s.state in BLOCKING and s.in_run and s.owner == "program"]
     found = []
     for place, group in grouped(waits, lambda s: s.place).items():
-        seconds, longest = sum(s.seconds for s in group), max(s.longest for s in group)
+        seconds = watched_part(e, sum(s.seconds for s in group))
+        longest = watched_part(e, max(s.longest for s in group))
         call = max(group, key=lambda s: s.seconds).state
         found.append(
             Finding(
@@ -54,8 +55,9 @@ def blocking(e: Evidence) -> list[Finding]:
                     f"workers were blocked for {duration(seconds)} in {calls(group)}, the longest {duration(longest)}: "
                     f"{seconds / (e.seconds * e.workers):.0%} of the workers' time",
                 ),
-                gain=max(shared_by_workers(e, seconds) - longest, 0.0),
-                uncertain=0.1 * seconds / e.workers + longest,
+                # One call, at most, is left when the others are hidden: at the beginning, or at the end.
+                gain=max(shared_by_workers(e, seconds) - 0.5 * longest, 0.0),
+                uncertain=0.1 * seconds / e.workers + 0.5 * longest,
                 basis="estimated",
                 advice=_instead(call, e),
             )

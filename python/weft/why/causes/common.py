@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from collections import defaultdict
 from collections.abc import Callable, Iterable
 from typing import TypeVar
 
-from ..evidence import Evidence
+from ..evidence import Evidence, Timing
 from ..finding import Place
 from ..idle import IdleRun
 from ..stacks import Stack
@@ -26,19 +27,62 @@ CALLS = {
     "futex": "wait for an atomic variable",
 }
 
+_MAKES_TASKS = re.compile(r"GOMP_task(loop\w*)?$|__kmpc_(omp_task\w*|taskloop\w*)$")
+
 T = TypeVar("T")
 K = TypeVar("K")
 
 
 def waits_for_locks(e: Evidence) -> bool:
     """Handing a lock from worker to worker takes processor time in the kernel: that is the lock's cost."""
-    seconds = sum(s.seconds for s in e.stacks if s.state in LOCKS and s.in_run)
+    seconds = sum(s.seconds for s in e.stacks if s.state in LOCKS and s.in_run and s.owner == "program")
     return seconds > LOCKED * e.seconds * e.workers
+
+
+def spends_on_tasks(e: Evidence) -> bool:
+    """OpenMP: whether the processor time that the program's calls take in the runtime is mostly for making tasks."""
+    calls = [s for s in e.stacks if s.state == "on_core" and s.owner == "runtime" and s.entry]
+    tasks = sum(s.seconds for s in calls if _MAKES_TASKS.match(s.entry))
+    return e.openmp and tasks > 0.5 * sum(s.seconds for s in calls)
 
 
 def shared_by_workers(e: Evidence, seconds: float) -> float:
     """Time of the program that worker time stands for, if all workers share in it."""
     return min(seconds / e.workers, e.seconds)
+
+
+def shared_work(e: Evidence, processor_seconds: float) -> float:
+    """The same for processor time, with the time that the workers wait for cores meanwhile."""
+    return shared_by_workers(e, processor_seconds * e.stretch)
+
+
+def idle_in(e: Evidence, runs: list[IdleRun]) -> float:
+    """Idle time of the workers in these runs of the traced program, as it is in a plain run: the traced run says which
+    part of the idleness they have, the plain runs which part of their time the workers are idle. That part changes less
+    with the load of the machine than the time does."""
+    if not e.idle or e.idle.total <= 0:
+        return 0.0
+    part = sum(r.idle for r in runs) / e.idle.total
+    return part * min(e.median(idle_part), e.workers) * e.seconds
+
+
+def idle_uncertain(e: Evidence) -> float:
+    """By how much the program's time for all the idleness may be wrong, without what other programs do."""
+    return e.variation(idle_part) * e.seconds / e.workers
+
+
+def idle_part(t: Timing) -> float:
+    return t.idle / t.seconds
+
+
+def watched_part(e: Evidence, seconds: float) -> float:
+    """A time of the watched run, as it is in a plain run: other programs may have made the watched run longer."""
+    return seconds * e.seconds / e.watched.seconds if e.watched else seconds
+
+
+def watched_work(e: Evidence, seconds: float) -> float:
+    """Processor time of the watched run, as it is in a plain run: watching takes some, where a program calls often."""
+    return seconds * min(e.median(lambda t: t.cpu) / e.watched.cpu, 1.0) if e.watched and e.watched.cpu else seconds
 
 
 def grouped(items: Iterable[T], key: Callable[[T], K]) -> dict[K, list[T]]:

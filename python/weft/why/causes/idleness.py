@@ -14,8 +14,11 @@ from .common import (
     further_places,
     grouped,
     hottest_place,
+    idle_in,
+    idle_uncertain,
     path_to_it,
     sampling_error,
+    spends_on_tasks,
     tasks_each,
 )
 
@@ -67,6 +70,7 @@ def no_parallelism(e: Evidence) -> list[Finding]:
         ),
         advice="cut the work into more independent pieces: a smaller grain, fewer dependences, a loop or a divide and "
         "conquer in place of one task after another",
+        disturbed=False,
     )
 
 
@@ -90,7 +94,7 @@ def short_regions(e: Evidence) -> list[Finding]:
     """OpenMP: regions so short that starting them takes most of the time."""
     runs = e.median(lambda t: t.runs)
     length = e.median(lambda t: t.from_first_to_last) / max(runs, 1)
-    if not e.shares or length >= SHORT_REGION or e.own is None:
+    if not e.shares or length >= SHORT_REGION or e.own is None or spends_on_tasks(e):
         return []
     calls = [s for s in e.stacks if s.state == "on_core" and s.in_run and s.path]
     return [
@@ -137,16 +141,16 @@ def _of_idle(
     says: Callable[[list[IdleRun]], str],
     advice: str,
     at_least: Callable[[Evidence, list[IdleRun]], float] = lambda _, __: 0.0,
+    disturbed: bool = True,
 ) -> list[Finding]:
-    """Findings by construct from runs with idle workers. The traced run says how the idleness is divided; how much
-    there is, the plain runs say. `at_least`: what mending saves besides."""
+    """Findings by construct from runs with idle workers. `at_least`: what mending saves besides. `disturbed`: a worker
+    that has no core may make the others idle."""
     if not e.idle or e.idle.total <= 0:
         return []
-    total = min(e.median(lambda t: t.idle), e.workers * e.seconds)
+    uncertain = idle_uncertain(e) + (e.disturbance if disturbed else 0.0)
     found = []
     runs = [r for r in e.idle.runs if r.kind == kind]
     for construct, group in grouped(runs, lambda r: r.construct).items():
-        idle = sum(r.idle for r in group) / e.idle.total * total
         ran = _hottest(e, group)
         inner = ran.place if ran else None
         place = e.constructs.get(construct) or inner or Place(construct)
@@ -157,8 +161,8 @@ def _of_idle(
                 place=place,
                 path=ran.path if ran else (),
                 evidence=(says(group), *((f"it ran at {inner}",) if inner and inner != place else ())),
-                gain=max(idle / e.workers, at_least(e, group)),
-                uncertain=e.variation(lambda t: t.idle) / e.workers + e.disturbance,
+                gain=max(idle_in(e, group) / e.workers, at_least(e, group)),
+                uncertain=uncertain,
                 basis="estimated",
                 advice=advice,
                 also=(inner,) if inner and inner != place else (),
@@ -170,12 +174,14 @@ def _of_idle(
 def _without_runs(e: Evidence, runs: list[IdleRun]) -> float:
     """The time of these runs beyond that of their work, if it were in one run."""
     assert e.idle
-    length, work = sum(r.length for r in runs), sum(r.work for r in e.idle.runs)
+    length, of_these = sum(r.length for r in runs), sum(r.work for r in runs)
+    # A task that is blocked seems to work, but not in runs as short as these.
+    work = max(sum(r.work for r in e.idle.runs) - e.median(lambda t: t.blocked), of_these)
     if e.own is None or not e.idle.elapsed or not work:
         return 0.0
     code = [s for s in e.stacks if s.state == "on_core" and s.owner == "program"]
     in_runs = sum(s.seconds for s in code if s.in_run) / (sum(s.seconds for s in code) or 1.0)
-    own = e.own * in_runs * sum(r.work for r in runs) / work
+    own = e.own * in_runs * of_these / work
     return e.median(lambda t: t.in_runs) * length / e.idle.elapsed - own / e.workers
 
 
@@ -206,7 +212,8 @@ def uneven_threads(e: Evidence) -> list[Finding]:
                     f"equal share of {e.workers} threads is {duration(all_time / e.workers)}",
                 ),
                 gain=gain,
-                uncertain=sampling_error(code) + e.disturbance,
+                # A thread that has no core leaves its iterations to the others, if it has come to the region at all.
+                uncertain=sampling_error(code) + e.median(lambda t: max(t.queued, t.waiting)) / e.workers,
                 basis="estimated",
                 advice="give the region's work to all threads (for, taskloop, task)"
                 if alone

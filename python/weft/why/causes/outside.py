@@ -17,6 +17,8 @@ from .common import (
     path_to_it,
     said_also,
     sampling_error,
+    watched_part,
+    watched_work,
 )
 
 
@@ -51,11 +53,11 @@ def serial(e: Evidence) -> list[Finding]:
 def _serial_time(e: Evidence, code: list[Stack]) -> tuple[float, float]:
     """Time of serial code, and by how much it may be wrong. The samples say where all of it is, but there are few of
     them. The runtime knows exactly how long it is from the first run to the last."""
-    sampled = sum(s.seconds for s in code)
+    sampled = watched_work(e, sum(s.seconds for s in code))
     waits = sum(s.seconds for s in e.stacks if s.is_serial and s.state in BLOCKING + LOCKS)
     between = max(e.median(lambda t: t.outside) - waits, 0.0)
     seconds = max(sampled, between)
-    of_samples = (seconds - between) / seconds
+    of_samples = (seconds - between) / seconds if seconds else 0.0
     return seconds, 0.1 * seconds + e.variation(lambda t: t.outside) + of_samples * sampling_error(code)
 
 
@@ -82,7 +84,7 @@ def waiting_outside(e: Evidence) -> list[Finding]:
     waits = [s for s in e.stacks if s.is_serial and s.state in BLOCKING + LOCKS and s.place]
     found = []
     for call, group in grouped(waits, lambda s: s.state).items():
-        seconds = sum(s.seconds for s in group)
+        seconds = watched_part(e, sum(s.seconds for s in group))
         found.append(
             Finding(
                 cause="waiting_outside",
@@ -92,7 +94,7 @@ def waiting_outside(e: Evidence) -> list[Finding]:
                 evidence=(
                     f"{duration(seconds)} in {calls(group)}, the longest {duration(max(s.longest for s in group))}",
                 ),
-                gain=seconds * (1 - 1 / e.workers),
+                gain=min(seconds, e.seconds - seconds),  # waiting needs no core, only other work beside it
                 uncertain=0.1 * seconds,
                 basis="estimated",
                 advice=f"do the waiting beside work: in a task of its own ({e.language.task}), "

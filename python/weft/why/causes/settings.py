@@ -5,14 +5,17 @@ from __future__ import annotations
 from ..evidence import Evidence, Timing
 from ..finding import Finding
 from ..limits import DEFAULT_POLICY
-from .common import duration, waits_for_locks
+from .common import duration, idle_in, idle_uncertain, waits_for_locks
+
+BINDING = ("static",)
+"""Policies under which a piece of a loop belongs to one worker."""
 
 
 def policy(e: Evidence) -> list[Finding]:
     """Another policy is faster."""
-    if not e.default_policy:
-        return []
     given = e.plain[0].policy
+    if not e.default_policy:
+        return _pieces_that_wait(e) if given.split(":")[0] in BINDING else []
     gain = e.seconds - e.default_policy.seconds
     return [
         Finding(
@@ -27,6 +30,30 @@ def policy(e: Evidence) -> list[Finding]:
             uncertain=e.spread + _spread(e.default_policy.timings),
             basis="tested",
             advice=f"WEFT_POLICY={DEFAULT_POLICY}, or leave it out",
+        )
+    ]
+
+
+def _pieces_that_wait(e: Evidence) -> list[Finding]:
+    """The program sets its policy itself, so that no other one was tested, and under that policy a piece of a loop
+    waits for its worker while others have nothing to do."""
+    runs = [r for r in e.idle.runs if r.tasks > 1 and r.kind not in ("short_runs", "waiting")] if e.idle else []
+    gain = idle_in(e, runs) / e.workers
+    given = e.plain[0].policy
+    return [
+        Finding(
+            cause="policy",
+            title=f"the policy {given} does not suit the program",
+            place=None,
+            evidence=(
+                f"in {len(runs)} runs of several tasks workers were idle for {gain / e.seconds:.0%} of their time; "
+                f"under {given} none takes over a piece of a loop that waits for another worker",
+                "no other policy was tested, since the program sets its own (runtime_options::policy)",
+            ),
+            gain=gain,
+            uncertain=idle_uncertain(e) + e.disturbance,
+            basis="estimated",
+            advice=f"try runtime_options::policy = {DEFAULT_POLICY}, or leave it out",
         )
     ]
 
