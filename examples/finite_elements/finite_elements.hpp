@@ -209,23 +209,28 @@ private:
         touch_points(b, displacement_, weft::access::read);
         touch_all(b.points, weft::access::read);
         touch_all(b.values, weft::access::write);
-        spend(b.points.size(), gather_cycles_per_point);
-        for (std::size_t i = 0; i < b.points.size(); ++i) b.values[i] = displacement_[b.points[i]];
+        spend(b.points.size(), gather_cycles_per_point, [&] {
+            for (std::size_t i = 0; i < b.points.size(); ++i) b.values[i] = displacement_[b.points[i]];
+        });
     }
 
     void process(block& b) const {
         touch_all(b.values, weft::access::readwrite);
-        spend(b.points.size(), process_cycles_per_point);
-        for (std::size_t e = 0; e < b.stiffness.size(); ++e) {
-            basis_.process(b.values.data() + e * all_points, b.stiffness[e]);
-        }
+        spend(b.points.size(), process_cycles_per_point, [&] {
+            for (std::size_t e = 0; e < b.stiffness.size(); ++e) {
+                basis_.process(b.values.data() + e * all_points, b.stiffness[e]);
+            }
+        });
     }
 
     void scatter(const block& b, bool atomic) {
         touch_points(b, force_, atomic ? weft::access::atomic : weft::access::readwrite);
         touch_all(b.points, weft::access::read);
         touch_all(b.values, weft::access::read);
-        spend(b.points.size(), atomic ? atomic_scatter_cycles_per_point : scatter_cycles_per_point);
+        spend(b.points.size(), atomic ? atomic_scatter_cycles_per_point : scatter_cycles_per_point,
+              [&] { add_forces(b, atomic); });
+    }
+    void add_forces(const block& b, bool atomic) {
         for (std::size_t i = 0; i < b.points.size(); ++i) {
             double& to = force_[b.points[i]];
             if (atomic) {
@@ -243,7 +248,9 @@ private:
         for (auto* numbers : {&force_, &velocity_, &displacement_}) {
             weft::touch(numbers->data() + first, (last - first) * sizeof(double), weft::access::readwrite);
         }
-        spend(last - first, advance_cycles_per_point);
+        spend(last - first, advance_cycles_per_point, [&] { move(first, last); });
+    }
+    void move(std::size_t first, std::size_t last) {
         for (std::size_t i = first; i < last; ++i) {
             velocity_[i] += time_step * force_[i] / mass_[i];
             displacement_[i] += time_step * velocity_[i];

@@ -141,11 +141,22 @@ public:
         auto spare = std::make_unique_for_overwrite<point[]>(n);
         kd::build_by_levels(points, spare.get(), n, loop);
     }
+    // `known`: how many points each leaf has looked at in an earlier search of this tree, which is then not searched again. Empty
+    // or null: not known, and stored there.
     template <class Loop>
-    void all_nearest(double* distances2, const Loop& loop) const {
-        loop((n_ + kd_leaf - 1) / kd_leaf, [&](std::size_t first, std::size_t last) {
-            for (std::size_t i = first; i < last; ++i)
-                all_nearest(distances2, i * kd_leaf, std::min(n_, (i + 1) * kd_leaf));
+    void all_nearest(double* distances2, const Loop& loop, std::vector<std::size_t>* known = nullptr) const {
+        const std::size_t leaves = (n_ + kd_leaf - 1) / kd_leaf;
+        std::vector<std::size_t> counts;
+        if (!known) known = &counts;
+        const bool is_known = !known->empty();
+        known->resize(leaves);
+        loop(leaves, [&](std::size_t first, std::size_t last) {
+            for (std::size_t i = first; i < last; ++i) {
+                const std::size_t begin = i * kd_leaf, end = std::min(n_, begin + kd_leaf);
+                touch_leaf(distances2, begin, end);
+                if (!is_known) (*known)[i] = search_leaf(distances2, begin, end);
+                spend((*known)[i], kd_cycles_per_distance);
+            }
         });
     }
 
@@ -170,15 +181,22 @@ private:
                        {of(middle - first), of(last - middle)});
             return;
         }
+        touch_leaf(distances2, first, last);
+        spend(search_leaf(distances2, first, last), kd_cycles_per_distance); // known only now
+    }
+    void touch_leaf(double* distances2, std::size_t first, std::size_t last) const {
         weft::touch(points_ + first, (last - first) * sizeof *points_, weft::access::read);
         weft::touch(distances2 + first, (last - first) * sizeof *distances2, weft::access::write);
+    }
+    // Returns how many points it has looked at.
+    std::size_t search_leaf(double* distances2, std::size_t first, std::size_t last) const {
         std::size_t looked_at = 0;
         for (std::size_t i = first; i < last; ++i) {
-            nearest_point best = nearest_to(i);
+            const nearest_point best = nearest_to(i);
             distances2[i] = best.distance2;
             looked_at += best.looked_at;
         }
-        spend(looked_at, kd_cycles_per_distance); // known only now
+        return looked_at;
     }
 
     const point* points_;

@@ -157,7 +157,9 @@ private:
         declare(a);
         weft::touch(b.mass.data(), b.size() * 8, weft::access::read);
         touch(b.position, weft::access::read);
-        spend(a.size() * b.size(), n_body_cycles_per_pair);
+        spend(a.size() * b.size(), n_body_cycles_per_pair, [&] { sum_forces_on(a, b); });
+    }
+    static void sum_forces_on(particles& a, const particles& b) {
         for (std::size_t i = 0; i < a.size(); ++i) {
             std::array<double, 3> sum{};
             for (std::size_t j = 0; j < b.size(); ++j) {

@@ -85,14 +85,23 @@ inline void add_boards(board b, int rows, std::vector<board>& to) {
 
 // The same as a loop over these boards: loop(n, f) calls f(first, last) for parts of [0, n).
 template <class Loop>
-std::uint64_t nqueens_in_loops(board b, int rows, const Loop& loop) {
+std::uint64_t nqueens_in_loops(board b, int rows, const Loop& loop,
+                               std::vector<nqueens_count>* known = nullptr) {
     std::vector<board> boards;
     add_boards(b, rows, boards);
-    std::vector<std::uint64_t> solutions(boards.size());
+    std::vector<nqueens_count> counts;
+    if (!known) known = &counts;
+    const bool is_known = !known->empty();
+    known->resize(boards.size());
     loop(boards.size(), [&](std::size_t first, std::size_t last) {
-        for (std::size_t i = first; i < last; ++i) solutions[i] = nqueens(boards[i], 0);
+        for (std::size_t i = first; i < last; ++i) {
+            nqueens_count& count = (*known)[i];
+            if (!is_known) count = nqueens_below(boards[i]);
+            spend(count.boards(), nqueens_cycles_per_board);
+        }
     });
-    return std::accumulate(solutions.begin(), solutions.end(), std::uint64_t{0});
+    return std::accumulate(known->begin(), known->end(), std::uint64_t{0},
+                           [](std::uint64_t sum, nqueens_count c) { return sum + c.solutions(); });
 }
 
 } // namespace examples

@@ -3,7 +3,7 @@
 //   A. Collins, T. Harris, M. Cole, C. Fensch: LIRA: Adaptive Contention-Aware Thread Placement for Parallel Runtime
 //   Systems. ROSS'15
 //
-// with random combinations of them (figures 7 to 9).
+// with pairs of them on one socket and on two (figures 2 and 3) and with random combinations of four (figures 7 to 9).
 #pragma once
 
 #include "kernels.hpp"
@@ -15,11 +15,13 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <map>
 #include <memory>
 #include <numeric>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -28,6 +30,11 @@ namespace examples {
 
 inline double mean(const std::vector<double>& of) {
     return std::accumulate(of.begin(), of.end(), 0.0) / static_cast<double>(of.size());
+}
+inline double geometric_mean(const std::vector<double>& of) {
+    double sum = 0;
+    for (const double x : of) sum += std::log(x);
+    return std::exp(sum / static_cast<double>(of.size()));
 }
 /// Of an even number, the mean of the middle two.
 inline double median(std::vector<double> of) {
@@ -55,7 +62,9 @@ public:
         : chosen_(std::move(of_all))
         , in_loops_(in_loops) {}
 
-    weft::together_stats run(const std::vector<std::string>& names, const weft::together_options& how) const {
+    /// With `threads`, each program has so many and no more, as under libgomp; else a thread on each core that it may use.
+    weft::together_stats run(const std::vector<std::string>& names, const weft::together_options& how,
+                             std::optional<int> threads = {}) {
         std::vector<std::unique_ptr<weft::runtime>> on;
         std::vector<weft::together_program> programs;
         const bool is_free = how.scheduler == "os" && how.domains.empty();
@@ -63,15 +72,14 @@ public:
             weft::runtime_options o = chosen_;
             o.engine = "model";
             o.costs = "declared";
-            if (in_loops_) as_openmp(o, is_free);
+            if (threads) o.workers = *threads;
+            if (in_loops_) as_openmp(o, is_free || threads);
             if (!on.empty()) {
                 o.beside = on.front().get();
                 o.machine.clear();
             }
             on.push_back(std::make_unique<weft::runtime>(o));
-            const named_kernel& k = kernel_of(name);
-            programs.push_back(
-                {on.back().get(), (in_loops_ ? k.loops : k.tasks)(o.seed.value_or(1) + on.size())});
+            programs.push_back({on.back().get(), made(name, on.size())});
         }
         return weft::run_together(programs, how);
     }
@@ -101,17 +109,96 @@ public:
     }
 
 private:
+    /// The program with the data of the one at that place, which are made once.
+    kernel made(const std::string& name, std::size_t place) {
+        auto [at, is_new] = kernels_.try_emplace({name, place});
+        const named_kernel& k = kernel_of(name);
+        if (is_new) at->second = (in_loops_ ? k.loops : k.tasks)(chosen_.seed.value_or(1));
+        return at->second;
+    }
     /// Each loop has one share for each thread. libgomp gives share i to thread i; Callisto multiplexes the threads of a program
     /// over its cores, so that a share goes to the worker that asks first. Threads wait passively.
-    static void as_openmp(weft::runtime_options& o, bool is_free) {
+    static void as_openmp(weft::runtime_options& o, bool as_libgomp) {
         if (o.policy.empty())
-            o.policy = is_free ? "static:outermost=first" : "dynamic:pieces=1,outermost=first";
+            o.policy = as_libgomp ? "static:outermost=first" : "dynamic:pieces=1,outermost=first";
         if (!o.spin) o.spin = std::chrono::microseconds(0);
     }
 
     weft::runtime_options chosen_;
     bool in_loops_;
+    std::map<std::pair<std::string, std::size_t>, kernel> kernels_;
     std::map<std::string, double> alone_, rates_;
+};
+
+/// Pairs of all programs, each with itself too: how they run with `threads` threads each, every thread on a core of its own, on one
+/// last-level cache and on two.
+struct pair_matrix {
+    std::vector<std::string> names{};
+    std::vector<double> rates{}; ///< of loads, of each program alone
+    /// [program][beside]: its time on the cache that both share over that on a cache of its own.
+    std::vector<std::vector<double>> increase{};
+    struct pair {
+        std::size_t a, b;
+        double difference = 0; ///< of the rates
+        double speedup = 0;    ///< mean of both: the time alone over that on the cache that both share
+    };
+    std::vector<pair> pairs{};
+
+    pair_matrix(machine_of_programs& on, int threads, int repeats) {
+        std::vector<double> alone;
+        for (const named_kernel& k : all_kernels()) {
+            const auto stats = on.run({k.name}, {.repeats = repeats, .domains = {0}}, threads);
+            names.push_back(k.name);
+            rates.push_back(stats.rates.front());
+            alone.push_back(mean(stats.seconds.front()));
+        }
+        increase.assign(names.size(), std::vector<double>(names.size()));
+        for (std::size_t a = 0; a < names.size(); ++a)
+            for (std::size_t b = a; b < names.size(); ++b) {
+                const auto seconds = [&](std::vector<int> domains) {
+                    const auto stats = on.run({names[a], names[b]},
+                                              {.repeats = repeats, .domains = std::move(domains)}, threads);
+                    return std::pair(mean(stats.seconds[0]), mean(stats.seconds[1]));
+                };
+                const auto [a_beside, b_beside] = seconds({0, 0});
+                const auto [a_apart, b_apart] = seconds({0, 1});
+                increase[b][a] = b_beside / b_apart;
+                increase[a][b] = a == b ? (a_beside / a_apart + b_beside / b_apart) / 2 : a_beside / a_apart;
+                pairs.push_back(
+                    {a, b, std::abs(rates[a] - rates[b]), (alone[a] / a_beside + alone[b] / b_beside) / 2});
+            }
+        std::ranges::stable_sort(pairs, {}, &pair::difference);
+    }
+
+    std::vector<double> all_increases() const {
+        std::vector<double> all;
+        for (const auto& row : increase) all.insert(all.end(), row.begin(), row.end());
+        std::ranges::sort(all);
+        return all;
+    }
+    /// How many of the pairs, in the order of their differences, are the cluster of small ones: of all ways to divide them into two
+    /// clusters the one with the least squares of distances from the clusters' means.
+    std::size_t small_differences() const {
+        const auto squares = [&](std::size_t first, std::size_t last) {
+            double sum = 0, square = 0;
+            for (std::size_t i = first; i < last; ++i) {
+                sum += pairs[i].difference;
+                square += pairs[i].difference * pairs[i].difference;
+            }
+            return square - sum * sum / static_cast<double>(last - first);
+        };
+        std::size_t best = 1;
+        for (std::size_t n = 2; n < pairs.size(); ++n)
+            if (squares(0, n) + squares(n, pairs.size()) < squares(0, best) + squares(best, pairs.size()))
+                best = n;
+        return best;
+    }
+    /// Of the pairs [first, last).
+    std::vector<double> speedups(std::size_t first, std::size_t last) const {
+        std::vector<double> all;
+        for (std::size_t i = first; i < last; ++i) all.push_back(pairs[i].speedup);
+        return all;
+    }
 };
 
 /// `count` different sets of four programs.
@@ -138,6 +225,7 @@ struct combination_result {
     std::vector<std::string> names;
     system_metrics metrics;
     int moves = 0;
+    double worst_throughput = 0; ///< under best-static: of the worst placement
 };
 
 /// Four programs under a scheduler. best-static and worst-static: of all placements on two caches, measured, the one with the best or
@@ -150,7 +238,7 @@ inline combination_result run_combination(machine_of_programs& on, const std::ve
         const auto stats = on.run(names, with);
         std::vector<double> beside;
         for (const auto& seconds : stats.seconds) beside.push_back(mean(seconds));
-        return combination_result{names, {beside, alone}, stats.moves};
+        return combination_result{names, {beside, alone}, stats.moves, 0};
     };
     const bool best = how.scheduler == "best-static";
     if (!best && how.scheduler != "worst-static") {
@@ -166,8 +254,9 @@ inline combination_result run_combination(machine_of_programs& on, const std::ve
     const auto worse = [](const combination_result& a, const combination_result& b) {
         return a.metrics.throughput < b.metrics.throughput;
     };
-    return best ? *std::max_element(all.begin(), all.end(), worse)
-                : *std::min_element(all.begin(), all.end(), worse);
+    const auto [worst, first] = std::minmax_element(all.begin(), all.end(), worse);
+    first->worst_throughput = worst->metrics.throughput;
+    return best ? *first : *worst;
 }
 
 } // namespace examples

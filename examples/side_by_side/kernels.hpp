@@ -42,15 +42,15 @@ inline kernel heat(std::uint64_t) {
     struct data {
         grid a{2048, 2048}, b{2048, 2048};
     };
-    return [d = std::make_shared<data>()] { examples::heat(d->a, d->b, 40, 64); };
+    return [d = std::make_shared<data>()] { examples::heat(d->a, d->b, heat_sweeps, 64); };
 }
 inline kernel sor(std::uint64_t) {
-    return [plate = std::make_shared<grid>(1024, 1024)] { examples::sor(*plate, 120, 32); };
+    return [plate = std::make_shared<grid>(1024, 1024)] { examples::sor(*plate, sor_sweeps, 32); };
 }
 inline kernel gaussian(std::uint64_t seed) {
     return [seed, system = std::make_shared<equations>(768)] {
         gaussian_start(*system, seed, 32, task_tree::regular);
-        examples::gaussian(*system, 300, 48);
+        examples::gaussian(*system, gaussian_pivots, 48);
     };
 }
 inline kernel fft(std::uint64_t) {
@@ -59,35 +59,34 @@ inline kernel fft(std::uint64_t) {
         std::vector<complex_number> numbers = std::vector<complex_number>(std::size_t{1} << 18);
     };
     return [d = std::make_shared<data>()] {
-        for (int k = 0; k < 8; ++k) d->of(d->numbers);
+        for (int k = 0; k < transforms; ++k) d->of(d->numbers);
     };
 }
 inline kernel map(std::uint64_t) {
     return [numbers = std::make_shared<std::vector<double>>(std::size_t{3} << 19)] {
-        for (int k = 0; k < 4; ++k) repeated_map(numbers->data(), numbers->size());
+        for (int k = 0; k < maps; ++k) repeated_map(numbers->data(), numbers->size());
     };
 }
 inline kernel elements(std::uint64_t seed) {
-    return [seed] {
-        wave_mesh mesh(24, 3, seed);
+    return [mesh = std::make_shared<wave_mesh>(24, 3, seed)] {
         weft::graph dag;
-        for (int step = 0; step < 6; ++step)
-            mesh.add_step(dag, [](const auto& forces) { return weft::commutative(forces); }, false);
+        for (int step = 0; step < wave_steps; ++step)
+            mesh->add_step(dag, [](const auto& forces) { return weft::commutative(forces); }, false);
         dag.run();
     };
 }
 inline kernel matmul(std::uint64_t) {
     struct data {
-        matrix a{1280, 1280}, b{1280, 1280}, c{1280, 1280};
+        matrix a{matmul_side, matmul_side}, b{matmul_side, matmul_side}, c{matmul_side, matmul_side};
     };
     return [d = std::make_shared<data>()] { multiply(d->a, d->b, d->c, 80); };
 }
 inline kernel islands(std::uint64_t seed) {
-    return [all = std::make_shared<archipelago>(32, 24, 8, seed)] { all->evolve(6, 6); };
+    return [all = std::make_shared<archipelago>(32, 24, 8, seed)] { all->evolve(ages, 6); };
 }
 inline kernel n_body(std::uint64_t seed) {
     return [bodies = std::make_shared<examples::n_body>(2048, 128, seed)] {
-        for (int step = 0; step < 3; ++step) {
+        for (int step = 0; step < body_steps; ++step) {
             weft::graph dag;
             bodies->add_step(dag, [](auto forces) { return weft::commutative(forces); });
             dag.run();
@@ -101,34 +100,37 @@ inline kernel nearest(std::uint64_t seed) {
     };
     return [seed, d = std::make_shared<data>()] {
         make_points(d->points.data(), d->points.size(), seed);
-        kd_tree(d->points.data(), d->points.size()).all_nearest(d->distances.data());
+        const kd_tree tree(d->points.data(), d->points.size());
+        for (int search = 0; search < searches; ++search) tree.all_nearest(d->distances.data());
     };
 }
 inline kernel queens(std::uint64_t) {
-    return [] { nqueens(board{13}, 3); };
+    return [] {
+        for (int k = 0; k < queens_games; ++k) nqueens(board{13}, 3);
+    };
 }
 
 template <auto Run>
 kernel on_graph(std::uint64_t seed) {
-    return [g = std::make_shared<power_law_graph>(16, 8, seed)] { Run(*g); };
+    return [g = std::make_shared<power_law_graph>(log_graph_vertices, 8, seed)] { Run(*g); };
+}
+inline kernel triangles(std::uint64_t seed) {
+    return [g = std::make_shared<power_law_graph>(log_triangle_vertices, 8, seed)] { examples::triangles(*g); };
 }
 
 // Computes in its registers.
 inline kernel spin(std::uint64_t) {
-    return [] { weft::parallel_for(0, 64, [](int) { weft::cost(10'000'000); }, {.grain = 1}); };
+    return [] { weft::parallel_for(0, 64, [](int) { weft::cost(spin_cycles); }, {.grain = 1}); };
 }
 // Misses the last-level cache with every line: reads 256 MB, a megabyte here and there.
 inline kernel cache_hog(std::uint64_t seed) {
     constexpr std::size_t pieces = 256, bytes = std::size_t{1} << 20, line = 64;
-    struct data {
-        std::vector<char> all = std::vector<char>(pieces * bytes);
-    };
-    return [seed, d = std::make_shared<data>()] {
-        weft::parallel_for(0, static_cast<int>(pieces),
+    return [seed, all = std::make_shared_for_overwrite<char[]>(pieces * bytes)] {
+        weft::parallel_for(0, static_cast<int>(pieces * hog_rounds),
                            [&](int i) {
                                const std::uint64_t at =
                                    random_at(seed, static_cast<std::uint64_t>(i)) % pieces;
-                               weft::touch(d->all.data() + at * bytes, bytes, weft::access::read);
+                               weft::touch(all.get() + at * bytes, bytes, weft::access::read);
                                spend(bytes / line, 2);
                            },
                            {.grain = 1});
@@ -145,29 +147,32 @@ named_kernel on_graph(std::string name, std::string what) {
 
 inline const std::vector<named_kernel>& all_kernels() {
     static const std::vector<named_kernel> all = {
-        {"heat", "heat on a plate of 2 x 32 MB, 40 sweeps", kernels::heat, loops::heat},
-        {"sor", "over-relaxation of 8 MB, 120 sweeps", kernels::sor, loops::sor},
-        {"gaussian", "elimination of 5 MB, 300 pivots", kernels::gaussian, loops::gaussian},
-        {"fft", "8 transforms of 4 MB", kernels::fft, loops::fft},
+        {"heat", "sweeps over a plate of 2 x 32 MB", kernels::heat, loops::heat},
+        {"sor", "over-relaxation of 8 MB", kernels::sor, loops::sor},
+        {"gaussian", "elimination of 5 MB", kernels::gaussian, loops::gaussian},
+        {"fft", "transforms of 4 MB", kernels::fft, loops::fft},
         {"map", "12 MB are mapped, then their halves, and so on", kernels::map, loops::map},
-        {"elements", "finite elements, 6 steps of a graph", kernels::elements, loops::elements},
-        {"matmul", "a product of matrices of 13 MB each", kernels::matmul, loops::matmul},
-        {"islands", "a genetic algorithm, 6 ages", kernels::islands, loops::islands},
-        {"n_body", "gravity between 2048 bodies, 3 steps of a graph", kernels::n_body, loops::n_body},
+        {"elements", "finite elements, steps of a graph", kernels::elements, loops::elements},
+        {"matmul", "a product of matrices of 9 MB each", kernels::matmul, loops::matmul},
+        {"islands", "a genetic algorithm", kernels::islands, loops::islands},
+        {"n_body", "gravity between 2048 bodies, steps of a graph", kernels::n_body, loops::n_body},
         {"nearest", "a k-d tree of 100,000 points and their neighbours", kernels::nearest, loops::nearest},
-        {"queens", "13 queens", kernels::queens, loops::queens},
-        on_graph<[](const power_law_graph& g) { static_cast<void>(betweenness(g, 0)); }>(
-            "betweenness", "shortest ways over each vertex of a graph with a power law"),
-        on_graph<[](const power_law_graph& g) { static_cast<void>(pagerank(g, 6)); }>(
-            "pagerank", "6 steps of PageRank on such a graph"),
-        on_graph<[](const power_law_graph& g) { static_cast<void>(triangles(g)); }>(
-            "triangles", "the triangles of such a graph"),
-        on_graph<[](const power_law_graph& g) { static_cast<void>(breadth_first_search(g, 0)); }>(
-            "search", "breadth-first search in such a graph"),
-        on_graph<[](const power_law_graph& g) { static_cast<void>(components(g)); }>(
-            "components", "connected components of such a graph"),
+        {"queens", "13 queens, again and again", kernels::queens, loops::queens},
+        on_graph<[](const power_law_graph& g) {
+            for (std::size_t root = 0; root < graph_rounds / 2; ++root) static_cast<void>(betweenness(g, root));
+        }>("betweenness", "shortest ways over each vertex of a graph with a power law, from some roots"),
+        on_graph<[](const power_law_graph& g) { static_cast<void>(pagerank(g, rank_steps)); }>(
+            "pagerank", "steps of PageRank on such a graph"),
+        {"triangles", "the triangles of such a graph", kernels::triangles, loops::triangles},
+        on_graph<[](const power_law_graph& g) {
+            for (std::size_t root = 0; root < graph_rounds; ++root)
+                static_cast<void>(breadth_first_search(g, root));
+        }>("search", "breadth-first search in such a graph, from some roots"),
+        on_graph<[](const power_law_graph& g) {
+            for (int k = 0; k < graph_rounds; ++k) static_cast<void>(components(g));
+        }>("components", "connected components of such a graph, again and again"),
         {"spin", "computes in registers", kernels::spin, loops::spin},
-        {"cache-hog", "reads 256 MB", kernels::cache_hog, loops::cache_hog},
+        {"cache-hog", "reads 256 MB, here and there", kernels::cache_hog, loops::cache_hog},
     };
     return all;
 }

@@ -1,6 +1,6 @@
 // Programs on a graph whose degrees follow a power law: R-MAT (D. Chakrabarti, Y. Zhan, C. Faloutsos, SDM 2004) with
 // the probabilities of Graph500, made symmetric. Blocks of vertices are tasks, or the iterations of a static loop; each
-// declares the lists of its vertices and each number of a neighbour that it reads.
+// declares the lists of its vertices and, once, the numbers of their neighbours.
 #pragma once
 
 #include "../common/cost.hpp"
@@ -51,8 +51,15 @@ public:
             neighbours_.push_back(b);
         }
         for (std::size_t v = 0; v < n; ++v) first_[v + 1] += first_[v];
-        if (in_loops_) add_blocks(0, n);
+        add_blocks(0, n);
     }
+
+    // Adjacent vertices that one task or iteration works on.
+    struct block {
+        std::size_t number;
+        std::size_t first, last;               // vertices [first, last)
+        std::size_t first_read, last_read; // of read_: their neighbours
+    };
 
     // Read from the disk of that name, by the caller.
     void load(std::string_view disk) const {
@@ -65,72 +72,101 @@ public:
     const vertex* end(std::size_t v) const { return neighbours_.data() + first_[v + 1]; }
     std::size_t degree(std::size_t v) const { return first_[v + 1] - first_[v]; }
 
-    // What a task reads of the graph.
-    void touch_lists(std::size_t first, std::size_t last) const {
-        weft::touch(first_.data() + first, (last - first + 1) * sizeof first_[0], weft::access::read);
-        const std::size_t count = first_[last] - first_[first];
-        if (count > 0)
-            weft::touch(neighbours_.data() + first_[first], count * sizeof neighbours_[0],
-                        weft::access::read);
+    // What a block reads of the graph.
+    void touch_lists(const block& b) const {
+        weft::touch(first_.data() + b.first, (b.last - b.first + 1) * sizeof first_[0], weft::access::read);
+        touch_lists_between(b.first, b.last);
     }
-    std::size_t edges_of(std::size_t first, std::size_t last) const { return first_[last] - first_[first]; }
+    // The lists of its neighbours, without those before it.
+    void touch_lists_of_neighbours(const block& b) const {
+        for_runs(b, 1, [&](std::size_t first, std::size_t last) {
+            if (last > b.first) touch_lists_between(std::max(first, b.first), last);
+        });
+    }
+    // The numbers of its neighbours: each once, since the core has it in its caches for the rest of the block, together with those
+    // between numbers that are less than 256 bytes apart.
+    template <class Value>
+    void touch_numbers_of_neighbours(const block& b, const std::vector<Value>& numbers) const {
+        for_runs(b, 256 / sizeof(Value), [&](std::size_t first, std::size_t last) {
+            weft::touch(numbers.data() + first, (last - first) * sizeof(Value), weft::access::read);
+        });
+    }
+    std::size_t edges_of(const block& b) const { return first_[b.last] - first_[b.first]; }
 
-    // Calls f(first, last) for all blocks.
+    const std::vector<block>& blocks() const { return blocks_; }
+    // Calls f(block) for all blocks.
     template <class F>
     void in_blocks(const F& f) const {
-        if (!in_loops_) return divide(0, size(), f);
-        share_out(blocks_.size(), 1,
-                  [&](std::size_t i, std::size_t) { f(blocks_[i].first, blocks_[i].second); });
+        if (!in_loops_) return divide(0, blocks_.size(), f);
+        share_out(blocks_.size(), 1, [&](std::size_t i, std::size_t) { f(blocks_[i]); });
     }
 
 private:
     static constexpr std::size_t block_edges = 8192; // about so many
 
-    bool is_block(std::size_t first, std::size_t last) const {
-        return last - first <= 1 || edges_of(first, last) + (last - first) <= block_edges;
+    void touch_lists_between(std::size_t first, std::size_t last) const {
+        const std::size_t count = first_[last] - first_[first];
+        if (count > 0)
+            weft::touch(neighbours_.data() + first_[first], count * sizeof neighbours_[0],
+                        weft::access::read);
     }
-    // By edges, so that a block with a vertex of many of them has few others.
-    std::size_t middle_of(std::size_t first, std::size_t last) const {
-        const std::size_t half = first_[first] + edges_of(first, last) / 2;
-        const auto middle = static_cast<std::size_t>(
+    // Calls f(first, last) for the neighbours of a block: those less than `gap` apart are in one call.
+    template <class F>
+    void for_runs(const block& b, std::size_t gap, const F& f) const {
+        for (std::size_t i = b.first_read; i < b.last_read;) {
+            const std::size_t first = read_[i];
+            std::size_t last = first + 1;
+            for (++i; i < b.last_read && read_[i] < last + gap; ++i) last = read_[i] + 1;
+            f(first, last);
+        }
+    }
+
+    // Halves by edges, so that a block with a vertex of many of them has few others.
+    void add_blocks(std::size_t first, std::size_t last) {
+        const std::size_t edges = first_[last] - first_[first];
+        if (last - first <= 1 || edges + (last - first) <= block_edges) return add_block(first, last);
+        const std::size_t half = first_[first] + edges / 2;
+        const auto above = static_cast<std::size_t>(
             std::upper_bound(first_.begin() + static_cast<std::ptrdiff_t>(first),
                              first_.begin() + static_cast<std::ptrdiff_t>(last), half) -
             first_.begin());
-        return std::clamp(middle, first + 1, last - 1);
+        const std::size_t middle = std::clamp(above, first + 1, last - 1);
+        add_blocks(first, middle);
+        add_blocks(middle, last);
+    }
+    void add_block(std::size_t first, std::size_t last) {
+        const std::size_t first_read = read_.size();
+        read_.insert(read_.end(), begin(first), end(last - 1));
+        const auto own = read_.begin() + static_cast<std::ptrdiff_t>(first_read);
+        std::sort(own, read_.end());
+        read_.erase(std::unique(own, read_.end()), read_.end());
+        blocks_.push_back({blocks_.size(), first, last, first_read, read_.size()});
     }
     template <class F>
     void divide(std::size_t first, std::size_t last, const F& f) const {
-        if (is_block(first, last)) return f(first, last);
-        const std::size_t middle = middle_of(first, last);
+        if (last - first == 1) return f(blocks_[first]);
+        const std::size_t middle = first + (last - first) / 2;
         weft::join([&] { divide(first, middle, f); }, [&] { divide(middle, last, f); });
-    }
-    void add_blocks(std::size_t first, std::size_t last) {
-        if (is_block(first, last)) return blocks_.emplace_back(first, last), void();
-        const std::size_t middle = middle_of(first, last);
-        add_blocks(first, middle);
-        add_blocks(middle, last);
     }
 
     bool in_loops_;
     std::vector<std::size_t> first_;
     std::vector<vertex> neighbours_;
-    std::vector<std::pair<std::size_t, std::size_t>> blocks_; // of a loop
+    std::vector<block> blocks_;
+    std::vector<vertex> read_; // of each block its neighbours, each once, in ascending order
 };
 
 // next[v] becomes of(v), which reads numbers `now` of the neighbours of v: tasks read one array and write another one.
 template <class Value, class F>
 void pull_step(const power_law_graph& g, const std::vector<Value>& now, std::vector<Value>& next,
                const F& of) {
-    g.in_blocks([&](std::size_t first, std::size_t last) {
-        g.touch_lists(first, last);
-        weft::touch(now.data() + first, (last - first) * sizeof(Value), weft::access::read);
-        weft::touch(next.data() + first, (last - first) * sizeof(Value), weft::access::write);
-        for (std::size_t v = first; v < last; ++v) {
-            for (const auto* u = g.begin(v); u != g.end(v); ++u)
-                weft::touch(&now[*u], sizeof(Value), weft::access::read);
-            next[v] = of(v);
-        }
-        spend(g.edges_of(first, last), graph_cycles_per_edge);
+    g.in_blocks([&](const power_law_graph::block& b) {
+        g.touch_lists(b);
+        weft::touch(now.data() + b.first, (b.last - b.first) * sizeof(Value), weft::access::read);
+        weft::touch(next.data() + b.first, (b.last - b.first) * sizeof(Value), weft::access::write);
+        g.touch_numbers_of_neighbours(b, now);
+        for (std::size_t v = b.first; v < b.last; ++v) next[v] = of(v);
+        spend(g.edges_of(b), graph_cycles_per_edge);
     });
 }
 
@@ -145,6 +181,7 @@ inline std::vector<double> pagerank(const power_law_graph& g, int steps) {
         const double base = (1 - damping + damping * lost) / static_cast<double>(g.size());
         pull_step(g, now, next, [&](std::size_t v) {
             double sum = 0;
+            if (!kernels_compute) return sum;
             for (const auto* u = g.begin(v); u != g.end(v); ++u)
                 sum += now[*u] / static_cast<double>(g.degree(*u));
             return base + damping * sum;
@@ -211,33 +248,47 @@ inline std::vector<double> betweenness(const power_law_graph& g, std::size_t roo
     return now;
 }
 
+// What a block of vertices has of triangles, and how many neighbours are compared to find them.
+struct counted_triangles {
+    std::uint64_t found = 0;
+    std::size_t looked_at = 0;
+};
+
 // Each once, from its least vertex.
-inline std::uint64_t triangles(const power_law_graph& g) {
-    std::atomic<std::uint64_t> all{0}; // relaxed: the end of the join orders it
-    g.in_blocks([&](std::size_t first, std::size_t last) {
-        g.touch_lists(first, last);
-        std::uint64_t count = 0;
-        std::size_t looked_at = 0;
-        for (std::size_t v = first; v < last; ++v)
-            for (const auto* u =
-                     std::upper_bound(g.begin(v), g.end(v), static_cast<power_law_graph::vertex>(v));
-                 u != g.end(v); ++u) {
-                const auto* w = std::upper_bound(g.begin(*u), g.end(*u), *u);
-                if (w != g.end(*u))
-                    weft::touch(w, static_cast<std::size_t>(g.end(*u) - w) * sizeof *w, weft::access::read);
-                for (const auto* x = u + 1; x != g.end(v) && w != g.end(*u); ++looked_at) {
-                    if (*x < *w)
-                        ++x;
-                    else if (*w < *x)
-                        ++w;
-                    else
-                        ++count, ++x, ++w;
-                }
+inline counted_triangles triangles_in(const power_law_graph& g, const power_law_graph::block& b) {
+    counted_triangles count;
+    for (std::size_t v = b.first; v < b.last; ++v)
+        for (const auto* u =
+                 std::upper_bound(g.begin(v), g.end(v), static_cast<power_law_graph::vertex>(v));
+             u != g.end(v); ++u) {
+            const auto* w = std::upper_bound(g.begin(*u), g.end(*u), *u);
+            for (const auto* x = u + 1; x != g.end(v) && w != g.end(*u); ++count.looked_at) {
+                if (*x < *w)
+                    ++x;
+                else if (*w < *x)
+                    ++w;
+                else
+                    ++count.found, ++x, ++w;
             }
-        spend(looked_at, graph_cycles_per_edge);
-        all.fetch_add(count, std::memory_order_relaxed);
+        }
+    return count;
+}
+
+// `of(block)`: triangles_in(), or what it returned before.
+template <class Of>
+std::uint64_t triangles(const power_law_graph& g, const Of& of) {
+    std::atomic<std::uint64_t> all{0}; // relaxed: the end of the join orders it
+    g.in_blocks([&](const power_law_graph::block& b) {
+        g.touch_lists(b);
+        g.touch_lists_of_neighbours(b);
+        const counted_triangles count = of(b);
+        spend(count.looked_at, graph_cycles_per_edge);
+        all.fetch_add(count.found, std::memory_order_relaxed);
     });
     return all.load(std::memory_order_relaxed);
+}
+inline std::uint64_t triangles(const power_law_graph& g) {
+    return triangles(g, [&](const power_law_graph::block& b) { return triangles_in(g, b); });
 }
 
 } // namespace examples

@@ -24,7 +24,8 @@ struct settings {
     weft::together_options how{.lends = true};
     double period_ms = 100, counter_period_ms = 227, hysteresis_ms = 10;
     std::string form = "loops", disk;
-    bool alone = false;
+    bool alone = false, pairs = false;
+    int threads = 4;
     std::size_t combinations = 0;
     std::uint64_t draw = 1;
 };
@@ -82,7 +83,7 @@ std::string spread(const char* name, const std::vector<double>& of) {
 
 void run_combinations(const settings& s, examples::machine_of_programs& on, bool json) {
     std::vector<std::vector<std::string>> names;
-    std::vector<double> turnaround, throughput;
+    std::vector<double> turnaround, throughput, of_worst;
     int moves = 0;
     for (const auto& each : examples::combinations(s.combinations, s.draw)) {
         const auto result = examples::run_combination(on, each, s.how);
@@ -90,17 +91,56 @@ void run_combinations(const settings& s, examples::machine_of_programs& on, bool
         turnaround.push_back(result.metrics.turnaround);
         throughput.push_back(result.metrics.throughput);
         moves += result.moves;
+        if (result.worst_throughput > 0)
+            of_worst.push_back(result.metrics.throughput / result.worst_throughput);
         if (!json)
             fmt::print("{:<48} ANTT {:.4f}, STP {:.4f}\n", fmt::format("{}", fmt::join(each, " ")),
                        turnaround.back(), throughput.back());
     }
     if (json)
-        fmt::print(R"({{"scheduler": {}, "combinations": {}, "moves": {}, {}, {}}})"
+        fmt::print(R"({{"scheduler": {}, "combinations": {}, "moves": {}, "best_over_worst": {}, {}, {}}})"
                    "\n",
-                   examples::json_string(s.how.scheduler), names, moves, spread("antt", turnaround),
+                   examples::json_string(s.how.scheduler), names, moves, of_worst, spread("antt", turnaround),
                    spread("stp", throughput));
     else
         fmt::print("mean: ANTT {:.4f}, STP {:.4f}; {} moves\n", mean(turnaround), mean(throughput), moves);
+}
+
+void run_pairs(const settings& s, examples::machine_of_programs& on, bool json) {
+    const examples::pair_matrix m(on, s.threads, s.how.repeats);
+    const auto all = m.all_increases();
+    const std::vector<double> larger(all.begin() + static_cast<std::ptrdiff_t>(all.size() / 2), all.end());
+    const auto slowed = std::ranges::count_if(all, [](double x) { return x >= 1.1; });
+    const std::size_t split = m.small_differences();
+    const auto small = m.speedups(0, split), large = m.speedups(split, m.pairs.size());
+    if (!json) {
+        fmt::print("{:<12}", "beside");
+        for (const std::string& name : m.names) fmt::print(" {:>5.5}", name);
+        for (std::size_t i = 0; i < m.names.size(); ++i) {
+            fmt::print("\n{:<12}", m.names[i]);
+            for (const double x : m.increase[i]) fmt::print(" {:5.2f}", x);
+            fmt::print("  {:>8.1f} million lines/s", m.rates[i] * 1e-6);
+        }
+        fmt::print("\nmean of the larger half {:.3f}, {:.2f} of all 1.1 or more\n"
+                   "against alone: rates differ little (up to {:.1f} million lines/s) {:.3f}, much {:.3f}\n",
+                   mean(larger), static_cast<double>(slowed) / static_cast<double>(all.size()),
+                   m.pairs[split - 1].difference * 1e-6, examples::geometric_mean(small),
+                   examples::geometric_mean(large));
+        return;
+    }
+    std::string of_programs;
+    for (std::size_t i = 0; i < m.names.size(); ++i) {
+        std::vector<double> others;
+        for (std::size_t k = 0; k < m.names.size(); ++k)
+            if (k != i) others.push_back(m.increase[k][i]);
+        of_programs += fmt::format(R"("increase_of_{0}": {1}, "increase_by_{0}": {2}, )", m.names[i],
+                                   m.increase[i], others);
+    }
+    fmt::print(R"({{"programs": {}, "rates": {}, "increase": {}, "increase_of_larger_half": {}, "part_slowed": {}, {})"
+               R"("small_speedup": {}, "small_geomean": {}, "large_speedup": {}, "large_geomean": {}}})"
+               "\n",
+               m.names, m.rates, all, larger, static_cast<double>(slowed) / static_cast<double>(all.size()),
+               of_programs, small, examples::geometric_mean(small), large, examples::geometric_mean(large));
 }
 
 } // namespace
@@ -154,6 +194,11 @@ int main(int argc, char** argv) {
         .add_option("--combinations", s.combinations,
                     "run so many random combinations of four programs, each alone, too")
         ->check(CLI::Range(1, 3060));
+    options.add_flag("--pairs", s.pairs,
+                     "run every pair of programs on one last-level cache and on two, under libgomp's rules");
+    options.add_option("--threads", s.threads, "of each program of a pair: the cores that it has at most")
+        ->check(CLI::Range(1, 1024))
+        ->capture_default_str();
     options.add_option("--draw", s.draw, "the seed of those combinations")->capture_default_str();
     program.add_costs_only();
 
@@ -174,7 +219,9 @@ int main(int argc, char** argv) {
         examples::graph_disk = s.disk;
         try {
             for (const std::string& name : s.names) examples::machine_of_programs::kernel_of(name);
-            if (s.combinations > 0) {
+            if (s.pairs) {
+                run_pairs(s, on, program.json());
+            } else if (s.combinations > 0) {
                 run_combinations(s, on, program.json());
             } else {
                 run_programs(s, on, program.json());

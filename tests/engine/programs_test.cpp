@@ -167,6 +167,14 @@ TEST(programs, that_stay_where_they_are_put_share_their_cache_or_do_not) {
     EXPECT_GT(mean({0, 0}), 1.5 * mean({0, 1})) << "both stream from memory, which is the limit";
 }
 
+TEST(programs, that_are_put_on_one_cache_have_cores_of_their_own) {
+    const machine_file m(2, 1);
+    runtimes on(m, 2);
+    const auto work = [] { in_parallel(2, 100 * ms); };
+    const auto stats = run_together(on.run({work, work}), {.scheduler = "lira-static", .domains = {0, 0}});
+    for (const auto& each : stats.seconds) EXPECT_NEAR(each.front(), 0.200, 1e-5) << "one core of two";
+}
+
 TEST(programs, are_paired_by_their_rates) {
     const machine_file m(2);
     std::vector<std::vector<char>> data(4, std::vector<char>(std::size_t{4} << 20));

@@ -18,6 +18,8 @@ namespace weft::engine {
 class data_names {
 public:
     explicit data_names(std::int64_t block_bytes) : block_bytes_(static_cast<std::uintptr_t>(block_bytes)) {}
+    data_names(const data_names&) = delete; // `last_` points into it
+    data_names& operator=(const data_names&) = delete;
 
     /// Calls `visit(block, fresh, first, last)` for each block that overlaps [data, data + bytes), in the
     /// order of addresses. [first, last) are the bytes of the block in the overlap; `fresh`: the block was
@@ -27,10 +29,18 @@ public:
         auto at = reinterpret_cast<std::uintptr_t>(data);
         const std::uintptr_t end = at + bytes;
         while (at < end) {
+            // Touches that follow each other are often in one piece.
+            if (last_ != pieces_.end() && last_->first <= at && at < last_->second.end) {
+                at = visit_all(last_->first, last_->second.first, at, std::min(end, last_->second.end), false,
+                               visit);
+                continue;
+            }
             auto next = pieces_.upper_bound(at);
             if (next != pieces_.begin()) {
-                const auto& [begin, known] = *std::prev(next);
+                const auto found = std::prev(next);
+                const auto& [begin, known] = *found;
                 if (at < known.end) {
+                    last_ = found;
                     at = visit_all(begin, known.first, at, std::min(end, known.end), false, visit);
                     continue;
                 }
@@ -73,7 +83,8 @@ private:
     }
 
     std::uintptr_t block_bytes_;
-    std::map<std::uintptr_t, piece> pieces_; ///< by their first byte; no two overlap
+    std::map<std::uintptr_t, piece> pieces_; ///< by their first byte; no two overlap, and none is ever removed
+    std::map<std::uintptr_t, piece>::const_iterator last_ = pieces_.end(); ///< that was found
     block_id named_ = 0;
 };
 
