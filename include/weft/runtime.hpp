@@ -61,6 +61,10 @@ struct runtime_options {
     /// [WEFT_TRACE] file for all events, see docs/trace-format.md; a second runtime of the process with the
     /// same file writes to name.2.suffix, and so on; default: none
     std::string trace{};
+    /// [WEFT_PROFILE] file for the work and the span of the program by construct, which a runtime with one worker measures, see
+    /// docs/profile.md; without a number of workers, there is one; a second runtime writes to name.2.suffix, as above;
+    /// default: none
+    std::string profile{};
     /// [WEFT_REPORT] file for a report of each run (JSON if *.json), or - for standard error, see
     /// docs/reports.md; a second runtime writes to name.2.suffix, as above; default: none
     std::string report{};

@@ -19,11 +19,11 @@ namespace {
 
 constexpr const char* settings_variable = "WEFT_SETTINGS";
 
-constexpr std::array<std::string_view, 22> known = {
+constexpr std::array<std::string_view, 23> known = {
     "WEFT_WORKERS",  "WEFT_POLICY", "WEFT_ENGINE",     "WEFT_MACHINE",   "WEFT_SEED",   "WEFT_STACK",
     "WEFT_PIN",      "WEFT_SPIN",   "WEFT_RESOURCES",  "WEFT_SCENARIO",  "WEFT_COSTS",  "WEFT_REPORT",
     "WEFT_PROGRESS", "WEFT_TRACE",  "WEFT_WAITING",    "WEFT_PREEMPT",   "WEFT_ACTIVE", "WEFT_SPEEDS",
-    "WEFT_SHARE",    "WEFT_LEND",   settings_variable, machines_variable};
+    "WEFT_SHARE",    "WEFT_LEND",   "WEFT_PROFILE",    settings_variable, machines_variable};
 
 /// An option that is a text.
 struct text_option {
@@ -31,7 +31,7 @@ struct text_option {
     const char* name;
     const char* variable;
 };
-constexpr std::array<text_option, 15> text_options = {{
+constexpr std::array<text_option, 16> text_options = {{
     {&runtime_options::active, "active", "WEFT_ACTIVE"},
     {&runtime_options::policy, "policy", "WEFT_POLICY"},
     {&runtime_options::engine, "engine", "WEFT_ENGINE"},
@@ -41,6 +41,7 @@ constexpr std::array<text_option, 15> text_options = {{
     {&runtime_options::preempt, "preempt", "WEFT_PREEMPT"},
     {&runtime_options::resources, "resources", "WEFT_RESOURCES"},
     {&runtime_options::trace, "trace", "WEFT_TRACE"},
+    {&runtime_options::profile, "profile", "WEFT_PROFILE"},
     {&runtime_options::report, "report", "WEFT_REPORT"},
     {&runtime_options::progress, "progress", "WEFT_PROGRESS"},
     {&runtime_options::share, "share", "WEFT_SHARE"},

@@ -31,7 +31,10 @@ public:
     std::optional<choice> text(std::string runtime_options::* option) const;
     /// Only its value.
     std::optional<std::string> value(std::string runtime_options::* option) const;
-    bool has_workers() const { return given_->workers || variable("WEFT_WORKERS"); }
+    /// A number of workers; a profile means one.
+    bool has_workers() const {
+        return given_->workers || variable("WEFT_WORKERS") || text(&runtime_options::profile);
+    }
 
 private:
     const runtime_options* given_;

@@ -50,7 +50,7 @@ int workers_of(const choices& c, const machine& m) {
             throw error("the number of workers is out of range", chosen->given, allowed);
         return *n;
     }
-    return std::min(default_workers(m), max_workers);
+    return c.text(&runtime_options::profile) ? 1 : std::min(default_workers(m), max_workers);
 }
 
 std::optional<std::size_t> parse_bytes(std::string_view text) {
@@ -205,9 +205,23 @@ pin_order pin_order_in_model(const choices& c) {
     return chosen->value == "scatter" ? pin_order::scatter : pin_order::compact;
 }
 
-engine::record_options record_of(const choices& c, const char* engine_name, const std::string& policy) {
+void check_profile(const choices& c, int workers) {
+    const auto profile = c.text(&runtime_options::profile);
+    if (!profile) return;
+    if (workers != 1)
+        throw error("the profile of a program is made with one worker",
+                    fmt::format("{} with {} workers", profile->given, workers), "WEFT_WORKERS=1");
+    if (const auto trace = c.text(&runtime_options::trace))
+        throw error("a run has a trace or a profile", fmt::format("{}, {}", trace->given, profile->given),
+                    "one of them");
+}
+
+engine::record_options record_of(const choices& c, const char* engine_name, const std::string& policy,
+                                 int workers) {
+    check_profile(c, workers);
     const auto resources = c.value(&runtime_options::resources);
     return {.trace = c.value(&runtime_options::trace).value_or(""),
+            .profile = c.value(&runtime_options::profile).value_or(""),
             .report = c.value(&runtime_options::report).value_or(""),
             .progress = c.value(&runtime_options::progress).value_or(""),
             .engine_name = engine_name,
@@ -262,7 +276,7 @@ settings resolve_model(const choices& c, machine whole) {
     m.preempt = preemption_in_model(c, m.measures);
     settings s;
     s.policy = policy_of(c);
-    m.record = record_of(c, "model", s.policy);
+    m.record = record_of(c, "model", s.policy, m.workers);
     s.machine = m.workers < whole.size()
                     ? restrict_to(whole, ranks_for(whole, m.workers, pin_order_in_model(c)))
                     : std::move(whole);
@@ -336,7 +350,7 @@ settings resolve(const runtime_options& o, const machine* on) {
     s.threads.share = c.value(&runtime_options::share).value_or("");
     s.resources = resources_of(c, s.machine);
     s.policy = policy_of(c);
-    s.threads.record = record_of(c, "threads", s.policy);
+    s.threads.record = record_of(c, "threads", s.policy, s.threads.workers);
     return s;
 }
 

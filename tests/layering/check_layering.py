@@ -31,13 +31,14 @@ ROOMS = {
     "src/policy": ["src/machine", "src/task", "src/queue", "src/policy/seam", "src/policy/parts"],
     "src/gate": ["src/machine", "src/task", "src/queue"],
     "src/trace/write": ["src/queue"],
+    "src/trace/profile": ["src/trace/write"],
     "src/share": ["src/queue"],
 }
 BELOW_ENGINE = ["src/machine", "src/task", "src/queue", "src/policy/seam", "src/gate", "src/trace/write"]
 ROOMS["src/engine/ports"] = BELOW_ENGINE
 ROOMS["src/engine/worker"] = [*BELOW_ENGINE, "src/engine/ports"]
 ROOMS["src/engine/process"] = [*ROOMS["src/engine/worker"], "src/engine/worker"]
-ROOMS["src/engine/observe"] = [*ROOMS["src/engine/process"], "src/engine/process"]
+ROOMS["src/engine/observe"] = [*ROOMS["src/engine/process"], "src/engine/process", "src/trace/profile"]
 ROOMS["src/engine/team"] = [*ROOMS["src/engine/worker"], "src/engine/worker"]
 ROOMS["src/engine/run"] = [*ROOMS["src/engine/worker"], "src/engine/worker", "src/engine/team"]
 ROOMS["src/engine/idle"] = [*ROOMS["src/engine/run"], "src/engine/run"]

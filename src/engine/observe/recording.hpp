@@ -14,18 +14,21 @@ class recorder;
 
 namespace weft::engine {
 
+class profile_file;
 class progress_file;
 class report_file;
 struct engine;
 
 /// The files to be written about an engine's runs, and what goes into their headers.
 struct record_options {
-    std::string trace{}, report{}, progress{}; ///< names of files; empty: no such file
+    std::string trace{}, profile{}, report{}, progress{}; ///< names of files; empty: no such file
     std::string engine_name{}, policy_spec{};
     std::uint64_t seed = 0;
     std::string resources{}; ///< the text of the resources file, if there is one
 
-    bool asks_for_nothing() const noexcept { return trace.empty() && report.empty() && progress.empty(); }
+    bool asks_for_nothing() const noexcept {
+        return trace.empty() && profile.empty() && report.empty() && progress.empty();
+    }
 };
 
 /// The files about an engine's runs. They are finished when the engine ends, or when the process does.
@@ -52,11 +55,16 @@ public:
     report_file* reports() const noexcept { return reports_.get(); } ///< null if no report is asked for
 
 private:
+    std::string header(bool for_trace) const; ///< a JSON object
     void begin_trace(const std::atomic<std::int64_t>* virtual_time);
+    void begin_profile(const std::atomic<std::int64_t>* virtual_time);
+    void give_logs(trace::recorder&) noexcept;
 
     engine& engine_;
     record_options options_{};
     std::unique_ptr<trace::recorder> tracer_;
+    std::unique_ptr<profile_file> profile_;
+    bool is_virtual_ = false; ///< the engine's time
     std::unique_ptr<report_file> reports_;
     std::unique_ptr<progress_file> progress_;
     at_exit finishes_; ///< the engine's destructor leaves the list before it destroys anything

@@ -2,15 +2,17 @@
 
 #include "queue/page_memory.hpp"
 #include "queue/sync.hpp"
+#include "trace/write/event_sink.hpp"
 #include "trace/write/recorder.hpp"
 
 #include <new>
 
 namespace weft::trace {
 
-log::log(recorder& of, std::uint16_t stream)
+log::log(recorder& of, std::uint16_t stream, event_sink* sink)
     : of_(of)
     , stream_(stream)
+    , sink_(sink)
     , slots_(static_cast<ring::slot*>(queue::page_memory::allocate(capacity * sizeof(ring::slot))))
     , events_(slots_, capacity) {
     if (!slots_) throw std::bad_alloc(); // the pages are zero, which is a valid record
@@ -23,10 +25,18 @@ void log::push(std::uint64_t at, kind k, std::uint64_t a, std::uint64_t b, std::
     events_.push({at, a, b, n, k, what, stream_});
 }
 
+void log::give(const record& r) noexcept {
+    if (stream_ == outside)
+        sink_->take_outside(r);
+    else
+        sink_->take(r);
+}
+
 std::uint64_t log::now() const noexcept { return of_.ticks(); }
 
 void log::note_at(std::uint64_t at, kind k, std::uint64_t a, std::uint64_t b, std::uint32_t n,
                   std::uint8_t what) noexcept {
+    if (sink_) return give({at, a, b, n, k, what, stream_});
     if (of_.virtual_time_ && events_.room() == 0) of_.drain(); // takes no virtual time
     if (lost_ > 0 && events_.room(2) > 1) [[unlikely]] {
         push(at, kind::lost, lost_, 0, 0, 0);
@@ -43,6 +53,7 @@ void log::note_at(std::uint64_t at, kind k, std::uint64_t a, std::uint64_t b, st
 }
 
 void log::make_room(std::size_t events) noexcept {
+    if (sink_) return;
     while (events_.room(events) < events) {
         if (of_.virtual_time_) {
             of_.drain();
@@ -63,6 +74,7 @@ std::uint32_t log::name(std::string_view text, code_address code) noexcept {
 
 std::uint32_t log::new_task() noexcept {
     constexpr std::uint32_t at_a_time = 1024;
+    if (sink_) return stream_ == outside ? of_.new_tasks(1) : sink_->new_task();
     if (next_task_ == tasks_end_) {
         next_task_ = of_.new_tasks(at_a_time);
         tasks_end_ = next_task_ + at_a_time;

@@ -13,12 +13,14 @@
 namespace weft::trace {
 
 class recorder;
+struct event_sink;
 
 /// The events of one worker. It has one writer at a time: the thread that runs the worker, while it is in the
 /// runtime.
 class log {
 public:
-    log(recorder& of, std::uint16_t stream);
+    /// `sink`: gets the events; null: the ring does.
+    log(recorder& of, std::uint16_t stream, event_sink* sink);
     ~log();
     log(const log&) = delete;
     log& operator=(const log&) = delete;
@@ -45,6 +47,7 @@ private:
     friend class recorder;
     using ring = queue::spsc_ring<record>;
 
+    void give(const record&) noexcept;
     void push(std::uint64_t at, kind k, std::uint64_t a, std::uint64_t b, std::uint32_t n,
               std::uint8_t what) noexcept;
 
@@ -52,6 +55,7 @@ private:
 
     recorder& of_;
     const std::uint16_t stream_;
+    event_sink* const sink_;
     ring::slot* const slots_;
     ring events_;
     std::uint32_t next_task_ = 0, tasks_end_ = 0; ///< numbers for tasks that this log may give out

@@ -31,12 +31,12 @@ constexpr std::uint32_t filling = 1, stopping = 2;
 recorder::recorder(const std::string& file, std::string_view header, int workers,
                    const std::atomic<std::int64_t>* virtual_time)
     : virtual_time_(virtual_time)
-    , file_(file, header)
+    , file_(std::in_place, file, header)
     , line_(virtual_time ? moment{} : clock_.now())
     , epoch_(line_.last().ns) {
     for (int w = 0; w < workers; ++w)
-        logs_.push_back(std::make_unique<log>(*this, static_cast<std::uint16_t>(w)));
-    logs_.push_back(std::make_unique<log>(*this, trace::outside));
+        logs_.push_back(std::make_unique<log>(*this, static_cast<std::uint16_t>(w), nullptr));
+    logs_.push_back(std::make_unique<log>(*this, trace::outside, nullptr));
     batch_.reserve(records_a_block);
     if (virtual_time) {
         impl::listeners.fetch_add(1, std::memory_order_relaxed); // what programs declare is an event, too
@@ -54,6 +54,16 @@ recorder::recorder(const std::string& file, std::string_view header, int workers
             "WEFT_TRACE=" + file, "a larger limit of threads or memory for this process");
     has_thread_ = true;
     pthread_setname_np(thread_, "weft-trace");
+    impl::listeners.fetch_add(1, std::memory_order_relaxed); // as above
+}
+
+recorder::recorder(event_sink& to, const std::atomic<std::int64_t>* virtual_time)
+    : virtual_time_(virtual_time)
+    , next_task_(event_sink::first_common)
+    , line_(moment{})
+    , epoch_(0) {
+    logs_.push_back(std::make_unique<log>(*this, std::uint16_t{0}, &to));
+    logs_.push_back(std::make_unique<log>(*this, trace::outside, &to));
     impl::listeners.fetch_add(1, std::memory_order_relaxed); // as above
 }
 
@@ -78,7 +88,7 @@ void recorder::run() noexcept {
         std::uint32_t called = filling;
         call_.compare_exchange_strong(called, 0, std::memory_order_relaxed, std::memory_order_relaxed);
         drain();
-        file_.flush();
+        file_->flush();
     }
 }
 
@@ -88,7 +98,7 @@ void recorder::drain() noexcept {
     const auto write_batch = [&](std::uint16_t stream) {
         if (batch_.empty()) return;
         write_names(); // first, so that a reader knows a name before a record refers to it
-        file_.add(trace_file::block::records, stream, std::as_bytes(std::span(batch_)));
+        file_->add(trace_file::block::records, stream, std::as_bytes(std::span(batch_)));
         batch_.clear();
     };
     for (auto& l : logs_) {
@@ -121,14 +131,14 @@ void recorder::write_names() {
     const auto write = [&](trace_file::block type, const nlohmann::json& of) {
         if (of.empty()) return;
         const std::string text = of.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
-        file_.add(type, trace::outside, std::as_bytes(std::span(text)));
+        file_->add(type, trace::outside, std::as_bytes(std::span(text)));
     };
     write(trace_file::block::names, fresh);
     write(trace_file::block::places, places);
 }
 
 void recorder::finish() noexcept {
-    if (finished_) return;
+    if (finished_ || !file_) return;
     finished_ = true;
     if (has_thread_) {
         call_.store(stopping, std::memory_order_release); // pairs with run()
@@ -141,11 +151,11 @@ void recorder::finish() noexcept {
     for (auto& l : logs_)
         lost += l->lost_in_all_.load(std::memory_order_relaxed); // relaxed: their writers have stopped
     const std::string text = fmt::format(R"({{"lost": {}}})", lost);
-    file_.add(trace_file::block::end, trace::outside, std::as_bytes(std::span(text)));
-    file_.flush();
+    file_->add(trace_file::block::end, trace::outside, std::as_bytes(std::span(text)));
+    file_->flush();
     if (lost > 0)
         std::fprintf(stderr, "weft: %llu events found no room in the trace %s\n",
-                     static_cast<unsigned long long>(lost), file_.path().c_str());
+                     static_cast<unsigned long long>(lost), file_->path().c_str());
 }
 
 } // namespace weft::trace

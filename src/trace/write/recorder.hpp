@@ -1,6 +1,7 @@
 #pragma once
 
 #include "trace/write/clock.hpp"
+#include "trace/write/event_sink.hpp"
 #include "trace/write/names.hpp"
 #include "trace/write/record.hpp"
 #include "trace/write/trace_file.hpp"
@@ -9,6 +10,7 @@
 #include <cstdint>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -27,6 +29,8 @@ public:
     /// else null. Throws weft::error if the file or the thread cannot be made.
     recorder(const std::string& file, std::string_view header, int workers,
              const std::atomic<std::int64_t>* virtual_time = nullptr);
+    /// Gives the events to `to` as they happen, and writes no file. The engine has one worker.
+    recorder(event_sink& to, const std::atomic<std::int64_t>* virtual_time);
     ~recorder(); ///< calls finish()
     recorder(const recorder&) = delete;
     recorder& operator=(const recorder&) = delete;
@@ -40,6 +44,11 @@ public:
     }
     std::uint32_t name(std::string_view text, code_address code = 0) noexcept {
         return names_.number(text, code);
+    }
+    /// Calls each(number, name, code) for all of them.
+    template <class Each>
+    void each_name(Each&& each) {
+        names_.after(0, each);
     }
 
     /// The first of `count` consecutive numbers for tasks. Any thread may call it.
@@ -64,7 +73,7 @@ private:
 
     const std::atomic<std::int64_t>* const virtual_time_;
     const event_clock clock_;
-    trace_file file_;
+    std::optional<trace_file> file_; ///< none: a sink gets the events
     names names_;
     std::vector<std::unique_ptr<log>> logs_; ///< of the workers, then that of all other threads
     std::mutex others_;

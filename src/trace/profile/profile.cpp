@@ -1,0 +1,194 @@
+#include "trace/profile/profile.hpp"
+
+#include <algorithm>
+#include <new>
+#include <utility>
+
+namespace weft::trace {
+
+namespace {
+
+std::uint32_t number_of(const record& r) noexcept { return static_cast<std::uint32_t>(r.a); }
+
+bool is_of(const profiled_task& t, origin from) noexcept { return t.from == from; }
+
+std::uint32_t construct_of(std::uint32_t name) noexcept { return std::min(name, of_others); }
+
+} // namespace
+
+profile::profile(std::optional<std::uint64_t> began, double ns, std::int64_t cost)
+    : counts_outside_(began.has_value())
+    , cost_(cost)
+    , outside_since_(began.value_or(0)) {
+    for (std::size_t k = 0; k < burdens_ns.size(); ++k)
+        burden_.of[k + 1] = static_cast<std::int64_t>(static_cast<double>(burdens_ns[k]) / ns);
+}
+
+std::uint32_t profile::new_task() noexcept {
+    try {
+        return tasks_.add();
+    } catch (const std::bad_alloc&) {
+        so_far_.is_complete = false;
+        return profiled_tasks::none;
+    }
+}
+
+void profile::take(const record& r) noexcept {
+    try {
+        if (has_common_.load(std::memory_order_relaxed)) [[unlikely]]
+            take_common();
+        process(r);
+    } catch (const std::bad_alloc&) { so_far_.is_complete = false; }
+}
+
+void profile::take_outside(const record& r) noexcept {
+    if (r.what_kind != kind::spawn && r.what_kind != kind::edge && r.what_kind != kind::graph) return;
+    try {
+        const std::lock_guard guard(common_lock_);
+        common_.push_back(r);
+        has_common_.store(true, std::memory_order_relaxed);
+    } catch (const std::bad_alloc&) {} // its tasks will be unknown, which is noticed when they begin
+}
+
+void profile::take_common() {
+    std::vector<record> events;
+    {
+        const std::lock_guard guard(common_lock_);
+        events.swap(common_);
+        has_common_.store(false, std::memory_order_relaxed);
+    }
+    for (const record& r : events) {
+        if (r.what_kind == kind::spawn)
+            spawn(r, profiled_tasks::none);
+        else if (r.what_kind == kind::edge)
+            edge(r);
+        else
+            process(r);
+    }
+}
+
+void profile::process(const record& r) {
+    switch (r.what_kind) {
+    case kind::spawn: pass(r.at); return spawn(r, running_.top());
+    case kind::begin: pass(r.at); return begin(r);
+    case kind::end: pass(r.at); return end(r);
+    case kind::edge: return edge(r);
+    case kind::graph: {
+        children& g = graphs_[r.a];
+        g.first = r.a;
+        g.count = r.b;
+        g.owner = r.stream == outside ? 0 : running_.top();
+        g.owner_life = tasks_[g.owner].life;
+        return;
+    }
+    case kind::suspend: pass(r.at); return running_.suspend(tasks_.find(number_of(r)));
+    case kind::expose: pass(r.at); return running_.expose(tasks_.find(number_of(r)));
+    case kind::returned: pass(r.at); return running_.restore(tasks_.find(number_of(r)));
+    case kind::resume: pass(r.at); return resume(tasks_.find(number_of(r)));
+    case kind::wait: return pass(r.at);
+    case kind::waited: pass(r.at); return waited(r);
+    case kind::ready: {
+        const std::uint32_t t = tasks_.find(number_of(r));
+        if (r.what != reason_unblocked || t == profiled_tasks::none || running_.top() == 0) return;
+        pass(r.at);
+        return paths_.follow(released_[t], tasks_[running_.top()].at);
+    }
+    default: return;
+    }
+}
+
+/// The task on top has run up to now: a piece of it has ended.
+void profile::pass(std::uint64_t at) {
+    const std::int64_t time = static_cast<std::int64_t>(at - since_) - cost_;
+    since_ = at;
+    const std::uint32_t top = running_.top();
+    if (top == 0 || time <= 0) return;
+    profiled_task& t = tasks_[top];
+    passed_ += time;
+    t.own += time;
+    t.longest = std::max(t.longest, time);
+    paths_.extend(t.at, t.construct, time);
+}
+
+void profile::spawn(const record& r, std::uint32_t parent) {
+    const std::uint32_t row = tasks_.find_or_add(number_of(r));
+    if (row == profiled_tasks::none) return;
+    profiled_task& t = tasks_[row];
+    t.number = number_of(r);
+    t.from = static_cast<origin>(r.what);
+    t.is_fork = is_of(t, origin::fork);
+    t.group = r.b;
+    t.construct = construct_of(r.n);
+    if (is_of(t, origin::share)) parent = tasks_.find(static_cast<std::uint32_t>(r.b));
+    t.keeps_run = is_of(t, origin::root) || (is_of(t, origin::graph) && !parent);
+    if (t.keeps_run && open_roots_++ == 0) leave_outside(r.at);
+    paths_.follow(t.at, parent ? tasks_[parent].at : outside_);
+    t.began = t.at.length;
+    if (is_of(t, origin::child)) ++group_at(t.group).open;
+    if (is_of(t, origin::graph)) ++graphs_[t.group].open;
+    if (parent == profiled_tasks::none) return;
+    profiled_task& of = tasks_[parent];
+    t.parent = parent;
+    t.parent_life = of.life;
+    t.inside = of.inside;
+    t.inside.set(of.construct);
+    if (is_of(t, origin::share)) t.construct = of.construct;
+    if (!t.is_fork) return;
+    t.next_fork = std::exchange(of.forks, row);
+    if (is_of(of, origin::runtime)) { // a fork by which a run of a graph spreads; its place is in the library
+        t.from = origin::runtime;
+        t.construct = of_the_runtime;
+    }
+}
+
+/// The program was outside of its runs until now.
+void profile::leave_outside(std::uint64_t at) {
+    if (!counts_outside_ || at <= outside_since_) return;
+    const auto gap = static_cast<std::int64_t>(at - outside_since_);
+    paths_.extend(outside_, outside_of_runs, gap);
+    so_far_.outside += gap;
+    passed_ += gap;
+    outside_since_ = at;
+}
+
+void profile::begin(const record& r) {
+    const std::uint32_t row = tasks_.find(number_of(r));
+    if (row == profiled_tasks::none || tasks_[row].has_begun) {
+        so_far_.is_complete = false;
+        return;
+    }
+    profiled_task& t = tasks_[row];
+    t.has_begun = true;
+    t.how = static_cast<start>(r.what);
+    t.began = t.at.length; // where it waited for others
+    t.is_outermost = !t.inside.test(t.construct);
+    running_.push(row, t.how == start::below);
+}
+
+void profile::end(const record& r) {
+    const std::uint32_t row = tasks_.find(number_of(r));
+    if (row == profiled_tasks::none || !tasks_[row].has_begun || tasks_[row].has_ended) return;
+    running_.remove(row);
+    drop_unbegun(row, profiled_tasks::none);
+    profiled_task& t = tasks_[row];
+    t.has_ended = true;
+    t.work += t.own;
+    count(t);
+    if (is_alive(t.parent, t.parent_life)) tasks_[t.parent].work += t.work;
+    if (t.keeps_run && --open_roots_ == 0) outside_since_ = r.at;
+    lead_on(row, running_.top());
+}
+
+void profile::count(const profiled_task& t) {
+    construct_figures& c = so_far_.constructs[t.construct];
+    ++so_far_.tasks;
+    ++c.tasks;
+    c.own += t.own;
+    c.longest = std::max(c.longest, t.longest);
+    so_far_.work += t.own;
+    if (!t.is_outermost) return;
+    c.work += t.work;
+    c.span += t.at.length.plain() - t.began.plain();
+}
+
+} // namespace weft::trace
