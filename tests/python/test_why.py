@@ -202,6 +202,15 @@ def test_the_cost_of_a_lock_is_not_told_as_shared_data() -> None:
     assert [f.cause for f in diagnose(replace(e, stacks=(*e.stacks, stack("mutex", 0.6)))).findings] == ["lock"]
 
 
+def test_processor_time_of_few_samples() -> None:
+    """It seems to grow from 1.2 s to 1.8 s, by 20 samples each."""
+    alone = Trial("1 worker", (timing(1.2, workers=1, on_core=1.2, cpu=1.2),))
+    seen = (stack("on_core", 1.8, times=20),)
+    e = replace(evidence(plain=(timing(cpu=1.8),) * 3, alone=alone, copies=1.0), stacks=seen)
+    d = diagnose(replace(e, alone_stacks=(stack("on_core", 1.2, times=20),)))
+    assert d.findings == () and [f.cause for f in d.unsure] == ["shared_data"]
+
+
 def test_workers_that_seldom_meet_on_their_cores() -> None:
     """Of three runs, one had its workers on cores one after another, so that the shared data cost nothing in it."""
     e = grown(1.0)
