@@ -253,6 +253,14 @@ def test_tiny_tasks_of_openmp_are_not_told_as_short_regions(entry: str, cause: s
     assert f.cause == cause and f.gain == pytest.approx(0.8, rel=0.05)
 
 
+def test_idle_threads_beside_large_tasks_are_no_overhead() -> None:
+    own = stack("on_core", 1.2, times=10_000)
+    called = stack("on_core", 0.02, times=10_000, owner="runtime", entry="GOMP_task")
+    search = stack("on_core", 0.6, None, times=10_000, owner="runtime")
+    e = evidence(openmp=True, shares={Place("step", HERE.file): (0.6, 0.6)})
+    assert diagnose(replace(e, stacks=(own, called, search))).findings == ()
+
+
 def test_locks_of_the_runtime_do_not_hide_its_cost() -> None:
     own, inside = stack("on_core", 1.0, times=10_000), stack("on_core", 1.0, owner="runtime", times=10_000)
     lock = stack("mutex", 0.6, owner="runtime")
