@@ -1,6 +1,6 @@
 #pragma once
 
-/// What the library writes: one file, mapped, of a fixed size. python/weft/why/watch_file.py reads it.
+/// What the library writes: one file, mapped, of a fixed size. python/weft/why/watch.py reads it.
 ///
 ///     header | places | samples
 ///

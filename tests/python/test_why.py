@@ -202,6 +202,15 @@ def test_the_cost_of_a_lock_is_not_told_as_shared_data() -> None:
     assert [f.cause for f in diagnose(replace(e, stacks=(*e.stacks, stack("mutex", 0.6)))).findings] == ["lock"]
 
 
+def test_processor_time_of_few_samples() -> None:
+    """It seems to grow from 1.2 s to 1.8 s, by 20 samples each."""
+    alone = Trial("1 worker", (timing(1.2, workers=1, on_core=1.2, cpu=1.2),))
+    seen = (stack("on_core", 1.8, times=20),)
+    e = replace(evidence(plain=(timing(cpu=1.8),) * 3, alone=alone, copies=1.0), stacks=seen)
+    d = diagnose(replace(e, alone_stacks=(stack("on_core", 1.2, times=20),)))
+    assert d.findings == () and [f.cause for f in d.unsure] == ["shared_data"]
+
+
 def test_workers_that_seldom_meet_on_their_cores() -> None:
     """Of three runs, one had its workers on cores one after another, so that the shared data cost nothing in it."""
     e = grown(1.0)
@@ -242,6 +251,14 @@ def test_tiny_tasks_of_openmp_are_not_told_as_short_regions(entry: str, cause: s
     e = evidence(plain=(timing(runs=10_000),) * 3, openmp=True, shares={Place("step", HERE.file): (0.1, 0.1)})
     f = diagnose(replace(e, stacks=(own, called, search))).findings[0]
     assert f.cause == cause and f.gain == pytest.approx(0.8, rel=0.05)
+
+
+def test_idle_threads_beside_large_tasks_are_no_overhead() -> None:
+    own = stack("on_core", 1.2, times=10_000)
+    called = stack("on_core", 0.02, times=10_000, owner="runtime", entry="GOMP_task")
+    search = stack("on_core", 0.6, None, times=10_000, owner="runtime")
+    e = evidence(openmp=True, shares={Place("step", HERE.file): (0.6, 0.6)})
+    assert diagnose(replace(e, stacks=(own, called, search))).findings == ()
 
 
 def test_locks_of_the_runtime_do_not_hide_its_cost() -> None:

@@ -40,10 +40,13 @@ def waits_for_locks(e: Evidence) -> bool:
 
 
 def spends_on_tasks(e: Evidence) -> bool:
-    """OpenMP: whether the processor time that the program's calls take in the runtime is mostly for making tasks."""
-    calls = [s for s in e.stacks if s.state == "on_core" and s.owner == "runtime" and s.entry]
+    """OpenMP: whether the processor time that the program's calls take in the runtime is mostly for making tasks, and
+    not little beside that of its own code."""
+    running = [s for s in e.stacks if s.state == "on_core" and s.in_run]
+    calls = [s for s in running if s.owner == "runtime" and s.entry]
     tasks = sum(s.seconds for s in calls if _MAKES_TASKS.match(s.entry))
-    return e.openmp and tasks > 0.5 * sum(s.seconds for s in calls)
+    own = sum(s.seconds for s in running if s.owner == "program")
+    return e.openmp and tasks > 0.5 * sum(s.seconds for s in calls) and tasks > 0.5 * own
 
 
 def shared_by_workers(e: Evidence, seconds: float) -> float:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 from ..evidence import Evidence
 from ..finding import Finding
 from ..limits import INFLATED
@@ -115,6 +117,10 @@ def inflated(e: Evidence) -> list[Finding]:
     if waits_for_locks(e) or _is_new_memory(e):
         return []
     code = [s for s in e.stacks if s.state == "on_core" and s.in_run and s.owner == "program"]
+    code_alone = [s for s in e.alone_stacks if s.state == "on_core" and s.owner == "program"]
+    # Two sampled times are compared. One of twenty differences is larger than this by chance.
+    errors = 2 * math.hypot(sampling_error(code), sampling_error(code_alone))
+    uncertain = math.hypot(e.variation(lambda t: t.cpu), errors)
     said = f"its code takes {factor:.2f} times the processor time with {e.workers} workers that they take with one"
     shared_memory = e.copies is not None and (e.copies - 1) >= 0.5 * (factor - 1)
     if e.copies is None:
@@ -152,7 +158,7 @@ def inflated(e: Evidence) -> list[Finding]:
             path=path_to_it(code),
             evidence=(said, *told),
             gain=shared_work(e, own - alone),
-            uncertain=shared_work(e, e.variation(lambda t: t.cpu) + sampling_error(code)),
+            uncertain=shared_work(e, uncertain),
             basis="tested" if e.copies is not None else "estimated",
             advice=advice,
             also=further_places(code),
