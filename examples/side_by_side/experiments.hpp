@@ -21,7 +21,6 @@
 #include <map>
 #include <memory>
 #include <numeric>
-#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -62,9 +61,7 @@ public:
         : chosen_(std::move(of_all))
         , in_loops_(in_loops) {}
 
-    /// With `threads`, each program has so many and no more, as under libgomp; else a thread on each core that it may use.
-    weft::together_stats run(const std::vector<std::string>& names, const weft::together_options& how,
-                             std::optional<int> threads = {}) {
+    weft::together_stats run(const std::vector<std::string>& names, const weft::together_options& how) {
         std::vector<std::unique_ptr<weft::runtime>> on;
         std::vector<weft::together_program> programs;
         const bool is_free = how.scheduler == "os" && how.domains.empty();
@@ -72,8 +69,7 @@ public:
             weft::runtime_options o = chosen_;
             o.engine = "model";
             o.costs = "declared";
-            if (threads) o.workers = *threads;
-            if (in_loops_) as_openmp(o, is_free || threads);
+            if (in_loops_) as_openmp(o, is_free);
             if (!on.empty()) {
                 o.beside = on.front().get();
                 o.machine.clear();
@@ -118,9 +114,9 @@ private:
     }
     /// Each loop has one share for each thread. libgomp gives share i to thread i; Callisto multiplexes the threads of a program
     /// over its cores, so that a share goes to the worker that asks first. Threads wait passively.
-    static void as_openmp(weft::runtime_options& o, bool as_libgomp) {
+    static void as_openmp(weft::runtime_options& o, bool is_free) {
         if (o.policy.empty())
-            o.policy = as_libgomp ? "static:outermost=first" : "dynamic:pieces=1,outermost=first";
+            o.policy = is_free ? "static:outermost=first" : "dynamic:pieces=1,outermost=first";
         if (!o.spin) o.spin = std::chrono::microseconds(0);
     }
 
@@ -130,8 +126,8 @@ private:
     std::map<std::string, double> alone_, rates_;
 };
 
-/// Pairs of all programs, each with itself too: how they run with `threads` threads each, every thread on a core of its own, on one
-/// last-level cache and on two.
+/// Pairs of all programs, each with itself too: how they run on one last-level cache and on two, with at most `cores` cores each, of
+/// which no other program runs on any.
 struct pair_matrix {
     std::vector<std::string> names{};
     std::vector<double> rates{}; ///< of loads, of each program alone
@@ -144,10 +140,10 @@ struct pair_matrix {
     };
     std::vector<pair> pairs{};
 
-    pair_matrix(machine_of_programs& on, int threads, int repeats) {
+    pair_matrix(machine_of_programs& on, int cores, int repeats) {
         std::vector<double> alone;
         for (const named_kernel& k : all_kernels()) {
-            const auto stats = on.run({k.name}, {.repeats = repeats, .domains = {0}}, threads);
+            const auto stats = on.run({k.name}, {.repeats = repeats, .domains = {0}, .most_cores = cores});
             names.push_back(k.name);
             rates.push_back(stats.rates.front());
             alone.push_back(mean(stats.seconds.front()));
@@ -156,8 +152,9 @@ struct pair_matrix {
         for (std::size_t a = 0; a < names.size(); ++a)
             for (std::size_t b = a; b < names.size(); ++b) {
                 const auto seconds = [&](std::vector<int> domains) {
-                    const auto stats = on.run({names[a], names[b]},
-                                              {.repeats = repeats, .domains = std::move(domains)}, threads);
+                    const auto stats =
+                        on.run({names[a], names[b]},
+                               {.repeats = repeats, .domains = std::move(domains), .most_cores = cores});
                     return std::pair(mean(stats.seconds[0]), mean(stats.seconds[1]));
                 };
                 const auto [a_beside, b_beside] = seconds({0, 0});

@@ -115,7 +115,8 @@ kernel on_graph(std::uint64_t seed) {
     return [g = std::make_shared<power_law_graph>(log_graph_vertices, 8, seed)] { Run(*g); };
 }
 inline kernel triangles(std::uint64_t seed) {
-    return [g = std::make_shared<power_law_graph>(log_triangle_vertices, 8, seed)] { examples::triangles(*g); };
+    return
+        [g = std::make_shared<power_law_graph>(log_triangle_vertices, 8, seed)] { examples::triangles(*g); };
 }
 
 // Computes in its registers.
@@ -159,7 +160,8 @@ inline const std::vector<named_kernel>& all_kernels() {
         {"nearest", "a k-d tree of 100,000 points and their neighbours", kernels::nearest, loops::nearest},
         {"queens", "13 queens, again and again", kernels::queens, loops::queens},
         on_graph<[](const power_law_graph& g) {
-            for (std::size_t root = 0; root < graph_rounds / 2; ++root) static_cast<void>(betweenness(g, root));
+            for (std::size_t root = 0; root < graph_rounds / 2; ++root)
+                static_cast<void>(betweenness(g, root));
         }>("betweenness", "shortest ways over each vertex of a graph with a power law, from some roots"),
         on_graph<[](const power_law_graph& g) { static_cast<void>(pagerank(g, rank_steps)); }>(
             "pagerank", "steps of PageRank on such a graph"),

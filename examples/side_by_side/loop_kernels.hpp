@@ -36,8 +36,8 @@ namespace examples {
 using kernel = std::function<void()>;
 
 // How long programs run: each some 15 ms alone on 16 cores of `xeon-e5-2660-2x8`.
-inline constexpr int heat_sweeps = 15, sor_sweeps = 30, transforms = 4, maps = 2, wave_steps = 5, ages = 3, body_steps = 7,
-                     searches = 3, queens_games = 4, rank_steps = 8, graph_rounds = 2;
+inline constexpr int heat_sweeps = 15, sor_sweeps = 30, transforms = 4, maps = 2, wave_steps = 5, ages = 3,
+                     body_steps = 7, searches = 3, queens_games = 4, rank_steps = 8, graph_rounds = 2;
 inline constexpr std::size_t gaussian_pivots = 75, matmul_side = 1040, hog_rounds = 5;
 inline constexpr std::uint64_t spin_cycles = 8'000'000;
 inline constexpr int log_graph_vertices = 16, log_triangle_vertices = 14;

@@ -57,7 +57,7 @@ public:
     // Adjacent vertices that one task or iteration works on.
     struct block {
         std::size_t number;
-        std::size_t first, last;               // vertices [first, last)
+        std::size_t first, last;           // vertices [first, last)
         std::size_t first_read, last_read; // of read_: their neighbours
     };
 
@@ -258,8 +258,7 @@ struct counted_triangles {
 inline counted_triangles triangles_in(const power_law_graph& g, const power_law_graph::block& b) {
     counted_triangles count;
     for (std::size_t v = b.first; v < b.last; ++v)
-        for (const auto* u =
-                 std::upper_bound(g.begin(v), g.end(v), static_cast<power_law_graph::vertex>(v));
+        for (const auto* u = std::upper_bound(g.begin(v), g.end(v), static_cast<power_law_graph::vertex>(v));
              u != g.end(v); ++u) {
             const auto* w = std::upper_bound(g.begin(*u), g.end(*u), *u);
             for (const auto* x = u + 1; x != g.end(v) && w != g.end(*u); ++count.looked_at) {

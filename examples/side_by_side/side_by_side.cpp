@@ -25,7 +25,6 @@ struct settings {
     double period_ms = 100, counter_period_ms = 227, hysteresis_ms = 10;
     std::string form = "loops", disk;
     bool alone = false, pairs = false;
-    int threads = 4;
     std::size_t combinations = 0;
     std::uint64_t draw = 1;
 };
@@ -107,7 +106,7 @@ void run_combinations(const settings& s, examples::machine_of_programs& on, bool
 }
 
 void run_pairs(const settings& s, examples::machine_of_programs& on, bool json) {
-    const examples::pair_matrix m(on, s.threads, s.how.repeats);
+    const examples::pair_matrix m(on, s.how.most_cores > 0 ? s.how.most_cores : 4, s.how.repeats);
     const auto all = m.all_increases();
     const std::vector<double> larger(all.begin() + static_cast<std::ptrdiff_t>(all.size() / 2), all.end());
     const auto slowed = std::ranges::count_if(all, [](double x) { return x >= 1.1; });
@@ -136,11 +135,12 @@ void run_pairs(const settings& s, examples::machine_of_programs& on, bool json) 
         of_programs += fmt::format(R"("increase_of_{0}": {1}, "increase_by_{0}": {2}, )", m.names[i],
                                    m.increase[i], others);
     }
-    fmt::print(R"({{"programs": {}, "rates": {}, "increase": {}, "increase_of_larger_half": {}, "part_slowed": {}, {})"
-               R"("small_speedup": {}, "small_geomean": {}, "large_speedup": {}, "large_geomean": {}}})"
-               "\n",
-               m.names, m.rates, all, larger, static_cast<double>(slowed) / static_cast<double>(all.size()),
-               of_programs, small, examples::geometric_mean(small), large, examples::geometric_mean(large));
+    fmt::print(
+        R"({{"programs": {}, "rates": {}, "increase": {}, "increase_of_larger_half": {}, "part_slowed": {}, {})"
+        R"("small_speedup": {}, "small_geomean": {}, "large_speedup": {}, "large_geomean": {}}})"
+        "\n",
+        m.names, m.rates, all, larger, static_cast<double>(slowed) / static_cast<double>(all.size()),
+        of_programs, small, examples::geometric_mean(small), large, examples::geometric_mean(large));
 }
 
 } // namespace
@@ -194,11 +194,12 @@ int main(int argc, char** argv) {
         .add_option("--combinations", s.combinations,
                     "run so many random combinations of four programs, each alone, too")
         ->check(CLI::Range(1, 3060));
-    options.add_flag("--pairs", s.pairs,
-                     "run every pair of programs on one last-level cache and on two, under libgomp's rules");
-    options.add_option("--threads", s.threads, "of each program of a pair: the cores that it has at most")
-        ->check(CLI::Range(1, 1024))
-        ->capture_default_str();
+    options.add_flag("--pairs", s.pairs, "run every pair of programs on one last-level cache and on two");
+    options
+        .add_option(
+            "--cores", s.how.most_cores,
+            "the cores that a program has at most as its own; default: all that it is given, 4 with --pairs")
+        ->check(CLI::Range(1, 1024));
     options.add_option("--draw", s.draw, "the seed of those combinations")->capture_default_str();
     program.add_costs_only();
 

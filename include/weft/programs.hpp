@@ -33,6 +33,8 @@ struct together_options {
         rates{}; ///< of each program, loads in a second, measured before; empty: they are counted
     std::vector<int>
         domains{}; ///< last-level cache of each program, to which it keeps; empty: the scheduler places them
+    int most_cores =
+        0; ///< that a program has as its own, of those that the scheduler gives it; 0: no limit. Not for os
     /// Programs have workers of low priority on the cores of the others, as under Callisto. Such a worker runs while the core's own
     /// one is asleep; a task that it has begun it ends first, so this is for programs with short tasks.
     bool lends = false;

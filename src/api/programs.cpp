@@ -55,6 +55,7 @@ engine::placing_options placing(const together_options& o) {
                               .weight = o.rate_weight,
                               .idle_below = o.idle_below,
                               .fixed = o.domains,
+                              .most_cores = o.most_cores,
                               .lends = o.lends,
                               .hysteresis = o.hysteresis.count()};
     for (const double r : o.rates) {

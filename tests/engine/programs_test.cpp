@@ -175,6 +175,18 @@ TEST(programs, that_are_put_on_one_cache_have_cores_of_their_own) {
     for (const auto& each : stats.seconds) EXPECT_NEAR(each.front(), 0.200, 1e-5) << "one core of two";
 }
 
+TEST(programs, have_no_more_cores_than_they_may) {
+    const machine_file m(4);
+    runtimes on(m, 2);
+    const auto work = [] { in_parallel(4, 100 * ms); };
+    for (const std::vector<int>& domains : {std::vector{0, 0}, {0, 1}, {}}) {
+        const auto stats = run_together(
+            on.run({work, work}),
+            {.scheduler = domains.empty() ? "callisto" : "lira-static", .domains = domains, .most_cores = 1});
+        for (const auto& each : stats.seconds) EXPECT_NEAR(each.front(), 0.400, 1e-5);
+    }
+}
+
 TEST(programs, are_paired_by_their_rates) {
     const machine_file m(2);
     std::vector<std::vector<char>> data(4, std::vector<char>(std::size_t{4} << 20));
@@ -344,6 +356,7 @@ TEST(programs, wrong_uses_are_refused) {
               std::string::npos);
     EXPECT_NE(refused(both, {.scheduler = "lira-static"}).find("rates that were measured before"),
               std::string::npos);
+    EXPECT_NE(refused(both, {.most_cores = -1}).find("number of cores"), std::string::npos);
     EXPECT_NE(refused(both, {.hysteresis = -1ns}).find("hysteresis"), std::string::npos);
     EXPECT_THROW(runtime({.machine = "opteron-8380-4x4", .beside = &two.at(0)}), error);
     EXPECT_THROW(runtime({.beside = &threads}), error);

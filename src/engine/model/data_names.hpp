@@ -83,7 +83,8 @@ private:
     }
 
     std::uintptr_t block_bytes_;
-    std::map<std::uintptr_t, piece> pieces_; ///< by their first byte; no two overlap, and none is ever removed
+    std::map<std::uintptr_t, piece>
+        pieces_; ///< by their first byte; no two overlap, and none is ever removed
     std::map<std::uintptr_t, piece>::const_iterator last_ = pieces_.end(); ///< that was found
     block_id named_ = 0;
 };

@@ -32,6 +32,9 @@ program_placer::program_placer(simulation& of, placing_options o) : of_(of), opt
                         fmt::format("{}, or none", programs_.size()));
     if (options_.period <= 0 || options_.counter_period < 0)
         throw error("a period in which programs are placed", std::to_string(options_.period), "1 ns or more");
+    if (options_.most_cores < 0)
+        throw error("a number of cores for a program", std::to_string(options_.most_cores),
+                    "1 or more, or 0: no limit");
     if (options_.hysteresis < 0)
         throw error("the hysteresis is negative", fmt::format("{} ns", options_.hysteresis), "0 or more");
     if (options_.scheduler == share::scheduler::lira_static && options_.rates.empty() &&
@@ -177,12 +180,15 @@ void program_placer::apply(program& p, const share::placed_program& placed) {
     p.domain = placed.domain;
     if (of_.cores->balances) return; // all workers, wherever they are
     std::vector<int> on = placed.high;
+    if (const auto most = static_cast<std::size_t>(options_.most_cores); most > 0 && on.size() > most)
+        on.resize(most);
+    const auto own = static_cast<int>(on.size());
     if (options_.lends)
         std::ranges::copy_if(placed.cores, std::back_inserter(on), [&](int core) {
             return std::ranges::find(placed.high, core) == placed.high.end();
         });
     const int workers = p.engine->worker_count();
-    p.own = std::min(static_cast<int>(placed.high.size()), workers);
+    p.own = std::min(own, workers);
     const int active = std::min(static_cast<int>(on.size()), workers);
     for (int r = 0; r < active; ++r)
         of_.cores->place(*p.engine->all_workers[static_cast<std::size_t>(r)],

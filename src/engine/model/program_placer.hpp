@@ -21,6 +21,7 @@ struct placing_options {
     /// The rate of each program, measured before: for lira-static. Empty: they are measured.
     std::vector<std::int64_t> rates{};
     std::vector<int> fixed{}; ///< the domain of each program, and no other one; empty: the scheduler decides
+    int most_cores = 0;       ///< that a program has as its own; 0: no limit
     bool lends = false;       ///< programs have workers of low priority on each other's cores
     time_ns hysteresis = 10'000'000; ///< of those: shared_cores (Callisto: "around 10 ms")
 };
