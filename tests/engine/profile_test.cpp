@@ -207,7 +207,7 @@ TEST(profile, runs_come_after_each_other) {
 TEST(profile, a_fork_of_too_little_work_is_not_worth_its_burden) {
     const json p = profile_of_run([] { join([] { cost(30'000); }, [] { cost(50'000); }); });
     EXPECT_EQ(span_with(p, 1'000), 51'000);
-    EXPECT_EQ(span_with(p, 16'000), 66'000);
+    EXPECT_EQ(span_with(p, 8'000), 58'000);
     EXPECT_EQ(span_with(p, 64'000), 80'000); // one after the other
 }
 

@@ -87,6 +87,7 @@ private:
     void resume(std::uint32_t row);
     void waited(const record&);
     void join_fork(std::uint32_t parent, std::uint32_t number);
+    lengths alone(const profiled_task&) const noexcept;
     void join(burdened_path& of, const burdened_path& other, const lengths& serial);
     void join_children(std::uint32_t parent, children&);
     void forget(std::uint32_t number);
@@ -109,6 +110,10 @@ private:
     children* last_children_ = nullptr; ///< those of last_group_
     std::unordered_map<std::uint32_t, std::vector<std::uint32_t>> successors_; ///< by number
     std::unordered_map<std::uint32_t, burdened_path> released_; ///< by suspended task: the longest path to its release
+
+    /// A path has gone from one task to another that waited for it. From then on the path to the end of a task may be longer
+    /// than all that the task and its children have done.
+    bool has_crossings_ = false;
 
     burdened_path outside_{}; ///< the longest path to where the program has come outside of its runs
     std::uint64_t outside_since_;

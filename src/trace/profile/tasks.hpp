@@ -7,6 +7,8 @@
 #include <bitset>
 #include <cstddef>
 #include <cstdint>
+#include <memory>
+#include <type_traits>
 #include <unordered_map>
 #include <vector>
 
@@ -34,6 +36,8 @@ struct profiled_task {
     bool is_outermost = false; ///< no task of its construct is around it
     bool has_begun = false, has_ended = false;
 };
+
+static_assert(std::is_trivially_destructible_v<profiled_task>);
 
 /// The tasks of a profile, by their numbers. A row is given to another task when its task is forgotten.
 class profiled_tasks {
@@ -70,8 +74,7 @@ public:
         if (row == none) return;
         if (number >= event_sink::first_common) common_.erase(number);
         const std::uint32_t life = rows_[row].life;
-        rows_[row] = {};
-        rows_[row].life = life + 1;
+        std::construct_at(&rows_[row])->life = life + 1;
         free_.push_back(row);
     }
 
