@@ -17,6 +17,7 @@ from .compare import compare
 from .cosched import cosched
 from .library import machines, policies, topo
 from .omp import omp
+from .profile import profile
 from .reproduce import reproduce
 from .share import share
 from .trace import trace
@@ -42,6 +43,7 @@ app.command(context_settings=programs.OPTIONS_END_AT_THE_PROGRAM)(programs.run)
 app.command(context_settings=programs.OPTIONS_END_AT_THE_PROGRAM)(programs.sim)
 app.command(context_settings=programs.OPTIONS_END_AT_THE_PROGRAM)(omp)
 app.command(context_settings=programs.OPTIONS_END_AT_THE_PROGRAM)(compare)
+app.command(context_settings=programs.OPTIONS_END_AT_THE_PROGRAM)(profile)
 app.command(context_settings=programs.OPTIONS_END_AT_THE_PROGRAM)(why)
 app.command(context_settings=programs.OPTIONS_END_AT_THE_PROGRAM)(advise)
 

@@ -18,7 +18,8 @@ void profile::lead_on(std::uint32_t row, std::uint32_t top) {
     const std::uint32_t number = t.number;
     if (is_of(t, origin::child)) ended_in(group_at(t.group), row);
     if (is_of(t, origin::share))
-        if (const auto whole = tasks_.find(static_cast<std::uint32_t>(t.group))) paths_.follow(tasks_[whole].at, t.at);
+        if (const auto whole = tasks_.find(static_cast<std::uint32_t>(t.group)))
+            paths_.follow(tasks_[whole].at, t.at);
     if (is_of(t, origin::root) && !is_alive(t.parent, t.parent_life)) paths_.follow(outside_, t.at);
     if (is_of(t, origin::graph)) return end_in_graph(row, top);
     if (t.is_fork) {
