@@ -48,7 +48,7 @@ double cpu_ns() {
     return static_cast<double>(t.tv_sec) * 1e9 + static_cast<double>(t.tv_nsec);
 }
 
-/// The best times without and with a profile, taken by turns.
+/// The best times without and with a profile, whose runs alternate.
 using times = std::array<double, 2>;
 
 template <class Body>
