@@ -39,8 +39,8 @@ const std::string& one_core() {
     static const std::string path = [] {
         std::string text = "name = 'one core'\n[[core_class]]\nname = 'core'\nfrequency_mhz = 1000\n"
                            "[regular]\ncores_per_domain = 1\n[charges]\n";
-        for (const char* of : {"fork", "spawn", "start", "suspend", "wait", "look", "look_away", "lock", "wake",
-                               "woken", "exposure", "signal"})
+        for (const char* of : {"fork", "spawn", "start", "suspend", "wait", "look", "look_away", "lock",
+                               "wake", "woken", "exposure", "signal"})
             text += of + std::string("_ns = 0\n");
         std::string file = path_of("one_core") + ".toml";
         std::ofstream(file) << text;
@@ -108,7 +108,8 @@ TEST(profile, a_tree_of_joins) {
     const json p = profile_of_run([&] { tree(15); });
     EXPECT_EQ(work_and_span(p), figures(work(15), 14 * 9 + 100));
     // Second closures lie in each other, and the outermost ones contain all but the leftmost path.
-    const json& forks = *std::ranges::max_element(p["constructs"], {}, [](const json& c) { return c["tasks"].get<int>(); });
+    const json& forks =
+        *std::ranges::max_element(p["constructs"], {}, [](const json& c) { return c["tasks"].get<int>(); });
     EXPECT_GT(forks["tasks"], 900);
     EXPECT_EQ(forks["work_ns"], work(15) - 14 * 9 - 100);
     EXPECT_EQ(forks["own_ns"], forks["work_ns"]);
@@ -116,11 +117,11 @@ TEST(profile, a_tree_of_joins) {
 }
 
 TEST(profile, a_loop_is_as_long_as_its_longest_piece) {
-    const json p = profile_of_run([] {
-        parallel_for(0, 64, [](int i) { cost(i == 40 ? 900 : 100); }, {.grain = 1});
-    });
+    const json p =
+        profile_of_run([] { parallel_for(0, 64, [](int i) { cost(i == 40 ? 900 : 100); }, {.grain = 1}); });
     EXPECT_EQ(work_and_span(p), figures(63 * 100 + 900, 900));
-    const json longest = *std::ranges::max_element(p["path"], {}, [](const json& s) { return s["ns"].get<int>(); });
+    const json longest =
+        *std::ranges::max_element(p["path"], {}, [](const json& s) { return s["ns"].get<int>(); });
     EXPECT_EQ(longest["longest_ns"], 900);
     EXPECT_EQ(longest["pieces"], 1);
 }
@@ -207,7 +208,7 @@ TEST(profile, runs_come_after_each_other) {
 TEST(profile, a_fork_of_too_little_work_is_not_worth_its_burden) {
     const json p = profile_of_run([] { join([] { cost(30'000); }, [] { cost(50'000); }); });
     EXPECT_EQ(span_with(p, 1'000), 51'000);
-    EXPECT_EQ(span_with(p, 16'000), 66'000);
+    EXPECT_EQ(span_with(p, 8'000), 58'000);
     EXPECT_EQ(span_with(p, 64'000), 80'000); // one after the other
 }
 
@@ -283,9 +284,7 @@ TEST(profile, threads_have_real_times) {
     {
         runtime rt(o);
         EXPECT_EQ(rt.workers(), 1);
-        rt.run([] {
-            parallel_for(0, 32, [](int) { test::take_ns(200'000); }, {.grain = 1});
-        });
+        rt.run([] { parallel_for(0, 32, [](int) { test::take_ns(200'000); }, {.grain = 1}); });
     }
     const json p = read_json(file);
     std::filesystem::remove(file);

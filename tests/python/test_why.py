@@ -23,7 +23,6 @@ from weft.why.diagnosis import MOST, diagnose
 from weft.why.evidence import Evidence, Timing, Trial
 from weft.why.finding import Finding, Place
 from weft.why.idle import Idle, IdleRun, idle_of
-from weft.why.scaling import scaling
 from weft.why.stacks import Stack, owners_of, short_name, stacks_of
 from weft.why.symbols import Frame
 from weft.why.watch import environment, read_watch, read_watches
@@ -407,17 +406,6 @@ def test_short_runs(tmp_path: Path) -> None:
 def test_tasks_that_wait(tmp_path: Path) -> None:
     (run,) = idle_runs(tmp_path, loop(26_000_000, 6_000_000, wait=True))
     assert run.kind == "waiting"
-
-
-def test_scaling(tmp_path: Path) -> None:
-    """Time outside of runs stays, however many cores there are."""
-    path = tmp_path / "run.weft"
-    path.write_bytes(loop(26_000_000, 26_000_000).end().bytes())
-    trace = read_trace(path)
-    free = dict(scaling(trace, 0.0, "steal"))
-    assert min(free) == 2 and max(free) == 256
-    assert free[2] == pytest.approx(2, rel=0.02) and free[256] == pytest.approx(2, rel=0.02)
-    assert dict(scaling(trace, 0.052, "steal"))[2] == pytest.approx(4 / 3, rel=0.02)
 
 
 # ---- stacks

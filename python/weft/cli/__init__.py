@@ -24,6 +24,7 @@ _MODULES = {
     "omp": "omp",
     "compare": "compare",
     "why": "why",
+    "profile": "profile",
     "advise": "advise",
     "trace": "trace",
     "cosched": "cosched",
@@ -31,7 +32,7 @@ _MODULES = {
 }
 
 # Their options end at the program's name: what follows belongs to the program.
-_OF_PROGRAMS = {"run", "sim", "omp", "compare", "why", "advise"}
+_OF_PROGRAMS = {"run", "sim", "omp", "compare", "why", "profile", "advise"}
 
 
 def application(only: str | None = None) -> typer.Typer:

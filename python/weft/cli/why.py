@@ -15,7 +15,7 @@ from ..why.diagnosis import Diagnosis, diagnose
 from ..why.finding import Finding
 from . import programs
 from .table import console as make_console
-from .table import duration
+from .table import count, duration
 
 _MOST_PATH = 5
 
@@ -44,7 +44,7 @@ def why(
         float | None, typer.Option("--timeout", min=0.001, metavar="SECONDS", help="The longest that one run may take.")
     ] = None,
     scaling: Annotated[
-        bool, typer.Option("--scaling", help="Show also how fast it could be on 2 to 256 cores, by a model.")
+        bool, typer.Option("--scaling", help="Show also its longest path, and how fast it could be on 2 to 256 cores.")
     ] = False,
     unsure: Annotated[bool, typer.Option("--unsure", help="Show also what could not be told from chance.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
@@ -103,9 +103,15 @@ def _print(console: Console, d: Diagnosis, with_unsure: bool) -> None:
     elif d.unsure:
         n = len(d.unsure)
         console.print(f"\n{n} more could not be told from chance: --unsure shows them, --repeats makes them surer")
+    if d.longest_path:
+        console.print("\nThe longest path, which more cores do not shorten:", style="bold")
+        for step in d.longest_path:
+            longest = f"in {count(step.pieces)} pieces, the longest {_time(step.longest)}"
+            console.print(f"   {step.place}: {_time(step.seconds)} {longest}", soft_wrap=True)
     if d.scaling:
-        console.print("\nSpeed-up over one core, by a model without a limit of memory:", style="bold")
-        console.print("   " + ", ".join(f"{speedup:.1f} on {cores}" for cores, speedup in d.scaling), soft_wrap=True)
+        console.print("\nSpeed-up over one core, if memory is no limit:", style="bold")
+        parts = (f"{least:.1f} to {most:.1f} on {cores}" for cores, least, most in d.scaling)
+        console.print("   " + ", ".join(parts), soft_wrap=True)
     for note in d.notes:
         console.print(f"note: {note}", soft_wrap=True)
 

@@ -19,12 +19,12 @@ import numpy as np
 
 from ..errors import Error, compose
 from ..launcher import LaunchError, Run, launch
+from ..profile import Profile, profile_program
 from ..trace import read_trace
 from .evidence import Evidence, Intervals, Timing, Trial, timing_alone, timing_of
 from .finding import Place
 from .idle import idle_of
 from .limits import DEFAULT_POLICY, INFLATED
-from .scaling import scaling
 from .stacks import Stack, stacks_of
 from .symbols import TOOL, Symbols
 from .watch import Watch, environment, read_watches
@@ -55,7 +55,8 @@ class Collector:
         scaling: bool = False,
     ) -> None:
         """`given`: a file that each run reads as its standard input. None: an empty one. `openmp`: an OpenMP program,
-        whose calling thread is a member of its teams. `scaling`: models say how it would run on more cores."""
+        whose calling thread is a member of its teams. `scaling`: a run with
+        one worker says how fast it could be on more cores."""
         self.command = tuple(command)
         self.settings = settings
         self.repeats = repeats
@@ -78,6 +79,8 @@ class Collector:
         e = replace(e, **self._watched())
         if not self.openmp:  # whose traces lack the calling thread
             e = self._traced(e)
+        if self.scaling and not self.openmp and e.profile is None:
+            e = replace(e, profile=self._profiled())
         if e.workers > 1:
             self.say("with one worker")
             e = replace(e, alone=self._noted("1 worker", self._trial("1 worker", 1, workers=1)))
@@ -196,20 +199,35 @@ class Collector:
                     f"the trace grew to {MOST_TRACE_BYTES >> 20} MB: what its tasks did later is not in these figures"
                 )
                 traces = [trace_file]
+                e = replace(e, profile=self._profiled())
             if not traces:
                 return e
             trace = read_trace(max(traces, key=lambda p: p.stat().st_size))
             if trace.lost:
                 self.notes.append(f"{trace.lost} events of the trace were lost: what workers waited for is less sure")
             watch = _largest(read_watches(file))
-            if self.scaling:
-                self.say("on models of more cores")
-                outside = max(e.seconds - e.median(lambda t: t.in_runs), 0.0)
-                e = replace(e, scaling=scaling(trace, outside, e.plain[0].policy))
-                if not e.scaling:
-                    self._note("how it would scale is not known: its trace cannot be run again")
             hottest = Hottest(watch).stack if watch else None
             return replace(e, idle=idle_of(trace), constructs=_constructs(trace), hottest=hottest)
+
+    def _profiled(self) -> Profile | None:
+        """None, with a note, if the program sets its number of workers itself."""
+        self.say("measuring work and span")
+        given = {k: v for k, v in self.settings.items() if k != "workers"}
+        with tempfile.TemporaryFile() as errors, open(self.given or os.devnull, "rb") as stdin:
+            try:
+                return profile_program(
+                    self.command,
+                    timeout=self.timeout,
+                    stdin=stdin,
+                    stdout=subprocess.DEVNULL,
+                    stderr=errors,
+                    **given,
+                )
+            except LaunchError as failure:
+                if str(failure) == "interrupted":
+                    raise
+                self._note("work and span are not known: the program does not run with WEFT_PROFILE and one worker")
+                return None
 
     def _copies(self, e: Evidence) -> float | None:
         """As many copies of the program as it has workers, each with one worker, at the same time."""

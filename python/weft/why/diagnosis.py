@@ -5,18 +5,32 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass
 from typing import Any
 
+from ..profile import CORES, machine_of
 from .causes import CAUSES
 from .evidence import Evidence
 from .finding import Finding
 
 MOST = 7
 """Findings that are told."""
+MOST_STEPS = 10
+"""Parts of the longest path that are told."""
 WORTH = 0.05
 """A gain below this part of the program's time is not told."""
 WORTH_SECONDS = 0.002
 """Nor one below this, in seconds: starting the program varies by as much."""
 SURE = 0.75
 """Nor one that may be wrong by more than this part of itself."""
+
+
+@dataclass(frozen=True)
+class Step:
+    """The part of a path that lies in the tasks of one construct. Times are in seconds."""
+
+    place: str
+    seconds: float
+    pieces: int
+    longest: float
+    """The longest piece: without a fork, a spawn or a wait."""
 
 
 @dataclass(frozen=True)
@@ -38,8 +52,10 @@ class Diagnosis:
     """The one with the largest gain first."""
     unsure: tuple[Finding, ...]
     """What may be a cause, but could not be told from chance."""
-    scaling: tuple[tuple[int, float], ...]
-    """Numbers of cores with the speed-up over one that a model says. Empty: not asked for, or not known."""
+    longest_path: tuple[Step, ...]
+    """What the longest path of the program consists of, the longest part first. Empty: not asked for, or not known."""
+    scaling: tuple[tuple[int, float, float], ...]
+    """Numbers of cores with the speed-up over one: at least, as an estimate, and at most. Likewise."""
     notes: tuple[str, ...]
 
     def to_json(self) -> dict[str, Any]:
@@ -66,6 +82,19 @@ def diagnose(e: Evidence) -> Diagnosis:
         speedup=e.alone.seconds / e.seconds if e.alone else None,
         findings=tuple(sure[:MOST]),
         unsure=tuple(unsure[:MOST]),
-        scaling=e.scaling,
+        longest_path=_longest_path(e),
+        scaling=_scaling(e),
         notes=e.notes,
     )
+
+
+def _longest_path(e: Evidence) -> tuple[Step, ...]:
+    on_path = [c for c in e.profile.constructs if c.on_path > 0] if e.profile else []
+    return tuple(Step(c.name, c.on_path * 1e-9, c.pieces, c.longest_on_path * 1e-9) for c in on_path[:MOST_STEPS])
+
+
+def _scaling(e: Evidence) -> tuple[tuple[int, float, float], ...]:
+    if e.profile is None:
+        return ()
+    _, _, burden = machine_of("")
+    return tuple((cores, *e.profile.speedup(cores, burden)) for cores in CORES)

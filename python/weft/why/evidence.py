@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 from ..launcher import Run
+from ..profile import Profile
 from ..report import WorkerReport
 from .finding import Place
 from .idle import Idle
@@ -102,8 +103,8 @@ class Evidence:
     copies: float | None = None
     """How much longer the processor time of a copy with one worker is beside as many copies as there are workers, as a
     factor. None: not run."""
-    scaling: tuple[tuple[int, float], ...] = ()
-    """Numbers of cores with the speed-up over one that a model says. Empty: not asked for, or not known."""
+    profile: Profile | None = None
+    """Work and span with one worker. None: not asked for and not needed, or not known."""
     notes: tuple[str, ...] = ()
 
     @property

@@ -12,7 +12,7 @@
 namespace weft::engine {
 
 /// The work and the span of an engine's runs and of the program between them, by construct, in a file:
-/// docs/profile-format.md. The engine has one worker.
+/// docs/profile.md. The engine has one worker.
 class profile_file {
 public:
     /// `header`: a JSON object, whose members the file begins with. `virtual_time`: in nanoseconds, if the engine's time is
@@ -26,9 +26,9 @@ public:
 private:
     /// What the times of events are.
     struct scale {
-        double ns = 1;                     ///< how long a tick is
+        double ns = 1;                        ///< how long a tick is
         std::optional<std::uint64_t> began{}; ///< when the program began; its own code takes no virtual time
-        std::int64_t cost = 0;             ///< of an event
+        std::int64_t cost = 0;                ///< of an event
     };
 
     scale scale_of_clock() const;

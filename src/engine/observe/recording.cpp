@@ -87,8 +87,8 @@ std::string recording::header(bool for_trace) const {
 }
 
 void recording::begin_trace(const std::atomic<std::int64_t>* virtual_time) {
-    tracer_ = std::make_unique<trace::recorder>(options_.trace, header(true), engine_.worker_count(),
-                                                virtual_time);
+    tracer_ =
+        std::make_unique<trace::recorder>(options_.trace, header(true), engine_.worker_count(), virtual_time);
     give_logs(*tracer_);
 }
 

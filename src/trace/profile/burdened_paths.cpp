@@ -10,37 +10,13 @@ namespace {
 
 void add_share(std::vector<path_share>& to, const path_share& more) {
     const auto found = std::ranges::find(to, more.construct, &path_share::construct);
-    if (found == to.end()) {
+    if (found == to.end())
         to.push_back(more);
-        return;
-    }
-    found->pieces += more.pieces;
-    found->time += more.time;
-    found->longest = std::max(found->longest, more.longest);
+    else
+        found->add(more);
 }
 
 } // namespace
-
-void burdened_paths::extend(burdened_path& of, std::uint32_t construct, std::int64_t time) {
-    if (of.last == 0 || steps_[of.last].paths > 1)
-        of.last = add(of.last);
-    else
-        unite(of.last);
-    add_share(steps_[of.last].shares, {construct, 1, time, time});
-    of.length.add(time);
-}
-
-void burdened_paths::follow(burdened_path& of, const burdened_path& other) {
-    take_longer(of, other);
-    of.length = both(of.length, other.length);
-}
-
-void burdened_paths::join(burdened_path& of, const burdened_path& other, const lengths& serial, const lengths& burden) {
-    take_longer(of, other);
-    const std::int64_t plain = std::max(of.length.plain(), other.length.plain());
-    of.length = side_by_side(of.length, other.length, serial, burden);
-    of.length.of[0] = plain;
-}
 
 std::vector<path_share> burdened_paths::shares_of(const burdened_path& of) const {
     std::vector<const step*> all;
@@ -48,14 +24,16 @@ std::vector<path_share> burdened_paths::shares_of(const burdened_path& of) const
     std::vector<path_share> shares;
     for (const step* s : std::views::reverse(all))
         for (const path_share& one : s->shares) add_share(shares, one);
+    if (of.tail.pieces > 0) add_share(shares, of.tail);
     return shares;
 }
 
-void burdened_paths::take_longer(burdened_path& of, const burdened_path& other) {
-    if (of.length.plain() >= other.length.plain()) return;
-    const burdened_path longer = copy(other);
-    leave(of.last);
-    of.last = longer.last;
+void burdened_paths::store_tail(burdened_path& of) {
+    if (of.last && steps_[of.last].paths == 1)
+        unite(of.last);
+    else
+        of.last = add(of.last); // the new step has the path's part in the older one
+    add_share(steps_[of.last].shares, std::exchange(of.tail, {}));
 }
 
 std::uint32_t burdened_paths::add(std::uint32_t before) {
@@ -81,14 +59,6 @@ void burdened_paths::unite(std::uint32_t last) {
         for (const path_share& one : steps_[b].shares) add_share(steps_[last].shares, one);
         steps_[last].before = std::exchange(steps_[b].before, 0);
         leave(b);
-    }
-}
-
-void burdened_paths::leave(std::uint32_t s) noexcept {
-    while (s && --steps_[s].paths == 0) {
-        steps_[s].shares.clear();
-        free_.push_back(s);
-        s = steps_[s].before;
     }
 }
 

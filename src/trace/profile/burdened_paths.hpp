@@ -2,6 +2,7 @@
 
 #include "trace/profile/lengths.hpp"
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <utility>
@@ -14,12 +15,19 @@ struct path_share {
     std::uint32_t construct = 0;
     std::uint64_t pieces = 0;
     std::int64_t time = 0, longest = 0; ///< of all pieces, of the longest one
+
+    void add(const path_share& more) noexcept {
+        pieces += more.pieces;
+        time += more.time;
+        longest = std::max(longest, more.longest);
+    }
 };
 
 /// The longest path to some point of a program, and what it consists of.
 struct burdened_path {
     lengths length{};
-    std::uint32_t last = 0; ///< its last step, kept by `burdened_paths`; 0: it is empty
+    std::uint32_t last = 0; ///< its last step, kept by `burdened_paths`; 0: it has none
+    path_share tail{};      ///< what comes behind that step, all of one construct
 };
 
 /// What paths consist of. Paths that have a beginning in common share the steps of it: a step has what lies between two points
@@ -29,18 +37,31 @@ class burdened_paths {
 public:
     burdened_paths() { steps_.emplace_back(); }
 
-    burdened_path copy(const burdened_path& of) noexcept {
+    /// Another path that begins with all of `of`.
+    burdened_path part(burdened_path& of) {
+        if (of.tail.pieces > 0) store_tail(of);
         if (of.last) ++steps_[of.last].paths;
         return of;
     }
     void drop(burdened_path& of) noexcept { leave(std::exchange(of.last, 0)); }
     /// The path goes on with a piece of this construct.
-    void extend(burdened_path& of, std::uint32_t construct, std::int64_t time);
+    void extend(burdened_path& of, std::uint32_t construct, std::int64_t time) {
+        if (of.tail.construct != construct && of.tail.pieces > 0) store_tail(of);
+        of.tail.construct = construct;
+        of.tail.add({construct, 1, time, time});
+        of.length.add(time);
+    }
 
     /// `of` goes on when `other` has come to its end, too.
-    void follow(burdened_path& of, const burdened_path& other);
+    void follow(burdened_path& of, const burdened_path& other) {
+        take_longer(of, other);
+        of.length = both(of.length, other.length);
+    }
     /// Likewise, and the tasks of `other` could run on another worker: see side_by_side().
-    void join(burdened_path& of, const burdened_path& other, const lengths& serial, const lengths& burden);
+    void join(burdened_path& of, const burdened_path& other, const lengths& serial, const lengths& burden) {
+        take_longer(of, other);
+        of.length = side_by_side(of.length, other.length, serial, burden);
+    }
 
     /// In the order in which the constructs appear first on the path.
     std::vector<path_share> shares_of(const burdened_path&) const;
@@ -53,9 +74,21 @@ private:
         std::vector<path_share> shares{};
     };
 
-    void take_longer(burdened_path& of, const burdened_path& other);
+    void take_longer(burdened_path& of, const burdened_path& other) {
+        if (of.length.plain() >= other.length.plain()) return;
+        if (other.last) ++steps_[other.last].paths;
+        leave(std::exchange(of.last, other.last));
+        of.tail = other.tail;
+    }
+    void store_tail(burdened_path& of);
     std::uint32_t add(std::uint32_t before);
-    void leave(std::uint32_t step) noexcept;
+    void leave(std::uint32_t s) noexcept {
+        while (s && --steps_[s].paths == 0) {
+            steps_[s].shares.clear();
+            free_.push_back(s);
+            s = steps_[s].before;
+        }
+    }
     /// `last` goes through no other path than that which ends there: takes over the steps of which this is true, too.
     void unite(std::uint32_t last);
 

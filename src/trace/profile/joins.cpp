@@ -9,10 +9,6 @@ namespace {
 
 bool is_of(const profiled_task& t, origin from) noexcept { return t.from == from; }
 
-/// What the task takes if it runs after what it could run beside. Its path may come from outside of it, where it waited for a
-/// lock; then its work is less.
-lengths alone(const profiled_task& t) noexcept { return (t.at.length - t.began).at_most(t.work); }
-
 } // namespace
 
 /// What comes after the end of the task comes after its longest path. `top`: what the worker runs next.
@@ -22,7 +18,8 @@ void profile::lead_on(std::uint32_t row, std::uint32_t top) {
     const std::uint32_t number = t.number;
     if (is_of(t, origin::child)) ended_in(group_at(t.group), row);
     if (is_of(t, origin::share))
-        if (const auto whole = tasks_.find(static_cast<std::uint32_t>(t.group))) paths_.follow(tasks_[whole].at, t.at);
+        if (const auto whole = tasks_.find(static_cast<std::uint32_t>(t.group)))
+            paths_.follow(tasks_[whole].at, t.at);
     if (is_of(t, origin::root) && !is_alive(t.parent, t.parent_life)) paths_.follow(outside_, t.at);
     if (is_of(t, origin::graph)) return end_in_graph(row, top);
     if (t.is_fork) {
@@ -81,6 +78,7 @@ void profile::resume(std::uint32_t row) {
     const auto found = released_.find(row);
     if (found == released_.end()) return;
     if (const std::uint32_t top = running_.top()) paths_.follow(tasks_[top].at, found->second);
+    has_crossings_ = true;
     paths_.drop(found->second);
     released_.erase(found);
 }
@@ -113,8 +111,11 @@ void profile::waited(const record& r) {
 
 void profile::join_fork(std::uint32_t parent, std::uint32_t number) {
     const std::uint32_t row = tasks_.find(number);
-    drop_unbegun(parent, row);
     const profiled_task& t = tasks_[row];
+    if (tasks_[parent].forks == row) [[likely]]
+        tasks_[parent].forks = t.next_fork;
+    else
+        drop_unbegun(parent, row);
     join(tasks_[parent].at, t.at, alone(t));
     forget(number);
 }
@@ -124,10 +125,15 @@ void profile::join_children(std::uint32_t parent, children& of) {
     join(tasks_[parent].at, of.longest, std::exchange(of.serial, {}));
 }
 
-/// No path is longer than all that has run: this worker has run it one after the other.
+/// What the task takes if it runs after what it could run beside.
+lengths profile::alone(const profiled_task& t) const noexcept {
+    const lengths own = t.at.length - t.began;
+    return has_crossings_ ? own.at_most(t.work) : own;
+}
+
 void profile::join(burdened_path& of, const burdened_path& other, const lengths& serial) {
     paths_.join(of, other, serial, burden_);
-    of.length = of.length.at_most(passed_);
+    if (has_crossings_) of.length = of.length.at_most(passed_); // as long as it was on this worker
 }
 
 void profile::forget(std::uint32_t number) {

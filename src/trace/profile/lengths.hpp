@@ -9,7 +9,7 @@ namespace weft::trace {
 
 /// A burden is what it takes to bring a task to another worker and its result back. Paths are measured under several burdens
 /// at once, so that the file serves machines with other costs.
-inline constexpr std::array<std::int64_t, 4> burdens_ns{1'000, 4'000, 16'000, 64'000};
+inline constexpr std::array<std::int64_t, 3> burdens_ns{1'000, 8'000, 64'000};
 
 /// The length of a path without a burden, and under each burden. In the unit of the events' times.
 struct lengths {

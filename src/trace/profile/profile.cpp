@@ -122,7 +122,11 @@ void profile::spawn(const record& r, std::uint32_t parent) {
     if (is_of(t, origin::share)) parent = tasks_.find(static_cast<std::uint32_t>(r.b));
     t.keeps_run = is_of(t, origin::root) || (is_of(t, origin::graph) && !parent);
     if (t.keeps_run && open_roots_++ == 0) leave_outside(r.at);
-    paths_.follow(t.at, parent ? tasks_[parent].at : outside_);
+    burdened_path& from = parent ? tasks_[parent].at : outside_;
+    if (t.at.length == lengths{})
+        t.at = paths_.part(from);
+    else
+        paths_.follow(t.at, from); // an edge came before
     t.began = t.at.length;
     if (is_of(t, origin::child)) ++group_at(t.group).open;
     if (is_of(t, origin::graph)) ++graphs_[t.group].open;
@@ -169,8 +173,8 @@ void profile::end(const record& r) {
     const std::uint32_t row = tasks_.find(number_of(r));
     if (row == profiled_tasks::none || !tasks_[row].has_begun || tasks_[row].has_ended) return;
     running_.remove(row);
-    drop_unbegun(row, profiled_tasks::none);
     profiled_task& t = tasks_[row];
+    if (t.forks) drop_unbegun(row, profiled_tasks::none);
     t.has_ended = true;
     t.work += t.own;
     count(t);

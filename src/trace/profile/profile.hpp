@@ -65,7 +65,7 @@ private:
     struct children { ///< of a group, or of a run of a graph
         std::int64_t open = 0;
         burdened_path longest{};
-        lengths serial{}; ///< the sum of their own paths
+        lengths serial{};                        ///< the sum of their own paths
         std::uint32_t owner = 0, owner_life = 0; ///< the task that runs the graph
         std::uint64_t first = 0, count = 0;      ///< its tasks at the beginning
         std::uint64_t ended = 0;                 ///< of these
@@ -87,12 +87,15 @@ private:
     void resume(std::uint32_t row);
     void waited(const record&);
     void join_fork(std::uint32_t parent, std::uint32_t number);
+    lengths alone(const profiled_task&) const noexcept;
     void join(burdened_path& of, const burdened_path& other, const lengths& serial);
     void join_children(std::uint32_t parent, children&);
     void forget(std::uint32_t number);
     void drop_unbegun(std::uint32_t parent, std::uint32_t until);
     children& group_at(std::uint64_t address);
-    bool is_alive(std::uint32_t row, std::uint32_t life) const noexcept { return row && tasks_[row].life == life; }
+    bool is_alive(std::uint32_t row, std::uint32_t life) const noexcept {
+        return row && tasks_[row].life == life;
+    }
 
     const bool counts_outside_;
     const std::int64_t cost_;
@@ -106,17 +109,22 @@ private:
 
     std::unordered_map<std::uint64_t, children> groups_, graphs_; ///< by address; by the number of the run
     std::uint64_t last_group_ = 0;
-    children* last_children_ = nullptr; ///< those of last_group_
+    children* last_children_ = nullptr;                                        ///< those of last_group_
     std::unordered_map<std::uint32_t, std::vector<std::uint32_t>> successors_; ///< by number
-    std::unordered_map<std::uint32_t, burdened_path> released_; ///< by suspended task: the longest path to its release
+    std::unordered_map<std::uint32_t, burdened_path>
+        released_; ///< by suspended task: the longest path to its release
+
+    /// A path has gone from one task to another that waited for it. From then on the path to the end of a task may be longer
+    /// than all that the task and its children have done.
+    bool has_crossings_ = false;
 
     burdened_path outside_{}; ///< the longest path to where the program has come outside of its runs
     std::uint64_t outside_since_;
     int open_roots_ = 0;
 
     std::mutex common_lock_;
-    std::vector<record> common_{};           ///< events of other threads, under common_lock_
-    std::atomic<bool> has_common_{false};    ///< relaxed: what it tells of is read under the lock
+    std::vector<record> common_{};        ///< events of other threads, under common_lock_
+    std::atomic<bool> has_common_{false}; ///< relaxed: what it tells of is read under the lock
 };
 
 } // namespace weft::trace

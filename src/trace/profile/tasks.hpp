@@ -7,6 +7,8 @@
 #include <bitset>
 #include <cstddef>
 #include <cstdint>
+#include <memory>
+#include <type_traits>
 #include <unordered_map>
 #include <vector>
 
@@ -17,10 +19,11 @@ inline constexpr std::uint32_t most_constructs = 256;
 
 /// What a profile keeps of a task until its end, and of a task that others wait for until they have.
 struct profiled_task {
-    burdened_path at{};       ///< the longest path to where it has come
-    lengths began{}; ///< to its beginning
+    burdened_path at{};                ///< the longest path to where it has come
+    lengths began{};                   ///< to its beginning
     std::int64_t own = 0, longest = 0; ///< time in its own code; of its longest piece
-    std::int64_t work = 0; ///< `own`, and that of the tasks of which it was the parent, as far as they have ended
+    std::int64_t work =
+        0; ///< `own`, and that of the tasks of which it was the parent, as far as they have ended
     std::uint64_t group = 0;
     std::bitset<most_constructs> inside{}; ///< constructs of its ancestors
     std::uint32_t number = 0, construct = 0;
@@ -29,11 +32,13 @@ struct profiled_task {
     std::uint32_t life = 0;                 ///< how many tasks had this row before
     origin from = origin::root;
     start how = start::fresh;
-    bool is_fork = false;  ///< the second closure of a join, the runtime's own included
-    bool keeps_run = false; ///< the program is inside of a run until its end
+    bool is_fork = false;      ///< the second closure of a join, the runtime's own included
+    bool keeps_run = false;    ///< the program is inside of a run until its end
     bool is_outermost = false; ///< no task of its construct is around it
     bool has_begun = false, has_ended = false;
 };
+
+static_assert(std::is_trivially_destructible_v<profiled_task>);
 
 /// The tasks of a profile, by their numbers. A row is given to another task when its task is forgotten.
 class profiled_tasks {
@@ -70,8 +75,7 @@ public:
         if (row == none) return;
         if (number >= event_sink::first_common) common_.erase(number);
         const std::uint32_t life = rows_[row].life;
-        rows_[row] = {};
-        rows_[row].life = life + 1;
+        std::construct_at(&rows_[row])->life = life + 1;
         free_.push_back(row);
     }
 

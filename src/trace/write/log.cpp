@@ -25,18 +25,14 @@ void log::push(std::uint64_t at, kind k, std::uint64_t a, std::uint64_t b, std::
     events_.push({at, a, b, n, k, what, stream_});
 }
 
-void log::give(const record& r) noexcept {
-    if (stream_ == outside)
-        sink_->take_outside(r);
-    else
-        sink_->take(r);
-}
-
 std::uint64_t log::now() const noexcept { return of_.ticks(); }
 
 void log::note_at(std::uint64_t at, kind k, std::uint64_t a, std::uint64_t b, std::uint32_t n,
                   std::uint8_t what) noexcept {
-    if (sink_) return give({at, a, b, n, k, what, stream_});
+    if (sink_) {
+        const record r{at, a, b, n, k, what, stream_};
+        return stream_ == outside ? sink_->take_outside(r) : sink_->take(r);
+    }
     if (of_.virtual_time_ && events_.room() == 0) of_.drain(); // takes no virtual time
     if (lost_ > 0 && events_.room(2) > 1) [[unlikely]] {
         push(at, kind::lost, lost_, 0, 0, 0);

@@ -47,7 +47,6 @@ private:
     friend class recorder;
     using ring = queue::spsc_ring<record>;
 
-    void give(const record&) noexcept;
     void push(std::uint64_t at, kind k, std::uint64_t a, std::uint64_t b, std::uint32_t n,
               std::uint8_t what) noexcept;
 
