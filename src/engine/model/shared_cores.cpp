@@ -193,6 +193,8 @@ void shared_cores::give(one_core& c, model_worker& w, bool is_switch) noexcept {
     std::erase(c.waiting, &w);
     c.running = &w;
     w.on_core = core_state::running;
+    if (c.first && !is_first(c, w) && !c.is_lent)
+        c.is_lent = c.gives_way = true; // until it has ended its task
     w.model.set_activity(w, w.activity_on_core);
     const time_ns begins = is_switch ? switch_ns_ : 0;
     c.since = of_.now();
@@ -271,7 +273,8 @@ void shared_cores::interrupt(one_core& c) noexcept {
 bool shared_cores::is_first(const one_core& c, const model_worker& w) noexcept { return c.first == &w.model; }
 
 bool shared_cores::may_have(const one_core& c, const model_worker& w) noexcept {
-    return !c.first || is_first(c, w) != c.is_lent;
+    if (!c.first || is_first(c, w) != c.is_lent) return true;
+    return !is_first(c, w) && w.activity_on_core < activity::search;
 }
 
 bool shared_cores::first_waits(const one_core& c) noexcept {

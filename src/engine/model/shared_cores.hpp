@@ -84,6 +84,7 @@ private:
     void count_time(one_core&) noexcept; ///< that the running worker has had
     model_worker* next_of(const one_core&) const noexcept;
     static bool is_first(const one_core&, const model_worker&) noexcept;
+    /// Besides those of the priority that has the core now: one that was moved to it in the middle of a task, which others may wait for.
     static bool may_have(const one_core&, const model_worker&) noexcept;
     static bool first_waits(const one_core&) noexcept;
     void first_wakes(one_core&) noexcept;
