@@ -5,23 +5,17 @@
 /// What comes after what: the part of the profile that follows ends, edges and waits.
 namespace weft::trace {
 
-namespace {
-
-bool is_of(const profiled_task& t, origin from) noexcept { return t.from == from; }
-
-} // namespace
-
 /// What comes after the end of the task comes after its longest path. `top`: what the worker runs next.
 void profile::lead_on(std::uint32_t row, std::uint32_t top) {
     profiled_task& t = tasks_[row];
     const bool is_inside = t.how == start::inside;
     const std::uint32_t number = t.number;
-    if (is_of(t, origin::child)) ended_in(group_at(t.group), row);
-    if (is_of(t, origin::share))
+    if (t.from == origin::child) ended_in(group_at(t.group), row);
+    if (t.from == origin::share)
         if (const auto whole = tasks_.find(static_cast<std::uint32_t>(t.group)))
             paths_.follow(tasks_[whole].at, t.at);
-    if (is_of(t, origin::root) && !is_alive(t.parent, t.parent_life)) paths_.follow(outside_, t.at);
-    if (is_of(t, origin::graph)) return end_in_graph(row, top);
+    if (t.from == origin::root && !is_alive(t.parent, t.parent_life)) paths_.follow(outside_, t.at);
+    if (t.from == origin::graph) return end_in_graph(row, top);
     if (t.is_fork) {
         if (is_inside && t.parent == top) join_fork(top, number);
         return; // else it stays until it was waited for

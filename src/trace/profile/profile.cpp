@@ -10,8 +10,6 @@ namespace {
 
 std::uint32_t number_of(const record& r) noexcept { return static_cast<std::uint32_t>(r.a); }
 
-bool is_of(const profiled_task& t, origin from) noexcept { return t.from == from; }
-
 std::uint32_t construct_of(std::uint32_t name) noexcept { return std::min(name, of_others); }
 
 } // namespace
@@ -116,11 +114,11 @@ void profile::spawn(const record& r, std::uint32_t parent) {
     profiled_task& t = tasks_[row];
     t.number = number_of(r);
     t.from = static_cast<origin>(r.what);
-    t.is_fork = is_of(t, origin::fork);
+    t.is_fork = t.from == origin::fork;
     t.group = r.b;
     t.construct = construct_of(r.n);
-    if (is_of(t, origin::share)) parent = tasks_.find(static_cast<std::uint32_t>(r.b));
-    t.keeps_run = is_of(t, origin::root) || (is_of(t, origin::graph) && !parent);
+    if (t.from == origin::share) parent = tasks_.find(static_cast<std::uint32_t>(r.b));
+    t.keeps_run = t.from == origin::root || (t.from == origin::graph && !parent);
     if (t.keeps_run && open_roots_++ == 0) leave_outside(r.at);
     burdened_path& from = parent ? tasks_[parent].at : outside_;
     if (t.at.length == lengths{})
@@ -128,18 +126,18 @@ void profile::spawn(const record& r, std::uint32_t parent) {
     else
         paths_.follow(t.at, from); // an edge came before
     t.began = t.at.length;
-    if (is_of(t, origin::child)) ++group_at(t.group).open;
-    if (is_of(t, origin::graph)) ++graphs_[t.group].open;
+    if (t.from == origin::child) ++group_at(t.group).open;
+    if (t.from == origin::graph) ++graphs_[t.group].open;
     if (parent == profiled_tasks::none) return;
     profiled_task& of = tasks_[parent];
     t.parent = parent;
     t.parent_life = of.life;
     t.inside = of.inside;
     t.inside.set(of.construct);
-    if (is_of(t, origin::share)) t.construct = of.construct;
+    if (t.from == origin::share) t.construct = of.construct;
     if (!t.is_fork) return;
     t.next_fork = std::exchange(of.forks, row);
-    if (is_of(of, origin::runtime)) { // a fork by which a run of a graph spreads; its place is in the library
+    if (of.from == origin::runtime) { // a fork by which a run of a graph spreads; its place is in the library
         t.from = origin::runtime;
         t.construct = of_the_runtime;
     }
