@@ -81,12 +81,14 @@ std::string spread(const char* name, const std::vector<double>& of) {
 }
 
 void run_combinations(const settings& s, examples::machine_of_programs& on, bool json) {
-    std::vector<std::vector<std::string>> names;
+    std::vector<std::string> names; // of each combination, as JSON
     std::vector<double> turnaround, throughput, of_worst;
     int moves = 0;
     for (const auto& each : examples::combinations(s.combinations, s.draw)) {
         const auto result = examples::run_combination(on, each, s.how);
-        names.push_back(each);
+        std::vector<std::string> quoted;
+        for (const std::string& name : each) quoted.push_back(examples::json_string(name));
+        names.push_back(fmt::format("[{}]", fmt::join(quoted, ", ")));
         turnaround.push_back(result.metrics.turnaround);
         throughput.push_back(result.metrics.throughput);
         moves += result.moves;
@@ -97,10 +99,10 @@ void run_combinations(const settings& s, examples::machine_of_programs& on, bool
                        turnaround.back(), throughput.back());
     }
     if (json)
-        fmt::print(R"({{"scheduler": {}, "combinations": {}, "moves": {}, "best_over_worst": {}, {}, {}}})"
+        fmt::print(R"({{"scheduler": {}, "combinations": [{}], "moves": {}, "best_over_worst": {}, {}, {}}})"
                    "\n",
-                   examples::json_string(s.how.scheduler), names, moves, of_worst, spread("antt", turnaround),
-                   spread("stp", throughput));
+                   examples::json_string(s.how.scheduler), fmt::join(names, ", "), moves, of_worst,
+                   spread("antt", turnaround), spread("stp", throughput));
     else
         fmt::print("mean: ANTT {:.4f}, STP {:.4f}; {} moves\n", mean(turnaround), mean(throughput), moves);
 }
