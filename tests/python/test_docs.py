@@ -62,7 +62,7 @@ def test_what_the_page_says_of_a_command(monkeypatch: pytest.MonkeyPatch) -> Non
     below.command()(melt)
     below.command("hide", hidden=True)(melt)
     app.add_typer(below, name="hot")
-    monkeypatch.setattr(command_page, "app", app)
+    monkeypatch.setattr(command_page, "application", lambda: app)
     page = command_page.page()
     assert page[len(command_page.HEAD) :].replace("## `weft hot`", "@") == (
         "\n\n\n@\n\nHot work.\n\n### `weft hot melt`\n\nMelt what there is.\n\n"
