@@ -340,6 +340,7 @@ void shared_cores::between_tasks(model_worker& w) noexcept {
     if (!c.gives_way) return;
     take_away(c);
     stop(w);
+    w.activity_on_core = activity::search; // it is in no task
     c.waiting.push_back(&w);
     dispatch(c, true);
     of_.suspend_worker(w); // until it has a core again
