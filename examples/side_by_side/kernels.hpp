@@ -68,10 +68,11 @@ inline kernel map(std::uint64_t) {
     };
 }
 inline kernel elements(std::uint64_t seed) {
-    return [mesh = std::make_shared<wave_mesh>(24, 3, seed)] {
+    return [seed] {
+        wave_mesh mesh(24, 3, seed); // its data belong to one graph
         weft::graph dag;
         for (int step = 0; step < wave_steps; ++step)
-            mesh->add_step(dag, [](const auto& forces) { return weft::commutative(forces); }, false);
+            mesh.add_step(dag, [](const auto& forces) { return weft::commutative(forces); }, false);
         dag.run();
     };
 }
