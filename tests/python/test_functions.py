@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 from weft.why.functions import functions_of
-from weft.why.stacks import owners_of
+from weft.why.stacks import owners_of, stack_of
 from weft.why.symbols import Symbols
-from weft.why.watch import Mapping
+from weft.why.watch import Mapping, Seen
 
 SOURCE = """
 #include <stdio.h>
@@ -47,6 +47,8 @@ def test_code_without_symbols_is_the_programs(program: tuple[Path, dict[str, int
     (frame,) = symbols.frames(begin + at["hidden"] + 2)
     assert (frame.function, frame.file) == (f"solver+{at['hidden']:#x}", None)
     assert owners_of([frame]) == ["program"]
+    seen = Seen("on_core", (begin + at["hidden"] + 2,), 1, 0.1, 0.1, 0, None, 0, 0.0)
+    assert stack_of(seen, symbols).is_without_symbols
 
 
 def test_a_file_that_cannot_be_read(tmp_path: Path) -> None:

@@ -106,7 +106,8 @@ def _print(console: Console, d: Diagnosis, with_unsure: bool) -> None:
     if d.longest_path:
         console.print("\nThe longest path, which more cores do not shorten:", style="bold")
         for step in d.longest_path:
-            longest = f"in {count(step.pieces)} pieces, the longest {_time(step.longest)}"
+            many = step.pieces > 1
+            longest = f"in {count(step.pieces)} pieces, the longest {_time(step.longest)}" if many else "in one piece"
             console.print(f"   {step.place}: {_time(step.seconds)} {longest}", soft_wrap=True)
     if d.scaling:
         console.print("\nSpeed-up over one core, if memory is no limit:", style="bold")

@@ -184,6 +184,11 @@ class Collector:
         if watch.lost:
             self.notes.append(f"{watch.lost} times that threads waited or ran found no room")
         stacks = stacks_of(watch)
+        if any(s.is_without_symbols for s in stacks):
+            self._note(
+                "program+0x1a2b is the function at that place in the file program, which has no symbols: "
+                "compile it with -g to see names and lines"
+            )
         shares = _shares(watch, stacks) if self.openmp else {}
         return {"stacks": tuple(stacks), "watched": timing, "shares": shares}
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import bisect
 import functools
+import re
 from pathlib import Path
 
 import numpy as np
@@ -14,6 +15,11 @@ from elftools.elf.sections import SymbolTableSection
 # Encodings of pointers in .eh_frame_hdr (Linux Standard Base, Core 5.0, 10.6.2): the only ones that linkers write.
 _COUNT_OF_4_BYTES = 0x03
 _RELATIVE_TO_THE_TABLE = 0x3B
+
+
+def is_offset(name: str) -> bool:
+    """Whether it is a name that `Functions.name` has made."""
+    return re.search(r"\+0x[0-9a-f]+$", name) is not None
 
 
 class Functions:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from .finding import Place
+from .functions import is_offset
 from .symbols import LIBRARY_NAMES, Frame, Symbols
 from .watch import Seen, Watch
 
@@ -48,6 +49,11 @@ class Stack:
     """On a core: pages of memory that the system gave the thread there."""
     system: float = 0.0
     """On a core: the part of `seconds` in the kernel."""
+
+    @property
+    def is_without_symbols(self) -> bool:
+        """It ran code of the program that only the place in a file names."""
+        return self.owner == "program" and bool(self.path) and is_offset(self.path[0].function)
 
     @property
     def place(self) -> Place | None:
