@@ -144,7 +144,7 @@ def measure(application: Application, options: argparse.Namespace, values: dict[
         expected, seconds = application.run(values, threads)
         original.append(seconds)
         with tempfile.TemporaryDirectory() as report:
-            extra = {"WEFT_WORKERS": str(options.threads), **dict(e.split("=", 1) for e in options.env)}
+            extra = {"WEFT_WORKERS": str(options.threads), **dict(options.env)}
             got, seconds = application.run(values, {**threads, **with_weft(application, options.weft, Path(report), extra)})
             weft.append(seconds)
             used = any(f.stat().st_size for f in Path(report).iterdir())
@@ -198,6 +198,13 @@ def self_test(work: Path) -> int:
     return 1 if unnoticed else 0
 
 
+def setting(text: str) -> tuple[str, str]:
+    name, equals, value = text.partition("=")
+    if not name or not equals:
+        raise argparse.ArgumentTypeError(f"no setting; given: {text}; allowed: NAME=VALUE")
+    return name, value
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--weft", type=Path, help="the folder with Weft's libgomp.so.1")
@@ -206,7 +213,7 @@ def main() -> int:
     parser.add_argument("--small", action="store_true", help="those that take a second or two")
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--threads", type=int, default=2)
-    parser.add_argument("--env", action="append", default=[], metavar="NAME=VALUE", help="for the runs with Weft")
+    parser.add_argument("--env", action="append", default=[], type=setting, metavar="NAME=VALUE", help="for the runs with Weft")
     parser.add_argument("--json", type=Path, metavar="FILE")
     parser.add_argument("--install", action="store_true")
     parser.add_argument("--list", action="store_true")
