@@ -99,7 +99,10 @@ void spare_threads::put_back(kernel_thread& t, thread_worker& w) noexcept {
 // ---- making threads
 
 void spare_threads::request(thread_worker& w) noexcept {
-    if (w.wants_thread.exchange(true, std::memory_order_relaxed)) return;
+    if (!w.wants_thread.exchange(true, std::memory_order_relaxed)) ask();
+}
+
+void spare_threads::ask() noexcept {
     requests_.fetch_add(1, std::memory_order_release); // pairs with the load in create_on_request()
     futex_wake(requests_);
 }
@@ -111,7 +114,7 @@ void* spare_threads::run_creator(void* self) noexcept {
 
 void spare_threads::create_on_request() noexcept {
     for (;;) {
-        const auto seen = requests_.load(std::memory_order_acquire); // pairs with request() and end()
+        const auto seen = requests_.load(std::memory_order_acquire); // pairs with ask()
         for (auto& w : of_.all_workers)
             if (w->wants_thread.load(std::memory_order_relaxed)) {
                 create(*w);
@@ -143,6 +146,7 @@ void* spare_threads::run_made(void* of) noexcept {
     spare_threads& all = *made.of;
     all.of_.preemption.serve_as_spare(made.self, *made.for_worker, all.mask_);
     made.has_ended.store(true, std::memory_order_release); // pairs with the load in reap()
+    all.ask();
     return nullptr;
 }
 
@@ -185,8 +189,7 @@ void spare_threads::end() noexcept {
             t->worker = nullptr;
             wake(*t);
         }
-    requests_.fetch_add(1, std::memory_order_release); // pairs with the load in create_on_request()
-    futex_wake(requests_);
+    ask();
 }
 
 void spare_threads::join() noexcept {

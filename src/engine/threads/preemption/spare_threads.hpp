@@ -70,6 +70,7 @@ private:
     };
 
     pool& pool_of(const thread_worker&) noexcept;
+    void ask() noexcept; ///< the creating thread looks: a request, an ended thread, the end
     void create_on_request() noexcept;
     void create(thread_worker&) noexcept;
     void reap() noexcept;
@@ -81,7 +82,7 @@ private:
     std::unique_ptr<pool[]> pools_; ///< by the workers' ranks; one if they share it
     std::atomic<int> spare_{0};     ///< in all pools; relaxed, a bound
     std::atomic<std::size_t> made_{0};
-    /// Requests since the creating thread has looked; a futex. The handler adds, release; the creating thread acquires.
+    /// What the creating thread was asked for since it has looked; a futex. ask() adds, release; the creating thread acquires.
     std::atomic<std::uint32_t> requests_{0};
     std::atomic<bool> ending_{false}; ///< written under each pool's lock in turn
     bool has_creator_ = false;
