@@ -5,12 +5,15 @@
 #include "engine/threads/thread_engine.hpp"
 #include "machine/load.hpp"
 #include "policy/seam/registry.hpp"
+#include "task/fiber_pool.hpp"
 
 #include <weft/join.hpp>
 #include <weft/task_group.hpp>
 #include <weft/this_task.hpp>
 
+#include <algorithm>
 #include <array>
+#include <limits>
 #include <type_traits>
 
 namespace weft::calibrate {
@@ -101,6 +104,21 @@ double yield_ns() {
     });
 }
 
+/// A fiber on a stack of the default size that is mapped for it. Unmapping it is not counted: stacks are kept.
+double stack_ns() {
+    constexpr int stacks = 64;
+    std::array<fiber*, stacks> taken{};
+    double least = std::numeric_limits<double>::infinity();
+    for (int i = 0; i < rounds; ++i) {
+        fiber_pool pool(engine::thread_engine_options{}.stack_bytes, 0, [](arrival) {});
+        least = std::min(least, best_ns(1, [&] {
+                             for (fiber*& f : taken) f = pool.take();
+                         }));
+        for (fiber* const f : taken) pool.give(f);
+    }
+    return least / stacks;
+}
+
 /// For a policy that is driven by hand.
 struct two_workers final : policy_context {
     workers all() const override { return {0, 2}; }
@@ -142,6 +160,7 @@ figure_values measure_charges() {
         {"charges.spawn_ns", spawn},
         {"charges.start_ns", std::max(0.0, reported - spawn - 2 * look)},
         {"charges.suspend_ns", std::max(0.0, yield_ns() - 2 * look)},
+        {"charges.stack_ns", stack_ns()},
         {"charges.wait_ns", std::max(0.0, group_ns() - spawn)},
         {"charges.look_ns", look},
         {"charges.lock_ns", step_ns("share")},

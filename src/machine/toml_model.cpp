@@ -15,9 +15,9 @@ void is_default(machine_parts& parts, std::string_view table, std::string_view k
 } // namespace
 
 void read_toml_charges(const toml_section& root, machine_parts& parts) {
-    const auto s =
-        root.table("charges", {"fork_ns", "spawn_ns", "start_ns", "suspend_ns", "wait_ns", "look_ns",
-                               "look_away_ns", "lock_ns", "wake_ns", "woken_ns", "exposure_ns", "signal_ns"});
+    const auto s = root.table("charges", {"fork_ns", "spawn_ns", "start_ns", "suspend_ns", "stack_ns",
+                                          "wait_ns", "look_ns", "look_away_ns", "lock_ns", "wake_ns",
+                                          "woken_ns", "exposure_ns", "signal_ns"});
     for (const charge_key& c : charge_keys) {
         double& value = parts.charges.*c.charge;
         if (s && s->has(c.key))

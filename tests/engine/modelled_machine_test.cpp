@@ -310,6 +310,26 @@ TEST(modelled_machine, a_fork_is_there_when_its_time_has_come_and_stays_until_it
     }
 }
 
+TEST(modelled_machine, a_new_stack_costs_what_the_machine_says_and_one_that_was_used_costs_nothing) {
+    std::string text = two_by_two;
+    constexpr std::string_view free = "suspend_ns = 0\n";
+    text.replace(text.find(free), free.size(), "suspend_ns = 0\nstack_ns = 1000\n");
+    runtime rt(modelled(text));
+    const auto tasks_that_wait_at_once = [](int tasks) {
+        return [tasks] {
+            latch all(tasks);
+            task_group g;
+            for (int i = 0; i < tasks; ++i) g.run([&] { all.arrive_and_wait(); });
+            g.wait();
+        };
+    };
+    const std::int64_t of_two = ns(rt, tasks_that_wait_at_once(2));
+    EXPECT_EQ(ns(rt, tasks_that_wait_at_once(10)), 8'000) << "eight more are in use than before";
+    EXPECT_EQ(ns(rt, tasks_that_wait_at_once(10)), 0);
+    EXPECT_EQ(ns(rt, tasks_that_wait_at_once(12)), 2'000);
+    EXPECT_LE(of_two, 3'000);
+}
+
 TEST(modelled_machine, first_touch_decides_where_data_lie) {
     runtime rt(modelled(two_by_two, 4));
     std::vector<char> a(512 * 1024);

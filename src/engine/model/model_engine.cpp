@@ -83,6 +83,7 @@ model_engine::model_engine(std::unique_ptr<policy> p, weft::machine m, model_eng
             if (w->current) fibers.give(w->current);
         throw;
     }
+    most_stacks = fibers.peak();
     impl::listeners.fetch_add(1, std::memory_order_relaxed);
     if (need.locks) impl::lock_watchers.fetch_add(1, std::memory_order_relaxed);
     sim->enter(*this);

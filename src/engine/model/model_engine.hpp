@@ -241,7 +241,8 @@ struct model_engine final : host, engine, meter, team_host, timers, observation,
     // ---- workers and tasks
     int working_count = 0; ///< workers that run tasks
     int open_roots = 0;
-    bool has_submitted = false; ///< tasks of other threads, not announced yet
+    std::size_t most_stacks = 0; ///< in use at once so far; the next one is new
+    bool has_submitted = false;  ///< tasks of other threads, not announced yet
     wait_register waiting;
     std::map<double, std::uint64_t> steals_by_distance;
     /// Numbers of locks, in the order of their first use: the policy sees no addresses. Memory that is freed and allocated

@@ -94,6 +94,9 @@ void model_engine::charge(worker& w, operation o) noexcept {
     case operation::wait: due = price.wait; break;
     case operation::gate: due = price.lock; break;
     }
+    // A stack is new if more are in use than ever before. What the pool unmaps meanwhile, by a clock, does not count.
+    if (const std::size_t stacks = price.stack > 0 ? fibers.peak() : most_stacks; stacks > most_stacks)
+        due += price.stack * static_cast<double>(stacks - std::exchange(most_stacks, stacks));
     static_cast<model_worker&>(w).pending_charges += due;
 }
 
