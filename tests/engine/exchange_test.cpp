@@ -358,15 +358,18 @@ TEST(exchange_on_threads, a_stopped_thread_is_pinned_before_it_wakes_up) {
                     {.type = preemption::klt, .interval = std::chrono::microseconds(300)});
     t.run([] {});
     threads_that_pinned_themselves = 0, threads_that_others_pinned = 0;
-    t.run([&] {
-        task_group g;
-        for (int k = 0; k < 4 * n; ++k)
-            g.run([] {
-                for (volatile int spin = 0; spin < 5'000'000;) spin = spin + 1;
-            });
-        g.wait();
+    const bool have_stopped = test::await([&] { // the first ticks find no spare threads
+        t.run([&] {
+            task_group g;
+            for (int k = 0; k < 4 * n; ++k)
+                g.run([] {
+                    for (volatile int spin = 0; spin < 5'000'000;) spin = spin + 1;
+                });
+            g.wait();
+        });
+        return t.engine.preemption.stops() > 50;
     });
-    EXPECT_GT(t.engine.preemption.stops(), 0u);
+    EXPECT_TRUE(have_stopped);
     EXPECT_GT(threads_that_others_pinned, 0);
     EXPECT_LE(threads_that_pinned_themselves, n); // a worker's own thread when it begins
 }
