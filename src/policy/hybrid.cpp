@@ -37,6 +37,8 @@
 /// - A moldable task gets the idle place in which it will end first, as wide as the load allows (XiTAO; idle_places.hpp). Places
 ///   lie on the cores where the workers began, so while there are such tasks the workers are at home, and exchange nothing.
 /// - A core whose tasks take longer than those of its equals counts as slow (work_history.hpp).
+/// - With fewer active workers moldable tasks get places of active workers only. The active ones have the cores on which they began,
+///   in whatever order, so that an exchange leaves no fast core to a worker that is inactive.
 namespace weft::policies {
 namespace {
 
@@ -59,6 +61,7 @@ public:
                 .wide_groups = true,
                 .offers_ahead = true,
                 .demotable = true,
+                .resizable = true,
                 .levels = !groups_.are_equal(),
                 .exchanges = true,
                 .graph_tasks = !groups_.are_equal(),
@@ -96,17 +99,26 @@ public:
         running_.rests(w);
         const int type = wide_.type_of(class_of(t));
         t.data<task_part>().type = type;
-        const int ready = waiting_.add(-1); // this task is one of them
+        const int ready = waiting_.add(-1);        // this task is one of them
+        const workers active = context_->active(); // once: it may change meanwhile
+        const auto is_free = [&](worker_id v) { return active.contains(v) && is_idle(v); };
         int free = 0;
-        for (worker_id v = 0; v < context_->all().size(); ++v) free += v == w || is_idle(v) ? 1 : 0;
-        return wide_.choose(w, type, width_by_load(1, free, ready).value_or(1),
-                            [&](worker_id v) { return is_idle(v); });
+        for (worker_id v = 0; v < context_->all().size(); ++v) free += v == w || is_free(v) ? 1 : 0;
+        return wide_.choose(w, type, width_by_load(1, free, ready).value_or(1), is_free);
     }
 
     void assemble(worker_id, std::span<task* const> shares, elastic_place where) override {
         for (task* const t : shares) t->data<task_part>().leader = where.leader;
         for (worker_id v = where.leader; v < where.leader + where.width; ++v) at(v).shares.add(1);
         assembly_.put(shares, where);
+    }
+    bool keeps_share(worker_id w) override { return assembly_.has(w); }
+
+    // ---- active workers
+
+    void resized(workers active) override {
+        const held_lock held(exchanging_);
+        leave_cores_to(active);
     }
 
     // ---- what runs
@@ -215,8 +227,9 @@ private:
         const double speed = speed_of(w);
         worker_id best = -1;
         double most = costs * exchange_ns_;
-        const workers all = context_->all();
-        for (worker_id v = all.first; v < all.last; ++v) {
+        // Not what an inactive worker still runs: it would keep the core.
+        const workers active = context_->active();
+        for (worker_id v = active.first; v < active.last; ++v) {
             if (v == w) continue;
             const running_work::left rest = running_.of(v, w);
             if (!rest.busy || rest.there * speed < instead || rest.here - rest.there <= most) continue;
@@ -233,11 +246,30 @@ private:
         const int count = context_->all().size();
         for (worker_id w = 0; w < count; ++w)
             for (worker_id v = w + 1; v < count && context_->core_of(w) != home_[rank(w)]; ++v)
-                if (context_->core_of(v) == home_[rank(w)]) {
-                    running_.moves(w);
-                    running_.moves(v);
-                    context_->exchange(w, v);
-                }
+                if (context_->core_of(v) == home_[rank(w)]) change(w, v);
+    }
+
+    /// The cores on which the active workers began are theirs, in whatever order: no inactive worker keeps one of them.
+    void leave_cores_to(workers active) {
+        const int count = context_->all().size();
+        const auto is_of_active = [&](worker_id w) {
+            for (worker_id v = active.first; v < active.last; ++v)
+                if (home_[rank(v)] == context_->core_of(w)) return true;
+            return false;
+        };
+        worker_id w = active.first;
+        for (worker_id v = active.last; v < count; ++v) {
+            if (!is_of_active(v)) continue;
+            while (w < active.last && is_of_active(w)) ++w;
+            if (w == active.last) return; // workers share cores
+            change(w, v);
+        }
+    }
+
+    void change(worker_id a, worker_id b) {
+        running_.moves(a);
+        running_.moves(b);
+        context_->exchange(a, b);
     }
 
     /// `w` has come to a task, as running_ says already. A mark that is read late costs time and nothing else.

@@ -33,6 +33,8 @@
 /// worker takes from its queue, or steals at random. The worker that has got a moldable task chooses the place around itself,
 /// as wide as the program says or as `mold` chooses (section 3.3), and puts the shares into the assembly queues of the place.
 /// Each worker takes its shares first, and waits for no other worker. All other tasks are stolen at random.
+///
+/// Places lie on active workers only (ours). A worker that becomes inactive still runs the shares that were kept for it.
 namespace weft::policies {
 namespace {
 
@@ -83,6 +85,7 @@ public:
         placed_ = std::make_unique<queue::locked_list<task>[]>(static_cast<std::size_t>(workers));
         need.task_bytes = sizeof(node);
         need.levels = true;
+        need.resizable = true;
         need.most_width = power_of_two_below(std::min(clusters_.widest(), max_width));
         return need;
     }
@@ -107,15 +110,20 @@ public:
     decision next(worker_id w, bool last_look) override {
         if (task* const share = assembly_.take(w)) return {share, w};
         if (task* const t = placed_[static_cast<std::size_t>(w)].try_pop_front()) return {t, w};
+        if (last_look) { // what lies at workers that are no longer active
+            const worker_id all = context_->all().last;
+            for (worker_id v = context_->active().last; v < all; ++v)
+                if (task* const t = placed_[static_cast<std::size_t>(v)].try_pop_front()) return {t, v};
+        }
         return next_plain(w, last_look);
     }
 
     elastic_place mold(worker_id w, task& t) override {
-        const workers cluster = clusters_.members(clusters_.of(w));
+        const workers cluster = active_part(clusters_.members(clusters_.of(w)));
         const elastic_place hinted = place_around(w, t.width(), cluster);
         const int ready = ready_.add(-1); // this task is one of them
         if (by_load_) {
-            const int free = std::max(1, context_->all().size() - busy_.load_relaxed());
+            const int free = std::max(1, context_->active().size() - busy_.load_relaxed());
             if (const auto wide = width_by_load(hinted.width, free, ready))
                 return place_around(w, *wide, cluster);
         }
@@ -131,6 +139,7 @@ public:
         busy_.add(at.width);
         assembly_.put(shares, at);
     }
+    bool keeps_share(worker_id w) override { return assembly_.has(w); }
 
     void started(worker_id w, task& t) override {
         if (t.graph() == 0) return;
@@ -164,19 +173,33 @@ private:
         worker_id leader;
     };
 
+    /// Places lie on active workers only. If the cluster has none of them, it is empty.
+    workers active_part(workers cluster) const {
+        return {cluster.first, std::min(cluster.last, context_->active().last)};
+    }
+
     worker_id choose(worker_id w, const task& t, int type) {
         switch (place_) {
-        case placing::critical: return groups_.draw(w, critical_.is_critical(w, t) ? 0 : groups_.slowest());
+        case placing::critical: return any_on(w, critical_.is_critical(w, t));
         case placing::critical_ptt:
-            return critical_.is_critical(w, t) ? fastest(type, width_of(t))
-                                               : static_cast<worker_id>(context_->random(
-                                                     w, static_cast<std::uint32_t>(context_->all().size())));
+            return critical_.is_critical(w, t)
+                       ? fastest(type, width_of(t))
+                       : static_cast<worker_id>(
+                             context_->random(w, static_cast<std::uint32_t>(context_->active().size())));
         default: return choose_by_weight(w, t, type);
         }
     }
 
+    /// An active worker on a core of the fastest or of the slowest kind that has one.
+    worker_id any_on(worker_id w, bool big) const {
+        const workers active = context_->active(); // once: it may change meanwhile
+        int group = big ? 0 : groups_.slowest();
+        while (groups_.workers_in(group, active) == 0) group += big ? 1 : -1;
+        return groups_.draw(w, group, active);
+    }
+
     worker_id choose_by_weight(worker_id w, const task& t, int type) {
-        if (groups_.are_equal()) return groups_.draw(w, 0);
+        if (groups_.are_equal()) return any_on(w, true);
         const int width = width_of(t);
         const auto best = [&](bool big) {
             time_ns least = 0;
@@ -187,8 +210,7 @@ private:
             });
             return least;
         };
-        const auto side = threshold_.judge(best(true), best(false));
-        return groups_.draw(w, side == weight_threshold::side::big ? 0 : groups_.slowest());
+        return any_on(w, threshold_.judge(best(true), best(false)) == weight_threshold::side::big);
     }
 
     /// Where a type takes the least time at this width; where it was never measured comes first.
@@ -204,11 +226,11 @@ private:
         return best.value_or(elastic_place{}).leader;
     }
 
-    /// The places of that width; in a cluster that is smaller, its widest ones.
+    /// The places of that width; in a cluster that is smaller, or of which not all workers are active, its widest ones.
     template <class Each>
     void for_each_of(int width, Each&& each) const {
         for (int c = 0; c < clusters_.count(); ++c) {
-            const workers cluster = clusters_.members(c);
+            const workers cluster = active_part(clusters_.members(c));
             const int wide = std::min(width, power_of_two_below(cluster.size()));
             for (worker_id leader = cluster.first; leader + wide <= cluster.last; leader += wide)
                 each(elastic_place{leader, wide});

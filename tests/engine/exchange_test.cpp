@@ -11,6 +11,8 @@
 #include <vector>
 
 #include <sched.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 #include "engine/modelled.hpp"
 #include "engine/support.hpp"
@@ -18,6 +20,17 @@
 #include "engine/unequal.hpp"
 #include "policy/parts/places.hpp"
 #include "policy/parts/snatching.hpp"
+
+namespace {
+std::atomic<int> threads_that_pinned_themselves{0}, threads_that_others_pinned{0};
+}
+
+/// In place of the C library's.
+extern "C" int sched_setaffinity(pid_t thread, std::size_t bytes, const cpu_set_t* mask) noexcept {
+    ++(thread == 0 || thread == syscall(SYS_gettid) ? threads_that_pinned_themselves
+                                                    : threads_that_others_pinned);
+    return static_cast<int>(syscall(SYS_sched_setaffinity, thread, bytes, mask));
+}
 
 namespace weft {
 namespace {
@@ -312,7 +325,7 @@ TEST(exchange_on_threads, is_refused_without_cores_to_exchange) {
     EXPECT_EQ(t.engine.worker_at(0).core(), 0);
 }
 
-// A kernel thread that comes to a worker pins itself while others change the worker's core (K1 of threads/pinned_threads.hpp,
+// A kernel thread that comes to a worker is pinned while others change the worker's core (K1 of threads/pinned_threads.hpp,
 // K2 of threads/pinned_threads.hpp).
 TEST(exchange_on_threads, finds_the_threads_of_preempted_tasks) {
     const int n = std::min(4, this_machine().size());
@@ -335,6 +348,30 @@ TEST(exchange_on_threads, finds_the_threads_of_preempted_tasks) {
     EXPECT_GT(policy.done.load(), 0);
     const std::lock_guard held(t.engine.pinned);
     expect_pinned(t.engine);
+}
+
+// Each thread of a stopped task comes to its first worker without a core, and some go on under another worker.
+TEST(exchange_on_threads, a_stopped_thread_is_pinned_before_it_wakes_up) {
+    const int n = std::min(4, this_machine().size());
+    if (n < 2 || test::sanitized) GTEST_SKIP() << "one core, or a sanitizer";
+    threads_under t(make_policy("steal"), n, true,
+                    {.type = preemption::klt, .interval = std::chrono::microseconds(300)});
+    t.run([] {});
+    threads_that_pinned_themselves = 0, threads_that_others_pinned = 0;
+    const bool have_stopped = test::await([&] { // the first ticks find no spare threads
+        t.run([&] {
+            task_group g;
+            for (int k = 0; k < 4 * n; ++k)
+                g.run([] {
+                    for (volatile int spin = 0; spin < 5'000'000;) spin = spin + 1;
+                });
+            g.wait();
+        });
+        return t.engine.preemption.stops() > 50;
+    });
+    EXPECT_TRUE(have_stopped);
+    EXPECT_GT(threads_that_others_pinned, 0);
+    EXPECT_LE(threads_that_pinned_themselves, n); // a worker's own thread when it begins
 }
 
 } // namespace

@@ -121,6 +121,30 @@ TEST(hybrid, the_long_task_ends_on_the_fast_core) {
     }
 }
 
+/// An exchange has left the fast core to worker 1, the only one that is to be inactive.
+TEST(hybrid, an_inactive_worker_keeps_no_fast_core) {
+    const machine on = cores_of({1, 0.25});
+    int exchanged = 0;
+    for (std::uint64_t seed = 1; seed <= 8; ++seed) {
+        modelled m(make_policy("hybrid"), on, seed, 100 * us);
+        m.run([] {
+            task_group g;
+            g.run([] { compute(1000 * us); });
+            compute(10000 * us); // a thief goes on with this
+            g.wait();
+        });
+        m.engine.wait_until_quiescent();
+        exchanged += m.engine.outermost.core_of(0) == 1;
+        for (const int active : {1, 2, 1}) {
+            m.engine.set_active(active);
+            EXPECT_EQ(m.engine.outermost.core_of(0), 0) << seed;
+            const time_ns took = m.run([] { compute(1000 * us); });
+            EXPECT_LT(took, active == 1 ? 1100 * us : 4100 * us) << seed; // 4 ms on the slow core
+        }
+    }
+    EXPECT_GT(exchanged, 0);
+}
+
 // The machine file says that all cores are equal. From the beginning other programs leave core 3 a fifth of its time.
 TEST(hybrid, a_core_that_others_have_slowed_counts_as_slow) {
     const machine on = test::equal_cores(4);

@@ -1,5 +1,5 @@
-// Model check of the shares of a moldable task (M1 to M3 of engine/team/README.md): each worker of the place finds its share, also
-// if it is about to sleep, and the share that ends last sees what the others have written. The sleep is the engine's own
+// Model check of the shares of a moldable task (M1 to M4 of engine/team/README.md): each worker of the place finds its share, also
+// if it is about to sleep or becomes inactive, and the share that ends last sees what the others have written. The sleep is the engine's own
 // (engine/idle/sleep_protocol.hpp), and so is the lock; mold(), the count-down of graph/run.cpp and the queues of
 // policy/parts/assembly_queues.hpp, with their look without the lock, are copied.
 #include <cstdint>
@@ -21,10 +21,12 @@ using sync = relacy_sync;
 constexpr const char* late = "the shares are counted after they are handed over";
 constexpr const char* leader_only = "only the leader is told";
 constexpr const char* blind = "a last look does not see the share";
+constexpr const char* not_told = "no inactive worker is told";
+constexpr const char* rests = "an inactive worker does not look for its share";
 
-/// Worker 0 molds a task for all workers, and runs its own share.
-template <class Derived, int Workers>
-struct molding : rl::test_suite<Derived, Workers> {
+/// Worker 0 molds a task for all workers, and runs its own share. `Active`: one more thread leaves so many workers active.
+template <class Derived, int Workers, int Active = Workers>
+struct molding : rl::test_suite<Derived, Workers + (Active < Workers ? 1 : 0)> {
     using members_type = member_list<Workers>;
     struct state {
         queue::worker_set<sync> searching{Workers}, parked{Workers};
@@ -71,8 +73,15 @@ struct molding : rl::test_suite<Derived, Workers> {
         if (!made(late)) all->shares_left.store(Workers, order::relaxed);
         put();
         if (made(late)) all->shares_left.store(Workers, order::relaxed);
-        for (int w = 1; w < Workers && !made(leader_only); ++w) all->protocol.announce({w, w + 1}, 0);
+        sync::fence(order::seq_cst);
+        const int active = all->active.load(order::relaxed);
+        for (int w = 1; w < Workers && !made(leader_only); ++w)
+            if (w < active || made(not_told))
+                all->protocol.announce({w, w + 1}, 0);
+            else
+                all->members[static_cast<unsigned>(w)]->parker.wake();
     }
+    bool has(unsigned me) { return all->length[me].load(order::relaxed) > 0; }
     void run_share(unsigned me) {
         all->written[me].set(1);
         if (!count_down()) return;
@@ -87,6 +96,11 @@ struct molding : rl::test_suite<Derived, Workers> {
         const auto id = static_cast<worker_id>(me);
         all->searching.insert(me);
         while (!take(me)) {
+            if (!all->protocol.is_active(id)) {
+                all->protocol.wait_inactive(id, [&] { return !made(rests) && has(me); });
+                all->searching.insert(me);
+                continue;
+            }
             all->searching.erase(me);
             bool found = false;
             if (all->protocol.begin_parking(id, [] {}, [&] { return found = !made(blind) && take(me); }))
@@ -101,6 +115,8 @@ struct molding : rl::test_suite<Derived, Workers> {
         if (me == 0) {
             mold();
             if (!take(me)) RL_ASSERT(false);
+        } else if (me == Workers) {
+            return all->protocol.resize(Active, [] {});
         } else {
             find_share(me);
         }
@@ -110,10 +126,14 @@ struct molding : rl::test_suite<Derived, Workers> {
 
 struct of_two : molding<of_two, 2> {};
 struct of_three : molding<of_three, 3> {};
+struct one_leaves : molding<one_leaves, 2, 1> {};
+struct two_leave : molding<two_leave, 3, 1> {};
 
 constexpr scenario scenarios[] = {
     {"of_two", 20000, search<of_two>},
     {"of_three", 10000, search<of_three>},
+    {"one_leaves", 50000, search<one_leaves>},
+    {"two_leave", 10000, search<two_leave>},
 };
 
 constexpr mutant mutants[] = {
@@ -124,6 +144,10 @@ constexpr mutant mutants[] = {
     {late, operation::fence, order::relaxed, words::all, "nowhere", mistake::omit},
     {leader_only, operation::fence, order::relaxed, words::all, "nowhere", mistake::omit},
     {blind, operation::fence, order::relaxed, words::all, "nowhere", mistake::omit},
+    {"the number is read without a fence", operation::fence, order::seq_cst, words::all, "::mold(",
+     mistake::omit},
+    {not_told, operation::fence, order::relaxed, words::all, "nowhere", mistake::omit},
+    {rests, operation::fence, order::relaxed, words::all, "nowhere", mistake::omit},
 };
 
 } // namespace

@@ -150,6 +150,7 @@ public:
         for (task* const t : shares) see(*t, t != shares.front());
         of_->assemble(w, shares, at);
     }
+    bool keeps_share(worker_id w) override { return of_->keeps_share(w); }
     workers victims(worker_id w) override {
         const auto lock = begin(hook::victims, w);
         return decided(of_->victims(w));

@@ -76,8 +76,14 @@ void wake_inactive_in(arena& a, rank_range ranks) noexcept {
         if (auto& w = static_cast<Worker&>(*a.members[rank(r)]); ranks.contains(w.core())) w.parker.wake();
 }
 
+/// Whether a share of a moldable task waits for that worker alone (M4). For a worker that is about to sleep: after a fence.
+inline bool has_share(const worker& w) {
+    return w.engine.need.most_width > 0 && w.arena().scheduler->keeps_share(w.local);
+}
+
 /// A task that only this worker, or only workers on its core, may run, or null. The worker runs it even if it is inactive.
 inline task* bound_task_of(const worker& w) {
+    if (has_share(w)) return w.arena().scheduler->next(w.local, false).t;
     if (has_home_tasks(w))
         if (task* const t = take_home_task(w)) return t;
     weft::gate& of_engine = w.engine.gate;

@@ -266,7 +266,10 @@ void model_engine::await_team(worker& of) {
 
 void model_engine::call(worker& of) noexcept {
     auto& w = static_cast<model_worker&>(of);
-    if (std::exchange(w.awaits_team, false)) sim->resume_worker(w, 0);
+    if (std::exchange(w.awaits_team, false))
+        sim->resume_worker(w, 0);
+    else
+        w.parker.wake(); // it may sleep as an inactive worker
 }
 
 } // namespace weft::engine

@@ -84,7 +84,7 @@ void model_engine::wait_inactive(model_worker& w) {
     w.count.asleep.begin(now());
     sleep_protocol_of(w.arena())->wait_inactive(w.local, [&] {
         if (has_messages(w)) read_messages(w); // tasks that come to it are found by others (S5)
-        return is_called(w) || has_home_tasks(w) || gate.has_bound_for(w.core(), &w.arena());
+        return is_called(w) || has_home_tasks(w) || has_share(w) || gate.has_bound_for(w.core(), &w.arena());
     });
     w.count.asleep.end(now());
 }

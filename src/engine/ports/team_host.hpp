@@ -34,7 +34,7 @@ struct team_host {
     virtual void leave_search(worker&) noexcept = 0;
     /// Waits until worker::called_into was written and call() has said so, or until the engine stops.
     virtual void await_team(worker&) = 0;
-    /// Tells the worker that its worker::called_into was written.
+    /// Tells the worker that its worker::called_into was written, or that something waits for it alone: an inactive worker looks.
     virtual void call(worker&) noexcept = 0;
 
 protected:

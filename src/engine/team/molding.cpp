@@ -1,14 +1,18 @@
 #include "engine/team/molding.hpp"
 
 #include "engine/ports/host.hpp"
+#include "engine/ports/team_host.hpp"
 #include "engine/worker/arena.hpp"
 #include "engine/worker/charge.hpp"
 #include "engine/worker/engine.hpp"
 #include "engine/worker/notes.hpp"
+#include "engine/worker/ranks.hpp"
 #include "engine/worker/task_record.hpp"
+#include "queue/sync.hpp"
 #include "task/sanitizers.hpp"
 
 #include <array>
+#include <atomic>
 #include <cassert>
 #include <cstring>
 #include <utility>
@@ -63,9 +67,15 @@ void mold(worker& w, task& t) noexcept {
     const auto shares = split(w, t, at.width, room);
     a.scheduler->assemble(w.local, shares, at);
     // From here on shares may run, and `t` may have ended. (M2)
+    queue::std_sync::fence(std::memory_order_seq_cst); // between assemble() and the read of the number (M4)
+    const int active = a.active_count.load(std::memory_order_relaxed);
     for (int i = 0; i < at.width; ++i) {
         const worker_id v = at.leader + i;
-        if (v != w.local) w.host.announce(w, {.at = v, .who = {v, v + 1}});
+        if (v == w.local) continue;
+        if (v < active)
+            w.host.announce(w, {.at = v, .who = {v, v + 1}});
+        else
+            w.engine.teams.call(*a.members[rank(v)]);
     }
 }
 

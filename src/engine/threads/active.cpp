@@ -77,7 +77,7 @@ void thread_engine::wait_inactive(thread_worker& w) {
     const lent_while_asleep lent(lends.get(), w);
     sleep_protocol_of(w.arena())->wait_inactive(w.local, [&] {
         if (has_messages(w)) read_messages(w); // tasks that come to it are found by others (S5)
-        return is_stopping(w) || is_called(w) || has_home_tasks(w) ||
+        return is_stopping(w) || is_called(w) || has_home_tasks(w) || has_share(w) ||
                gate.has_bound_for(w.core(), &w.arena());
     });
     w.count.asleep.end(now());

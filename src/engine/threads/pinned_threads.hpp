@@ -9,12 +9,12 @@
 ///
 ///   word                   | writers                        | under
 ///   worker::core           | exchange()                     | the gate's lock, and the lock here
-///   thread_worker::pinned  | comes(), of the thread         | the lock here
+///   thread_worker::pinned  | comes()                        | the lock here
 ///   kernel_thread::core    | both                           | likewise
 ///
-/// K1: while the lock is free, the thread `pinned` of each worker is pinned to the worker's core, if the system let it. A
-///     thread that comes to a worker (preemption) reads the core and pins itself in one critical section: had it read the
-///     core before an exchange and pinned itself after, it would stay on the wrong core.
+/// K1: while the lock is free, the thread `pinned` of each worker is pinned to the worker's core, if the system let it. For a
+///     thread that comes to a worker (preemption) the core is read and set in one critical section, by the thread that wakes it or
+///     by itself: had the core been read before an exchange and set after, it would stay on the wrong core.
 /// K2: kernel_thread::core is what the thread is pinned to, also if another thread has pinned it: a spare thread that comes to a worker
 ///     leaves out the system call if that is the worker's core.
 ///
@@ -27,7 +27,7 @@ namespace weft::engine {
 template <class Sync = queue::std_sync>
 class pinned_threads {
 public:
-    /// `self` runs the worker from now on.
+    /// `self` runs the worker from now on, or is about to be woken for it.
     template <class Worker, class Thread, class Pin>
     void comes(Worker& w, Thread& self, const Pin& pin) noexcept {
         const std::lock_guard held(lock_);

@@ -54,6 +54,7 @@ public:
     void assemble(worker_id w, std::span<task* const> shares, elastic_place at) override {
         of_.assemble(w, shares, at);
     }
+    bool keeps_share(worker_id w) override { return of_.keeps_share(w); }
     workers victims(worker_id w) override { return of_.victims(w); }
     spawn_order spawn(worker_id w, task& parent, task& child) override { return of_.spawn(w, parent, child); }
     bool queues_child(worker_id w) override { return of_.queues_child(w); }

@@ -48,10 +48,15 @@ public:
         all_at_once.unlock();
     }
 
+    /// Whether a share waits for `w`: exact for what was put before a fence of the caller, but for what `w` takes.
+    bool has(worker_id w) const noexcept {
+        return mine_[static_cast<std::size_t>(w)].length.load_relaxed() > 0;
+    }
+
     /// The oldest share of this worker, the caller; null if there is none.
     task* take(worker_id w) noexcept {
         one& q = mine_[static_cast<std::size_t>(w)];
-        if (q.length.load_relaxed() == 0) return nullptr;
+        if (!has(w)) return nullptr;
         lock_of(w).lock();
         task* const t = q.shares.pop_front();
         if (t != nullptr) q.length.store_relaxed(q.length.load_relaxed() - 1);

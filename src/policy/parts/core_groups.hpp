@@ -48,12 +48,11 @@ public:
         return found;
     }
 
-    /// Any active worker of that group, each equally likely; the caller, `w`, draws. There is one.
-    worker_id draw(worker_id w, int group) const {
-        auto left = context_->random(w, static_cast<std::uint32_t>(workers_in(group)));
-        const workers active = context_->active();
+    /// Any worker of that group among these, each equally likely; the caller, `w`, draws. There is one.
+    worker_id draw(worker_id w, int group, workers among) const {
+        auto left = context_->random(w, static_cast<std::uint32_t>(workers_in(group, among)));
         worker_id drawn = w;
-        for (worker_id v = active.first; v < active.last; ++v) {
+        for (worker_id v = among.first; v < among.last; ++v) {
             if (of(v) != group) continue;
             drawn = v;
             if (left-- == 0) break;

@@ -16,7 +16,7 @@
 /// tour; src/policy/README.md has the rules that the engine guarantees in return.
 namespace weft {
 /// Everything that a policy and an engine share by layout. The number is policy_abi, see module.hpp.
-inline namespace policy_v6 {
+inline namespace policy_v7 {
 
 enum class spawn_order : std::uint8_t {
     child_first,  ///< the child runs now; the parent's fiber is saved and offered by ready(.., continuation)
@@ -202,6 +202,9 @@ struct policy {
     virtual void assemble(worker_id w, std::span<task* const> shares, elastic_place at) {
         static_cast<void>(w), static_cast<void>(shares), static_cast<void>(at);
     }
+    /// Whether a share that assemble() has kept waits for `w`. Then the next next() of `w` gives such a share. A worker that is
+    /// no longer active runs the shares that were kept for it, since no other worker may: with requirements::resizable.
+    virtual bool keeps_share(worker_id w) { return static_cast<void>(w), false; }
 
     /// What a spawn of `child` by `parent` does. Not called in the silent zone.
     virtual spawn_order spawn(worker_id, task& parent, task& child) {
@@ -252,5 +255,5 @@ struct policy {
     virtual ~policy() = default;
 };
 
-} // namespace policy_v6
+} // namespace policy_v7
 } // namespace weft

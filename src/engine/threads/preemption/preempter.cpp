@@ -42,6 +42,13 @@ void offer_preempted(worker& at, void* t, void*) {
     offer(at, *static_cast<task*>(t), ready_reason::preempted);
 }
 
+/// Before `t` is woken to run `w`. If it pinned itself, it would first have to run on the core on which it has stopped, and wait
+/// there for the thread of another worker, while the core of `w` has nothing to do.
+void pin_for(thread_engine& e, thread_worker& w, kernel_thread& t) noexcept {
+    if (e.options.pin && !e.is_guest(w))
+        e.pinned.comes(w, t, [&e](const kernel_thread& each, int core) { return e.pin(each, core); });
+}
+
 } // namespace
 
 void offer_stopped(worker& at, void* t, void*) {
@@ -140,6 +147,7 @@ void preempter::hand_over(thread_worker& w, kernel_thread& from, kernel_thread& 
     if (of_.pace) of_.pace->charge(w); // by the clock of this thread (V2 of engine/threads/speeds/README.md)
     from.hot->self = nullptr;
     impl::handler_fence(); // a signal that comes from here on finds no worker
+    pin_for(of_, w, to);
     to.worker = &w;
     to.preempted = preempted;
     spares_.wake(to); // from here on `w` and the task are others'
@@ -152,6 +160,7 @@ bool preempter::change_threads(thread_worker& w, kernel_thread& self, task& pree
     if (of_.pace) of_.pace->charge(w);
     self.hot->self = nullptr;
     impl::handler_fence();
+    pin_for(of_, w, to);
     // Before the task goes on, which may need a spare thread at its next tick. From here on another worker may take this one.
     const bool stays = spares_.put(self, w);
     to.worker = &w;
