@@ -69,9 +69,9 @@ void plain_graph() {
 }
 
 template <class F>
-std::pair<time_ns, std::uint64_t> run(const std::string& policy, const machine& on, std::uint64_t seed,
-                                      F&& f) {
-    modelled m(make_policy(policy), on, seed, 100 * us);
+std::pair<time_ns, std::uint64_t> run(const std::string& policy, const machine& on, std::uint64_t seed, F&& f,
+                                      time_ns spin_time = 100 * us) {
+    modelled m(make_policy(policy), on, seed, spin_time);
     const time_ns took = m.run(f);
     m.engine.wait_until_quiescent();
     return {took, m.engine.sim->event_hash};
@@ -119,6 +119,50 @@ TEST(hybrid, the_long_task_ends_on_the_fast_core) {
                              }).first;
         EXPECT_LT(took, 11500 * us) << seed; // 40 ms on the slow core; at best 10
     }
+}
+
+/// The fast core's worker sleeps after 2 us, when of the other's task, which is on the slow core, nothing is known yet.
+TEST(hybrid, a_sleeping_worker_takes_over_what_goes_on) {
+    const machine on = cores_of({1, 0.25});
+    for (std::uint64_t seed = 1; seed <= 5; ++seed) {
+        const time_ns took = run(
+                                 "hybrid", on, seed,
+                                 [] {
+                                     task_group g;
+                                     g.run([] { compute(10000 * us); });
+                                     compute(2 * us);
+                                     g.wait();
+                                 },
+                                 0)
+                                 .first;
+        EXPECT_LT(took, 11000 * us) << seed;
+    }
+}
+
+TEST(hybrid, a_worker_stays_with_what_it_has_released) {
+    constexpr std::size_t chains = 8, length = 60;
+    const machine on = cores_of({1, 1, 0.5, 0.5});
+    std::vector<std::size_t> last(4, chains);
+    std::size_t changes = 0;
+    run("hybrid", on, 1, [&] {
+        graph dag;
+        std::vector<graph_task> ends(chains);
+        for (std::size_t i = 0; i < chains * length; ++i) {
+            const std::size_t chain = i % chains;
+            std::vector<graph_task> before;
+            if (i >= chains) before.push_back(ends[chain]);
+            ends[chain] = dag.add(
+                [&, chain] {
+                    compute(100 * us);
+                    std::size_t& mine = last[static_cast<std::size_t>(this_task::worker())];
+                    changes += std::exchange(mine, chain) != chain ? 1 : 0;
+                },
+                before);
+        }
+        dag.run();
+    });
+    EXPECT_LT(changes,
+              chains * length / 2); // if the farthest from the end always came first, nearly all of them
 }
 
 // The machine file says that all cores are equal. From the beginning other programs leave core 3 a fifth of its time.
