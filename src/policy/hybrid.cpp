@@ -176,10 +176,10 @@ private:
         return t.fresh() && (is_measured(t) || t.molds()) && reason != ready_reason::exposed &&
                !goes_behind(reason);
     }
-    /// Whether the worker that has released the task of a graph, or the call of a stage, runs it next itself.
+    /// Whether the worker that has released the task of a graph runs it next itself. (Calls of stages have no level.)
     bool stays_near(worker_id w, const task& t, ready_reason reason) const noexcept {
-        return reason == ready_reason::released && !t.molds() && places_.length(w) == 0 &&
-               t.bottom_level() + levels_near >= long_.first_level();
+        return reason == ready_reason::released && t.bottom_level() > 0 && !t.molds() &&
+               places_.length(w) == 0 && t.bottom_level() + levels_near >= long_.first_level();
     }
     /// Nanoseconds on a core of speed 1, by the times of the caller's kind of core; 0: unknown.
     double on_speed_1(worker_id w, const task& t) noexcept {
