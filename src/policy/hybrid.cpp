@@ -28,12 +28,14 @@
 /// Ours, made of parts of others. Where cores are equal it does what `steal` does, step by step, except that it molds.
 ///
 /// - What is short, or of which nothing is known, is stolen as under `steal`.
-/// - A child of a wide group that is known to take long (work_history.hpp), and each task of a graph, waits in one queue for all workers: the
-///   farthest from the end first (CATS, HEFT), then the longest. So the longest tasks begin first.
+/// - A child of a wide group that is known to take long (work_history.hpp), and each task of a graph, waits in one queue for all
+///   workers: the farthest from the end first (CATS, HEFT), then the longest. So the longest tasks begin first.
+/// - Of the tasks of a graph that a worker releases it keeps one for itself, since data of that task are in its caches, unless
+///   one in the queue is more than levels_near tasks farther from the end.
 /// - An idle worker exchanges its core with a worker on a slower one if the task there would end sooner by several costs of an exchange
 ///   (task snatching, Chen & Guo 2017, 5.3.1, but the task that gains most, not a random one). It does so before it takes a task that is
 ///   shorter than what is left there. This is the level algorithm for unequal processors (E. C. Horvath, S. Lam, R. Sethi: A level
-///   algorithm for preemptive scheduling. JACM 24(1), 1977), at the ends of tasks only.
+///   algorithm for preemptive scheduling. JACM 24(1), 1977), at the ends of tasks, and at ticks for workers that sleep.
 /// - A moldable task gets the idle place in which it will end first, as wide as the load allows (XiTAO; idle_places.hpp). Places
 ///   lie on the cores where the workers began, so while there are such tasks the workers are at home, and exchange nothing.
 /// - A core whose tasks take longer than those of its equals counts as slow (work_history.hpp).
@@ -65,7 +67,8 @@ public:
                 .levels = !groups_.are_equal(),
                 .exchanges = true,
                 .graph_tasks = !groups_.are_equal(),
-                .most_width = wide_.widest()};
+                .most_width = wide_.widest(),
+                .tick = groups_.are_equal() ? 0 : look_again_ns};
     }
 
     placement ready(worker_id w, task& t, ready_reason reason) override {
@@ -73,12 +76,20 @@ public:
             waiting_.add(1);
             if (molded_.add(1) == 0) go_home();
         }
-        if (!history_.are_unequal() || !is_queued(t, reason)) return places_.put(w, t, reason);
+        if (!history_.are_unequal() || !is_queued(t, reason) || stays_near(w, t, reason))
+            return places_.put(w, t, reason);
         const double expected = on_speed_1(w, t);
         if (t.graph() == 0 && !t.molds() && expected <= long_for_exchanges * exchange_ns_)
             return places_.put(w, t, reason);
         long_.push(t, expected);
         return {long_place(), context_->active()};
+    }
+
+    /// A worker sleeps because what the others ran seemed to be about to end. Those that have gone on, it takes over asleep.
+    void tick(time_ns) override {
+        const workers active = context_->active();
+        for (worker_id w = active.first; w < active.last; ++w)
+            if (at(w).sleeps.load_relaxed() && !running_.is_busy(w)) take_over(w, gain_before_sleep, 0);
     }
 
     decision next(worker_id w, bool last_look) override {
@@ -160,6 +171,8 @@ private:
     /// What must be gained, in costs of an exchange: usually, and before the worker sleeps, when it loses nothing by it.
     static constexpr double gain_to_exchange = 4, gain_before_sleep = 2;
     static constexpr double long_for_exchanges = 10; ///< a task that takes more of them is placed, not stolen
+    static constexpr int levels_near = 2;
+    static constexpr time_ns look_again_ns = 250'000;
 
     static std::size_t rank(worker_id w) noexcept { return static_cast<std::size_t>(w); }
     worker& at(worker_id w) noexcept { return mine_[rank(w)]; }
@@ -174,6 +187,11 @@ private:
     static bool is_queued(const task& t, ready_reason reason) noexcept {
         return t.fresh() && (is_measured(t) || t.molds()) && reason != ready_reason::exposed &&
                !goes_behind(reason);
+    }
+    /// Whether the worker that has released the task of a graph runs it next itself. (Calls of stages have no level.)
+    bool stays_near(worker_id w, const task& t, ready_reason reason) const noexcept {
+        return reason == ready_reason::released && t.bottom_level() > 0 && !t.molds() &&
+               places_.length(w) == 0 && t.bottom_level() + levels_near >= long_.first_level();
     }
     /// Nanoseconds on a core of speed 1, by the times of the caller's kind of core; 0: unknown.
     double on_speed_1(worker_id w, const task& t) noexcept {

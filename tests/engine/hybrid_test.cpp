@@ -21,7 +21,7 @@ using test::modelled;
 constexpr time_ns us = 1000;
 
 /// As many cores as there are speeds; a cycle is a nanosecond on a core of speed 1. Only the program takes time.
-machine cores_of(const std::vector<double>& speeds) {
+machine cores_of(const std::vector<double>& speeds, time_ns exchange_ns = us) {
     std::string text = "name = 'unequal'\n", domain = "[[domain]]\ncores = [";
     for (std::size_t i = 0; i < speeds.size(); ++i) {
         const std::string name = "c" + std::to_string(i);
@@ -29,7 +29,7 @@ machine cores_of(const std::vector<double>& speeds) {
                 "\nfrequency_mhz = 1000\n";
         domain += (i > 0 ? ", " : "") + ("{class = '" + name + "', count = 1}");
     }
-    text += domain + "]\n[exchange]\nns = 1000\n[charges]\n";
+    text += domain + "]\n[exchange]\nns = " + std::to_string(exchange_ns) + "\n[charges]\n";
     for (const char* of : {"fork", "spawn", "start", "suspend", "wait", "look", "look_away", "lock", "wake",
                            "woken", "exposure", "signal"})
         text += of + std::string("_ns = 0\n");
@@ -69,9 +69,9 @@ void plain_graph() {
 }
 
 template <class F>
-std::pair<time_ns, std::uint64_t> run(const std::string& policy, const machine& on, std::uint64_t seed,
-                                      F&& f) {
-    modelled m(make_policy(policy), on, seed, 100 * us);
+std::pair<time_ns, std::uint64_t> run(const std::string& policy, const machine& on, std::uint64_t seed, F&& f,
+                                      time_ns spin_time = 100 * us) {
+    modelled m(make_policy(policy), on, seed, spin_time);
     const time_ns took = m.run(f);
     m.engine.wait_until_quiescent();
     return {took, m.engine.sim->event_hash};
@@ -143,6 +143,41 @@ TEST(hybrid, an_inactive_worker_keeps_no_fast_core) {
         }
     }
     EXPECT_GT(exchanged, 0);
+}
+
+/// When the fast core's worker sleeps, the other's task has run on the slow core for too short a time to pay for an exchange.
+TEST(hybrid, a_sleeping_worker_takes_over_what_goes_on) {
+    for (const std::vector<double>& speeds : {std::vector{1.0, 0.25}, std::vector{0.25, 1.0}}) {
+        const machine on = cores_of(speeds, 100 * us);
+        for (std::uint64_t seed = 1; seed <= 3; ++seed)
+            EXPECT_LT(run("hybrid", on, seed, [] { compute(10000 * us); }, 0).first, 11000 * us) << seed;
+    }
+}
+
+TEST(hybrid, a_worker_stays_with_what_it_has_released) {
+    constexpr std::size_t chains = 8, length = 60;
+    const machine on = cores_of({1, 1, 0.5, 0.5});
+    std::vector<std::size_t> last(4, chains);
+    std::size_t changes = 0;
+    run("hybrid", on, 1, [&] {
+        graph dag;
+        std::vector<graph_task> ends(chains);
+        for (std::size_t i = 0; i < chains * length; ++i) {
+            const std::size_t chain = i % chains;
+            std::vector<graph_task> before;
+            if (i >= chains) before.push_back(ends[chain]);
+            ends[chain] = dag.add(
+                [&, chain] {
+                    compute(100 * us);
+                    std::size_t& mine = last[static_cast<std::size_t>(this_task::worker())];
+                    changes += std::exchange(mine, chain) != chain ? 1 : 0;
+                },
+                before);
+        }
+        dag.run();
+    });
+    EXPECT_LT(changes,
+              chains * length / 2); // if the farthest from the end always came first, nearly all of them
 }
 
 // The machine file says that all cores are equal. From the beginning other programs leave core 3 a fifth of its time.

@@ -107,6 +107,23 @@ TEST(running_work, an_unknown_task_has_left_as_much_as_it_has_done) {
     EXPECT_DOUBLE_EQ(running.of(15, 0).there, 320);
 }
 
+// Calls of a pipeline's stage go on with the next stages, so one may take a thousand times what its class does.
+TEST(running_work, a_task_far_beyond_what_its_class_takes_is_unknown) {
+    known k("opteron-8380-a-8-0-0-8.toml");
+    running_work running;
+    running.attach(k.history, k.context);
+    const auto t = named("f");
+    const auto c = k.history.find_or_add(t);
+    for (const int core : {0, 0, 15, 15}) k.history.completed(c, core, 1, 1000); // on either kind of core
+    k.context.time = 0;
+    running.finds(15, t, true);
+    k.context.time = 1500;
+    EXPECT_DOUBLE_EQ(running.of(15, 0).here, running.of(15, 0).there); // a fast core brings nothing
+    k.context.time = 10'000;
+    EXPECT_DOUBLE_EQ(running.of(15, 0).here, 10'000);
+    EXPECT_DOUBLE_EQ(running.of(15, 0).there, 3200);
+}
+
 TEST(running_work, only_tasks_that_ran_on_one_core_alone_are_learned_from) {
     known k("opteron-8380-a-8-0-0-8.toml");
     running_work running;

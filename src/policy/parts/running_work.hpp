@@ -17,7 +17,8 @@
 ///
 /// Of a task whose class is known, the part that is done is counted, on each core that the task has had; of any other task the
 /// work that is done, in nanoseconds of a core of speed 1. Such a task is expected to go on for as long as it has run: the
-/// longer it has run, the more is left. (For lives of Unix processes M. Harchol-Balter, A. B. Downey: Exploiting process
+/// longer it has run, the more is left. A task that has taken far_beyond times what its class takes is of another kind: from
+/// then on nothing is known of it. (For lives of Unix processes M. Harchol-Balter, A. B. Downey: Exploiting process
 /// lifetime distributions for dynamic load balancing. ACM TOCS 15(3), 1997, found that.)
 ///
 /// The worker writes its own note, and another one that gives it a new core; both under the note's lock.
@@ -47,7 +48,7 @@ public:
         n.of_class = c;
         n.units = units;
         n.level = t.bottom_level();
-        n.done = 0;
+        n.done = n.work = 0;
         n.began = n.since = context_->now();
     }
     /// A task begins: the one that was found, or one that it calls on its stack, which counts as the task that called it.
@@ -88,8 +89,7 @@ public:
         const held_lock held(n.lock);
         if (!n.busy.load_relaxed()) return;
         const time_ns now = context_->now();
-        n.done += static_cast<double>(now - n.since) / unit_on(n, context_->core_of(w));
-        n.since = now;
+        add_progress(n, context_->core_of(w), now);
         n.measured = false;
     }
 
@@ -107,13 +107,15 @@ public:
         const int here = context_->core_of(w), there = context_->core_of(other);
         const held_lock held(n.lock);
         if (!n.busy.load_relaxed()) return {};
-        const double on_here = unit_on(n, here);
-        const double done = n.done + static_cast<double>(context_->now() - n.since) / on_here;
-        const double rest = n.known ? std::max(1 - done, done / 16) : done;
-        return {true, n.level, rest * on_here, rest * unit_on(n, there)};
+        add_progress(n, here, context_->now());
+        if (n.known && n.done > far_beyond) n.known = false;
+        const double rest = n.known ? std::max(1 - n.done, n.done / 16) : n.work;
+        return {true, n.level, rest * unit_on(n, here), rest * unit_on(n, there)};
     }
 
 private:
+    static constexpr double far_beyond = 2;
+
     struct alignas(queue::k_cache_line_bytes) note {
         queue::cell<bool> busy; ///< the worker writes it under the lock
         queue::spin_lock<> lock;
@@ -123,15 +125,22 @@ private:
         work_history::class_id of_class = work_history::no_class;
         int level = 0;
         double units = 1;
-        double done = 0; ///< until `since`
+        double done = 0; ///< until `since`: the part of the task, if its class is known
+        double work = 0; ///< until `since`: nanoseconds of a core of speed 1
         time_ns began = 0, since = 0;
     };
 
     note& at(worker_id w) const noexcept { return notes_[static_cast<std::size_t>(w)]; }
-    /// What `done` counts, in nanoseconds of that core: the whole task, or a nanosecond of a core of speed 1.
+    void add_progress(note& n, int core, time_ns now) const noexcept {
+        const auto ns = static_cast<double>(now - n.since);
+        n.done += n.known ? ns / unit_on(n, core) : 0;
+        n.work += ns * history_->speed_of(core);
+        n.since = now;
+    }
+    /// What is left is counted in whole tasks, or in nanoseconds of a core of speed 1: one of these, in nanoseconds of that core.
     double unit_on(const note& n, int core) const noexcept {
-        return n.known ? std::max(history_->time_on(n.of_class, n.units, core), 1.0)
-                       : 1 / history_->speed_of(core);
+        const double unknown = 1 / history_->speed_of(core);
+        return n.known ? std::max(history_->time_on(n.of_class, n.units, core), unknown) : unknown;
     }
 
     work_history* history_ = nullptr;
