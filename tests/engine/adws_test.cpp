@@ -1,3 +1,5 @@
+// ctest: labels=not_tsan
+//
 // adws and ml-adws as programs on modelled machines: which worker runs which leaf, in closed forms, and what
 // stealing repairs. The figures are those of S. Shiina's thesis (2021, chapters 4 and 5) and of a simulation
 // of its algorithms by hand. Leaves are numbered in serial order.

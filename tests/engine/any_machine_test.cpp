@@ -1,5 +1,5 @@
 // Programs on machines without a hand-written cost: synthetic ones, and this one.
-// ctest: labels=exclusive
+// ctest: labels=exclusive tsan_cases=*measured_once*
 #include "calibrate/model_machine.hpp"
 #include "engine/support.hpp"
 #include "machine/write_toml.hpp"

@@ -1,3 +1,5 @@
+// ctest: labels=not_tsan
+//
 // CAB in the model: the times of Chen & Guo's tree for every boundary, the invariants while it runs, and the
 // bounds of their theory.
 #include "engine/modelled.hpp"

@@ -307,7 +307,8 @@ TEST(exchange_on_threads, moves_the_threads_of_both_workers) {
     auto& policy = *p;
     threads_under t(std::move(p), n, true);
     const int before_all_had_come = policy.refused;
-    for (int i = 0; i < test::rounds(4); ++i) t.run([] { EXPECT_EQ(fib(16), 987u); });
+    for (int i = 0; i < test::rounds(test::thread_sanitized ? 1 : 4); ++i)
+        t.run([] { EXPECT_EQ(fib(16), 987u); });
     t.engine.wait_until_quiescent();
     EXPECT_GT(policy.done.load(), 0);
     EXPECT_EQ(policy.refused.load(), before_all_had_come);

@@ -1,6 +1,6 @@
 // Fork-join trees in virtual time where only the program takes time: what greedy schedules promise.
 // One thread runs the model, so ThreadSanitizer has nothing to find.
-// ctest: labels=not_tsan
+// ctest: labels=not_tsan,not_asan
 #include <gtest/gtest.h>
 
 #include <cstdint>

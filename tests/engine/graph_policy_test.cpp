@@ -1,3 +1,5 @@
+// ctest: tsan_cases=-graph_policy.locality_and*:graph_policy.socket_goes*:graph_policy.numalb_balances*
+//
 // weft
 //
 // What a policy that asks for it is told of a graph: its tasks one by one, with their data, where these lie,

@@ -1,4 +1,4 @@
-// ctest: labels=not_tsan
+// ctest: labels=not_tsan,not_asan
 // The policy `hybrid` in the model: it is `steal` on equal cores, better than it on unequal ones, and sees that a core was slowed.
 #include <weft/weft.hpp>
 

@@ -1,3 +1,5 @@
+// ctest: tsan_cases=*on_threads*
+//
 // Priority scheduling for analysis in situ, in virtual time: how long the simulation waits for cores on which the analysis runs,
 // and how much idle time of the cores the analysis takes up.
 #include <weft/weft.hpp>

@@ -1,3 +1,5 @@
+// ctest: tsan_cases=*on_threads*:laws_sized.gets* asan_cases=-laws_heat.*:*in_the_model*:*a_leaf*
+//
 // The policies laws and laws-nc under iterative programs: tasks stay on their sockets, what waits for each
 // other gets on, and heat on the machine of the paper is faster than under random stealing.
 #include "../../examples/heat2d/heat2d.hpp"

@@ -124,7 +124,7 @@ INSTANTIATE_TEST_SUITE_P(all, burst,
 TEST_P(burst, of_waiting_tasks_gives_its_stacks_back) {
     // Breadth first: every task of a level begins, and waits, before the first one of the next level.
     bare_engine e(GetParam().policy, GetParam().workers);
-    constexpr int waiting = test::sanitized ? 400 : 2000; // each a fiber, which is dear to a sanitizer
+    constexpr int waiting = test::sanitized ? 150 : 2000; // each a fiber, which is dear to a sanitizer
     for (int repeat = 0; repeat < 3; ++repeat) {
         std::atomic<int> leaves{0};
         e.run([&] {

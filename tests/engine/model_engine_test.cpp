@@ -1,3 +1,5 @@
+// ctest: tsan_cases=*another_thread*:*one_worker*:*take_turns*
+//
 // The model engine in closed forms: what a program takes in virtual time where its costs are known.
 #include "engine/modelled.hpp"
 

@@ -1,3 +1,5 @@
+// ctest: labels=not_tsan
+//
 // What locality is worth on a machine of four sockets: heat2d under random stealing, and with every strip
 // where its rows are (Chen and Guo, Task Scheduling for Multi-core and Parallel Architectures, section 3.8,
 // Table 3.5: a schedule that keeps neighbours together has 73 % fewer misses of the third level on this

@@ -1,3 +1,5 @@
+// ctest: labels=not_tsan
+//
 // Preemption in virtual time: when a tick takes a worker from its task, and what that costs. The tables of the reference
 // come out of the figures of its machine; the rest is in closed forms.
 #include "engine/modelled.hpp"

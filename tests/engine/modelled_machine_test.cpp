@@ -1,3 +1,5 @@
+// ctest: tsan_cases=*a_disk_that*:*spins*:*makes_no_sense*
+//
 // Programs on machines that are not there: what they cost, what is reported of it, and what cannot go well.
 #include <weft/weft.hpp>
 

@@ -1,4 +1,5 @@
 // ctest: labels=slow
+// ctest: tsan_cases=-moldable.plain_tasks*:moldable.conformance
 //
 // weft
 //

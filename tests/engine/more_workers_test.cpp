@@ -1,3 +1,5 @@
+// ctest: labels=not_asan,not_tsan
+//
 // More workers never make a program slower under the policies of general use (docs/policies.md): loops of spawns, trees,
 // loops, graphs and futures of short and long tasks, on modelled machines of 2 to 64 cores with the usual costs. Each
 // program has work for 0.2 ms or more: to wake 63 workers takes longer than that.

@@ -1,3 +1,5 @@
+// ctest: tsan_cases=*on_threads* asan_cases=-modelled/*
+//
 // Programs whose forks follow one another, as along a list: each steal brings one short task, and the rest of the program is
 // a hidden entry of the worker that has just got it. Workers that offer their next entries ahead of an ask keep the
 // others busy.

@@ -1,4 +1,5 @@
 // ctest: labels=slow
+// ctest: tsan_cases=-packing_in_model.*
 //
 // Thread packing. In virtual time: N equal tasks on n of N workers take N/n of the time within 1 %, for all n, where tasks
 // that are not preempted take the next whole number of it. On threads: outcomes only.

@@ -1,4 +1,5 @@
 // ctest: timeout=600 labels=slow,not_tsan
+// ctest: asan_cases=-*hangs_without*:*for_ever_for*
 //
 // Programs that preemption is for: teams of threads inside of tasks, teams of more threads than workers are active, and
 // work that arrives while others hold all workers. Each hangs without preemption, and gives the right answer with it.
@@ -32,7 +33,7 @@ namespace {
 
 using test::preempting;
 
-constexpr unsigned limit_s = 3;
+constexpr unsigned limit_s = 2;
 
 /// In a process of its own, which a signal ends at the limit.
 template <class Program>

@@ -1,4 +1,5 @@
 // ctest: timeout=600 labels=slow,not_tsan
+// ctest: asan_cases=-*hangs*
 //
 // Preempted tasks: tasks that wait for each other in loops make progress, and code that depends on its kernel thread keeps
 // that thread. Outcomes and counts, never times. ThreadSanitizer keeps signals until the program calls it, so a loop that
@@ -51,7 +52,7 @@ TEST(preemption, a_spin_barrier_hangs_without_it) {
         {
             runtime rt(preempting("off", workers));
             spin_barrier all(tasks);
-            alarm(2);
+            alarm(1);
             test::run_all(rt, tasks, [&](int) { all.wait(); });
             std::_Exit(0);
         },
@@ -328,7 +329,7 @@ TEST(preemption, without_the_guard_a_lock_between_types_hangs) {
         {
             runtime rt(preempting("klt", 1));
             std::atomic<bool> is_held{false};
-            alarm(2);
+            alarm(1);
             rt.run([&] {
                 task_group g;
                 g.run([&] {

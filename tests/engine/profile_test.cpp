@@ -1,3 +1,4 @@
+// ctest: tsan_cases=*threads_have*:*needs_one_worker*
 #include <weft/graph.hpp>
 #include <weft/weft.hpp>
 

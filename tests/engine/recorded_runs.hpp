@@ -126,8 +126,6 @@ inline recording record_in_threads(std::unique_ptr<policy> p, std::uint64_t of,
 }
 
 /// The number of programs that a test plays.
-inline std::uint64_t programs() {
-    return static_cast<std::uint64_t>(rounds(thread_sanitized ? 1 : sanitized ? 2 : 4));
-}
+inline std::uint64_t programs() { return static_cast<std::uint64_t>(rounds(sanitized ? 1 : 4)); }
 
 } // namespace weft::test

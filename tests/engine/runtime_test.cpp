@@ -206,7 +206,7 @@ TEST(runtime, several_at_once) {
 }
 
 TEST(runtime, may_be_made_and_destroyed_often) {
-    for (int i = 0; i < 200; ++i) {
+    for (int i = 0; i < test::rounds(test::sanitized ? 50 : 200); ++i) {
         const auto& policy =
             test::policies_of_suite[static_cast<std::size_t>(i) % test::policies_of_suite.size()];
         runtime rt(test::setup{policy, 1 + i % 4}.options());
@@ -235,7 +235,7 @@ TEST(runtime, may_be_made_inside_a_task) {
 TEST(runtime, may_be_destroyed_as_soon_as_its_last_run_is_over) {
     // The last thing of that run is a wake-up from a worker of another runtime.
     runtime other(test::setup{"steal", 2}.options());
-    for (int i = 0; i < 200; ++i) {
+    for (int i = 0; i < test::rounds(test::sanitized ? 50 : 200); ++i) {
         runtime brief(test::setup{"steal", 1 + i % 2}.options());
         ASSERT_EQ(brief.run([&] { return other.run([] { return 1; }); }), 1);
     }

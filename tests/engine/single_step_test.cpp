@@ -16,7 +16,7 @@
 // WEFT_TEST_THOROUGH=1 takes all instructions of the executable's own code; otherwise each run takes other
 // ones of the longer programs.
 //
-// ctest: labels=optimised,not_tsan
+// ctest: labels=optimised,not_tsan,not_asan
 #include <weft/weft.hpp>
 
 #include "api/options.hpp"

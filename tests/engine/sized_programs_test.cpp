@@ -1,3 +1,5 @@
+// ctest: tsan_cases=*on_threads*
+//
 // Programs that declare how much their tasks touch, under the policies that use it. These policies hold back
 // some tasks while others run, and each waiting task must still get what it waits for.
 #include <weft/weft.hpp>

@@ -73,11 +73,14 @@ void expect_sorted_as_by_std(runtime& rt, std::vector<T> values, Less less) {
 
 TEST_P(sorts, every_pattern_and_length) {
     WEFT_SEEDED;
-    for (const std::size_t n : {0UL, 1UL, 2UL, 3UL, 10UL, 100UL, 4095UL, 4096UL, 4097UL, 10'000UL})
+    for (const std::size_t n : {0UL, 1UL, 2UL, 3UL, 10UL, 100UL, 4095UL, 4096UL, 4097UL, 10'000UL}) {
+        // ThreadSanitizer: what runs in one task, and what runs in several
+        if (test::thread_sanitized && n != 3 && n != 4097) continue;
         for (const auto& v : patterns(n, random_)) {
             expect_sorted_as_by_std(rt_, v, [](std::uint64_t a, std::uint64_t b) { return a < b; });
             expect_sorted_as_by_std(rt_, v, [](auto a, auto b) noexcept { return a > b; });
         }
+    }
 }
 
 /// A type of numbers, cut down from 64 bits, under both orders, and the same in memory that is not
@@ -96,15 +99,16 @@ void expect_numbers_sorted(runtime& rt, std::mt19937_64& random, std::size_t n) 
 TEST_P(sorts, numbers_of_every_type) {
     WEFT_SEEDED;
     for (const std::size_t n : {2UL, 100UL, 5000UL}) {
-        if (test::thread_sanitized && n == 100) continue;
+        if (test::thread_sanitized && n < 5000) continue;
         expect_numbers_sorted<std::int8_t>(rt_, random_, n);
+        expect_numbers_sorted<double>(rt_, random_, n);
+        if (test::thread_sanitized) continue; // the tasks share the same memory whatever the numbers are
         expect_numbers_sorted<short>(rt_, random_, n);
         expect_numbers_sorted<int>(rt_, random_, n);
         expect_numbers_sorted<std::uint32_t>(rt_, random_, n);
         expect_numbers_sorted<long long>(rt_, random_, n);
         expect_numbers_sorted<std::uint64_t>(rt_, random_, n);
         expect_numbers_sorted<float>(rt_, random_, n);
-        expect_numbers_sorted<double>(rt_, random_, n);
     }
 }
 
@@ -112,6 +116,7 @@ TEST(sorts_of_keys, in_buckets) {
     WEFT_SEEDED;
     std::mt19937_64 random(test::seed);
     for (const auto& s : test::setups({"steal", "share"}, {1, 4})) {
+        if (test::thread_sanitized && s.workers == 1) continue;
         runtime rt(s.options());
         expect_numbers_sorted<std::uint32_t>(rt, random, keys_cut);
         if (test::sanitized) continue;

@@ -70,7 +70,18 @@ long chain(int n) {
     return rest + one;
 }
 
-TEST_P(stacks, are_deep_enough_for_a_join_20000_deep) {
+/// In each order of spawning. The stacks are the same under the other policies of an order, which the stress tests take.
+class deep_stacks : public testing::TestWithParam<test::setup> {};
+
+INSTANTIATE_TEST_SUITE_P(all, deep_stacks,
+                         testing::ValuesIn(test::more_rounds > 1
+                                               ? test::setups(test::all_policies, {1, 2})
+                                               : test::setups({"steal", "steal:zone=reported",
+                                                               "steal-parent-first", "share", "cab"},
+                                                              {1, 2})),
+                         test::setup_name{});
+
+TEST_P(deep_stacks, are_deep_enough_for_a_join_20000_deep) {
     constexpr int depth = test::sanitized ? 500 : 20'000;
     runtime rt(GetParam().options());
     EXPECT_EQ(rt.run([] { return chain(depth); }), depth);

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import subprocess
 import sys
+import tempfile
 from collections.abc import Callable
 from pathlib import Path
+from unittest import mock
 
 import pytest
 from hypothesis import settings
+from weft import cli
 from writing import TraceFile
 
 SOURCE = Path(__file__).parents[2]
@@ -17,7 +21,7 @@ EXAMPLES = Path(os.environ.get("WEFT_TEST_EXAMPLES", SOURCE / "build/dev/example
 # The same inputs each time; WEFT_TEST_INPUTS=10000 draws that many others.
 settings.register_profile(
     "weft",
-    max_examples=int(os.environ.get("WEFT_TEST_INPUTS", "150")),
+    max_examples=int(os.environ.get("WEFT_TEST_INPUTS", "50")),
     deadline=None,
     database=None,
     derandomize="WEFT_TEST_INPUTS" not in os.environ,
@@ -41,6 +45,19 @@ def command(*arguments: str, **variables: str) -> subprocess.CompletedProcess[st
         timeout=120,
         check=False,
     )
+
+
+def called(*arguments: str, **variables: str) -> subprocess.CompletedProcess[str]:
+    """The command `weft` in this process, which spares the start of an interpreter; without what C++ code prints."""
+    # Files, since commands give the descriptors to the programs that they start.
+    with tempfile.TemporaryFile("w+") as out, tempfile.TemporaryFile("w+") as err:
+        with mock.patch.dict(os.environ, variables), contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
+            status = cli.run(list(arguments))
+        texts = []
+        for file in (out, err):
+            file.seek(0)
+            texts.append(file.read())
+    return subprocess.CompletedProcess(arguments, status, *texts)
 
 
 def run_example(name: str, arguments: str, trace: Path, policy: str, engine: str, **variables: str) -> None:

@@ -11,7 +11,7 @@ import tomllib
 from pathlib import Path
 
 import pytest
-from conftest import COPY_COMPUTE, CORE_I7, EXAMPLES, MACHINE, SOURCE, command, run_example
+from conftest import COPY_COMPUTE, CORE_I7, EXAMPLES, MACHINE, SOURCE, called, command, run_example
 from weft import read_trace
 from weft.cli import run
 from weft.trace.stats import stats
@@ -233,7 +233,7 @@ def test_commands_without_tables_load_no_libraries_for_them(arguments: list[str]
 
 def test_help_by_its_short_name() -> None:
     for arguments in ([], ["trace"], ["compare"], ["trace", "stats"]):
-        short, long = command(*arguments, "-h"), command(*arguments, "--help")
+        short, long = called(*arguments, "-h"), called(*arguments, "--help")
         assert (short.returncode, short.stdout) == (0, long.stdout) and "Usage: weft" in short.stdout
 
 
@@ -248,17 +248,17 @@ def test_completion() -> None:
 def test_a_wrong_policy_is_refused_before_the_program_starts(tmp_path: Path, name: str) -> None:
     witness = tmp_path / "it-ran"
     machine = ["--machine", str(MACHINE)] if name == "sim" else []
-    told = command(name, *machine, "--policy", "nera:tries=3", "--", "touch", str(witness))
+    told = called(name, *machine, "--policy", "nera:tries=3", "--", "touch", str(witness))
     assert told.returncode == 2 and not witness.exists()
     assert "unknown policy, did you mean 'near'?; given: 'nera'; allowed: serial, " in told.stderr
-    told = command(name, *machine, "--policy", "near:tries=0", "--", "touch", str(witness))
+    told = called(name, *machine, "--policy", "near:tries=0", "--", "touch", str(witness))
     assert told.returncode == 2 and not witness.exists() and "given: '0'; allowed: 1..1000" in told.stderr
 
 
 @pytest.mark.parametrize("name", ["run", "sim"])
 def test_a_wrong_machine_is_refused_before_the_program_starts(tmp_path: Path, name: str) -> None:
     witness = tmp_path / "it-ran"
-    told = command(name, "--machine", "opteron-8380-4x5", "--", "touch", str(witness))
+    told = called(name, "--machine", "opteron-8380-4x5", "--", "touch", str(witness))
     assert told.returncode == 2 and not witness.exists()
     assert "unknown machine, did you mean 'opteron-8380-4x4'?; given: 'opteron-8380-4x5'" in told.stderr
 

@@ -166,9 +166,14 @@ def test_a_runner_that_is_ended_leaves_nothing(where: str, tmp_path: Path, numbe
     file = tmp_path / "programs.toml"
     command = f'["sh", "-c", "echo $$ > {tmp_path}/pid; exec sleep 1000"]'
     file.write_text(f'domains = "cores"\n[[program]]\ncommand = {command}\n')
-    runner = subprocess.Popen(
-        [sys.executable, "-m", "weft", "cosched", "run", str(file), "--directory", where], stderr=subprocess.DEVNULL
-    )
+    words = [sys.executable, "-m", "weft", "cosched", "run", str(file), "--directory", where]
+    # A shell starts what runs in the background with SIGINT ignored, and children inherit that.
+    own = signal.signal(number, signal.SIG_DFL) if number != signal.SIGKILL else None
+    try:
+        runner = subprocess.Popen(words, stderr=subprocess.DEVNULL)
+    finally:
+        if own is not None:
+            signal.signal(number, own)
     eventually(lambda: (tmp_path / "pid").exists() and (tmp_path / "pid").read_text().strip() != "", "it runs")
     runner.send_signal(number)
     assert runner.wait() == (-number if number == signal.SIGKILL else 1)

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 import weft
-from conftest import EXAMPLES, SOURCE, command
+from conftest import EXAMPLES, SOURCE, called, command
 from weft.machine_checks import check_file, read_checks, run_checks
 
 FIB = [str(EXAMPLES / "fib"), "--n", "16"]
@@ -26,7 +26,7 @@ def _own_cache(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.Mon
 
 
 def told(*arguments: str, **variables: str) -> Any:
-    done = command(arguments[0], "--json", *arguments[1:], **variables)
+    done = called(arguments[0], "--json", *arguments[1:], **variables)
     assert done.returncode == 0, done.stderr
     return json.loads(done.stdout)
 
@@ -62,15 +62,15 @@ def test_the_list(tmp_path: Path) -> None:
     assert Path(opteron["path"]) == SOURCE / "machines/opteron-8380-4x4.toml"
     assert (by_name["mine"]["cores"], by_name["mine"]["sockets"], by_name["mine"]["nodes"]) == (6, 2, 2)
     assert "broken.toml" in by_name["broken"]["error"]
-    rows = list(csv.DictReader(io.StringIO(command("machines", "--csv", **variables).stdout)))
+    rows = list(csv.DictReader(io.StringIO(called("machines", "--csv", **variables).stdout)))
     assert {row["name"] for row in rows} == set(by_name)
     assert next(row for row in rows if row["name"] == "mine")["cores"] == "6"
-    table = command("machines", **variables).stdout
+    table = called("machines", **variables).stdout
     assert all(name in table for name in by_name)
 
 
 def test_one_of_them() -> None:
-    shown = command("machines", SYNTHETIC)
+    shown = called("machines", SYNTHETIC)
     assert shown.returncode == 0 and "memory_node.latency_ns" in shown.stdout and "typical" in shown.stdout
     figures = {f["figure"]: f for f in told("machines", SYNTHETIC)["figures"]}
     assert figures["core_class.frequency_mhz"] == {
@@ -78,12 +78,12 @@ def test_one_of_them() -> None:
         "value": 3000.0,
         "source": "typical",
     }
-    rows = list(csv.DictReader(io.StringIO(command("machines", SYNTHETIC, "--csv").stdout)))
+    rows = list(csv.DictReader(io.StringIO(called("machines", SYNTHETIC, "--csv").stdout)))
     assert {row["figure"]: row["source"] for row in rows} == {name: f["source"] for name, f in figures.items()}
 
 
 def test_defaults_are_told_of() -> None:
-    ran = command("sim", "--machine", SYNTHETIC, "--", *FIB)
+    ran = called("sim", "--machine", SYNTHETIC, "--", *FIB)
     assert ran.returncode == 0, ran.stderr
     assert "note: typical figures, not of this machine: core_class.frequency_mhz, " in ran.stderr
     assert "charges (12)" in ran.stderr
@@ -114,7 +114,7 @@ def test_this_machine_is_measured_once_and_can_be_taken_along(tmp_path: Path) ->
     ],
 )
 def test_mistakes(arguments: list[str], says: str) -> None:
-    done = command("machines", *arguments)
+    done = called("machines", *arguments)
     assert done.returncode == 2 and says in done.stderr and done.stderr.count("\n") == 1
 
 
@@ -168,7 +168,7 @@ def checked(tmp_path: Path) -> Path:
 def test_a_check_agrees_or_is_explained_or_fails(checked: Path) -> None:
     def check(content: str) -> tuple[int, Any]:
         (checked.parent / "checks/mine.toml").write_text(content, encoding="utf-8")
-        done = command("machines", str(checked), "--check", "--examples", str(EXAMPLES), "--json")
+        done = called("machines", str(checked), "--check", "--examples", str(EXAMPLES), "--json")
         return done.returncode, json.loads(done.stdout) if done.stdout else done.stderr
 
     status, (result,) = check(CHECK.format(figure=100))
@@ -182,7 +182,7 @@ def test_a_check_agrees_or_is_explained_or_fails(checked: Path) -> None:
         assert status == 1 and not result["agrees"] and result["verdict"].endswith("not explained")
     status, (result,) = check(CHECK.format(figure=100).replace("stream", "no-such-program"))
     assert status == 1 and result["ours"] is None and result["refused"]
-    shown = command("machines", str(checked), "--check", "--examples", str(EXAMPLES))
+    shown = called("machines", str(checked), "--check", "--examples", str(EXAMPLES))
     assert shown.returncode == 1 and "did not run" in shown.stdout
 
 
@@ -203,12 +203,12 @@ def test_a_check_agrees_or_is_explained_or_fails(checked: Path) -> None:
 def test_wrong_checks_are_refused(checked: Path, change: tuple[str, str], said: str) -> None:
     path = checked.parent / "checks/mine.toml"
     path.write_text(CHECK.format(figure=100).replace(*change), encoding="utf-8")
-    done = command("machines", str(checked), "--check", "--examples", str(EXAMPLES))
+    done = called("machines", str(checked), "--check", "--examples", str(EXAMPLES))
     assert done.returncode == 1 and said in done.stderr, done.stderr
 
 
 def test_checks_that_are_not_there(tmp_path: Path) -> None:
-    done = command("machines", "hikey960", "--check", "--examples", str(EXAMPLES))
+    done = called("machines", "hikey960", "--check", "--examples", str(EXAMPLES))
     assert done.returncode == 1 and "no checks for this machine" in done.stderr
     for arguments in (("--check",), ("hikey960", "--check", "--toml"), ("hikey960", "--examples", str(tmp_path))):
-        assert command("machines", *arguments).returncode == 2
+        assert called("machines", *arguments).returncode == 2
