@@ -4,7 +4,7 @@
 .PHONY: help demo test build docs wheel bench stress mutants format clean setup
 
 # How many random programs `make stress` runs under every policy, how many times as many rounds as in the suite its other
-# tests take, and for how many seconds it preempts tasks of random programs.
+# tests take, and for how many seconds it preempts tasks of random programs, and kills and damages those of `weft cosched`.
 PROGRAMS ?= 10000
 REPEAT ?= 20
 SOAK ?= 1800
@@ -16,7 +16,7 @@ help:
 	@echo 'make docs     the documentation, build/docs/index.html'
 	@echo 'make wheel    the Python package as a wheel for other machines, build/wheel, and tries it where no compiler is'
 	@echo 'make bench    the benchmarks, Weft and its peers; BENCH=--quick, BENCH="--only fork", see bench/README.md'
-	@echo 'make stress   PROGRAMS=$(PROGRAMS) random programs, a tenth under each sanitizer; other tests REPEAT=$(REPEAT) times as long, SOAK=$(SOAK) seconds of preemption'
+	@echo 'make stress   PROGRAMS=$(PROGRAMS) random programs, a tenth under each sanitizer; other tests REPEAT=$(REPEAT) times as long, SOAK=$(SOAK) seconds of preemption and of faults'
 	@echo 'make mutants  puts one mistake at a time into the source: do the tests notice? MUTANTS="--only fence", about an hour for all'
 	@echo 'make format   format the C++ and Python files in place'
 	@echo 'make clean    remove what was built; fetched data stay'

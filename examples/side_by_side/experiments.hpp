@@ -126,7 +126,7 @@ private:
     std::map<std::string, double> alone_, rates_;
 };
 
-/// Pairs of all programs, each with itself too: how they run on one last-level cache and on two, with at most `cores` cores each, of
+/// Pairs of programs, each with itself too: how they run on one last-level cache and on two, with at most `cores` cores each, of
 /// which no other program runs on any.
 struct pair_matrix {
     std::vector<std::string> names{};
@@ -140,11 +140,11 @@ struct pair_matrix {
     };
     std::vector<pair> pairs{};
 
-    pair_matrix(machine_of_programs& on, int cores, int repeats) {
+    pair_matrix(machine_of_programs& on, std::vector<std::string> of, int cores, int repeats)
+        : names(std::move(of)) {
         std::vector<double> alone;
-        for (const named_kernel& k : all_kernels()) {
-            const auto stats = on.run({k.name}, {.repeats = repeats, .domains = {0}, .most_cores = cores});
-            names.push_back(k.name);
+        for (const std::string& name : names) {
+            const auto stats = on.run({name}, {.repeats = repeats, .domains = {0}, .most_cores = cores});
             rates.push_back(stats.rates.front());
             alone.push_back(mean(stats.seconds.front()));
         }

@@ -108,7 +108,7 @@ void run_combinations(const settings& s, examples::machine_of_programs& on, bool
 }
 
 void run_pairs(const settings& s, examples::machine_of_programs& on, bool json) {
-    const examples::pair_matrix m(on, s.how.most_cores > 0 ? s.how.most_cores : 4, s.how.repeats);
+    const examples::pair_matrix m(on, s.names, s.how.most_cores > 0 ? s.how.most_cores : 4, s.how.repeats);
     const auto all = m.all_increases();
     const std::vector<double> larger(all.begin() + static_cast<std::ptrdiff_t>(all.size() / 2), all.end());
     const auto slowed = std::ranges::count_if(all, [](double x) { return x >= 1.1; });
@@ -196,7 +196,8 @@ int main(int argc, char** argv) {
         .add_option("--combinations", s.combinations,
                     "run so many random combinations of four programs, each alone, too")
         ->check(CLI::Range(1, 3060));
-    options.add_flag("--pairs", s.pairs, "run every pair of programs on one last-level cache and on two");
+    options.add_flag("--pairs", s.pairs,
+                     "run every pair on one last-level cache and on two: of --programs, else of all");
     options
         .add_option(
             "--cores", s.how.most_cores,
@@ -220,9 +221,14 @@ int main(int argc, char** argv) {
         s.how.counter_period = ns(s.counter_period_ms);
         s.how.hysteresis = ns(s.hysteresis_ms);
         examples::graph_disk = s.disk;
+        if (s.pairs && options.count("--programs") == 0) {
+            s.names.clear();
+            for (const auto& k : examples::all_kernels()) s.names.push_back(k.name);
+        }
         try {
             for (const std::string& name : s.names) examples::machine_of_programs::kernel_of(name);
             if (s.pairs) {
+                if (s.names.size() < 2) throw examples::usage_error("pairs of less than two programs");
                 run_pairs(s, on, program.json());
             } else if (s.combinations > 0) {
                 run_combinations(s, on, program.json());

@@ -293,6 +293,55 @@ TEST(programs, with_loops_that_cannot_be_stolen_run_under_low_priority_too) {
         EXPECT_GT(each.front(), 0.043) << "they wait for each other's cores";
 }
 
+TEST(programs, that_are_moved_end_the_tasks_that_they_had_begun) {
+    const machine_file m(2);
+    std::vector<std::vector<char>> data(2, std::vector<char>(std::size_t{4} << 20));
+    // The second task of `working` is on the core that `sleeping` does not use. Then the two that load much, and never wait, are counted
+    // and parted, so `working` has one of them for its neighbour, wherever it is.
+    const auto working = [] {
+        in_parallel(2, 5 * ms);
+        in_parallel(2, 40 * ms);
+    };
+    const auto sleeping = [] { this_task::sleep_for(200ms); };
+    std::vector<int> order{0, 1, 2, 3};
+    int moves = 0;
+    do {
+        int runs = 0;
+        const auto loading = [&](std::size_t i) {
+            return [&, i] {
+                if (++runs > 1000) throw std::runtime_error("another program has waited for ever");
+                for (int k = 0; k < 10; ++k) {
+                    cost(ms);
+                    touch(data[i].data(), data[i].size(), access::read);
+                }
+            };
+        };
+        const std::vector<std::function<void()>> all{working, sleeping, loading(0), loading(1)};
+        std::vector<std::function<void()>> what;
+        for (const int i : order) what.push_back(all[static_cast<std::size_t>(i)]);
+        runtimes on(m, 4);
+        const auto stats = run_together(on.run(what), {.scheduler = "lira-adaptive",
+                                                       .period = 20ms,
+                                                       .counter_period = 20ms,
+                                                       .lends = true,
+                                                       .hysteresis = 1ms});
+        const auto at = static_cast<std::size_t>(std::ranges::find(order, 0) - order.begin());
+        EXPECT_LE(stats.seconds[at].front(), 0.120) << "as long as on a core alone, and the tasks of others";
+        moves += stats.moves;
+    } while (std::ranges::next_permutation(order).found);
+    EXPECT_GT(moves, 0);
+}
+
+TEST(programs, have_all_cores_again_when_their_placement_is_refused) {
+    const machine_file m(1);
+    runtimes on(m, 1);
+    runtime fixed({.policy = "cab", .engine = "model", .seed = 7, .costs = "declared", .beside = &on.at(0)});
+    const auto work = [] { in_parallel(2, 100 * ms); };
+    // The first program has its one core by then.
+    EXPECT_THROW(run_together({{&on.at(0), work}, {&fixed, work}}, {.scheduler = "callisto"}), error);
+    EXPECT_EQ(on.at(0).active_workers(), 2);
+}
+
 TEST(programs, give_the_same_bits_again) {
     const machine_file m(2);
     const auto once = [&](const std::string& scheduler, bool lends) {

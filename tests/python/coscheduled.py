@@ -26,11 +26,12 @@ _half = (len(ALL) + 1) // 2
 SETS = [frozenset(part) for part in (sorted(ALL)[:_half], sorted(ALL)[_half:]) if part]
 DOMAINS = "/".join(map(cpu_list, SETS))
 SLEEP = ("sleep", "1000")
-# Becomes a program as `weft cosched start` does, without the time that the whole command takes to load.
+# Becomes a program as `weft cosched start` does, without the time that the whole command takes to load. Waits for a
+# daemon as long as eventually() does: on a busy machine one that is killed again and again takes long to come.
 ENTER = """
 import os, sys
 from weft.cosched.enter import enter
-os.environ.update(enter(sys.argv[1], sys.argv[2:], wait=20))
+os.environ.update(enter(sys.argv[1], sys.argv[2:], wait=60))
 os.execvp(sys.argv[2], sys.argv[2:])
 """
 

@@ -1,4 +1,5 @@
-"""Random kills, stops, forks, slow starts, corrupted slots and rude clients, under a daemon that is killed too.
+"""Random kills, stops, forks, slow starts, corrupted slots and rude clients, under a daemon that is killed, or
+stopped so that its clock jumps.
 
 Some hundred actions; for WEFT_TEST_SOAK seconds if that is set. A failure prints the seed.
 """
@@ -57,7 +58,8 @@ class Soak:
         self.ended = 0
 
     def act(self) -> None:
-        actions = [self.start] * 6 + [self.kill] * 3 + [self.stop, self.go_on, self.corrupt, self.corrupt, self.be_rude]
+        actions = [self.start] * 6 + [self.kill] * 3 + [self.corrupt] * 2
+        actions += [self.stop, self.go_on, self.be_rude, self.jump]
         self.draw.choice(actions)()
         if self.draw.random() < 0.08:
             with contextlib.suppress(ProcessLookupError):
@@ -90,6 +92,13 @@ class Soak:
     def go_on(self) -> None:
         for child in self.children:
             child.send_signal(signal.SIGCONT)
+
+    def jump(self) -> None:
+        """For the daemon no time passes, and then all of it at once: as when its clock jumps."""
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(self.supervisor.pid, signal.SIGSTOP)
+            time.sleep(self.draw.random() * 0.1)
+            os.kill(self.supervisor.pid, signal.SIGCONT)
 
     def corrupt(self) -> None:
         slots = [p for p in Path(self.where).glob("slot-*") if p.name.removeprefix("slot-").isdecimal()]
