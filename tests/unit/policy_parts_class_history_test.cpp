@@ -137,9 +137,11 @@ TEST(core_groups, a_task_for_some_groups_is_told_to_all_of_their_runs) {
     EXPECT_EQ(two.who.last, 4);
     ASSERT_EQ(context.woken.size(), 1u);
     EXPECT_EQ(context.woken[0].first, 8);
-    context.draws = {2};
-    EXPECT_EQ(groups.draw(0, 1), 6); // the third of group 1
+    context.draws = {2, 1};
+    EXPECT_EQ(groups.draw(0, 1, context.all()), 6); // the third of group 1
     EXPECT_EQ(context.bounds.back(), 4u);
+    EXPECT_EQ(groups.draw(0, 1, {0, 6}), 5) << "of two that are among these";
+    EXPECT_EQ(context.bounds.back(), 2u);
 }
 
 TEST(core_groups, are_those_of_cores_with_workers) {
