@@ -25,7 +25,7 @@ const char* name_of(figure_source);
 // has its own, with an index: "memory_node[1].latency_ns".
 std::vector<figure> figures_of(const machine&);
 
-// Several figures in a few words: "core_class.frequency_mhz 3000, charges (12), model (4)".
+// Several figures in a few words: "core_class.frequency_mhz 3000, charges (13), model (4)".
 std::string describe(const std::vector<figure>&, figure_source);
 
 // Values by name, without indices: each is for all classes, nodes and caches of the level.

@@ -86,7 +86,7 @@ def test_defaults_are_told_of() -> None:
     ran = called("sim", "--machine", SYNTHETIC, "--", *FIB)
     assert ran.returncode == 0, ran.stderr
     assert "note: typical figures, not of this machine: core_class.frequency_mhz, " in ran.stderr
-    assert "charges (12)" in ran.stderr
+    assert "charges (13)" in ran.stderr
 
 
 def test_this_machine_is_measured_once_and_can_be_taken_along(tmp_path: Path) -> None:

@@ -106,7 +106,7 @@ TEST(machine_figures, what_was_measured_comes_first) {
 TEST(machine_figures, many_of_a_kind_are_told_as_one) {
     const auto all = figures_of(with_typical_figures(load_synthetic("core:2 pu:1")));
     const std::string text = describe(all, figure_source::typical);
-    EXPECT_NE(text.find("charges (12), model (4)"), std::string::npos) << text;
+    EXPECT_NE(text.find("charges (13), model (4)"), std::string::npos) << text;
     EXPECT_NE(text.find("core_class.frequency_mhz 3000, "), std::string::npos) << text;
     EXPECT_EQ(describe(all, figure_source::none), "cache");
     EXPECT_EQ(describe(all, figure_source::calibrated), "");
