@@ -137,7 +137,10 @@ def valgrind() -> str:
 def test_memcheck_knows_the_stacks_of_preempted_tasks(valgrind: str, program: Path, preempt: str) -> None:
     done = run(valgrind, "--leak-check=full", "--error-exitcode=9", program, preempt=preempt + SELDOM)
     assert (done.returncode, done.stdout) == (0, RIGHT)
-    assert "ERROR SUMMARY: 0 errors" in done.stderr and "no leaks are possible" in done.stderr
+    assert "ERROR SUMMARY: 0 errors" in done.stderr
+    # What the library knows of the machine is kept for the next runtime, and so is still reachable.
+    lost = re.findall(r"(?:definitely|indirectly|possibly) lost: ([\d,]+) bytes", done.stderr)
+    assert lost == ["0"] * 3
     assert "switching stacks" not in done.stderr, "it guesses so where it knows no stacks"
 
 
