@@ -51,7 +51,9 @@ enum class hook : std::uint8_t {
     assemble,
     lock_waits,
     lock_taken,
-    lock_released
+    lock_released,
+    run_begins,
+    run_ended
 };
 
 enum class question : std::uint8_t { all, active, core_of, now, random, wake, post, running, exchange };
@@ -102,7 +104,8 @@ using recording = std::vector<event>;
 inline values fields(const requirements& n) {
     return {n.task_bytes, n.group_bytes, n.lazy,      n.wide_groups, n.offers_ahead, n.own_usage,
             n.own_misses, n.demotable,   n.resizable, n.posts,       n.uses,         n.levels,
-            n.snapshots,  n.exchanges,   n.tick,      n.graph_tasks, n.most_width,   n.locks};
+            n.snapshots,  n.exchanges,   n.tick,      n.graph_tasks, n.most_width,   n.locks,
+            n.follows_runs};
 }
 inline values fields(const snapshot& s) {
     return {s.busy,     static_cast<std::int64_t>(s.id),
@@ -247,6 +250,21 @@ public:
         const auto lock = begin(hook::tick, no_worker, {now});
         of_->tick(now);
     }
+
+    root_zone run_begins(const task& root, time_ns now) override {
+        const auto lock = begin(hook::run_begins, no_worker, {now});
+        see(const_cast<task&>(root), true); // only reads it
+        const root_zone z = of_->run_begins(root, now);
+        tasks_.erase(&root); // ready() shows it anew
+        now_->decision = {z.lazy, z.graph_tasks};
+        return z;
+    }
+    void run_ended(time_ns now) override {
+        const auto lock = begin(hook::run_ended, no_worker, {now});
+        of_->run_ended(now);
+    }
+    void keep() noexcept override { of_->keep(); }
+    policy_choices choices() override { return of_->choices(); }
 
 private:
     // The context of the policy. Each caller is in a hook, and so holds the lock.

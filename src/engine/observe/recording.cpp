@@ -112,6 +112,7 @@ void recording::workers_began() noexcept {
 void recording::finish() noexcept {
     if (tracer_) tracer_->finish();
     if (profile_) profile_->finish();
+    if (engine_.runs) engine_.outermost.scheduler->keep(); // the report says what came of it
     if (reports_) reports_->write(engine_.observation.describe_all_runs(reports_->wants_json()));
     if (progress_) progress_->finish();
 }

@@ -1,0 +1,281 @@
+// The policy `auto` in both engines: it changes to another candidate between runs, finds the better one, and no task is lost.
+#include <weft/weft.hpp>
+
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <optional>
+#include <string>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "engine/modelled.hpp"
+#include "engine/sanitized.hpp"
+#include "engine/support.hpp"
+#include "engine/threads/thread_engine.hpp"
+
+#include <unistd.h>
+
+namespace weft {
+namespace {
+
+using test::modelled;
+
+// ---- in the model
+
+/// A map over data that stay in the caches of the workers that have used them before, if each part comes back to its worker.
+void map(std::vector<double>& data) {
+    parallel_for(
+        std::size_t{0}, data.size() / 4096,
+        [&](std::size_t i) {
+            cost(2000);
+            touch(&data[i * 4096], 4096 * sizeof(double), access::write);
+        },
+        {.grain = 1});
+}
+
+std::uint64_t fib(int n) {
+    cost(300);
+    if (n < 2) return static_cast<std::uint64_t>(n);
+    auto [a, b] = join([=] { return fib(n - 1); }, [=] { return fib(n - 2); });
+    return a + b;
+}
+
+struct times {
+    std::vector<time_ns> maps{}, fibs{};
+    std::uint64_t hash = 0;
+    policy_choices choices{};
+
+    static time_ns last(const std::vector<time_ns>& of, std::size_t n) {
+        time_ns sum = 0;
+        for (std::size_t i = of.size() - n; i < of.size(); ++i) sum += of[i];
+        return sum;
+    }
+};
+
+/// Two places, in turn.
+times two_places(const std::string& policy, std::uint64_t seed, int runs) {
+    const machine on = load_machine(WEFT_SOURCE_DIR "/machines/xeon-e5-2660-2x8.toml");
+    std::vector<double> data(std::size_t{1} << 20);
+    modelled m(make_policy(policy), on, seed, 100'000);
+    times t;
+    for (int i = 0; i < runs; ++i) {
+        t.maps.push_back(m.run([&] { map(data); }));
+        t.fibs.push_back(m.run([] { fib(14); }));
+    }
+    m.engine.wait_until_quiescent();
+    t.hash = m.engine.sim->event_hash;
+    t.choices = m.engine.outermost.scheduler->choices();
+    return t;
+}
+
+constexpr const char* candidates[] = {"steal", "adws", "near", "static", "steal-parent-first"};
+
+TEST(auto_policy, comes_near_to_the_best_candidate_of_each_place) {
+    if (test::thread_sanitized) GTEST_SKIP() << "virtual time";
+    constexpr int runs = 60, last = 10;
+    const times found = two_places("auto", 1, runs);
+    time_ns best_map = 0, best_fib = 0;
+    for (const char* const c : candidates) {
+        const times of = two_places(c, 1, runs);
+        const time_ns m = times::last(of.maps, last), f = times::last(of.fibs, last);
+        best_map = best_map == 0 ? m : std::min(best_map, m);
+        best_fib = best_fib == 0 ? f : std::min(best_fib, f);
+    }
+    const time_ns by_steal = times::last(two_places("steal", 1, runs).maps, last);
+    EXPECT_LT(best_map, 0.8 * static_cast<double>(by_steal)); // else there is nothing to choose
+    EXPECT_LT(times::last(found.maps, last), 1.1 * static_cast<double>(best_map));
+    EXPECT_LT(times::last(found.fibs, last), 1.1 * static_cast<double>(best_fib));
+    ASSERT_EQ(found.choices.places.size(), 2U);
+    EXPECT_NE(found.choices.places[0].chosen, "steal");
+}
+
+TEST(auto_policy, does_the_same_under_the_same_seed) {
+    if (test::thread_sanitized) GTEST_SKIP() << "virtual time";
+    const times a = two_places("auto", 3, 12), b = two_places("auto", 3, 12);
+    EXPECT_EQ(a.hash, b.hash);
+    EXPECT_EQ(a.maps, b.maps);
+    EXPECT_NE(two_places("auto", 4, 12).hash, a.hash);
+}
+
+TEST(auto_policy, the_report_names_what_was_chosen) {
+    if (test::thread_sanitized) GTEST_SKIP() << "virtual time";
+    modelled m(make_policy("auto"), test::equal_cores(4));
+    for (int i = 0; i < 3; ++i) m.run([] { fib(8); });
+    const std::string json = m.engine.describe_run({}, true), table = m.engine.describe_run({}, false);
+    EXPECT_NE(json.find(R"("choices":{"places":[{"place":")"), std::string::npos) << json;
+    EXPECT_NE(json.find(R"("policy":"steal","state":"other policies are tried","runs":3,"comparisons":1)"), std::string::npos)
+        << json;
+    EXPECT_NE(table.find("chosen    steal for "), std::string::npos) << table;
+    EXPECT_NE(table.find("memory    off"), std::string::npos) << table;
+    modelled plain(make_policy("steal"), test::equal_cores(4));
+    plain.run([] { fib(8); });
+    EXPECT_EQ(plain.engine.describe_run({}, true).find("choices"), std::string::npos);
+}
+
+// ---- in both
+
+/// Calls `f` with a function that runs its argument as a root under `auto` with candidates of both zones, in the model and on threads.
+template <class F>
+void in_both(F&& f) {
+    constexpr const char* spec = "auto:of=share+adws+near+static,share=50,memory=off";
+    const auto in = [&](runtime_options o) {
+        o.policy = spec;
+        o.seed = test::seed;
+        runtime r(o);
+        f([&](auto&& body) { r.run(body); });
+    };
+    if (!test::thread_sanitized) in({.engine = "model", .machine = "pack:2 [numa] l3:1 core:2 pu:1"});
+    in({.workers = 4, .pin = "off"});
+}
+
+TEST(auto_policy, futures_that_outlive_their_run_are_not_lost) {
+    WEFT_SEEDED;
+    in_both([](auto&& run) {
+        for (int i = 0; i < test::rounds(30); ++i) {
+            std::vector<future<int>> left;
+            run([&] {
+                for (int k = 0; k < 8; ++k)
+                    left.push_back(async([k] {
+                        cost(2000);
+                        join([] { cost(500); }, [] { this_task::yield(); });
+                        return k;
+                    }));
+            });
+            int sum = 0;
+            run([&] {
+                parallel_for(0, 50, [](int) { cost(100); });
+                for (auto& f : left) sum += f.get();
+            });
+            EXPECT_EQ(sum, 28);
+        }
+    });
+}
+
+TEST(auto_policy, graphs_that_outlive_their_run_are_not_lost) {
+    WEFT_SEEDED;
+    in_both([](auto&& run) {
+        for (int i = 0; i < test::rounds(30); ++i) {
+            graph dag;
+            std::atomic<int> ran{0};
+            std::vector<graph_task> before;
+            for (int k = 0; k < 20; ++k) {
+                std::vector<graph_task> after;
+                if (k > 1) after = {before[static_cast<std::size_t>(k) - 2]};
+                before.push_back(dag.add([&] { ran.fetch_add(1, std::memory_order_relaxed); }, after));
+            }
+            run([&] { dag.start(); });
+            run([&] { parallel_for(0, 20, [](int) { cost(100); }); });
+            run([&] { dag.wait(); });
+            EXPECT_EQ(ran.load(), 20);
+        }
+    });
+}
+
+TEST(auto_policy, several_threads_hand_in_roots) {
+    WEFT_SEEDED;
+    engine::thread_engine e(make_policy("auto:of=share+adws+near,share=50,memory=off"),
+                            test::cores{.packages = 2, .cores_per_domain = 2}.build(),
+                            {.workers = 4, .seed = test::seed});
+    std::atomic<std::uint64_t> sum{0};
+    std::vector<std::thread> threads;
+    for (int t = 0; t < 3; ++t)
+        threads.emplace_back([&, t] {
+            for (int i = 0; i < test::rounds(60); ++i) {
+                auto body = [&] { sum.fetch_add(fib(8 + t), std::memory_order_relaxed); };
+                engine::run_root(e, {[](void* c) { (*static_cast<decltype(body)*>(c))(); }, &body});
+            }
+        });
+    for (auto& t : threads) t.join();
+    EXPECT_EQ(sum.load(), static_cast<std::uint64_t>(test::rounds(60)) * (21 + 34 + 55));
+}
+
+TEST(auto_policy, teams_isolated_regions_and_moldable_tasks_run) {
+    WEFT_SEEDED;
+    in_both([](auto&& run) {
+        for (int i = 0; i < test::rounds(20); ++i) {
+            std::atomic<int> ran{0};
+            run([&] {
+                isolate([&] {
+                    parallel_for(0, 10, [&](int) { ran.fetch_add(1, std::memory_order_relaxed); });
+                });
+                graph dag;
+                for (int k = 0; k < 3; ++k)
+                    dag.add([&] { join([&] { ++ran; }, [&] { ++ran; }); }, cores(2));
+                dag.run();
+            });
+            EXPECT_EQ(ran.load(), 16);
+        }
+    });
+}
+
+// ---- memory
+
+class auto_memory : public testing::Test {
+protected:
+    void SetUp() override {
+        std::filesystem::create_directories(folder);
+        setenv("WEFT_AUTO_MEMORY", (folder / "memory").c_str(), 1);
+    }
+    void TearDown() override {
+        unsetenv("WEFT_AUTO_MEMORY");
+        unsetenv("WEFT_SETTINGS");
+        std::filesystem::remove_all(folder);
+    }
+    std::size_t files() const {
+        if (!std::filesystem::exists(folder / "memory")) return 0;
+        return static_cast<std::size_t>(
+            std::distance(std::filesystem::directory_iterator(folder / "memory"), std::filesystem::directory_iterator()));
+    }
+    std::string report(runtime_options o, int runs = 4) const {
+        const std::string file = (folder / "report.json").string();
+        o.report = file;
+        o.workers = 2;
+        o.pin = "off";
+        {
+            runtime r(o);
+            for (int i = 0; i < runs; ++i) r.run([] { fib(8); });
+        }
+        std::ifstream in(file);
+        std::string all{std::istreambuf_iterator<char>(in), {}};
+        std::filesystem::remove(file);
+        return all;
+    }
+
+    const std::filesystem::path folder =
+        std::filesystem::temp_directory_path() / ("weft_auto_" + std::to_string(getpid()));
+};
+
+TEST_F(auto_memory, a_runtime_of_this_machine_keeps_what_it_has_found) {
+    const std::string first = report({.policy = "auto"});
+    EXPECT_EQ(files(), 1U);
+    EXPECT_NE(first.find("\"memory\":\"kept in "), std::string::npos) << first;
+    EXPECT_NE(first.find("\"runs\":4,\"comparisons\":1}"), std::string::npos) << first;
+    const std::string second = report({.policy = "auto"}, 1); // of itself, one run compares nothing
+    EXPECT_EQ(files(), 1U);
+    EXPECT_NE(second.find("\"runs\":1,\"comparisons\":"), std::string::npos) << second;
+    EXPECT_EQ(second.find("\"comparisons\":0"), std::string::npos) << second;
+    report({.policy = "auto:memory=off"});
+    report({.policy = "auto", .engine = "model", .machine = "numa:1 core:2 pu:1"});
+    EXPECT_EQ(files(), 1U);
+}
+
+TEST_F(auto_memory, a_settings_file_comes_before_it) {
+    const std::string file = (folder / "found.settings.toml").string();
+    std::ofstream(file) << "version = 1\n[settings]\npolicy = 'near:tries=2'\n";
+    setenv("WEFT_SETTINGS", file.c_str(), 1);
+    EXPECT_NE(report({.policy = "auto"}).find("\"policy\":\"near:tries=2\""), std::string::npos);
+    EXPECT_NE(report({.policy = "share"}).find("\"policy\":\"share\""), std::string::npos);
+    std::ofstream(file) << "version = 1\n[settings]\nworkers = 2\n";
+    EXPECT_NE(report({.policy = "auto"}).find("\"policy\":\"auto\""), std::string::npos);
+    EXPECT_EQ(files(), 1U);
+}
+
+} // namespace
+} // namespace weft
