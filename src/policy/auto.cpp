@@ -191,7 +191,12 @@ public:
         if (!kept_ || !std::exchange(has_news_, false)) return;
         std::vector<kept_place> all;
         for (std::size_t i = 0; i < used_; ++i)
-            if (places_[i].record.runs > 0) all.push_back({std::string(places_[i].name()), places_[i].record});
+            if (const place& p = places_[i]; p.record.runs > 0) {
+                kept_place& k = all.emplace_back(kept_place{std::string(p.name()), p.record});
+                if (p.runs == 0) continue; // not seen in this process
+                k.record.last = p.runs == 1 ? place_record::any_run : place_record::no_run;
+                k.record.is_warm = false;
+            }
         const std::string failure = kept_->write(all);
         said_ = failure.empty() ? fmt::format("kept in {}", kept_->file().string())
                                 : fmt::format("not kept: {}", failure);

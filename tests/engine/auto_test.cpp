@@ -3,19 +3,20 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
-#include <optional>
 #include <string>
 #include <thread>
-#include <utility>
 #include <vector>
 
 #include "engine/modelled.hpp"
+#include "engine/observe/tally.hpp"
 #include "engine/sanitized.hpp"
 #include "engine/support.hpp"
 #include "engine/threads/thread_engine.hpp"
@@ -62,7 +63,7 @@ struct times {
 /// Two places, in turn.
 times two_places(const std::string& policy, std::uint64_t seed, int runs) {
     const machine on = load_machine(WEFT_SOURCE_DIR "/machines/xeon-e5-2660-2x8.toml");
-    std::vector<double> data(std::size_t{1} << 20);
+    std::vector<double> data(std::size_t{1} << 22); // more than the last-level cache of a package, and less than both
     modelled m(make_policy(policy), on, seed, 100'000);
     times t;
     for (int i = 0; i < runs; ++i) {
@@ -77,9 +78,9 @@ times two_places(const std::string& policy, std::uint64_t seed, int runs) {
 
 constexpr const char* candidates[] = {"steal", "adws", "near", "static", "steal-parent-first"};
 
-TEST(auto_policy, comes_near_to_the_best_candidate_of_each_place) {
+TEST(auto_policy, gains_where_a_candidate_is_better_and_loses_little_elsewhere) {
     if (test::thread_sanitized) GTEST_SKIP() << "virtual time";
-    constexpr int runs = 60, last = 10;
+    constexpr int runs = 80, last = 10;
     const times found = two_places("auto", 1, runs);
     time_ns best_map = 0, best_fib = 0;
     for (const char* const c : candidates) {
@@ -90,7 +91,7 @@ TEST(auto_policy, comes_near_to_the_best_candidate_of_each_place) {
     }
     const time_ns by_steal = times::last(two_places("steal", 1, runs).maps, last);
     EXPECT_LT(best_map, 0.8 * static_cast<double>(by_steal)); // else there is nothing to choose
-    EXPECT_LT(times::last(found.maps, last), 1.1 * static_cast<double>(best_map));
+    EXPECT_LT(times::last(found.maps, last), 0.85 * static_cast<double>(by_steal)); // trials of the others included
     EXPECT_LT(times::last(found.fibs, last), 1.1 * static_cast<double>(best_fib));
     ASSERT_EQ(found.choices.places.size(), 2U);
     EXPECT_NE(found.choices.places[0].chosen, "steal");
@@ -107,16 +108,17 @@ TEST(auto_policy, does_the_same_under_the_same_seed) {
 TEST(auto_policy, the_report_names_what_was_chosen) {
     if (test::thread_sanitized) GTEST_SKIP() << "virtual time";
     modelled m(make_policy("auto"), test::equal_cores(4));
-    for (int i = 0; i < 3; ++i) m.run([] { fib(8); });
-    const std::string json = m.engine.describe_run({}, true), table = m.engine.describe_run({}, false);
+    for (int i = 0; i < 6; ++i) m.run([] { fib(8); });
+    const engine::tally unused;
+    const std::string json = m.engine.describe_run(unused, true), table = m.engine.describe_run(unused, false);
     EXPECT_NE(json.find(R"("choices":{"places":[{"place":")"), std::string::npos) << json;
-    EXPECT_NE(json.find(R"("policy":"steal","state":"other policies are tried","runs":3,"comparisons":1)"), std::string::npos)
+    EXPECT_NE(json.find(R"("policy":"steal","state":"other policies are tried","runs":6,"comparisons":1)"), std::string::npos)
         << json;
     EXPECT_NE(table.find("chosen    steal for "), std::string::npos) << table;
     EXPECT_NE(table.find("memory    off"), std::string::npos) << table;
     modelled plain(make_policy("steal"), test::equal_cores(4));
     plain.run([] { fib(8); });
-    EXPECT_EQ(plain.engine.describe_run({}, true).find("choices"), std::string::npos);
+    EXPECT_EQ(plain.engine.describe_run(unused, true).find("choices"), std::string::npos);
 }
 
 // ---- in both
@@ -233,18 +235,23 @@ protected:
         return static_cast<std::size_t>(
             std::distance(std::filesystem::directory_iterator(folder / "memory"), std::filesystem::directory_iterator()));
     }
-    std::string report(runtime_options o, int runs = 4) const {
-        const std::string file = (folder / "report.json").string();
-        o.report = file;
+    /// What a runtime has written. Further runtimes of a process have a number in the names of their files.
+    std::string report(runtime_options o, int runs = 6) const {
+        const std::filesystem::path in = folder / "report";
+        std::filesystem::create_directories(in);
+        o.report = (in / "report.json").string();
         o.workers = 2;
         o.pin = "off";
         {
             runtime r(o);
             for (int i = 0; i < runs; ++i) r.run([] { fib(8); });
         }
-        std::ifstream in(file);
-        std::string all{std::istreambuf_iterator<char>(in), {}};
-        std::filesystem::remove(file);
+        std::string all;
+        for (const auto& file : std::filesystem::directory_iterator(in)) {
+            std::ifstream text(file.path());
+            all.append(std::istreambuf_iterator<char>(text), {});
+        }
+        std::filesystem::remove_all(in);
         return all;
     }
 
@@ -256,7 +263,7 @@ TEST_F(auto_memory, a_runtime_of_this_machine_keeps_what_it_has_found) {
     const std::string first = report({.policy = "auto"});
     EXPECT_EQ(files(), 1U);
     EXPECT_NE(first.find("\"memory\":\"kept in "), std::string::npos) << first;
-    EXPECT_NE(first.find("\"runs\":4,\"comparisons\":1}"), std::string::npos) << first;
+    EXPECT_NE(first.find("\"runs\":6,\"comparisons\":1}"), std::string::npos) << first;
     const std::string second = report({.policy = "auto"}, 1); // of itself, one run compares nothing
     EXPECT_EQ(files(), 1U);
     EXPECT_NE(second.find("\"runs\":1,\"comparisons\":"), std::string::npos) << second;

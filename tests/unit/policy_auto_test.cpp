@@ -56,20 +56,23 @@ struct played {
             t.took(c, static_cast<time_ns>(ns));
         }
     }
+    void until_decided(const std::function<double(std::uint32_t, std::size_t)>& takes) {
+        while (!is_decided() && chosen.size() < 500) runs(1, takes);
+    }
     auto count(std::uint32_t c) const { return std::ranges::count(chosen, c); }
     bool is_decided() { return place_trials(record, candidates, share).is_decided(); }
 };
 
 TEST(place_trials, the_first_run_is_of_the_first_candidate_and_trials_lie_between_runs_of_the_best) {
     played p{.candidates = 3};
-    p.runs(6, [](std::uint32_t, std::size_t) { return 1e6; });
-    EXPECT_EQ(p.chosen, (std::vector<std::uint32_t>{0, 1, 0, 2, 0, 1}));
+    p.runs(12, [](std::uint32_t, std::size_t) { return 1e6; });
+    EXPECT_EQ(p.chosen, (std::vector<std::uint32_t>{0, 0, 1, 1, 0, 0, 2, 2, 0, 0, 1, 1}));
 }
 
 TEST(place_trials, the_fastest_becomes_the_best_and_stays) {
     played p{.candidates = 4};
     const std::array<double, 4> of = {1e6, 1.2e6, 0.7e6, 0.9e6};
-    p.runs(40, [&](std::uint32_t c, std::size_t) { return of[c]; });
+    p.until_decided([&](std::uint32_t c, std::size_t) { return of[c]; });
     EXPECT_EQ(p.record.best, 2U);
     EXPECT_TRUE(p.is_decided());
     const auto before = p.count(2);
@@ -100,11 +103,24 @@ TEST(place_trials, times_that_scatter_need_more_comparisons_and_do_not_mislead) 
 
 TEST(place_trials, what_is_far_slower_is_tried_once) {
     played p{.candidates = 2};
-    p.runs(60, [](std::uint32_t c, std::size_t) { return c == 1 ? 3e6 : 1e6; });
-    EXPECT_EQ(p.count(1), 1);
+    p.runs(60, [](std::uint32_t c, std::size_t) { return c == 1 ? 2e6 : 1e6; });
+    EXPECT_EQ(p.count(1), 2);
+    played q{.candidates = 2};
+    q.runs(60, [](std::uint32_t c, std::size_t) { return c == 1 ? 4e6 : 1e6; });
+    EXPECT_EQ(q.count(1), 1);
 }
 
-/// What trials lose is at most the share of all times and one run.
+/// Candidate 1 takes seven tenths of the time if the run before was its own, too, as the data are where it puts them.
+TEST(place_trials, a_candidate_that_gains_from_its_own_last_run_is_found) {
+    played p{.candidates = 2};
+    p.runs(40, [&](std::uint32_t c, std::size_t run) {
+        const bool is_at_home = run > 0 && p.chosen[run - 1] == c;
+        return c == 1 && is_at_home ? 0.7e6 : 1e6;
+    });
+    EXPECT_EQ(p.record.best, 1U);
+}
+
+/// What trials lose is at most the share of all times and one trial, which has two runs.
 TEST(place_trials, the_regret_is_bounded) {
     for (const double slower : {1.2, 2.0, 20.0}) {
         played p{.candidates = 8};
@@ -112,14 +128,14 @@ TEST(place_trials, the_regret_is_bounded) {
         for (int i = 0; i < 400; ++i) {
             p.runs(1, [&](std::uint32_t c, std::size_t) { return c == 0 ? 1e6 : slower * 1e6; });
             const double lost = p.took - 1e6 * static_cast<double>(p.chosen.size());
-            EXPECT_LE(lost, 0.05 * p.took + (slower - 1) * 1e6 + 8) << slower << " after " << i; // rounding of times
+            EXPECT_LE(lost, 0.05 * p.took + 2 * (slower - 1) * 1e6 + 8) << slower << " after " << i; // rounding of times
             most = std::max(most, lost);
         }
         EXPECT_GT(most, 0);
     }
     played none{.candidates = 3, .share = 0};
     none.runs(100, [](std::uint32_t c, std::size_t) { return c == 0 ? 1e6 : 2e6; });
-    EXPECT_LE(none.count(1) + none.count(2), 1); // until the first loss
+    EXPECT_LE(none.count(1) + none.count(2), 2); // until the first loss
 }
 
 /// Each run has an input a tenth larger than the last one; candidate 1 takes four fifths of the time.
@@ -138,13 +154,14 @@ TEST(place_trials, an_input_that_grows_does_not_mislead) {
 
 TEST(place_trials, a_program_that_changes_is_tried_again) {
     played p{.candidates = 2};
-    p.runs(20, [](std::uint32_t c, std::size_t) { return c == 1 ? 1.3e6 : 1e6; });
+    p.until_decided([](std::uint32_t c, std::size_t) { return c == 1 ? 1.3e6 : 1e6; });
     EXPECT_EQ(p.record.best, 0U);
     EXPECT_TRUE(p.is_decided());
     p.runs(30, [](std::uint32_t c, std::size_t) { return c == 1 ? 2e6 : 3e6; }); // another level
     EXPECT_EQ(p.record.best, 1U);
     played q{.candidates = 2}; // the same level, and now the other one is faster: found after a rest
-    q.runs(20, [](std::uint32_t c, std::size_t) { return c == 1 ? 1.3e6 : 1e6; });
+    q.until_decided([](std::uint32_t c, std::size_t) { return c == 1 ? 1.3e6 : 1e6; });
+    EXPECT_EQ(q.record.best, 0U);
     q.runs(100, [](std::uint32_t c, std::size_t) { return c == 1 ? 0.8e6 : 1e6; });
     EXPECT_EQ(q.record.best, 1U);
 }
@@ -152,12 +169,12 @@ TEST(place_trials, a_program_that_changes_is_tried_again) {
 TEST(place_trials, runs_without_a_time_are_compared_with_nothing) {
     place_record r;
     place_trials t(r, 2, 0.05);
-    t.took(0, 100);
+    for (int i = 0; i < 2; ++i) t.took(0, 100);
     EXPECT_EQ(t.next(), 1U);
-    t.took(1, 10);
+    for (int i = 0; i < 2; ++i) t.took(1, 10);
     t.missed();
     EXPECT_EQ(t.next(), 0U);
-    t.took(0, 100);
+    for (int i = 0; i < 2; ++i) t.took(0, 100);
     EXPECT_EQ(r.compared, 0U);
 }
 
@@ -248,20 +265,22 @@ TEST(policy_auto, each_place_gets_the_candidate_that_is_faster_there) {
 
 TEST(policy_auto, sleepers_look_again_when_it_changes) {
     driven p("auto:of=share,memory=off");
-    p.run(first_code, [](bool) { return 1000; });
+    for (int i = 0; i < 2; ++i) p.run(first_code, [](bool) { return 1000; });
     EXPECT_TRUE(p.context.woken.empty());
     EXPECT_FALSE(p.run(first_code, [](bool) { return 1000; }));
     ASSERT_EQ(p.context.woken.size(), 1U);
     EXPECT_EQ(p.context.woken[0].size(), 4);
 }
 
-/// A future that a silent root has not waited for is in a place of the present candidate. (I1, I2)
+/// A future that a silent root has not waited for is in a place of the present candidate. (I1 and I2 of auto.cpp)
 TEST(policy_auto, it_does_not_change_while_a_task_is_left_that_no_root_waits_for) {
     driven p("auto:of=share,memory=off");
-    EXPECT_TRUE(p.run(first_code, [](bool) { return 1000; }));
+    for (int i = 0; i < 2; ++i) EXPECT_TRUE(p.run(first_code, [](bool) { return 1000; }));
     task& root = p.make(first_code);
-    EXPECT_FALSE(p->run_begins(root, p.context.time).lazy); // a trial
-    p->run_ended(p.context.time += 1000);
+    for (int i = 0; i < 2; ++i) {
+        EXPECT_FALSE(p->run_begins(root, p.context.time).lazy); // a trial
+        p->run_ended(p.context.time += 1000);
+    }
     task& future = p.make(second_code);
     EXPECT_TRUE(p->run_begins(root, p.context.time).lazy);
     p->ready(1, future, ready_reason::spawned);
@@ -284,7 +303,7 @@ TEST(policy_auto, it_does_not_change_while_a_task_is_left_that_no_root_waits_for
         p->run_ended(p.context.time += 1000);
     }
     p->finished(2, future, {});
-    EXPECT_TRUE(p.run(first_code, [](bool) { return 1000; })); // what a trial can be compared with
+    for (int i = 0; i < 2; ++i) EXPECT_TRUE(p.run(first_code, [](bool) { return 1000; })); // to be compared with
     EXPECT_FALSE(p.run(first_code, [](bool) { return 1000; }));
 }
 
@@ -401,7 +420,7 @@ TEST_F(auto_memory, each_kind_of_damage) {
     EXPECT_TRUE(with(good.substr(0, good.size() - 4))); // cut before the end
     EXPECT_TRUE(with(good.substr(0, good.size() / 2)));
     EXPECT_TRUE(with(changed("\n- ", "\n- nan ")));
-    EXPECT_TRUE(with(changed(" 1 1\n- ", " 9 1\n- "))); // the best one is none of the candidates
+    EXPECT_TRUE(with(changed(" 1 1 9 0\n- ", " 9 1 9 0\n- "))); // the best one is none of the candidates
 }
 
 TEST_F(auto_memory, where_nothing_can_be_written_the_report_says_so) {

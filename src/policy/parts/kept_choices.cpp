@@ -48,12 +48,12 @@ bool read_candidate(std::istream& in, candidate_record& c) {
 bool read_place(std::istream& in, std::size_t candidates, kept_place& p) {
     place_record& r = p.record;
     if (!(in >> p.name >> r.runs >> r.compared >> r.total >> r.excess >> r.before >> r.trial >> r.rest >>
-          r.decided_at >> r.level >> r.decided_level >> r.best >> r.tried))
+          r.decided_at >> r.level >> r.decided_level >> r.best >> r.tried >> r.last >> r.is_warm))
         return false;
     for (std::size_t c = 0; c < candidates; ++c)
         if (!read_candidate(in, r.of[c])) return false;
     return r.total >= 0 && r.excess >= 0 && r.before >= 0 && r.trial >= 0 && r.best < candidates &&
-           r.tried < candidates && (r.trial == 0 || r.tried != r.best) && std::isfinite(r.level) &&
+           r.tried < candidates && (r.last < candidates || r.last == place_record::no_run || r.last == place_record::any_run) && (r.trial == 0 || r.tried != r.best) && std::isfinite(r.level) &&
            std::isfinite(r.decided_level);
 }
 
@@ -120,9 +120,9 @@ std::string kept_choices::write(const std::vector<kept_place>& places) const {
         std::ofstream out(draft, std::ios::binary);
         out << format_line << '\n' << about_ << '\n' << candidates_ << '\n';
         for (const auto& [name, r] : places) {
-            out << fmt::format("place {} {} {} {} {} {} {} {} {} {} {} {} {}\n", name, r.runs, r.compared, r.total,
+            out << fmt::format("place {} {} {} {} {} {} {} {} {} {} {} {} {} {} {:d}\n", name, r.runs, r.compared, r.total,
                                r.excess, r.before, r.trial, r.rest, r.decided_at, r.level, r.decided_level, r.best,
-                               r.tried);
+                               r.tried, r.last, r.is_warm);
             for (std::size_t c = 0; c < count_; ++c)
                 out << fmt::format("- {} {:d} {} {}\n", r.of[c].count, r.of[c].is_open, r.of[c].mean, r.of[c].squares);
         }

@@ -12,7 +12,9 @@
 ///
 /// A run of a place may have another input than the one before it, so times of different candidates are compared in pairs that
 /// lie side by side: a run of the candidate between two runs of the best one so far, and the ratio of its time to the mean of
-/// theirs. Then a slow change of the input, or of the machine, cancels. The logarithms of these ratios have a mean and, by
+/// theirs. Then a slow change of the input, or of the machine, cancels. The first run after each change of candidates is not compared: it finds
+/// the caches as the other candidate has left them, and policies that bring data back to the same caches gain from the second
+/// run on. The logarithms of these ratios have a mean and, by
 /// Student's t, a bound on each side. A candidate
 ///
 /// - is dropped when it was far slower once, or is slower by the bound, or cannot gain `least_gain` by the bound, or after
@@ -22,8 +24,8 @@
 ///
 /// *Bounded regret.* What a trial takes longer than the two runs beside it is its excess. A trial begins only while the sum of all
 /// excesses, with what the next one is expected to add, is at most a share of the time of all runs of the place. Of a candidate that has
-/// not been tried nothing is expected, so the sum exceeds the share by the excess of one run at most. No trial is ended
-/// within a run.
+/// not been tried nothing is expected, so the sum exceeds the share by the excess of one trial at most: of its two runs, or of
+/// the first one alone if that took `hopeless` times as long. No trial is ended within a run.
 ///
 /// *Drift.* When all candidates are dropped the best one runs alone. After `first_rest` runs all others are open again, and
 /// each time after twice as many, up to `longest_rest`; or as soon as the times of the best one have moved to another level.
@@ -39,6 +41,8 @@ struct candidate_record { ///< of its ratios to the best one
 /// What is kept of a place. Plain data, so that it can be written to a file.
 struct place_record {
     static constexpr std::size_t most_candidates = 8;
+    static constexpr std::uint32_t no_run = most_candidates;      ///< none since the process began, or since one without a time
+    static constexpr std::uint32_t any_run = most_candidates + 1; ///< processes have a single run each: all are alike
     std::uint64_t runs = 0;       ///< with a time
     std::uint64_t compared = 0;
     time_ns total = 0;            ///< of their times
@@ -50,6 +54,8 @@ struct place_record {
     double level = 0;             ///< logarithm of the time of the best one, smoothed
     double decided_level = 0;     ///< the same when the last candidate was dropped
     std::uint32_t best = 0, tried = 0;
+    std::uint32_t last = no_run;  ///< the candidate of the last run, no_run or any_run
+    bool is_warm = false;         ///< the last run had the same candidate as the one before it
     std::array<candidate_record, most_candidates> of{};
 };
 
@@ -58,6 +64,7 @@ public:
     static constexpr std::uint32_t least_trials = 2, most_trials = 8;
     static constexpr double least_gain = 0.01;
     static constexpr double far_slower = 1.5; ///< one comparison is enough
+    static constexpr double hopeless = 3;     ///< the first run of a trial is enough
     static constexpr std::uint64_t first_rest = 64, longest_rest = 4096;
     static constexpr double another_level = 1.5; ///< the ratio of times at which the best one is no longer what it was
 
@@ -69,6 +76,7 @@ public:
 
     /// The candidate of the next run.
     std::uint32_t next() const {
+        if (r_.last < count_ && !r_.is_warm) return r_.of[r_.last].is_open ? r_.last : r_.best; // once more
         if (r_.before == 0 || r_.trial != 0) return r_.best; // it is what a trial is compared with
         std::uint32_t found = r_.best;
         for (std::uint32_t c = 0; c < count_; ++c) {
@@ -83,6 +91,9 @@ public:
         ns = std::max<time_ns>(ns, 1);
         ++r_.runs;
         r_.total += ns;
+        r_.is_warm = r_.last == place_record::any_run || r_.last == c;
+        r_.last = c;
+        if (!r_.is_warm) return took_cold(c, ns);
         if (c != r_.best) {
             r_.tried = c;
             r_.trial = ns;
@@ -96,12 +107,25 @@ public:
     }
 
     /// A run whose time says nothing: what lies beside it is not compared.
-    void missed() { r_.before = r_.trial = 0; }
+    void missed() {
+        r_.before = r_.trial = 0;
+        r_.last = place_record::no_run;
+        r_.is_warm = false;
+    }
 
     bool is_decided() const { return open() == 0; }
 
 private:
     static constexpr double smoothing = 0.125;
+
+    /// The first run after a change.
+    void took_cold(std::uint32_t c, time_ns ns) {
+        if (r_.before != 0)
+            r_.excess += std::max<time_ns>(0, ns - r_.before);
+        else if (c == r_.best)
+            r_.before = ns; // all that is known, in a process with a single run
+        if (c != r_.best && static_cast<double>(ns) > hopeless * static_cast<double>(r_.before)) drop(c);
+    }
 
     std::uint32_t open() const {
         std::uint32_t n = 0;
@@ -113,7 +137,7 @@ private:
         const candidate_record& k = r_.of[c];
         const double expected =
             k.count == 0 ? 0 : std::max(0.0, std::exp(k.mean) - 1) * static_cast<double>(r_.before);
-        return static_cast<double>(r_.excess) + expected <= share_ * static_cast<double>(r_.total);
+        return static_cast<double>(r_.excess) + 2 * expected <= share_ * static_cast<double>(r_.total);
     }
 
     /// The upper 2.5 % point of Student's t with that many degrees of freedom.
