@@ -169,7 +169,9 @@ public:
 
     decision next(worker_id w, bool last_look) override { return present().next(w, last_look); }
     workers victims(worker_id w) override { return present().victims(w); }
-    spawn_order spawn(worker_id w, task& parent, task& child) override { return present().spawn(w, parent, child); }
+    spawn_order spawn(worker_id w, task& parent, task& child) override {
+        return present().spawn(w, parent, child);
+    }
     bool queues_child(worker_id w) override { return present().queues_child(w); }
     int pieces(worker_id w, task& loop) override { return present().pieces(w, loop); }
     void group_begin(worker_id w, task& t, group& g) override { present().group_begin(w, t, g); }
@@ -225,7 +227,8 @@ private:
     static constexpr std::size_t most_name = 128;
 
     struct place {
-        std::uint64_t key = 0; ///< class_of() its roots; 0: kept by an earlier process, and not seen in this one
+        std::uint64_t key =
+            0; ///< class_of() its roots; 0: kept by an earlier process, and not seen in this one
         std::size_t length = 0;
         std::array<char, most_name> text{};
         place_record record{};
@@ -284,11 +287,11 @@ private:
     }
 
     policy& present() const noexcept { return *present_.load_relaxed(); }
-    task*& mark(task& t) const noexcept {
-        return *reinterpret_cast<task**>(&t.data<std::byte>() + mark_at_);
-    }
+    task*& mark(task& t) const noexcept { return *reinterpret_cast<task**>(&t.data<std::byte>() + mark_at_); }
     apart& apart_of(worker_id w) noexcept { return apart_[static_cast<std::size_t>(w)]; }
-    place_trials trials(place& p) const { return {p.record, static_cast<std::uint32_t>(names_.size()), share_}; }
+    place_trials trials(place& p) const {
+        return {p.record, static_cast<std::uint32_t>(names_.size()), share_};
+    }
 
     void open_memory(const machine& m, const policy_context& context) {
         const bool by_default = memory_ == "default";
@@ -340,7 +343,8 @@ private:
             return found.empty() ? "unknown" : found;
         }
         const std::size_t n = given.copy(room.data(), room.size());
-        std::ranges::replace_if(room.first(n), [](char c) { return static_cast<unsigned char>(c) <= ' '; }, '_');
+        std::ranges::replace_if(
+            room.first(n), [](char c) { return static_cast<unsigned char>(c) <= ' '; }, '_');
         return {room.data(), n};
     }
 

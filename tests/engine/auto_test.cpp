@@ -40,7 +40,7 @@ machine unequal_cores() {
                       "unequal");
 }
 
-/// Six long tasks among sixty: on these cores it matters who runs them.
+/// Six long tasks among sixty: on these cores it matters where they run.
 void batch() {
     task_group g;
     for (int i = 0; i < 60; ++i) {
@@ -96,7 +96,8 @@ TEST(auto_policy, gains_where_a_candidate_is_better_and_loses_little_elsewhere) 
         best_batch = best_batch == 0 ? b : std::min(best_batch, b);
         best_fib = best_fib == 0 ? f : std::min(best_fib, f);
     }
-    EXPECT_LT(best_batch, 0.9 * static_cast<double>(times::last(by_steal.batches, last))); // else there is nothing to choose
+    EXPECT_LT(best_batch, 0.9 * static_cast<double>(
+                                    times::last(by_steal.batches, last))); // else there is nothing to choose
     EXPECT_LT(times::last(found.batches, last), 1.1 * static_cast<double>(best_batch));
     EXPECT_LT(times::last(found.fibs, last), 1.1 * static_cast<double>(best_fib));
     ASSERT_EQ(found.choices.places.size(), 2U);
@@ -116,9 +117,11 @@ TEST(auto_policy, the_report_names_what_was_chosen) {
     modelled m(make_policy("auto"), test::equal_cores(4));
     for (int i = 0; i < 6; ++i) m.run([] { fib(8); });
     const engine::tally unused;
-    const std::string json = m.engine.describe_run(unused, true), table = m.engine.describe_run(unused, false);
+    const std::string json = m.engine.describe_run(unused, true),
+                      table = m.engine.describe_run(unused, false);
     EXPECT_NE(json.find(R"("choices":{"places":[{"place":")"), std::string::npos) << json;
-    EXPECT_NE(json.find(R"("policy":"steal","state":"other policies are tried","runs":6,"comparisons":1)"), std::string::npos)
+    EXPECT_NE(json.find(R"("policy":"steal","state":"other policies are tried","runs":6,"comparisons":1)"),
+              std::string::npos)
         << json;
     EXPECT_NE(table.find("chosen    steal for "), std::string::npos) << table;
     EXPECT_NE(table.find("memory    off"), std::string::npos) << table;
@@ -210,12 +213,10 @@ TEST(auto_policy, teams_isolated_regions_and_moldable_tasks_run) {
         for (int i = 0; i < test::rounds(20); ++i) {
             std::atomic<int> ran{0};
             run([&] {
-                isolate([&] {
-                    parallel_for(0, 10, [&](int) { ran.fetch_add(1, std::memory_order_relaxed); });
-                });
+                isolate(
+                    [&] { parallel_for(0, 10, [&](int) { ran.fetch_add(1, std::memory_order_relaxed); }); });
                 graph dag;
-                for (int k = 0; k < 3; ++k)
-                    dag.add([&] { join([&] { ++ran; }, [&] { ++ran; }); }, cores(2));
+                for (int k = 0; k < 3; ++k) dag.add([&] { join([&] { ++ran; }, [&] { ++ran; }); }, cores(2));
                 dag.run();
             });
             EXPECT_EQ(ran.load(), 16);
@@ -238,8 +239,8 @@ protected:
     }
     std::size_t files() const {
         if (!std::filesystem::exists(folder / "memory")) return 0;
-        return static_cast<std::size_t>(
-            std::distance(std::filesystem::directory_iterator(folder / "memory"), std::filesystem::directory_iterator()));
+        return static_cast<std::size_t>(std::distance(std::filesystem::directory_iterator(folder / "memory"),
+                                                      std::filesystem::directory_iterator()));
     }
     /// Of the only place in the only file.
     int runs_in_file() const {

@@ -137,9 +137,9 @@ TEST_P(conformance, of_what_the_model_engine_tells) {
 
 /// Policies that do something else where cores are unequal.
 bool knows_unequal_cores(const std::string& spec) {
-    constexpr std::string_view families[] = {"aats",    "acs",    "auto",  "bias",  "bis",    "camp",
-                                             "cats",    "dheft",  "heft",  "hybrid", "ljfcf",
-                                             "optimal", "snatch", "speed", "xitao"};
+    constexpr std::string_view families[] = {"aats",  "acs",     "auto",   "bias",  "bis",
+                                             "camp",  "cats",    "dheft",  "heft",  "hybrid",
+                                             "ljfcf", "optimal", "snatch", "speed", "xitao"};
     return std::any_of(std::begin(families), std::end(families),
                        [&](std::string_view family) { return spec.starts_with(family); });
 }

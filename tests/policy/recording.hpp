@@ -102,10 +102,10 @@ struct event {
 using recording = std::vector<event>;
 
 inline values fields(const requirements& n) {
-    return {n.task_bytes, n.group_bytes, n.lazy,      n.wide_groups, n.offers_ahead, n.own_usage,
-            n.own_misses, n.demotable,   n.resizable, n.posts,       n.uses,         n.levels,
-            n.snapshots,  n.exchanges,   n.tick,      n.graph_tasks, n.most_width,   n.locks,
-            n.follows_runs};
+    return {n.task_bytes,  n.group_bytes, n.lazy,      n.wide_groups, n.offers_ahead,
+            n.own_usage,   n.own_misses,  n.demotable, n.resizable,   n.posts,
+            n.uses,        n.levels,      n.snapshots, n.exchanges,   n.tick,
+            n.graph_tasks, n.most_width,  n.locks,     n.follows_runs};
 }
 inline values fields(const snapshot& s) {
     return {s.busy,     static_cast<std::int64_t>(s.id),

@@ -15,10 +15,10 @@
 namespace weft::test {
 
 inline std::string to_string(hook h) {
-    constexpr const char* names[] = {"attach",     "ready",       "next",         "victims",   "spawn",
-                                     "pieces",     "group_begin", "group_wait",   "group_end", "started",
-                                     "blocked",    "resumed",     "finished",     "message",   "iteration",
-                                     "resized",    "gives_way",   "tick",         "mold",      "assemble",
+    constexpr const char* names[] = {"attach",     "ready",       "next",          "victims",    "spawn",
+                                     "pieces",     "group_begin", "group_wait",    "group_end",  "started",
+                                     "blocked",    "resumed",     "finished",      "message",    "iteration",
+                                     "resized",    "gives_way",   "tick",          "mold",       "assemble",
                                      "lock_waits", "lock_taken",  "lock_released", "run_begins", "run_ended"};
     return names[static_cast<std::size_t>(h)];
 }

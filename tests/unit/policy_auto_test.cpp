@@ -128,7 +128,8 @@ TEST(place_trials, the_regret_is_bounded) {
         for (int i = 0; i < 400; ++i) {
             p.runs(1, [&](std::uint32_t c, std::size_t) { return c == 0 ? 1e6 : slower * 1e6; });
             const double lost = p.took - 1e6 * static_cast<double>(p.chosen.size());
-            EXPECT_LE(lost, 0.05 * p.took + 2 * (slower - 1) * 1e6 + 8) << slower << " after " << i; // rounding of times
+            EXPECT_LE(lost, 0.05 * p.took + 2 * (slower - 1) * 1e6 + 8)
+                << slower << " after " << i; // rounding of times
             most = std::max(most, lost);
         }
         EXPECT_GT(most, 0);
@@ -199,7 +200,8 @@ TEST(code_place, a_function_has_a_name_that_holds_in_the_next_process) {
 
 /// Two packages, each with a cache of its own: the rules try adws and near.
 machine two_packages(int cores) {
-    return parse_toml("name = 'two packages'\n[[core_class]]\nname = 'core'\nfrequency_mhz = 1000\n[regular]\npackages = 2\n"
+    return parse_toml("name = 'two packages'\n[[core_class]]\nname = 'core'\nfrequency_mhz = "
+                      "1000\n[regular]\npackages = 2\n"
                       "domains_per_package = 1\ncores_per_domain = " +
                           std::to_string(cores / 2) + "\n",
                       "two packages");
@@ -209,7 +211,9 @@ void first_code(void*) {}
 void second_code(void*) {}
 
 struct driven {
-    explicit driven(const std::string& spec, int workers = 4) : context(workers), scheduler(make_policy(spec)) {
+    explicit driven(const std::string& spec, int workers = 4)
+        : context(workers)
+        , scheduler(make_policy(spec)) {
         need = scheduler->attach(two_packages(workers), context);
     }
     policy* operator->() const { return scheduler.get(); }
@@ -303,7 +307,8 @@ TEST(policy_auto, it_does_not_change_while_a_task_is_left_that_no_root_waits_for
         p->run_ended(p.context.time += 1000);
     }
     p->finished(2, future, {});
-    for (int i = 0; i < 2; ++i) EXPECT_TRUE(p.run(first_code, [](bool) { return 1000; })); // to be compared with
+    for (int i = 0; i < 2; ++i)
+        EXPECT_TRUE(p.run(first_code, [](bool) { return 1000; })); // to be compared with
     EXPECT_FALSE(p.run(first_code, [](bool) { return 1000; }));
 }
 
@@ -328,7 +333,8 @@ TEST(policy_auto, candidates_that_cannot_be_left_are_refused) {
     EXPECT_NE(message("auto:of=auto").find("follows runs itself"), std::string::npos);
     EXPECT_NE(message("auto:of=acs").find("is told of locks"), std::string::npos);
     EXPECT_NE(message("auto:of=nowhere").find("unknown policy"), std::string::npos);
-    EXPECT_NE(message("auto:of=share+near+adws+static+dynamic+slaw+pws+mts").find("at most 8"), std::string::npos);
+    EXPECT_NE(message("auto:of=share+near+adws+static+dynamic+slaw+pws+mts").find("at most 8"),
+              std::string::npos);
     EXPECT_EQ(message("auto:of=near:tries=2+share"), "");
 }
 
@@ -394,7 +400,7 @@ TEST_F(auto_memory, a_file_about_something_else_or_that_is_damaged_counts_as_non
     ASSERT_EQ(files().size(), 1U);
     const std::string good = text(files()[0]);
     EXPECT_FALSE(next_process(spec()).first);
-    EXPECT_TRUE(next_process(spec(), 2).first);           // other workers
+    EXPECT_TRUE(next_process(spec(), 2).first);                                // other workers
     EXPECT_TRUE(next_process("auto:of=near,memory=" + folder.string()).first); // other candidates
 }
 

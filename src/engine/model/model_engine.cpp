@@ -138,7 +138,8 @@ void model_engine::take_submitted(queue::chain<task>& from) {
         }
         if (static_cast<ready_reason>(t->arrives_as_) == ready_reason::root) {
             if (open_roots++ == 0) at_begin = snapshot();
-            if (runs) runs->root_begins(*t); // not when it was submitted: what is modelled may have been elsewhere
+            if (runs)
+                runs->root_begins(*t); // not when it was submitted: what is modelled may have been elsewhere
         }
         to.inbox.push(t);
         if (to.is_team()) announce_in(to, to.all());

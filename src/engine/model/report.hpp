@@ -44,7 +44,7 @@ struct model_report {
     std::string_view instructions_from{}; ///< likewise, of the instructions
     std::uint64_t invalidations = 0;
     bool changes_cores = false; ///< requirements::exchanges
-    policy_choices choices{}; ///< what the policy has chosen so far, by place of the program
+    policy_choices choices{};   ///< what the policy has chosen so far, by place of the program
     bool shares_cores = false;  ///< there are other programs on the machine
     std::vector<worker> workers{};
     std::vector<node> nodes{};

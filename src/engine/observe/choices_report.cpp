@@ -23,8 +23,8 @@ std::string choices_table(const policy_choices& c) {
     std::string text;
     const auto to_text = std::back_inserter(text);
     for (const policy_choices::choice& p : c.places)
-        fmt::format_to(to_text, "chosen    {} for {}: {}; {} runs, {} comparisons\n", p.chosen, p.place, p.state, p.runs,
-                       p.compared);
+        fmt::format_to(to_text, "chosen    {} for {}: {}; {} runs, {} comparisons\n", p.chosen, p.place,
+                       p.state, p.runs, p.compared);
     if (!c.memory.empty()) fmt::format_to(to_text, "memory    {}\n", c.memory);
     return text;
 }

@@ -66,7 +66,8 @@ struct engine : engine_ports {
     /// What is silent for roots that begin now, and for tasks of graphs and of isolated regions of those that are open.
     root_zone zone() const noexcept {
         // relaxed: it changes before the root is handed in that it is for
-        return {silent_roots_.load(std::memory_order_relaxed), shown_graph_tasks_.load(std::memory_order_relaxed)};
+        return {silent_roots_.load(std::memory_order_relaxed),
+                shown_graph_tasks_.load(std::memory_order_relaxed)};
     }
     void set_zone(root_zone z) noexcept {
         silent_roots_.store(z.lazy, std::memory_order_relaxed); // as above
@@ -84,9 +85,9 @@ struct engine : engine_ports {
     /// By the kind (engine/team), the number of the arena around, and the engine's ranks and the cores of the members.
     std::map<std::vector<worker_id>, std::unique_ptr<arena>> team_arenas{};
     weft::gate gate;
-    requirements need;                 ///< what the policy needs
+    requirements need;                    ///< what the policy needs
     std::unique_ptr<run_follower> runs{}; ///< null: the policy does not follow runs
-    trace::recorder* tracer = nullptr; ///< if there is a trace
+    trace::recorder* tracer = nullptr;    ///< if there is a trace
     fiber_pool fibers;
     const floating_point_modes modes = floating_point_modes::of_this_thread(); ///< with which tasks start
     block_depot blocks;

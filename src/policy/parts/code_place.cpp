@@ -94,7 +94,9 @@ std::string_view name_of_code(const void* address, std::span<char> room) noexcep
         for (const unsigned char b : id.first(shown_bytes)) number(b, 2);
     }
     put("+0x");
-    number(static_cast<std::uint64_t>(static_cast<const char*>(address) - static_cast<const char*>(in.dli_fbase)), 1);
+    number(static_cast<std::uint64_t>(static_cast<const char*>(address) -
+                                      static_cast<const char*>(in.dli_fbase)),
+           1);
     return {room.data(), used};
 }
 
@@ -106,7 +108,7 @@ std::string identity_of_program() {
     const ssize_t n = readlink("/proc/self/exe", path, sizeof path - 1);
     if (n <= 0) return {};
     path[n] = '\0';
-    struct stat s {};
+    struct stat s{};
     if (stat(path, &s) != 0) return {};
     return fmt::format("file {} {} {}.{:09}", path, s.st_size, s.st_mtim.tv_sec, s.st_mtim.tv_nsec);
 }

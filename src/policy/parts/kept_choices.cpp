@@ -53,8 +53,9 @@ bool read_place(std::istream& in, std::size_t candidates, kept_place& p) {
     for (std::size_t c = 0; c < candidates; ++c)
         if (!read_candidate(in, r.of[c])) return false;
     return r.total >= 0 && r.excess >= 0 && r.before >= 0 && r.trial >= 0 && r.best < candidates &&
-           r.tried < candidates && (r.last < candidates || r.last == place_record::no_run || r.last == place_record::any_run) && (r.trial == 0 || r.tried != r.best) && std::isfinite(r.level) &&
-           std::isfinite(r.decided_level);
+           r.tried < candidates &&
+           (r.last < candidates || r.last == place_record::no_run || r.last == place_record::any_run) &&
+           (r.trial == 0 || r.tried != r.best) && std::isfinite(r.level) && std::isfinite(r.decided_level);
 }
 
 void remove_oldest(const fs::path& folder) {
@@ -66,7 +67,8 @@ void remove_oldest(const fs::path& folder) {
     }
     if (files.size() <= kept_choices::most_files) return;
     std::ranges::sort(files);
-    for (std::size_t i = 0; i < files.size() - kept_choices::most_files; ++i) fs::remove(files[i].second, failure);
+    for (std::size_t i = 0; i < files.size() - kept_choices::most_files; ++i)
+        fs::remove(files[i].second, failure);
 }
 
 } // namespace
@@ -78,8 +80,10 @@ fs::path folder_of_choices() {
     };
     if (const std::string given = value("WEFT_AUTO_MEMORY"); !given.empty())
         return given == "off" ? fs::path() : fs::path(given);
-    if (const std::string cache = value("XDG_CACHE_HOME"); cache.starts_with('/')) return fs::path(cache) / "weft" / "auto";
-    if (const std::string home = value("HOME"); home.starts_with('/')) return fs::path(home) / ".cache" / "weft" / "auto";
+    if (const std::string cache = value("XDG_CACHE_HOME"); cache.starts_with('/'))
+        return fs::path(cache) / "weft" / "auto";
+    if (const std::string home = value("HOME"); home.starts_with('/'))
+        return fs::path(home) / ".cache" / "weft" / "auto";
     return {};
 }
 
@@ -90,7 +94,8 @@ kept_choices::kept_choices(fs::path where, const machine& m, const policy_contex
     const std::string program = identity_of_program();
     if (program.empty() || where.empty()) return;
     about_ = fmt::format("of {}, {} workers, speeds", program, context.all().size());
-    for (worker_id w = 0; w < context.all().size(); ++w) about_ += fmt::format(" {}", m.speed_of(context.core_of(w)));
+    for (worker_id w = 0; w < context.all().size(); ++w)
+        about_ += fmt::format(" {}", m.speed_of(context.core_of(w)));
     about_ = on_one_line(about_ + fmt::format(", on {}{}", m.is_modelled() ? "modelled " : "", m.name()));
     file_ = std::move(where) / fmt::format("{:016x}{}", hash_of(about_ + candidates_), suffix);
 }
@@ -120,11 +125,12 @@ std::string kept_choices::write(const std::vector<kept_place>& places) const {
         std::ofstream out(draft, std::ios::binary);
         out << format_line << '\n' << about_ << '\n' << candidates_ << '\n';
         for (const auto& [name, r] : places) {
-            out << fmt::format("place {} {} {} {} {} {} {} {} {} {} {} {} {} {} {:d}\n", name, r.runs, r.compared, r.total,
-                               r.excess, r.before, r.trial, r.rest, r.decided_at, r.level, r.decided_level, r.best,
-                               r.tried, r.last, r.is_warm);
+            out << fmt::format("place {} {} {} {} {} {} {} {} {} {} {} {} {} {} {:d}\n", name, r.runs,
+                               r.compared, r.total, r.excess, r.before, r.trial, r.rest, r.decided_at,
+                               r.level, r.decided_level, r.best, r.tried, r.last, r.is_warm);
             for (std::size_t c = 0; c < count_; ++c)
-                out << fmt::format("- {} {:d} {} {}\n", r.of[c].count, r.of[c].is_open, r.of[c].mean, r.of[c].squares);
+                out << fmt::format("- {} {:d} {} {}\n", r.of[c].count, r.of[c].is_open, r.of[c].mean,
+                                   r.of[c].squares);
         }
         out << "end\n";
         out.close();

@@ -41,21 +41,24 @@ struct candidate_record { ///< of its ratios to the best one
 /// What is kept of a place. Plain data, so that it can be written to a file.
 struct place_record {
     static constexpr std::size_t most_candidates = 8;
-    static constexpr std::uint32_t no_run = most_candidates;      ///< none since the process began, or since one without a time
-    static constexpr std::uint32_t any_run = most_candidates + 1; ///< processes have a single run each: all are alike
-    std::uint64_t runs = 0;       ///< with a time
+    static constexpr std::uint32_t no_run =
+        most_candidates; ///< none since the process began, or since one without a time
+    static constexpr std::uint32_t any_run =
+        most_candidates + 1; ///< processes have a single run each: all are alike
+    std::uint64_t runs = 0;  ///< with a time
     std::uint64_t compared = 0;
-    time_ns total = 0;            ///< of their times
+    time_ns total = 0; ///< of their times
     time_ns excess = 0;
-    time_ns before = 0;           ///< the last run of the best one; 0: there is none that a trial could be compared with
-    time_ns trial = 0;            ///< a run of `tried` that waits for the run behind it; 0: none
+    time_ns before =
+        0;             ///< the last run of the best one; 0: there is none that a trial could be compared with
+    time_ns trial = 0; ///< a run of `tried` that waits for the run behind it; 0: none
     std::uint64_t rest = 0;       ///< so many runs after the last decision all are opened again
     std::uint64_t decided_at = 0; ///< the number of runs then
     double level = 0;             ///< logarithm of the time of the best one, smoothed
     double decided_level = 0;     ///< the same when the last candidate was dropped
     std::uint32_t best = 0, tried = 0;
-    std::uint32_t last = no_run;  ///< the candidate of the last run, no_run or any_run
-    bool is_warm = false;         ///< the last run had the same candidate as the one before it
+    std::uint32_t last = no_run; ///< the candidate of the last run, no_run or any_run
+    bool is_warm = false;        ///< the last run had the same candidate as the one before it
     std::array<candidate_record, most_candidates> of{};
 };
 
@@ -66,7 +69,8 @@ public:
     static constexpr double far_slower = 1.5; ///< one comparison is enough
     static constexpr double hopeless = 3;     ///< the first run of a trial is enough
     static constexpr std::uint64_t first_rest = 64, longest_rest = 4096;
-    static constexpr double another_level = 1.5; ///< the ratio of times at which the best one is no longer what it was
+    static constexpr double another_level =
+        1.5; ///< the ratio of times at which the best one is no longer what it was
 
     /// `share`: of the time of all runs, that trials may lose.
     place_trials(place_record& of, std::uint32_t candidates, double share)
@@ -168,8 +172,7 @@ private:
             if (k.mean > std::log(far_slower)) drop(c);
             return false;
         }
-        const double half =
-            student(k.count - 1) * std::sqrt(k.squares / (k.count - 1) / k.count);
+        const double half = student(k.count - 1) * std::sqrt(k.squares / (k.count - 1) / k.count);
         if (k.mean < gain && k.mean + half < 0) {
             become_best(c);
             return true;
@@ -206,7 +209,8 @@ private:
 
     void reopen_if_due() {
         if (count_ < 2 || open() > 0) return;
-        if (r_.decided_level == 0) r_.decided_level = r_.level; // decided by the first comparison of a new best one
+        if (r_.decided_level == 0)
+            r_.decided_level = r_.level; // decided by the first comparison of a new best one
         const bool has_moved = std::abs(r_.level - r_.decided_level) > std::log(another_level);
         if (!has_moved && r_.runs < r_.decided_at + r_.rest) return;
         if (has_moved) r_.rest = 0;

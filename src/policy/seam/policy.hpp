@@ -109,14 +109,16 @@ struct root_zone {
 /// What a policy has chosen for the places of the program, for reports.
 struct policy_choices {
     struct choice {
-        std::string place;          ///< a name that the program gave, or the code: module+0xoffset
-        std::string chosen;         ///< a policy with its knobs
-        std::string state;          ///< a few words
-        std::uint64_t runs = 0;     ///< of this process
-        std::uint64_t compared = 0; ///< comparisons with other choices that have been made, also by earlier processes
+        std::string place;      ///< a name that the program gave, or the code: module+0xoffset
+        std::string chosen;     ///< a policy with its knobs
+        std::string state;      ///< a few words
+        std::uint64_t runs = 0; ///< of this process
+        std::uint64_t compared =
+            0; ///< comparisons with other choices that have been made, also by earlier processes
     };
     std::vector<choice> places{};
-    std::string memory{}; ///< where they are kept for later processes, or why nowhere; empty: the policy chooses nothing
+    std::string
+        memory{}; ///< where they are kept for later processes, or why nowhere; empty: the policy chooses nothing
 };
 
 /// Read-only view of a data-flow graph, for policies that look ahead. Its tasks have numbers from 0, in the
