@@ -1,21 +1,18 @@
-#include "policy/parts/code_place.hpp"
 #include "policy/parts/held_lock.hpp"
-#include "policy/parts/kept_choices.hpp"
 #include "policy/parts/place_trials.hpp"
+#include "policy/parts/program_places.hpp"
 #include "policy/seam/registry.hpp"
 
 #include "machine/machine.hpp"
 #include "queue/cache_line.hpp"
 #include "queue/cell.hpp"
 #include "queue/spin_lock.hpp"
-#include "task/task_class.hpp"
 
 #include <weft/error.hpp>
 
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -35,7 +32,9 @@
 /// the roots changes with it (requirements::follows_runs).
 ///
 /// Tasks that no root waits for (futures, tasks of graphs) may outlive their run. They come by ready() without a parent, and are
-/// counted until they end. While there are any the present candidate stays, and the run is not measured.
+/// counted until they end. While there are any the present candidate stays, and the run is not measured. A task that asks for something
+/// at the gate may go from next() to a team, whose instance has it then, or wait at the gate: it is not counted from next() until it
+/// starts here or is granted.
 ///
 /// An idle worker may still be in next() of the former candidate when another becomes present. It finds nothing there. Its last look
 /// before it sleeps is as good as one that finds an empty place: the pointer to the present candidate is written before the root is
@@ -45,6 +44,7 @@
 ///
 ///   word            | writer                             | readers      | order
 ///   present_        | run_begins, under the engine's lock | all workers  | relaxed: see above
+///   molds_          | as present_                        | all workers  | relaxed: likewise
 ///   apart::came,    | the worker of the line              | the engine's | release, acquire: the sums would otherwise
 ///   ended           |                                    | thread       | miss what came before an end
 ///
@@ -107,6 +107,7 @@ public:
 
     requirements attach(const machine& m, policy_context& context) override {
         context_ = &context;
+        for (worker_id w = 0; w < context.all().size(); ++w) home_.push_back(context.core_of(w));
         names_ = of_ == "rules" ? candidates_for(m, context.all().size()) : listed(of_);
         apart_ = std::make_unique<apart[]>(static_cast<std::size_t>(context.all().size()));
         requirements all{.demotable = true, .resizable = true, .follows_runs = true};
@@ -120,7 +121,9 @@ public:
         all.lazy = needs_.front().lazy;
         all.graph_tasks = needs_.front().graph_tasks;
         present_.store_relaxed(policies_.front().get());
-        open_memory(m, context);
+        molds_.store_relaxed(needs_.front().most_width > 0);
+        places_.attach(names_, share_);
+        places_.open_memory(memory_, m, context);
         return all;
     }
 
@@ -128,46 +131,51 @@ public:
 
     root_zone run_begins(const task& root, time_ns now) override {
         const held_lock here(guard_);
-        place& p = place_of(root);
+        program_places::place& p = places_.of(root);
         run_ = {.of = &p, .candidate = present_index_, .began = now, .is_measured = none_is_apart()};
-        if (run_.is_measured) run_.candidate = trials(p).next();
+        if (run_.is_measured) run_.candidate = places_.trials(p).next();
         if (run_.candidate != present_index_) { // I1: nothing was apart
+            if (needs_[present_index_].exchanges) go_home();
             present_index_ = run_.candidate;
             present_.store_relaxed(policies_[present_index_].get());
+            molds_.store_relaxed(needs_[present_index_].most_width > 0);
+            last_tick_ = 0;
             context_->wake(context_->all()); // sleepers read the victims again
         }
-        const requirements& need = needs_[present_index_];
-        return {need.lazy, need.graph_tasks};
+        return zone_of(needs_[present_index_]);
     }
 
     void run_ended(time_ns now) override {
         const held_lock here(guard_);
-        place& p = *run_.of;
+        program_places::place& p = *run_.of;
         ++p.runs;
-        has_news_ = true;
         if (run_.is_measured)
-            trials(p).took(run_.candidate, now - run_.began);
+            places_.trials(p).took(run_.candidate, now - run_.began);
         else
-            trials(p).missed();
+            places_.trials(p).missed();
     }
 
     // ---- hooks with tasks
 
     placement ready(worker_id w, task& t, ready_reason reason) override {
-        if ((reason == ready_reason::spawned || reason == ready_reason::released) && t.parent() == nullptr &&
-            mark(t) != &t) {
-            mark(t) = &t;
-            count(apart_of(w).came);
-        }
+        if (reason == ready_reason::spawned || reason == ready_reason::released ||
+            reason == ready_reason::granted)
+            comes(w, t);
         return present().ready(w, t, reason);
     }
     void finished(worker_id w, task& t, const usage& used) override {
-        const bool is_counted = mark(t) == &t; // I2
         present().finished(w, t, used);
-        if (is_counted) count(apart_of(w).ended);
+        leaves(w, t);
     }
 
-    decision next(worker_id w, bool last_look) override { return present().next(w, last_look); }
+    decision next(worker_id w, bool last_look) override {
+        if (task* const share = apart_of(w).share) [[unlikely]]
+            return apart_of(w).share = nullptr, decision{share, w};
+        const decision found = present().next(w, last_look);
+        if (found.t != nullptr && found.t->claims_) [[unlikely]]
+            leaves(w, *found.t);
+        return found;
+    }
     workers victims(worker_id w) override { return present().victims(w); }
     spawn_order spawn(worker_id w, task& parent, task& child) override {
         return present().spawn(w, parent, child);
@@ -177,69 +185,66 @@ public:
     void group_begin(worker_id w, task& t, group& g) override { present().group_begin(w, t, g); }
     after_wait group_wait(worker_id w, task& t, group& g) override { return present().group_wait(w, t, g); }
     void group_end(worker_id w, task& t, group& g) override { present().group_end(w, t, g); }
-    void started(worker_id w, task& t) override { present().started(w, t); }
+    void started(worker_id w, task& t) override {
+        if (t.claims_) [[unlikely]]
+            comes(w, t);
+        present().started(w, t);
+    }
     void blocked(worker_id w, task& t, ready_reason reason) override { present().blocked(w, t, reason); }
     void resumed(worker_id w, task& t) override { present().resumed(w, t); }
     void iteration(worker_id w, task& t, int k) override { present().iteration(w, t, k); }
     void graph_grew(worker_id w, const graph_view& g) override { present().graph_grew(w, g); }
     bool gives_way(worker_id w, const task& t) override { return present().gives_way(w, t); }
+
+    // ---- moldable tasks
+
+    /// Under a candidate that does not mold there is none, except of a graph that has begun under another one.
+    elastic_place mold(worker_id w, task& t) override {
+        return is_molding() ? present().mold(w, t) : elastic_place{w, 1};
+    }
+    void assemble(worker_id w, std::span<task* const> shares, elastic_place at) override {
+        if (is_counted(*shares[0])) // it may end before the others
+            for (task* const t : shares.subspan(1)) comes(w, *t);
+        if (is_molding())
+            present().assemble(w, shares, at);
+        else
+            apart_of(w).share = shares[0];
+    }
+    bool keeps_share(worker_id w) override {
+        return apart_of(w).share != nullptr || present().keeps_share(w);
+    }
+
+    /// Under the lock, so that no tick comes to a candidate that is no longer present: it would exchange cores.
+    void tick(time_ns now) override {
+        const held_lock here(guard_);
+        const time_ns period = needs_[present_index_].tick;
+        if (period == 0 || now / period == last_tick_) return;
+        last_tick_ = now / period;
+        policies_[present_index_]->tick(now);
+    }
+
     void resized(workers active) override {
         for (const auto& p : policies_) p->resized(active);
     }
 
     // ---- memory and report
 
-    void keep() noexcept override {
-        if (!kept_ || !std::exchange(has_news_, false)) return;
-        std::vector<kept_place> all;
-        for (std::size_t i = 0; i < used_; ++i)
-            if (const place& p = places_[i]; p.record.runs > 0) {
-                kept_place& k = all.emplace_back(kept_place{std::string(p.name()), p.record});
-                if (p.runs == 0) continue; // not seen in this process
-                k.record.last = p.runs == 1 ? place_record::any_run : place_record::no_run;
-                k.record.is_warm = false;
-            }
-        const std::string failure = kept_->write(all);
-        said_ = failure.empty() ? fmt::format("kept in {}", kept_->file().string())
-                                : fmt::format("not kept: {}", failure);
-    }
+    void keep() noexcept override { places_.keep(); }
 
     policy_choices choices() override {
-        std::vector<place> seen(most_places + 1); // allocated before the lock is taken
+        std::vector<program_places::place> seen(program_places::most); // allocated before the lock is taken
         std::size_t count = 0;
         {
             const held_lock here(guard_);
-            for (const place& p : std::span(places_).first(used_))
-                if (p.runs > 0) seen[count++] = p;
+            count = places_.copy(std::span(seen).first<program_places::most>());
         }
-        policy_choices found{.places = {}, .memory = said_};
-        for (place& p : std::span(seen).first(count))
-            found.places.push_back({.place = std::string(p.name()),
-                                    .chosen = names_[p.record.best],
-                                    .state = trials(p).is_decided() ? "decided" : "other policies are tried",
-                                    .runs = p.runs,
-                                    .compared = p.record.compared});
-        return found;
+        return places_.describe(std::span(seen).first(count));
     }
 
 private:
-    static constexpr std::size_t most_places = 64; ///< the last one is shared by all further ones
-    static constexpr std::size_t most_name = 128;
-
-    struct place {
-        std::uint64_t key =
-            0; ///< class_of() its roots; 0: kept by an earlier process, and not seen in this one
-        std::size_t length = 0;
-        std::array<char, most_name> text{};
-        place_record record{};
-        std::uint64_t runs = 0; ///< of this process
-
-        std::string_view name() const noexcept { return {text.data(), length}; }
-    };
-
-    /// Tasks without a parent, but roots: only its worker writes.
     struct alignas(queue::k_cache_line_bytes) apart {
-        queue::cell<std::uint64_t> came, ended;
+        queue::cell<std::uint64_t> came, ended; ///< tasks without a parent, but roots: only its worker writes
+        task* share = nullptr; ///< of mold() without a candidate that molds; its worker's alone
     };
 
     static void count(queue::cell<std::uint64_t>& c) noexcept { c.store_release(c.load_relaxed() + 1); }
@@ -263,7 +268,6 @@ private:
         const char* const lacks = n.posts        ? "sends messages, which may be on their way when a run ends"
                                   : n.locks      ? "is told of locks"
                                   : n.own_misses ? "reads counters, which cost time under each candidate"
-                                  : n.tick > 0   ? "is called by a timer"
                                   : n.follows_runs ? "follows runs itself"
                                                    : nullptr;
         if (lacks != nullptr)
@@ -284,69 +288,39 @@ private:
         all.levels |= n.levels;
         all.snapshots |= n.snapshots;
         all.exchanges |= n.exchanges;
+        all.most_width = std::max(all.most_width, n.most_width);
+        // The shortest one serves all: tick() leaves out what comes too early for the present candidate.
+        if (n.tick > 0) all.tick = all.tick == 0 ? n.tick : std::min(all.tick, n.tick);
+    }
+
+    static root_zone zone_of(const requirements& n) noexcept {
+        return {n.lazy, n.graph_tasks, n.most_width > 0};
+    }
+
+    /// Candidates know on which core each worker began, and no other's exchanges. Under guard_, and without tasks (I1).
+    void go_home() {
+        const int count = context_->all().size();
+        const auto home = [&](worker_id w) { return home_[static_cast<std::size_t>(w)]; };
+        for (worker_id w = 0; w < count; ++w)
+            for (worker_id v = w + 1; v < count && context_->core_of(w) != home(w); ++v)
+                if (context_->core_of(v) == home(w)) context_->exchange(w, v);
     }
 
     policy& present() const noexcept { return *present_.load_relaxed(); }
+    bool is_molding() const noexcept { return molds_.load_relaxed(); } // for a task that is open: I1
+    bool is_counted(task& t) const noexcept { return mark(t) == &t; }  // I2
+    void comes(worker_id w, task& t) noexcept {
+        if (t.parent() != nullptr || is_counted(t)) return;
+        mark(t) = &t;
+        count(apart_of(w).came);
+    }
+    void leaves(worker_id w, task& t) noexcept {
+        if (!is_counted(t)) return;
+        mark(t) = nullptr;
+        count(apart_of(w).ended);
+    }
     task*& mark(task& t) const noexcept { return *reinterpret_cast<task**>(&t.data<std::byte>() + mark_at_); }
     apart& apart_of(worker_id w) noexcept { return apart_[static_cast<std::size_t>(w)]; }
-    place_trials trials(place& p) const {
-        return {p.record, static_cast<std::uint32_t>(names_.size()), share_};
-    }
-
-    void open_memory(const machine& m, const policy_context& context) {
-        const bool by_default = memory_ == "default";
-        if (memory_ == "off" || (by_default && m.is_modelled())) {
-            said_ = "off";
-            return;
-        }
-        const auto where = by_default ? folder_of_choices() : std::filesystem::path(memory_);
-        if (where.empty()) {
-            said_ = "off";
-            return;
-        }
-        kept_ = std::make_unique<kept_choices>(where, m, context, names_);
-        for (const kept_place& k : kept_->read()) {
-            if (used_ + 1 == most_places) break;
-            place& p = places_[used_++];
-            p.length = k.name.copy(p.text.data(), most_name);
-            p.record = k.record;
-        }
-        said_ = fmt::format("{} places known from {}", used_, kept_->file().string());
-    }
-
-    /// Under guard_.
-    place& place_of(const task& root) noexcept {
-        const std::uint64_t key = class_of(root);
-        const auto known = std::span(places_).first(used_);
-        if (const auto p = std::ranges::find(known, key, &place::key); p != known.end()) return *p;
-        std::array<char, most_name> room{};
-        const std::string_view name = name_of(root, room);
-        for (place& p : known)
-            if (p.key == 0 && p.name() == name) {
-                p.key = key;
-                return p;
-            }
-        const bool is_last = used_ + 1 >= most_places;
-        place& p = places_[is_last ? most_places - 1 : used_];
-        if (!is_last || used_ < most_places) ++used_;
-        if (p.length == 0) {
-            p.length = (is_last ? std::string_view("others") : name).copy(p.text.data(), most_name);
-            p.key = is_last ? 1 : key;
-        }
-        return p;
-    }
-
-    static std::string_view name_of(const task& root, std::span<char> room) noexcept {
-        const std::string_view given = root.hint().name;
-        if (given.empty()) {
-            const auto found = name_of_code(reinterpret_cast<const void*>(root.call_), room);
-            return found.empty() ? "unknown" : found;
-        }
-        const std::size_t n = given.copy(room.data(), room.size());
-        std::ranges::replace_if(
-            room.first(n), [](char c) { return static_cast<unsigned char>(c) <= ' '; }, '_');
-        return {room.data(), n};
-    }
 
     const std::string of_;
     const double share_; ///< of 1
@@ -355,25 +329,23 @@ private:
     std::vector<std::string> names_;
     std::vector<std::unique_ptr<policy>> policies_;
     std::vector<requirements> needs_;
+    std::vector<int> home_;   ///< of each worker: its core at attach()
     std::size_t mark_at_ = 0; ///< in a task's bytes
     queue::cell<policy*> present_{nullptr};
+    queue::cell<bool> molds_{false}; ///< the present one does; written with present_
     std::unique_ptr<apart[]> apart_;
 
     queue::spin_lock<> guard_;
     // ---- under guard_
     std::uint32_t present_index_ = 0;
+    time_ns last_tick_ = 0; ///< of the present candidate, in its periods
     struct run {
-        place* of = nullptr;
+        program_places::place* of = nullptr;
         std::uint32_t candidate = 0;
         time_ns began = 0;
         bool is_measured = false;
     } run_;
-    std::size_t used_ = 0; ///< of places_
-    std::array<place, most_places> places_{};
-
-    std::unique_ptr<kept_choices> kept_; ///< null: nothing is kept
-    bool has_news_ = false;
-    std::string said_; ///< of the memory; changes in keep() only
+    program_places places_;
 };
 
 } // namespace

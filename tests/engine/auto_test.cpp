@@ -5,14 +5,17 @@
 
 #include <algorithm>
 #include <atomic>
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
+#include <memory>
 #include <string>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "engine/modelled.hpp"
@@ -20,6 +23,7 @@
 #include "engine/sanitized.hpp"
 #include "engine/support.hpp"
 #include "engine/threads/thread_engine.hpp"
+#include "policy/recording.hpp"
 
 #include <unistd.h>
 
@@ -120,17 +124,181 @@ TEST(auto_policy, the_report_names_what_was_chosen) {
     const std::string json = m.engine.describe_run(unused, true),
                       table = m.engine.describe_run(unused, false);
     EXPECT_NE(json.find(R"("choices":{"places":[{"place":")"), std::string::npos) << json;
-    EXPECT_NE(json.find(R"("policy":"steal","state":"other policies are tried","runs":6,"comparisons":1)"),
-              std::string::npos)
+    EXPECT_NE(
+        json.find(
+            R"("policy":"steal","state":"other policies are tried","why":"static took 0.97 times as long (1 )"
+            R"(comparison); steal-parent-first is not compared yet","runs":6,"comparisons":1)"),
+        std::string::npos)
         << json;
     EXPECT_NE(table.find("chosen    steal for "), std::string::npos) << table;
-    EXPECT_NE(table.find("memory    off"), std::string::npos) << table;
+    EXPECT_NE(table.find("\n          static took 0.97 times as long"), std::string::npos) << table;
+    EXPECT_NE(table.find("memory    off: on a modelled machine"), std::string::npos) << table;
     modelled plain(make_policy("steal"), test::equal_cores(4));
     plain.run([] { fib(8); });
     EXPECT_EQ(plain.engine.describe_run(unused, true).find("choices"), std::string::npos);
 }
 
+/// Under `steal` the only task is where chance puts it. Under `hybrid` the fast core's worker takes it over at a tick, asleep.
+TEST(auto_policy, hybrid_has_its_ticks) {
+    if (test::thread_sanitized) GTEST_SKIP() << "virtual time";
+    const machine on =
+        parse_toml("name = 'unequal'\n"
+                   "[[core_class]]\nname = 'fast'\nspeed = 1\nfrequency_mhz = 1000\n"
+                   "[[core_class]]\nname = 'slow'\nspeed = 0.25\nfrequency_mhz = 1000\n"
+                   "[[domain]]\ncores = [{class = 'slow', count = 1}, {class = 'fast', count = 1}]\n"
+                   "[exchange]\nns = 100000\n",
+                   "unequal");
+    modelled m(make_policy("auto:of=hybrid"), on, 1, 0);
+    time_ns longest = 0;
+    for (int i = 0; i < 30; ++i) {
+        const time_ns took = m.run([] { cost(10'000'000); });
+        if (i >= 20) longest = std::max(longest, took);
+    }
+    EXPECT_EQ(m.engine.outermost.scheduler->choices().places.at(0).chosen, "hybrid");
+    EXPECT_LT(longest, 11'000'000); // 40 ms on the slow core
+}
+
 // ---- in both
+
+/// Another policy with ticks, which are counted, and which notes whether a task has come to it.
+template <int Period>
+class ticking final : public policy {
+public:
+    static inline std::atomic<int> ticks{0};
+    static inline std::atomic<bool> is_present{false};
+    requirements attach(const machine& m, policy_context& c) override {
+        requirements r = of_->attach(m, c);
+        r.tick = Period;
+        return r;
+    }
+    placement ready(worker_id w, task& t, ready_reason r) override {
+        is_present = true;
+        return of_->ready(w, t, r);
+    }
+    decision next(worker_id w, bool last_look) override { return of_->next(w, last_look); }
+    workers victims(worker_id w) override { return of_->victims(w); }
+    spawn_order spawn(worker_id w, task& p, task& c) override { return of_->spawn(w, p, c); }
+    void tick(time_ns) override { ++ticks; }
+    static void begin_anew() { ticks = 0, is_present = false; }
+
+private:
+    std::unique_ptr<policy> of_ = make_policy("steal-parent-first");
+};
+using often = ticking<100'000>;
+using seldom = ticking<400'000>;
+
+void register_ticking() {
+    static const bool once = [] {
+        constexpr auto entry = []<class P>(const char* name, P*) {
+            return policy_entry{
+                .name = name,
+                .summary = "counts its ticks",
+                .source = "none",
+                .knobs = {},
+                .make = [](const knob_values&) -> std::unique_ptr<policy> { return std::make_unique<P>(); }};
+        };
+        register_policy(entry("ticks-often", static_cast<often*>(nullptr)));
+        register_policy(entry("ticks-seldom", static_cast<seldom*>(nullptr)));
+        return true;
+    }();
+    static_cast<void>(once);
+}
+
+TEST(auto_policy, ticks_come_to_the_candidate_that_is_present_as_often_as_it_asks) {
+    if (test::thread_sanitized) GTEST_SKIP() << "virtual time";
+    register_ticking();
+    modelled m(make_policy("auto:of=ticks-often+ticks-seldom"), test::equal_cores(2));
+    for (int i = 0; i < 10; ++i) {
+        often::begin_anew();
+        seldom::begin_anew();
+        m.run([] { cost(4'000'000); });
+        const bool is_often = i == 2 || i == 3, is_seldom = i == 6 || i == 7;
+        EXPECT_EQ(often::is_present, is_often) << i;
+        EXPECT_EQ(seldom::is_present, is_seldom) << i;
+        EXPECT_NEAR(often::ticks, is_often ? 40 : 0, is_often ? 1 : 0) << i;
+        EXPECT_NEAR(seldom::ticks, is_seldom ? 10 : 0, is_seldom ? 1 : 0) << i;
+    }
+}
+
+/// Which candidate is tried when is a matter of times, so each run looks which one is present.
+TEST(auto_policy, ticks_come_on_threads) {
+    register_ticking();
+    engine::thread_engine e(make_policy("auto:of=ticks-often+ticks-seldom,memory=off,share=50"),
+                            test::cores{.cores_per_domain = 2}.build(), {.workers = 2, .seed = test::seed});
+    bool was_often = false, was_seldom = false;
+    for (int i = 0; i < 300 && !(was_often && was_seldom); ++i) {
+        often::begin_anew();
+        seldom::begin_anew();
+        auto body = [] {
+            const auto begin = std::chrono::steady_clock::now();
+            const auto passed = [&] { return std::chrono::steady_clock::now() - begin; };
+            if (const bool is_seldom = seldom::is_present; is_seldom || often::is_present)
+                while ((is_seldom ? seldom::ticks : often::ticks) == 0 &&
+                       passed() < std::chrono::seconds(20)) {}
+            else
+                while (passed() < std::chrono::milliseconds(2)) {}
+        };
+        engine::run_root(e, {[](void* c) { (*static_cast<decltype(body)*>(c))(); }, &body});
+        EXPECT_EQ(often::ticks > 0, often::is_present) << i;
+        EXPECT_EQ(seldom::ticks > 0, seldom::is_present) << i;
+        was_often |= often::is_present;
+        was_seldom |= seldom::is_present;
+    }
+    EXPECT_TRUE(was_often);
+    EXPECT_TRUE(was_seldom);
+}
+
+/// On threads time decides what is chosen, so the test asks only that hybrid is a candidate, is tried, and has a clock.
+TEST(auto_policy, hybrid_is_tried_on_unequal_cores_of_threads) {
+    engine::thread_engine e(make_policy("auto:memory=off,share=50"), unequal_cores(),
+                            {.workers = 6, .seed = test::seed});
+    EXPECT_EQ(e.need.tick, 250'000);
+    ASSERT_TRUE(e.ticks_of_policy);
+    std::atomic<std::uint64_t> sum{0};
+    for (int i = 0; i < 40; ++i) {
+        auto body = [&] { sum += fib(10); };
+        engine::run_root(e, {[](void* c) { (*static_cast<decltype(body)*>(c))(); }, &body});
+    }
+    EXPECT_EQ(sum.load(), 40U * 55);
+    const policy_choices c = e.outermost.scheduler->choices();
+    ASSERT_EQ(c.places.size(), 1U);
+    const auto& p = c.places[0];
+    EXPECT_TRUE(p.chosen == "hybrid" || p.why.find("hybrid took") != std::string::npos)
+        << p.chosen << ": " << p.why;
+}
+
+/// A moldable task is molded in the runs of a candidate that molds, and gets a team in the others.
+TEST(auto_policy, a_candidate_that_molds_does_so) {
+    if (test::thread_sanitized) GTEST_SKIP() << "virtual time";
+    test::recording list;
+    modelled m(std::make_unique<test::recorder>(make_policy("auto:of=xitao:place=weight"), list),
+               unequal_cores(), 1, 5'000);
+    const auto molded = [&] {
+        const auto of =
+            std::ranges::count_if(list, [](const auto& e) { return e.what == test::hook::assemble; });
+        return std::exchange(list, {}), of;
+    };
+    for (int run = 0; run < 8; ++run) {
+        std::atomic<int> shares{0}, firsts{0}, widths{0};
+        m.run([&] {
+            graph dag;
+            for (int i = 0; i < 20; ++i)
+                dag.add(moldable([&](int rank, int wide) {
+                            cost(10'000);
+                            ++shares;
+                            if (rank == 0) ++firsts, widths += wide;
+                        }),
+                        width(2));
+            dag.run();
+        });
+        EXPECT_EQ(firsts.load(), 20);
+        EXPECT_EQ(shares.load(), widths.load());
+        const auto of = molded();
+        if (run < 4) { // later ones are of the faster one
+            EXPECT_EQ(of, run < 2 ? 0 : 20) << run;
+        }
+    }
+}
 
 /// Calls `f` with a function that runs its argument as a root under `auto` with candidates of both zones, in the model and on threads.
 template <class F>
@@ -222,6 +390,32 @@ TEST(auto_policy, teams_isolated_regions_and_moldable_tasks_run) {
             EXPECT_EQ(ran.load(), 16);
         }
     });
+}
+
+/// A task of a team ends in the team's instance of the policy.
+TEST(auto_policy, programs_with_teams_and_with_the_gate_are_measured) {
+    WEFT_SEEDED;
+    engine::thread_engine e(make_policy("auto:of=share+near,share=50,memory=off"),
+                            test::cores{.packages = 2, .cores_per_domain = 2}.build(),
+                            {.workers = 4, .seed = test::seed});
+    std::atomic<int> ran{0};
+    int data = 0;
+    for (int i = 0; i < 20; ++i) {
+        auto body = [&] {
+            graph dag;
+            for (int k = 0; k < 3; ++k) {
+                dag.add([&] { join([&] { ++ran; }, [&] { ++ran; }); }, cores(2));
+                dag.add([&] { ++data; }, commutative(data));
+                dag.add(moldable([&](int rank, int) { ran += rank == 0; }), width(2));
+            }
+            dag.run();
+        };
+        engine::run_root(e, {[](void* c) { (*static_cast<decltype(body)*>(c))(); }, &body});
+    }
+    EXPECT_EQ(ran.load(), 20 * 9);
+    EXPECT_EQ(data, 60);
+    const policy_choices c = e.outermost.scheduler->choices();
+    EXPECT_GT(c.places.at(0).compared, 0U);
 }
 
 // ---- memory

@@ -256,7 +256,7 @@ public:
         see(const_cast<task&>(root), true); // only reads it
         const root_zone z = of_->run_begins(root, now);
         tasks_.erase(&root); // ready() shows it anew
-        now_->decision = {z.lazy, z.graph_tasks};
+        now_->decision = {z.lazy, z.graph_tasks, z.molds};
         return z;
     }
     void run_ended(time_ns now) override {

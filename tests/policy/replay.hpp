@@ -99,7 +99,7 @@ private:
         case hook::tick: return policy_.tick(e.arguments[0]), values{};
         case hook::run_begins: {
             const root_zone z = policy_.run_begins(t(0), e.arguments[0]);
-            return {z.lazy, z.graph_tasks};
+            return {z.lazy, z.graph_tasks, z.molds};
         }
         case hook::run_ended: return policy_.run_ended(e.arguments[0]), values{};
         }

@@ -210,11 +210,21 @@ machine two_packages(int cores) {
 void first_code(void*) {}
 void second_code(void*) {}
 
+/// Half of the cores are slow ones: the rules try hybrid.
+machine two_speeds(int cores) {
+    const std::string half = std::to_string(cores / 2);
+    return parse_toml("name = 'two speeds'\n"
+                      "[[core_class]]\nname = 'fast'\nspeed = 1\nfrequency_mhz = 1000\n"
+                      "[[core_class]]\nname = 'slow'\nspeed = 0.4\nfrequency_mhz = 1000\n"
+                      "[[domain]]\ncores = [{class = 'fast', count = " +
+                          half + "}, {class = 'slow', count = " + half + "}]\n",
+                      "two speeds");
+}
+
 struct driven {
-    explicit driven(const std::string& spec, int workers = 4)
-        : context(workers)
-        , scheduler(make_policy(spec)) {
-        need = scheduler->attach(two_packages(workers), context);
+    explicit driven(const std::string& spec, int workers = 4) : driven(spec, two_packages(workers)) {}
+    driven(const std::string& spec, const machine& on) : context(on.size()), scheduler(make_policy(spec)) {
+        need = scheduler->attach(on, context);
     }
     policy* operator->() const { return scheduler.get(); }
 
@@ -322,6 +332,159 @@ TEST(policy_auto, candidates_by_the_machine) {
     EXPECT_EQ(p->attach(machine(), alone).task_bytes, sizeof(void*)); // steal and no other
 }
 
+TEST(policy_auto, what_candidates_on_unequal_cores_need_is_asked_for) {
+    const requirements need = driven("auto:memory=off", two_speeds(4)).need;
+    EXPECT_EQ(need.tick, 250'000);
+    EXPECT_GT(need.most_width, 1);
+    EXPECT_TRUE(need.exchanges);
+    EXPECT_TRUE(need.resizable);
+    EXPECT_EQ(driven("auto:memory=off").need.tick, 0);
+    EXPECT_EQ(driven("auto:of=optimal+speed:interval_us=300,memory=off").need.tick, 300'000);
+}
+
+/// hybrid leaves workers on other cores than those on which they began.
+TEST(policy_auto, the_next_candidate_finds_each_worker_on_the_core_on_which_it_began) {
+    driven p("auto:of=hybrid,memory=off", two_speeds(4));
+    const std::vector<int> home = p.context.cores, other = {3, 0, 1, 2};
+    const auto next_molds = [&] {
+        const bool molds = p->run_begins(p.make(first_code), p.context.time).molds;
+        p->run_ended(p.context.time += 1000);
+        return molds;
+    };
+    for (int i = 0; i < 2; ++i) EXPECT_FALSE(next_molds());
+    EXPECT_TRUE(next_molds());
+    p.context.cores = other;
+    EXPECT_TRUE(next_molds());
+    EXPECT_EQ(p.context.cores, other); // the same candidate
+    EXPECT_FALSE(next_molds());
+    EXPECT_EQ(p.context.cores, home);
+}
+
+/// The first share may end before the others.
+TEST(policy_auto, it_does_not_change_while_a_share_is_left_that_no_root_waits_for) {
+    driven p("auto:of=hybrid,memory=off", two_speeds(4));
+    task& root = p.make(first_code);
+    const auto begins = [&] { return p->run_begins(root, p.context.time).molds; };
+    for (int i = 0; i < 2; ++i) {
+        EXPECT_FALSE(begins());
+        p->run_ended(p.context.time += 1000);
+    }
+    EXPECT_TRUE(begins());
+    task &wide = p.make(second_code), &share = p.make(second_code);
+    wide.molds_ = true;
+    wide.width_ = 2;
+    p->ready(0, wide, ready_reason::released);
+    ASSERT_EQ(p->next(0, true).t, &wide);
+    p->mold(0, wide);
+    std::ranges::copy(p.tasks[p.tasks.size() - 2].bytes, p.tasks.back().bytes); // as the engine does
+    task* const shares[] = {&wide, &share};
+    for (std::int16_t i = 0; i < 2; ++i) {
+        shares[i]->molds_ = false;
+        shares[i]->share_ = true;
+        shares[i]->rank_ = i;
+        shares[i]->width_ = 2;
+    }
+    p->assemble(0, shares, {0, 2});
+    EXPECT_TRUE(p->keeps_share(0));
+    EXPECT_TRUE(p->keeps_share(1));
+    EXPECT_FALSE(p->keeps_share(2));
+    const auto runs = [&](worker_id w, task& t) {
+        EXPECT_EQ(p->next(w, true).t, &t);
+        p->started(w, t);
+        p->finished(w, t, {});
+    };
+    runs(0, wide);
+    p->run_ended(p.context.time += 1000);
+    for (int i = 0; i < 4; ++i) {
+        EXPECT_TRUE(begins());
+        p->run_ended(p.context.time += 1000);
+    }
+    runs(1, share);
+    EXPECT_FALSE(begins()); // what was not measured is compared with nothing
+}
+
+/// A task that asks for something at the gate leaves by next(): to a team, or to wait there until it is granted.
+TEST(policy_auto, what_is_at_the_gate_or_in_a_team_is_not_counted) {
+    driven p("auto:of=share,memory=off");
+    task& root = p.make(first_code);
+    time_ns takes = 1000;
+    const auto measures = [&] { // at another level all candidates are tried again
+        takes *= 3;
+        const auto before = p->choices().places.at(0).compared;
+        for (int i = 0; i < 40; ++i) {
+            p->run_begins(root, p.context.time);
+            p->run_ended(p.context.time += takes);
+        }
+        return p->choices().places.at(0).compared > before;
+    };
+    for (int i = 0; i < 2; ++i) p.run(first_code, [](bool) { return 1000; });
+    EXPECT_TRUE(measures());
+    task& t = p.make(second_code);
+    t.claims_ = true;
+    p->ready(1, t, ready_reason::released);
+    EXPECT_FALSE(measures()); // it is in a place
+    EXPECT_EQ(p->next(1, true).t, &t);
+    EXPECT_TRUE(measures());
+    p->ready(2, t, ready_reason::granted);
+    EXPECT_FALSE(measures());
+    EXPECT_EQ(p->next(2, true).t, &t);
+    p->started(2, t); // not in a team
+    EXPECT_FALSE(measures());
+    t.claims_ = false; // given back
+    p->finished(2, t, {});
+    EXPECT_TRUE(measures());
+}
+
+/// A graph has begun under a candidate that molds, and another one is present when a task of it comes.
+TEST(policy_auto, a_task_that_comes_too_late_to_be_molded_runs_alone) {
+    driven p("auto:of=hybrid,memory=off", two_speeds(4));
+    EXPECT_FALSE(p->run_begins(p.make(first_code), 0).molds);
+    task& wide = p.make(second_code);
+    wide.molds_ = true;
+    wide.width_ = 4;
+    p->ready(2, wide, ready_reason::released);
+    ASSERT_EQ(p->next(2, true).t, &wide);
+    const elastic_place at = p->mold(2, wide);
+    EXPECT_EQ(at.leader, 2);
+    EXPECT_EQ(at.width, 1);
+    task* const shares[] = {&wide};
+    EXPECT_FALSE(p->keeps_share(2));
+    p->assemble(2, shares, at);
+    EXPECT_TRUE(p->keeps_share(2));
+    EXPECT_FALSE(p->keeps_share(1));
+    EXPECT_EQ(p->next(1, true).t, nullptr);
+    EXPECT_EQ(p->next(2, false).t, &wide);
+    EXPECT_FALSE(p->keeps_share(2));
+}
+
+TEST(policy_auto, it_says_why) {
+    driven p("auto:of=share,memory=off");
+    const auto last = [&] { return p->choices().places.at(0); };
+    const auto runs = [&](int n, time_ns of_steal) {
+        for (int i = 0; i < n; ++i) p.run(first_code, [&](bool silent) { return silent ? of_steal : 1000; });
+    };
+    runs(4, 1250);
+    EXPECT_EQ(last().why, "share is not compared yet");
+    runs(2, 1250);
+    EXPECT_EQ(last().chosen, "steal");
+    EXPECT_EQ(last().state, "other policies are tried");
+    EXPECT_EQ(last().why, "share took 0.80 times as long (1 comparison)");
+    runs(20, 1250);
+    EXPECT_EQ(last().chosen, "share");
+    EXPECT_EQ(last().state, "decided");
+    EXPECT_EQ(last().why, "steal took 1.25 times as long (2 comparisons)");
+    driven hopeless("auto:of=share,memory=off");
+    for (int i = 0; i < 6; ++i) hopeless.run(first_code, [](bool silent) { return silent ? 1000 : 9000; });
+    EXPECT_EQ(hopeless->choices().places.at(0).why, "share took over 3 times as long at once");
+    driven alone("auto:memory=off", parse_toml("name = 'one'\n[[core_class]]\nname = 'c'\nfrequency_mhz = "
+                                               "1000\n[regular]\npackages = 1\ndomains_per_package = "
+                                               "1\ncores_per_domain = 1\n",
+                                               "one"));
+    alone.run(first_code, [](bool) { return 1000; });
+    EXPECT_EQ(alone->choices().places.at(0).state, "the only candidate");
+    EXPECT_EQ(alone->choices().places.at(0).why, "there is no other");
+}
+
 TEST(policy_auto, candidates_that_cannot_be_left_are_refused) {
     const auto message = [](const std::string& spec) -> std::string {
         try {
@@ -408,9 +571,13 @@ TEST_F(auto_memory, each_kind_of_damage) {
     for (int i = 0; i < 8; ++i) next_process(spec());
     const fs::path file = files().at(0);
     const std::string good = text(file);
+    std::string told;
     const auto with = [&](const std::string& what) {
         std::ofstream(file) << what;
-        return next_process(spec()).first;
+        testing::internal::CaptureStderr();
+        const bool silent = next_process(spec()).first;
+        told = testing::internal::GetCapturedStderr();
+        return silent;
     };
     const auto changed = [&](const std::string& from, const std::string& to) {
         std::string bad = good;
@@ -418,22 +585,45 @@ TEST_F(auto_memory, each_kind_of_damage) {
         EXPECT_NE(at, std::string::npos) << from;
         return bad.replace(at, from.size(), to);
     };
+    const auto says = [&](const std::string& why) {
+        return told == "weft: policy auto: the choices in " + file.string() +
+                           " do not count, and are found anew: " + why + "\n";
+    };
     EXPECT_FALSE(with(good));
+    EXPECT_EQ(told, "");
     EXPECT_TRUE(with(""));
+    EXPECT_TRUE(says("its first line is not 'weft choices 1'")) << told;
     EXPECT_TRUE(with(changed("weft choices 1", "weft choices 2")));
     EXPECT_TRUE(with(changed("4 workers", "5 workers")));
     EXPECT_TRUE(with(changed("candidates steal share", "candidates steal near")));
+    EXPECT_TRUE(says("it has other candidates")) << told;
     EXPECT_TRUE(with(good.substr(0, good.size() - 4))); // cut before the end
+    EXPECT_TRUE(says("it has no end")) << told;
     EXPECT_TRUE(with(good.substr(0, good.size() / 2)));
     EXPECT_TRUE(with(changed("\n- ", "\n- nan ")));
+    EXPECT_TRUE(says("place 1 of it is damaged")) << told;
     EXPECT_TRUE(with(changed(" 1 1 9 0\n- ", " 9 1 9 0\n- "))); // the best one is none of the candidates
 }
 
-TEST_F(auto_memory, where_nothing_can_be_written_the_report_says_so) {
+TEST_F(auto_memory, where_nothing_can_be_written_it_says_so) {
     std::ofstream(folder) << "a file where the folder should be";
+    testing::internal::CaptureStderr();
     const auto [silent, report] = next_process(spec());
+    const std::string told = testing::internal::GetCapturedStderr();
     EXPECT_TRUE(silent);
     EXPECT_EQ(report.memory.find("not kept: "), 0U) << report.memory;
+    EXPECT_EQ(told.find("weft: policy auto: what it has found is not kept: "), 0U) << told;
+    EXPECT_NE(told.find(folder.string()), std::string::npos) << told;
+    // The user has named no folder.
+    unsetenv("WEFT_AUTO_MEMORY");
+    setenv("XDG_CACHE_HOME", folder.c_str(), 1);
+    testing::internal::CaptureStderr();
+    driven here("auto:of=share", load_machine(""));
+    here.run(first_code, [](bool) { return 1000; });
+    here->keep();
+    EXPECT_EQ(here->choices().memory.find("not kept: "), 0U) << here->choices().memory;
+    EXPECT_EQ(testing::internal::GetCapturedStderr(), "");
+    unsetenv("XDG_CACHE_HOME");
     EXPECT_EQ(next_process("auto:of=share,memory=off").second.memory, "off");
 }
 

@@ -14,6 +14,7 @@ nlohmann::ordered_json choices_json(const policy_choices& c) {
         places.push_back({{"place", p.place},
                           {"policy", p.chosen},
                           {"state", p.state},
+                          {"why", p.why},
                           {"runs", p.runs},
                           {"comparisons", p.compared}});
     return {{"places", std::move(places)}, {"memory", c.memory}};
@@ -23,8 +24,8 @@ std::string choices_table(const policy_choices& c) {
     std::string text;
     const auto to_text = std::back_inserter(text);
     for (const policy_choices::choice& p : c.places)
-        fmt::format_to(to_text, "chosen    {} for {}: {}; {} runs, {} comparisons\n", p.chosen, p.place,
-                       p.state, p.runs, p.compared);
+        fmt::format_to(to_text, "chosen    {} for {}: {}; {} runs, {} comparisons\n          {}\n", p.chosen,
+                       p.place, p.state, p.runs, p.compared, p.why);
     if (!c.memory.empty()) fmt::format_to(to_text, "memory    {}\n", c.memory);
     return text;
 }

@@ -63,15 +63,19 @@ struct engine : engine_ports {
     engine(const engine&) = delete;
     engine& operator=(const engine&) = delete;
 
-    /// What is silent for roots that begin now, and for tasks of graphs and of isolated regions of those that are open.
+    /// For roots that begin now, and for tasks of graphs and of isolated regions of those that are open.
     root_zone zone() const noexcept {
         // relaxed: it changes before the root is handed in that it is for
         return {silent_roots_.load(std::memory_order_relaxed),
-                shown_graph_tasks_.load(std::memory_order_relaxed)};
+                shown_graph_tasks_.load(std::memory_order_relaxed), molds_.load(std::memory_order_relaxed)};
     }
+    /// Whether the policy of that arena molds what begins now. The instance of a team is told of no runs, and its first answer
+    /// is not to be relied on if the policy follows them.
+    bool molds(const arena& in) const noexcept { return zone().molds && (!runs || &in == &outermost); }
     void set_zone(root_zone z) noexcept {
         silent_roots_.store(z.lazy, std::memory_order_relaxed); // as above
         shown_graph_tasks_.store(z.graph_tasks, std::memory_order_relaxed);
+        molds_.store(z.molds, std::memory_order_relaxed);
     }
 
     int worker_count() const noexcept { return outermost.size(); }
@@ -104,7 +108,7 @@ protected:
     void attach_policy();
 
 private:
-    std::atomic<bool> silent_roots_{false}, shown_graph_tasks_{false};
+    std::atomic<bool> silent_roots_{false}, shown_graph_tasks_{false}, molds_{false};
 };
 
 } // namespace weft::engine

@@ -100,21 +100,31 @@ kept_choices::kept_choices(fs::path where, const machine& m, const policy_contex
     file_ = std::move(where) / fmt::format("{:016x}{}", hash_of(about_ + candidates_), suffix);
 }
 
-std::vector<kept_place> kept_choices::read() const {
+std::vector<kept_place> kept_choices::read() {
     std::error_code failure;
-    if (file_.empty() || !fs::is_regular_file(file_, failure)) return {};
-    std::vector<kept_place> places;
+    if (file_.empty() || !fs::exists(file_, failure)) return {};
+    const auto useless = [&](std::string why) {
+        problem_ = std::move(why);
+        return std::vector<kept_place>{};
+    };
+    if (!fs::is_regular_file(file_, failure)) return useless("it is not a file");
     try {
         std::istringstream in(read_file(file_, "choices", "a file that an earlier process has written"));
         std::string line;
-        for (const std::string& expected : {std::string(format_line), about_, candidates_})
-            if (!std::getline(in, line) || line != expected) return {};
+        if (!std::getline(in, line) || line != format_line)
+            return useless(fmt::format("its first line is not '{}'", format_line));
+        if (!std::getline(in, line) || line != about_)
+            return useless("it is about another program or machine");
+        if (!std::getline(in, line) || line != candidates_) return useless("it has other candidates");
+        std::vector<kept_place> places;
         for (std::string word; in >> word;) {
             if (word == "end") return places;
-            if (word != "place" || !read_place(in, count_, places.emplace_back())) return {};
+            if (word != "place" || !read_place(in, count_, places.emplace_back()))
+                return useless(
+                    fmt::format("place {} of it is damaged", std::max<std::size_t>(places.size(), 1)));
         }
-    } catch (const std::exception&) {} // it cannot be read
-    return {};
+        return useless("it has no end");
+    } catch (const std::exception& e) { return useless(e.what()); }
 }
 
 std::string kept_choices::write(const std::vector<kept_place>& places) const {

@@ -13,7 +13,7 @@
 ///
 /// The first line names the format, the second what the file is about, the third the candidates. Then there is a line for each
 /// place, and below it one for each candidate. A file of another version, about something else, with other candidates, or that is
-/// damaged counts as none: it is replaced. Nothing here is an error for the program.
+/// damaged counts as none: it is replaced, and problem() says so. Nothing here is an error for the program.
 namespace weft {
 
 struct kept_place {
@@ -27,7 +27,9 @@ public:
     kept_choices(std::filesystem::path where, const machine&, const policy_context&,
                  const std::vector<std::string>& candidates);
 
-    std::vector<kept_place> read() const;
+    std::vector<kept_place> read();
+    /// Why the file that read() has found does not count; empty if it does, or if there is none.
+    const std::string& problem() const noexcept { return problem_; }
     /// Writes them in place of the file; in one step, so a reader sees the old file or the new one. Keeps the number of files in
     /// the folder at `most_files`: the oldest go. What went wrong; empty if nothing did.
     std::string write(const std::vector<kept_place>&) const;
@@ -38,7 +40,7 @@ public:
 
 private:
     std::filesystem::path file_;
-    std::string about_, candidates_;
+    std::string about_, candidates_, problem_;
     std::size_t count_;
 };
 

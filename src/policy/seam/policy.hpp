@@ -101,9 +101,10 @@ struct snapshot {
     std::uint64_t of_class = 0; ///< class_of() of the task, see task/task_class.hpp
 };
 
-/// What is silent under a policy, for the roots that begin from now on: requirements::lazy and graph_tasks.
+/// How the engine runs what begins from now on: requirements::lazy and graph_tasks, and whether the policy molds, as
+/// requirements::most_width above 0 says.
 struct root_zone {
-    bool lazy = false, graph_tasks = false;
+    bool lazy = false, graph_tasks = false, molds = false;
 };
 
 /// What a policy has chosen for the places of the program, for reports.
@@ -112,13 +113,14 @@ struct policy_choices {
         std::string place;      ///< a name that the program gave, or the code: module+0xoffset
         std::string chosen;     ///< a policy with its knobs
         std::string state;      ///< a few words
+        std::string why;        ///< what the comparisons with the others say
         std::uint64_t runs = 0; ///< of this process
-        std::uint64_t compared =
-            0; ///< comparisons with other choices that have been made, also by earlier processes
+        /// Comparisons with other choices that have been made, also by earlier processes.
+        std::uint64_t compared = 0;
     };
     std::vector<choice> places{};
-    std::string
-        memory{}; ///< where they are kept for later processes, or why nowhere; empty: the policy chooses nothing
+    /// Where they are kept for later processes, or why nowhere; empty: the policy chooses nothing.
+    std::string memory{};
 };
 
 /// Read-only view of a data-flow graph, for policies that look ahead. Its tasks have numbers from 0, in the
@@ -195,7 +197,8 @@ struct requirements {
     /// lock_waits(), lock_taken() and lock_released() are called. In the model only: an engine with real threads refuses the
     /// policy, since there a lock for which no task waits costs a few instructions, and tells no policy.
     bool locks = false;
-    /// run_begins() and run_ended() are called, and run_begins() says anew what `lazy` and `graph_tasks` say here.
+    /// run_begins() and run_ended() are called, and run_begins() says anew what `lazy` and `graph_tasks` say here, and
+    /// whether the policy molds.
     bool follows_runs = false;
 };
 
