@@ -23,7 +23,8 @@
 #include "engine/sanitized.hpp"
 #include "engine/support.hpp"
 #include "engine/threads/thread_engine.hpp"
-#include "policy/recording.hpp"
+#include "engine/worker/arena.hpp"
+#include "engine/worker/worker.hpp"
 
 #include <unistd.h>
 
@@ -270,34 +271,30 @@ TEST(auto_policy, hybrid_is_tried_on_unequal_cores_of_threads) {
 /// A moldable task is molded in the runs of a candidate that molds, and gets a team in the others.
 TEST(auto_policy, a_candidate_that_molds_does_so) {
     if (test::thread_sanitized) GTEST_SKIP() << "virtual time";
-    test::recording list;
-    modelled m(std::make_unique<test::recorder>(make_policy("auto:of=xitao:place=weight"), list),
-               unequal_cores(), 1, 5'000);
-    const auto molded = [&] {
-        const auto of =
-            std::ranges::count_if(list, [](const auto& e) { return e.what == test::hook::assemble; });
-        return std::exchange(list, {}), of;
-    };
+    const auto make = [] { return make_policy("auto:of=xitao:place=weight"); };
+    engine::model_engine e(make(), unequal_cores(), {.workers = 6}, {}, make);
     for (int run = 0; run < 8; ++run) {
-        std::atomic<int> shares{0}, firsts{0}, widths{0};
-        m.run([&] {
+        std::atomic<int> shares{0}, firsts{0}, widths{0}, in_team{0};
+        auto body = [&] {
             graph dag;
             for (int i = 0; i < 20; ++i)
                 dag.add(moldable([&](int rank, int wide) {
                             cost(10'000);
+                            in_team += impl::hot_self()->arena().is_team();
                             ++shares;
                             if (rank == 0) ++firsts, widths += wide;
                         }),
                         width(2));
             dag.run();
-        });
+        };
+        engine::run_root(e, {[](void* c) { (*static_cast<decltype(body)*>(c))(); }, &body});
         EXPECT_EQ(firsts.load(), 20);
         EXPECT_EQ(shares.load(), widths.load());
-        const auto of = molded();
         if (run < 4) { // later ones are of the faster one
-            EXPECT_EQ(of, run < 2 ? 0 : 20) << run;
+            EXPECT_EQ(in_team.load(), run < 2 ? 40 : 0) << run;
         }
     }
+    EXPECT_GT(e.outermost.scheduler->choices().places.at(0).compared, 0U);
 }
 
 /// Calls `f` with a function that runs its argument as a root under `auto` with candidates of both zones, in the model and on threads.
@@ -395,9 +392,9 @@ TEST(auto_policy, teams_isolated_regions_and_moldable_tasks_run) {
 /// A task of a team ends in the team's instance of the policy.
 TEST(auto_policy, programs_with_teams_and_with_the_gate_are_measured) {
     WEFT_SEEDED;
-    engine::thread_engine e(make_policy("auto:of=share+near,share=50,memory=off"),
-                            test::cores{.packages = 2, .cores_per_domain = 2}.build(),
-                            {.workers = 4, .seed = test::seed});
+    const auto make = [] { return make_policy("auto:of=share+near,share=50,memory=off"); };
+    engine::thread_engine e(make(), test::cores{.packages = 2, .cores_per_domain = 2}.build(),
+                            {.workers = 4, .seed = test::seed}, {}, make);
     std::atomic<int> ran{0};
     int data = 0;
     for (int i = 0; i < 20; ++i) {
