@@ -21,7 +21,9 @@ public:
                              "as WEFT_PREEMPT, which is taken if this is not given; if neither is, klt");
         options()
             .add_option("--barrier", barrier_,
-                        "how threads wait for each other: spin; yield, which lets others run; pthread; weft")
+                        "how threads wait for each other: spin; poll, a spin that modelled machines can "
+                        "follow; yield, which lets "
+                        "others run; pthread; weft")
             ->transform(CLI::CheckedTransformer(meetings))
             ->default_str("spin");
     }

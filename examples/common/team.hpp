@@ -22,12 +22,14 @@ namespace examples {
 
 enum class meeting : std::uint8_t {
     spin, // the members look at a word, and call nothing
+    poll, // the same, and they declare what a look costs: a wait that modelled machines can follow
     yield, // the same, but they let other tasks run between two looks: what a library may do that knows of tasks
     pthread, // pthread_barrier_wait: the kernel stops the thread, and the worker with it
     weft     // weft::barrier: the task waits, not its worker
 };
 
 inline const std::map<std::string, meeting> meetings = {{"spin", meeting::spin},
+                                                        {"poll", meeting::poll},
                                                         {"yield", meeting::yield},
                                                         {"pthread", meeting::pthread},
                                                         {"weft", meeting::weft}};
@@ -49,6 +51,7 @@ public:
     void wait() {
         switch (how_) {
         case meeting::spin:
+        case meeting::poll:
         case meeting::yield: return look();
         case meeting::pthread: pthread_barrier_wait(&of_kernel_); return;
         case meeting::weft: return of_weft_->arrive_and_wait();
@@ -67,8 +70,13 @@ private:
             return;
         }
         while (round_.load(std::memory_order_acquire) == round) // pairs with that store
-            if (how_ == meeting::yield) weft::this_task::yield();
+            if (how_ == meeting::yield)
+                weft::this_task::yield();
+            else if (how_ == meeting::poll)
+                weft::cost(cycles_of_poll);
     }
+    // Many looks: an event of the model for each would take long, and ticks are much rarer.
+    static constexpr std::uint64_t cycles_of_poll = 50'000;
 
     const std::size_t members_;
     const meeting how_;

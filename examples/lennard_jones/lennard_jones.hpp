@@ -256,7 +256,7 @@ inline void simulate_with_analysis(lennard_jones& liquid, pair_distances& analys
                                    const in_situ_settings& s) {
     // BEGIN-EXAMPLE lennard_jones
     const weft::hints of_region{.name = "simulation", .priority = 1, .preempt = weft::preemption::off};
-    const weft::hints of_analysis{.name = "analysis", .priority = 0, .preempt = s.analysis};
+    const weft::hints of_analysis{.name = "analysis", .priority = -1, .preempt = s.analysis};
     weft::task_group analysing;
     bool is_due = false;
     for (std::size_t step = 0; step < s.steps; ++step) {

@@ -24,6 +24,7 @@ namespace examples {
 
 struct nested_team_settings {
     std::size_t inner = 4; // members of the team of each task
+    std::size_t outer = 0; // tasks at a time; 0: as many as are ready
     meeting how = meeting::spin;
     weft::preemption type = weft::preemption::klt;
 };
@@ -31,7 +32,10 @@ struct nested_team_settings {
 template <class Kernels>
 class nested_teams {
 public:
-    nested_teams(const tiled_matrix& a, const nested_team_settings& s) : a_(a), settings_(s) {}
+    nested_teams(const tiled_matrix& a, const nested_team_settings& s)
+        : a_(a)
+        , settings_(s)
+        , free_(static_cast<std::ptrdiff_t>(s.outer)) {}
 
     // BEGIN-EXAMPLE nested_teams
     void add_to(weft::graph& dag) const {
@@ -70,12 +74,15 @@ public:
 private:
     template <class Step>
     void by_team(const Step& step) const {
+        if (settings_.outer > 0) free_.acquire();
         run_team(settings_.inner, settings_.how, settings_.type, step);
+        if (settings_.outer > 0) free_.release();
     }
     // END-EXAMPLE nested_teams
 
     const tiled_matrix& a_;
     const nested_team_settings settings_;
+    mutable weft::counting_semaphore<> free_;
 };
 
 // Factors `a` in the runtime of the caller, a task. Returns the number of tasks.

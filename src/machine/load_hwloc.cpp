@@ -1,7 +1,7 @@
 #include "machine/index.hpp"
 #include "machine/load.hpp"
-#include "machine/quota.hpp"
 #include "machine/read_file.hpp"
+#include "machine/this_machine.hpp"
 
 #include <weft/error.hpp>
 
@@ -299,7 +299,7 @@ private:
 
 } // namespace
 
-machine this_machine() {
+machine_parts read_this_machine() {
     const topology_ptr topology = new_topology();
     if (hwloc_topology_load(topology.get()) != 0) throw error("hwloc cannot read this machine");
     // hwloc has left out what the cpuset control group forbids; the affinity mask of the thread is up to us.
@@ -318,9 +318,7 @@ machine this_machine() {
         package != nullptr) {
         model = info_of(package->infos_count, package->infos, "CPUModel");
     }
-    machine_parts parts = reader(topology.get(), false).read(host.empty() ? "this-machine" : host, model);
-    parts.cpu_quota = cpu_quota();
-    return machine(std::move(parts));
+    return reader(topology.get(), false).read(host.empty() ? "this-machine" : host, model);
 }
 
 machine load_xml(const std::filesystem::path& file) {

@@ -17,17 +17,12 @@
 /// Helpers of the tests of graphs, of the gate and of teams.
 namespace weft::test::graphs {
 
-/// A sanitizer sees the same accesses of the gate and of teams under all policies of a kind: see test::policies_of_suite.
 // clang-format off
-inline const std::vector<std::string> policies =
-    sanitized && more_rounds == 1
-        ? std::vector<std::string>{"steal", "steal:zone=reported", "steal-parent-first", "share",
-                                   "cab:socket=2,boundary=2", "static", "chaos:of=steal", "locality"}
-        : std::vector<std::string>{
-              "steal", "near", "share", "steal-parent-first", "steal:zone=reported", "serial",
-              "cab:socket=2,boundary=2", "static", "dynamic", "constrained", "chaos:of=steal",
-              "locality", "socket", "slaw", "mts", "pws", "hws", "hws:l=1,leader=helps", "pdf",
-              "cpdf", "ml-steal", "sb"};
+inline const std::vector<std::string> policies = in_turn(
+    {"steal", "steal:zone=reported", "steal-parent-first", "share", "cab:socket=2,boundary=2", "static", "chaos:of=steal", "locality"},
+    {"steal", "near", "share", "steal-parent-first", "steal:zone=reported", "serial", "cab:socket=2,boundary=2", "static", "dynamic",
+     "constrained", "chaos:of=steal", "locality", "socket", "slaw", "mts", "pws", "hws", "hws:l=1,leader=helps", "pdf", "cpdf",
+     "ml-steal", "sb"});
 // clang-format on
 
 /// ThreadSanitizer has nothing to find in virtual time, where one thread runs the whole model.

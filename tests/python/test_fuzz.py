@@ -22,7 +22,7 @@ def recorded(tmp_path_factory: pytest.TempPathFactory) -> list[str]:
     return [str(folder / f"{name}.weft") for name in PROGRAMS]
 
 
-@pytest.mark.parametrize(("mode", "inputs"), [("traces", 60), ("policies", 150)])
+@pytest.mark.parametrize(("mode", "inputs"), [("traces", 25), ("policies", 60)])
 def test_no_input_ends_the_process(mode: str, inputs: int, recorded: list[str], tmp_path: Path) -> None:
     many = int(os.environ.get("WEFT_FUZZ_INPUTS", inputs))
     seed = os.environ.get("WEFT_TEST_SEED", "1")

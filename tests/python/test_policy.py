@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import collections
 import threading
+from pathlib import Path
 from typing import Any, ClassVar
 
 import pytest
@@ -171,6 +172,13 @@ class Pairs(WorkSharing):
 
 
 @pytest.fixture(scope="module")
+def small_trace(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("small") / "run.weft"
+    run_example("merge_sort", "--n 600 --leaf 150", path, "steal:zone=reported", "model")
+    return path
+
+
+@pytest.fixture(scope="module")
 def moldable(tmp_path_factory: pytest.TempPathFactory) -> weft.Program:
     path = tmp_path_factory.mktemp("moldable") / "run.weft"
     run_example("random_dag", "--costs-only --nodes 40 --chains 4 --kernel matmul", path, "steal", "model")
@@ -268,15 +276,13 @@ def test_what_goes_wrong_with_moldable_tasks_is_said(
     ],
 )
 def test_what_goes_wrong_is_said(
-    hook: str, replacement: Any, error: type[Exception], says: str, tmp_path_factory: pytest.TempPathFactory
+    hook: str, replacement: Any, error: type[Exception], says: str, small_trace: Path
 ) -> None:
-    path = tmp_path_factory.mktemp("wrong") / "run.weft"
-    run_example("merge_sort", "--n 4000 --leaf 512", path, "steal:zone=reported", "model")
-    broken = type("Broken", (WorkSharing,), {hook: replacement, "trace": path})
+    broken = type("Broken", (WorkSharing,), {hook: replacement, "trace": small_trace})
     with pytest.raises(error, match=says):
-        weft.simulate(path, machine=MACHINE, policy=broken)
+        weft.simulate(small_trace, machine=MACHINE, workers=3, policy=broken)
     # and nothing of it stays
-    assert weft.simulate(path, machine=MACHINE, policy=WorkSharing).seconds > 0
+    assert weft.simulate(small_trace, machine=MACHINE, workers=3, policy=WorkSharing).seconds > 0
 
 
 def test_what_is_no_policy(program: weft.Program) -> None:

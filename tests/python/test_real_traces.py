@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import polars as pl
@@ -18,14 +19,24 @@ PROGRAMS = {
     "merge_sort": "--n 20000 --leaf 256",
     "n_body": "--n 300 --block 32 --accesses commutative",
 }
-RUNS = [
-    *(("threads", p) for p in ("steal", "steal:zone=reported", "steal-parent-first", "share", "locality", "chaos")),
-    *(("model", p) for p in ("steal", "steal:zone=reported", "near", "socket")),
-]
+ENGINES = {
+    "threads": ["steal:zone=reported", "steal-parent-first", "share", "locality", "chaos"],
+    "model": ["steal:zone=reported", "near", "socket"],
+}
 
 
-@pytest.mark.parametrize("program", PROGRAMS)
-@pytest.mark.parametrize(("engine", "policy"), RUNS)
+def runs() -> list[tuple[str, str, str]]:
+    """Each program under `steal` and under one more policy of each engine, in turn; all pairs in the stress tests."""
+    every = "WEFT_TEST_INPUTS" in os.environ
+    return [
+        (program, engine, policy)
+        for engine, others in ENGINES.items()
+        for number, program in enumerate(PROGRAMS)
+        for policy in ["steal", *(others if every else [others[number % len(others)]])]
+    ]
+
+
+@pytest.mark.parametrize(("program", "engine", "policy"), runs())
 def test_rules(program: str, engine: str, policy: str, tmp_path: Path) -> None:
     path = tmp_path / "run.weft"
     run_example(program, PROGRAMS[program], path, policy, engine)

@@ -3,9 +3,10 @@
 
     check_sanitized.py COMPILER SANITIZER PKG_CONFIG_FILE STATIC_LIBRARY SHARED_LIBRARY FOLDER SCOPE
 
-A program without a mistake must get no report under any of the policies; each of the programs with one mistake must get
-one. SANITIZER: thread or address. FOLDER: for the executables. SCOPE: `few` takes a policy of each order of spawning, and each
-library with one optimisation; `all` takes all policies and optimisations.
+A program without a mistake must get no report under any of the policies, nor if its tasks are preempted; each of the
+programs with one mistake must get one. A program that does not end unless its tasks are preempted must end. SANITIZER:
+thread or address. FOLDER: for the executables. SCOPE: `few` takes a policy of each order of spawning, and each library with
+one optimisation; `all` takes all policies and optimisations.
 """
 
 from __future__ import annotations
@@ -37,6 +38,12 @@ MISTAKES = {
     ],
     "address": ["use_after_free", "beyond_array", "child"],
 }
+# A program, with how many workers, and how it is preempted: seldom, since it is slow. race_free throws exceptions and has
+# thread-local variables, so it may not yield.
+PREEMPTED = [
+    ("race_free", "3", "klt:interval=10ms"),
+    *(("preempted", n, f"{t}:interval=10ms") for n in ("1", "3") for t in ("yield", "klt")),
+]
 REPORT = {"thread": "WARNING: ThreadSanitizer", "address": "ERROR: AddressSanitizer"}
 SKIPPED = 77  # the exit status, see CMakeLists.txt
 LIMIT = 120  # seconds a program
@@ -110,6 +117,13 @@ def main(compiler: str, sanitizer: str, pkg_config_file: str, static: str, share
             status, text = run(program, "1", WEFT_WORKERS="3", WEFT_POLICY=policy)
             if status != 0 or "race_free: ok" not in text or "Sanitizer" in text:
                 failures.append(f"{program.name} under {policy}: status {status}\n{text[:6000]}")
+    programs = {source: made(source, "-O2") for source in ("race_free", "preempted")}
+    for source, workers, preempt in PREEMPTED:
+        if (program := programs[source]) is None:
+            continue
+        status, text = run(program, "1", WEFT_WORKERS=workers, WEFT_PREEMPT=preempt)
+        if status != 0 or f"{source}: ok" not in text or "Sanitizer" in text:
+            failures.append(f"{program.name}, {workers} workers, {preempt}: status {status}\n{text[:6000]}")
     if (program := made("mistakes", "-O1")) is not None:
         for mistake in MISTAKES[sanitizer]:
             status, text = run(program, mistake, WEFT_WORKERS="2")

@@ -4,6 +4,7 @@
 #include <weft/error.hpp>
 
 #include <algorithm>
+#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <gtest/gtest.h>
@@ -249,12 +250,61 @@ TEST(machine_load, this_machine_shrinks_with_the_affinity_mask) {
     cpu_set_t one;
     CPU_ZERO(&one);
     CPU_SET(last, &one);
+    EXPECT_EQ(weft::this_machine().size(), CPU_COUNT(&before));
     ASSERT_EQ(::sched_setaffinity(0, sizeof one, &one), 0);
     const weft::machine m = weft::this_machine();
     ASSERT_EQ(::sched_setaffinity(0, sizeof before, &before), 0);
     ASSERT_EQ(m.size(), 1);
     EXPECT_EQ(m.core_at(0).os_index, static_cast<int>(last));
     EXPECT_EQ(m.memory_nodes().size(), 1u);
+}
+
+/// Makes hwloc believe that the machine is another one.
+class hwloc_variable {
+public:
+    hwloc_variable(const char* name, const std::string& value) : name_(name) {
+        ::setenv(name, value.c_str(), 1);
+    }
+    ~hwloc_variable() { ::unsetenv(name_); }
+    hwloc_variable(const hwloc_variable&) = delete;
+    hwloc_variable& operator=(const hwloc_variable&) = delete;
+
+private:
+    const char* const name_;
+};
+
+TEST(machine_load, this_machine_is_read_anew_when_hwlocs_variables_change) {
+    const int here = weft::this_machine().size();
+    for (int cores = 3; cores < 6; ++cores) {
+        const hwloc_variable other("HWLOC_SYNTHETIC", "core:" + std::to_string(cores) + " pu:1");
+        EXPECT_EQ(weft::this_machine().size(), cores);
+    }
+    EXPECT_EQ(weft::this_machine().size(), here);
+}
+
+TEST(machine_load, this_machine_is_read_once_while_nothing_changes) {
+    const temporary_folder folder;
+    const fs::path file = folder.path() / "machine.xml";
+    const auto write = [&](const char* spec) {
+        hwloc_topology_t topology = nullptr;
+        ASSERT_EQ(hwloc_topology_init(&topology), 0);
+        ASSERT_EQ(hwloc_topology_set_synthetic(topology, spec), 0);
+        ASSERT_EQ(hwloc_topology_load(topology), 0);
+        ASSERT_EQ(hwloc_topology_export_xml(topology, file.c_str(), 0), 0);
+        hwloc_topology_destroy(topology);
+    };
+    write("core:6 pu:1");
+    const hwloc_variable other("HWLOC_XMLFILE", file.string());
+    EXPECT_EQ(weft::this_machine().size(), 6);
+    write("core:7 pu:1");
+    EXPECT_EQ(weft::this_machine().size(), 6);
+}
+
+TEST(machine_load, no_more_machines_are_kept_than_is_allowed) {
+    for (int cores = 1; cores <= 40; ++cores) { // those behind the 32nd are read each time
+        const hwloc_variable other("HWLOC_SYNTHETIC", "core:" + std::to_string(cores) + " pu:1");
+        for (int again = 0; again < 2; ++again) EXPECT_EQ(weft::this_machine().size(), cores);
+    }
 }
 
 TEST(machine_load, xml_of_this_machine_and_of_synthetic_ones_reads_back) {

@@ -114,7 +114,7 @@ private:
     };
     static constexpr std::size_t region_bytes = std::size_t{1} << 20;
 
-    queue::spin_lock<> lock_;
+    sanitizer::announced_lock lock_;      ///< for the blocks too: see block_depot
     std::atomic<bool> used_{false};       ///< relaxed: blocks of both origins may be in use at once
     std::atomic<header*> first_{nullptr}; ///< written under the lock
     std::byte* at_ = nullptr;             ///< of the first region; guarded by the lock, as the next two

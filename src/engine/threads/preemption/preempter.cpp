@@ -236,6 +236,8 @@ void preempter::on_tick(thread_worker& w, const siginfo_t& info, ucontext_t& int
     }
     kernel_thread* const spare = t.preempt_ == preemption::klt ? spare_for(w) : nullptr;
     if (t.preempt_ == preemption::klt && !spare) return;
+    // ThreadSanitizer calls handlers where the task calls it, with all signals blocked: the next task is to be preempted, too.
+    if (!spare && sanitizer::has_tsan()) pthread_sigmask(SIG_SETMASK, &interrupted.uc_sigmask, nullptr);
     // The end of the handler gives the thread the alternate stack that is named there. After a yield that must be the stack of
     // the thread on which the task goes on, and not that of the one which it has left (Y7).
     if (preempt(w, t, spare) && !spare) sigaltstack(nullptr, &interrupted.uc_stack);
