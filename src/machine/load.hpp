@@ -26,8 +26,8 @@ bool is_this_machine(std::string_view spec);
 std::string_view trimmed_machine_spec(std::string_view spec);
 
 // The processing units that the calling thread may run on (affinity mask and cpuset control group),
-// hyperthreads included, and the processor quota of the process. hwloc reads the machine once for each set of processors
-// of a program's threads.
+// hyperthreads included, and the processor quota of the process. hwloc reads the machine once, and again for other
+// masks of the thread, other processors that are online, and other variables HWLOC_*.
 machine this_machine();
 
 // Machines from elsewhere: os_index is -1 for all ranks.

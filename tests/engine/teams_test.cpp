@@ -741,7 +741,7 @@ TEST(moldable, shares_run_at_the_same_time_on_workers_of_their_own) {
                 std::atomic<int> shares{0}, after_it{0};
                 graph dag;
                 auto t = dag.add(moldable([&](int rank, int width) {
-                                     for (int i = 0; i < 5; ++i) all.wait(width);
+                                     for (int i = 0; i < test::rounds(5); ++i) all.wait(width);
                                      const std::lock_guard guard(lock);
                                      who.insert(this_task::worker());
                                      ranks.insert(rank);
@@ -751,7 +751,7 @@ TEST(moldable, shares_run_at_the_same_time_on_workers_of_their_own) {
                                  fixed_width(w));
                 dag.add([&] { after_it = shares.load(); }, after(t));
                 for (int i = 0; i < 10; ++i) dag.add([] { tree(3, [] {}); });
-                for (int repeat = 1; repeat <= 3; ++repeat) {
+                for (int repeat = 1; repeat <= test::rounds(3); ++repeat) {
                     who.clear();
                     ranks.clear();
                     shares = 0;

@@ -15,6 +15,7 @@
 #include <sstream>
 #include <string>
 #include <unistd.h>
+#include <utility>
 #include <vector>
 
 namespace {
@@ -282,29 +283,44 @@ TEST(machine_load, this_machine_is_read_anew_when_hwlocs_variables_change) {
     EXPECT_EQ(weft::this_machine().size(), here);
 }
 
-TEST(machine_load, this_machine_is_read_once_while_nothing_changes) {
-    const temporary_folder folder;
-    const fs::path file = folder.path() / "machine.xml";
-    const auto write = [&](const char* spec) {
-        hwloc_topology_t topology = nullptr;
-        ASSERT_EQ(hwloc_topology_init(&topology), 0);
-        ASSERT_EQ(hwloc_topology_set_synthetic(topology, spec), 0);
-        ASSERT_EQ(hwloc_topology_load(topology), 0);
-        ASSERT_EQ(hwloc_topology_export_xml(topology, file.c_str(), 0), 0);
-        hwloc_topology_destroy(topology);
-    };
-    write("core:6 pu:1");
-    const hwloc_variable other("HWLOC_XMLFILE", file.string());
-    EXPECT_EQ(weft::this_machine().size(), 6);
-    write("core:7 pu:1");
-    EXPECT_EQ(weft::this_machine().size(), 6);
+/// Writes a machine of so many cores as a file for HWLOC_XMLFILE.
+void write_xml(const fs::path& file, int cores) {
+    hwloc_topology_t topology = nullptr;
+    ASSERT_EQ(hwloc_topology_init(&topology), 0);
+    ASSERT_EQ(hwloc_topology_set_synthetic(topology, ("core:" + std::to_string(cores) + " pu:1").c_str()), 0);
+    ASSERT_EQ(hwloc_topology_load(topology), 0);
+    ASSERT_EQ(hwloc_topology_export_xml(topology, file.c_str(), 0), 0);
+    hwloc_topology_destroy(topology);
 }
 
-TEST(machine_load, no_more_machines_are_kept_than_is_allowed) {
-    for (int cores = 1; cores <= 40; ++cores) { // those behind the 32nd are read each time
-        const hwloc_variable other("HWLOC_SYNTHETIC", "core:" + std::to_string(cores) + " pu:1");
-        for (int again = 0; again < 2; ++again) EXPECT_EQ(weft::this_machine().size(), cores);
-    }
+/// How many cores this machine has before and after the file behind the same variable changes from 6 to 7 cores: (6, 6) if it
+/// is read once, (6, 7) if it is read each time.
+std::pair<int, int> cores_around_a_change() {
+    const temporary_folder folder;
+    const fs::path file = folder.path() / "machine.xml";
+    write_xml(file, 6);
+    const hwloc_variable other("HWLOC_XMLFILE", file.string());
+    const int before = weft::this_machine().size();
+    write_xml(file, 7);
+    return {before, weft::this_machine().size()};
+}
+
+// In processes of their own: what is kept stays until the process ends.
+TEST(machine_load, this_machine_is_read_once_while_nothing_changes) {
+    EXPECT_EXIT(std::_Exit(cores_around_a_change() == std::pair(6, 6) ? 0 : 1), testing::ExitedWithCode(0),
+                "");
+}
+
+TEST(machine_load, machines_behind_the_last_that_is_kept_are_read_each_time) {
+    const auto all_right = [] {
+        bool right = true;
+        for (int cores = 1; cores <= 40; ++cores) {
+            const hwloc_variable other("HWLOC_SYNTHETIC", "core:" + std::to_string(cores) + " pu:1");
+            for (int again = 0; again < 2; ++again) right &= weft::this_machine().size() == cores;
+        }
+        return right && cores_around_a_change() == std::pair(6, 7);
+    };
+    EXPECT_EXIT(std::_Exit(all_right() ? 0 : 1), testing::ExitedWithCode(0), "");
 }
 
 TEST(machine_load, xml_of_this_machine_and_of_synthetic_ones_reads_back) {
