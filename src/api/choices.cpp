@@ -19,11 +19,12 @@ namespace {
 
 constexpr const char* settings_variable = "WEFT_SETTINGS";
 
-constexpr std::array<std::string_view, 23> known = {
-    "WEFT_WORKERS",  "WEFT_POLICY", "WEFT_ENGINE",    "WEFT_MACHINE",    "WEFT_SEED",      "WEFT_STACK",
-    "WEFT_PIN",      "WEFT_SPIN",   "WEFT_RESOURCES", "WEFT_SCENARIO",   "WEFT_COSTS",     "WEFT_REPORT",
-    "WEFT_PROGRESS", "WEFT_TRACE",  "WEFT_WAITING",   "WEFT_PREEMPT",    "WEFT_ACTIVE",    "WEFT_SPEEDS",
-    "WEFT_SHARE",    "WEFT_LEND",   "WEFT_PROFILE",   settings_variable, machines_variable};
+constexpr std::array<std::string_view, 24> known = {
+    "WEFT_WORKERS", "WEFT_POLICY",     "WEFT_ENGINE",     "WEFT_MACHINE",    "WEFT_SEED",
+    "WEFT_STACK",   "WEFT_PIN",        "WEFT_SPIN",       "WEFT_RESOURCES",  "WEFT_SCENARIO",
+    "WEFT_COSTS",   "WEFT_REPORT",     "WEFT_PROGRESS",   "WEFT_TRACE",      "WEFT_WAITING",
+    "WEFT_PREEMPT", "WEFT_ACTIVE",     "WEFT_SPEEDS",     "WEFT_SHARE",      "WEFT_LEND",
+    "WEFT_PROFILE", settings_variable, machines_variable, "WEFT_AUTO_MEMORY"};
 
 /// An option that is a text.
 struct text_option {
@@ -81,11 +82,15 @@ std::optional<choice> choices::variable(const char* name) const {
         std::string given = fmt::format("{}={}", name, *v);
         return choice{.value = std::move(*v), .given = std::move(given)};
     }
-    const auto in_file = std::ranges::find(file_, std::string_view(name), [](const file_setting& s) {
+    return in_file(name);
+}
+
+std::optional<choice> choices::in_file(const char* variable) const {
+    const auto found = std::ranges::find(file_, std::string_view(variable), [](const file_setting& s) {
         return std::string_view(s.of->variable);
     });
-    if (in_file == file_.end()) return std::nullopt;
-    return choice{.value = in_file->value, .given = in_file->given};
+    if (found == file_.end()) return std::nullopt;
+    return choice{.value = found->value, .given = found->given};
 }
 
 std::optional<choice> choices::text(std::string runtime_options::* option) const {

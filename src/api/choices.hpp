@@ -27,6 +27,8 @@ public:
     const runtime_options& given() const { return *given_; }
     /// The choice of the environment or the file.
     std::optional<choice> variable(const char* name) const;
+    /// That of the file, also where another place has one that counts. `variable`: that means the same.
+    std::optional<choice> in_file(const char* variable) const;
     /// The choice for an option that is a text.
     std::optional<choice> text(std::string runtime_options::* option) const;
     /// Only its value.

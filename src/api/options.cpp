@@ -179,7 +179,13 @@ bool choose_active(const choices& c, settings& s, int workers, bool by_default) 
     return false;
 }
 
-std::string policy_of(const choices& c) { return c.value(&runtime_options::policy).value_or("steal"); }
+/// What `weft advise` has found by runs of its own, of the same program, comes before what `auto` would find.
+std::string policy_of(const choices& c) {
+    std::string chosen = c.value(&runtime_options::policy).value_or("steal");
+    if (chosen.substr(0, chosen.find(':')) != "auto") return chosen;
+    const auto advised = c.in_file("WEFT_POLICY");
+    return advised ? advised->value : chosen;
+}
 
 /// Options of the engine `model` only.
 void refuse_model_options(const choices& c) {

@@ -107,6 +107,7 @@ void graph::state::resolve_claim(std::uint32_t t, engine::arena& at, claim* abov
     claim& c = *extras[nodes[t].extras].at_gate;
     c.above = above;
     resolve_needs(t, e.gate);
+    c.cores.is_molded = e.molds(at) && is_for_policy(c); // once: another run may have another answer
     resolve_arena(t, at);
     c.check(named(t));
 }
@@ -130,17 +131,16 @@ void graph::state::resolve_needs(std::uint32_t t, const gate& from) {
     for (const class_need& n : by_file) need(n.of, n.amount);
 }
 
-/// The policy molds a moldable task that needs nothing else at the gate, and has neither a width nor a place that is fixed.
-bool graph::state::is_for_policy(const claim& c, const requirements& need) noexcept {
+/// A policy that molds gets a moldable task that needs nothing else at the gate, and has neither a width nor a place that is fixed.
+bool graph::state::is_for_policy(const claim& c) noexcept {
     const core_request& r = c.cores;
     const std::size_t others = c.parts.size() - (r.is_part ? 1 : 0);
-    return need.most_width > 0 && r.is_shared && r.is_hint && r.within == scope::machine && others == 0;
+    return r.is_shared && r.is_hint && r.within == scope::machine && others == 0;
 }
 
 void graph::state::resolve_arena(std::uint32_t t, engine::arena& at) {
     claim& c = *extras[nodes[t].extras].at_gate;
     c.among = &at;
-    c.cores.is_molded = is_for_policy(c, at.engine.need);
     if (c.cores.count > 0 && !c.cores.is_molded) resolve_cores(t, at, c);
 }
 

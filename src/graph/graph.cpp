@@ -212,7 +212,7 @@ void graph::start() {
         s.around = around ? around->shared_from_this() : nullptr;
         s.root = me ? me->root_ : 0;
         s.preempts = me ? me->preempt_ : home.preempts;
-        s.reported = !home.need.lazy || home.need.graph_tasks;
+        s.reported = !home.zone().lazy || home.zone().graph_tasks;
         ++s.run;
         s.running = true;
         s.first_sources = s.sources.size();

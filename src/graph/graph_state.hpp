@@ -109,7 +109,7 @@ struct graph::state {
     void claim_by_name(const gate&);
     void claim_by_name(impl::graph_node&, const gate&);
     void resolve_arena(std::uint32_t t, engine::arena&);
-    static bool is_for_policy(const claim&, const requirements&) noexcept;
+    static bool is_for_policy(const claim&) noexcept;
     void resolve_cores(std::uint32_t t, engine::arena&, claim&) const;
     claim& claim_of(graph_extras&) const;
     graph_extras& extras_of(impl::graph_node&);

@@ -88,6 +88,7 @@ std::vector<std::string> every_policy() {
              "tatl:capacity=1,push=0,pop=0",
              "chaos:hold=50,blind=50,of=crs",
              "chaos:hold=50,blind=50,of=share",
+             "auto:of=share+adws+near+static+hybrid,share=50",
              "chaos:hold=50,blind=50,of=steal:zone=reported",
          })
         specs.emplace_back(variant);
@@ -136,9 +137,9 @@ TEST_P(conformance, of_what_the_model_engine_tells) {
 
 /// Policies that do something else where cores are unequal.
 bool knows_unequal_cores(const std::string& spec) {
-    constexpr std::string_view families[] = {"aats",    "acs",    "bias",  "bis",    "camp",
-                                             "cats",    "dheft",  "heft",  "hybrid", "ljfcf",
-                                             "optimal", "snatch", "speed", "xitao"};
+    constexpr std::string_view families[] = {"aats",  "acs",     "auto",   "bias",  "bis",
+                                             "camp",  "cats",    "dheft",  "heft",  "hybrid",
+                                             "ljfcf", "optimal", "snatch", "speed", "xitao"};
     return std::any_of(std::begin(families), std::end(families),
                        [&](std::string_view family) { return spec.starts_with(family); });
 }

@@ -49,6 +49,7 @@ const std::vector<std::string> molding = {"xitao",
                                           "xitao:cross=on",
                                           "xitao:steal=off",
                                           "hybrid",
+                                          "auto:of=hybrid+xitao:mold=load,share=50,memory=off",
                                           "chaos:of=xitao"};
 
 template <class F>

@@ -149,6 +149,7 @@ inline const std::vector<std::string> all_policies = {
     "aats:mode=pipeline",
     "optimal",
     "hybrid",
+    "auto:of=share+adws+near,memory=off",
 };
 
 /// Settings of a policy whose other setting in `all_policies` takes the same paths of the runtime: they differ in numbers, or

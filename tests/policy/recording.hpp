@@ -51,7 +51,11 @@ enum class hook : std::uint8_t {
     assemble,
     lock_waits,
     lock_taken,
-    lock_released
+    lock_released,
+    run_begins,
+    run_ended,
+    child_detached,
+    child_settled
 };
 
 enum class question : std::uint8_t { all, active, core_of, now, random, wake, post, running, exchange };
@@ -100,9 +104,10 @@ struct event {
 using recording = std::vector<event>;
 
 inline values fields(const requirements& n) {
-    return {n.task_bytes, n.group_bytes, n.lazy,      n.wide_groups, n.offers_ahead, n.own_usage,
-            n.own_misses, n.demotable,   n.resizable, n.posts,       n.uses,         n.levels,
-            n.snapshots,  n.exchanges,   n.tick,      n.graph_tasks, n.most_width,   n.locks};
+    return {n.task_bytes,  n.group_bytes, n.lazy,      n.wide_groups, n.offers_ahead,
+            n.own_usage,   n.own_misses,  n.demotable, n.resizable,   n.posts,
+            n.uses,        n.levels,      n.snapshots, n.exchanges,   n.tick,
+            n.graph_tasks, n.most_width,  n.locks,     n.follows_runs};
 }
 inline values fields(const snapshot& s) {
     return {s.busy,     static_cast<std::int64_t>(s.id),
@@ -247,6 +252,29 @@ public:
         const auto lock = begin(hook::tick, no_worker, {now});
         of_->tick(now);
     }
+
+    root_zone run_begins(const task& root, time_ns now) override {
+        const auto lock = begin(hook::run_begins, no_worker, {now});
+        see(const_cast<task&>(root), true); // only reads it
+        const root_zone z = of_->run_begins(root, now);
+        tasks_.erase(&root); // ready() shows it anew
+        now_->decision = {z.lazy, z.graph_tasks, z.molds};
+        return z;
+    }
+    void run_ended(time_ns now) override {
+        const auto lock = begin(hook::run_ended, no_worker, {now});
+        of_->run_ended(now);
+    }
+    void child_detached(worker_id w) override {
+        const auto lock = begin(hook::child_detached, w);
+        of_->child_detached(w);
+    }
+    void child_settled(worker_id w) override {
+        const auto lock = begin(hook::child_settled, w);
+        of_->child_settled(w);
+    }
+    void keep() noexcept override { of_->keep(); }
+    policy_choices choices() override { return of_->choices(); }
 
 private:
     // The context of the policy. Each caller is in a hook, and so holds the lock.

@@ -15,11 +15,12 @@
 namespace weft::test {
 
 inline std::string to_string(hook h) {
-    constexpr const char* names[] = {"attach",     "ready",       "next",         "victims",   "spawn",
-                                     "pieces",     "group_begin", "group_wait",   "group_end", "started",
-                                     "blocked",    "resumed",     "finished",     "message",   "iteration",
-                                     "resized",    "gives_way",   "tick",         "mold",      "assemble",
-                                     "lock_waits", "lock_taken",  "lock_released"};
+    constexpr const char* names[] = {
+        "attach",      "ready",          "next",         "victims",    "spawn",         "pieces",
+        "group_begin", "group_wait",     "group_end",    "started",    "blocked",       "resumed",
+        "finished",    "message",        "iteration",    "resized",    "gives_way",     "tick",
+        "mold",        "assemble",       "lock_waits",   "lock_taken", "lock_released", "run_begins",
+        "run_ended",   "child_detached", "child_settled"};
     return names[static_cast<std::size_t>(h)];
 }
 
@@ -97,6 +98,13 @@ private:
         case hook::lock_taken: return policy_.lock_taken(e.w, t(0), lock_of(e)), values{};
         case hook::lock_released: return policy_.lock_released(e.w, t(0), lock_of(e)), values{};
         case hook::tick: return policy_.tick(e.arguments[0]), values{};
+        case hook::run_begins: {
+            const root_zone z = policy_.run_begins(t(0), e.arguments[0]);
+            return {z.lazy, z.graph_tasks, z.molds};
+        }
+        case hook::run_ended: return policy_.run_ended(e.arguments[0]), values{};
+        case hook::child_detached: return policy_.child_detached(e.w), values{};
+        case hook::child_settled: return policy_.child_settled(e.w), values{};
         }
         return {};
     }

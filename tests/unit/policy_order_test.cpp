@@ -328,7 +328,8 @@ INSTANTIATE_TEST_SUITE_P(policies, policy_order_fairness, testing::Values(
     "numalb",
     "aats",
     "optimal",
-    "hybrid"));
+    "hybrid",
+    "auto:memory=off"));
 // clang-format on
 
 // ---- one by one

@@ -115,7 +115,7 @@ void yield_to_others() noexcept {
     worker& w = engine::enter_runtime();
     task& t = make_record(&w, w.engine, mine);
     engine::adopt(t, nullptr, nullptr, {.name = "omp yield"});
-    t.silent_ = w.engine.need.lazy;
+    t.silent_ = w.engine.zone().lazy;
     engine::offer(w, t, ready_reason::yielded);
     engine::leave_runtime();
     wait_until(

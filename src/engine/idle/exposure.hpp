@@ -4,6 +4,7 @@
 #include "engine/worker/arena.hpp"
 #include "engine/worker/engine.hpp"
 #include "engine/worker/notes.hpp"
+#include "engine/worker/run_follower.hpp"
 #include "engine/worker/worker.hpp"
 #include "task/fiber.hpp"
 #include "task/sanitizers.hpp"
@@ -75,6 +76,7 @@ public:
         } else {
             counted_ = static_cast<continuation&>(entry).in;
             counted_->open_.fetch_add(1, std::memory_order_relaxed); // the child above counts from now on
+            child_detached(owner);
             count_handover(owner, *of.running, *counted_);
             if (owner.arena().is_team()) [[unlikely]]
                 owner.arena().retain();
@@ -86,6 +88,7 @@ public:
         owner_.oldest = oldest_before_;
         if (!counted_) return;
         counted_->open_.fetch_sub(1, std::memory_order_relaxed); // the owner's own 1 keeps it above 0 (G1)
+        child_settled(owner_);
         if (owner_.arena().is_team()) [[unlikely]]
             owner_.arena().cancel_retain();
         static_cast<continuation&>(entry_).thief = continuation::unexposed;

@@ -4,6 +4,7 @@
 #include "engine/process/fault_report.hpp"
 #include "engine/run/switch.hpp"
 #include "engine/team/teams.hpp"
+#include "engine/worker/run_follower.hpp"
 
 #include <weft/error.hpp>
 
@@ -135,8 +136,11 @@ void model_engine::take_submitted(queue::chain<task>& from) {
             of_others.push_back(t);
             continue;
         }
-        if (static_cast<ready_reason>(t->arrives_as_) == ready_reason::root && open_roots++ == 0)
-            at_begin = snapshot();
+        if (static_cast<ready_reason>(t->arrives_as_) == ready_reason::root) {
+            if (open_roots++ == 0) at_begin = snapshot();
+            if (runs)
+                runs->root_begins(*t); // not when it was submitted: what is modelled may have been elsewhere
+        }
         to.inbox.push(t);
         if (to.is_team()) announce_in(to, to.all());
         has_submitted = true;
@@ -175,10 +179,18 @@ void model_engine::leave_behind() noexcept {
 
 // ---- reports
 
+bool model_engine::run_continues() {
+    if (open_roots == 0) return false;
+    if (runs) runs->continues();
+    return ++open_roots;
+}
+
 void model_engine::root_ended(worker& of) noexcept {
     flush_charges(static_cast<model_worker&>(of), activity::overhead);
+    if (runs) runs->root_ended();
     if (--open_roots > 0) return;
     model_report run = snapshot().since(at_begin);
+    run.choices = outermost.scheduler->choices();
     if (report_file* const reports = files.reports())
         reports->add([text = reports->wants_json() ? run.to_json() : run.to_table()] { return text; });
     const std::lock_guard lock(reporting);

@@ -113,7 +113,7 @@ struct model_engine final : host, engine, meter, team_host, timers, observation,
     void wait_until_quiescent() override { sim->wait_until_quiet(); }
 
     // observation
-    bool run_continues() override { return open_roots > 0 && ++open_roots; }
+    bool run_continues() override;
     void root_ended(worker&) noexcept override;
     std::optional<measured_run> last_measured_run() const override;
     std::string describe_run(const tally&, bool as_json) const override;

@@ -1,5 +1,7 @@
 #include "engine/model/report.hpp"
 
+#include "engine/observe/choices_report.hpp"
+
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
@@ -119,6 +121,7 @@ std::string model_report::to_json() const {
     if (!calibrated_on.empty()) out["calibrated_on"] = calibrated_on;
     if (!misses_from.empty()) out["misses_from"] = misses_from;
     if (!instructions_from.empty()) out["instructions_from"] = instructions_from;
+    if (!choices.memory.empty()) out["choices"] = choices_json(choices);
     json& time = out["worker_seconds"];
     for (std::size_t a = 0; a < shown(*this); ++a)
         time[names[a]] = seconds_of(total(static_cast<activity>(a)));
@@ -182,6 +185,7 @@ std::string model_report::to_table() const {
     if (shares_cores)
         line("beside    other programs; waits for a core {}",
              percent(seconds_of(total(activity::waits_for_core)), all));
+    text += choices_table(choices);
     const auto levels = all_levels(workers);
     for (std::size_t k = 0; k < levels.size(); ++k)
         if (levels[k].accesses > 0)

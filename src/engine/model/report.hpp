@@ -3,6 +3,7 @@
 #include "engine/model/activity.hpp"
 #include "engine/model/numa_memory.hpp"
 #include "machine/figures.hpp"
+#include "policy/seam/policy.hpp"
 
 #include <array>
 #include <cstdint>
@@ -43,6 +44,7 @@ struct model_report {
     std::string_view instructions_from{}; ///< likewise, of the instructions
     std::uint64_t invalidations = 0;
     bool changes_cores = false; ///< requirements::exchanges
+    policy_choices choices{};   ///< what the policy has chosen so far, by place of the program
     bool shares_cores = false;  ///< there are other programs on the machine
     std::vector<worker> workers{};
     std::vector<node> nodes{};

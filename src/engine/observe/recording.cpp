@@ -44,7 +44,7 @@ recording::~recording() = default;
 void recording::begin(const record_options& o, const std::atomic<std::int64_t>* virtual_time) {
     options_ = o;
     is_virtual_ = virtual_time != nullptr;
-    if (o.asks_for_nothing()) return;
+    if (o.asks_for_nothing() && !engine_.runs) return; // a policy that follows runs keeps what it has found
     {
         const std::lock_guard guard(process_lock());
         for (std::string* file : {&options_.trace, &options_.profile, &options_.report, &options_.progress})
@@ -112,6 +112,7 @@ void recording::workers_began() noexcept {
 void recording::finish() noexcept {
     if (tracer_) tracer_->finish();
     if (profile_) profile_->finish();
+    if (engine_.runs) engine_.outermost.scheduler->keep(); // the report says what came of it
     if (reports_) reports_->write(engine_.observation.describe_all_runs(reports_->wants_json()));
     if (progress_) progress_->finish();
 }

@@ -31,7 +31,7 @@ struct record_options {
     }
 };
 
-/// The files about an engine's runs. They are finished when the engine ends, or when the process does.
+/// The files about an engine's runs, and what its policy keeps for later processes (policy::keep). They are finished when the engine ends, or when the process does.
 class recording {
 public:
     explicit recording(engine& of) noexcept;

@@ -23,7 +23,7 @@ struct measured_run { ///< in an engine's time
 /// last one.
 struct observation {
     /// A root is about to be submitted; from any thread.
-    virtual void root_begins() {}
+    virtual void root_begins(task&) {}
     /// A task is about to be submitted that belongs to the present run, though its root does not wait for it; by a worker.
     /// True if a run is open: then the end of the task counts as that of a root.
     virtual bool run_continues() = 0;

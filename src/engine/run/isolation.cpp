@@ -46,7 +46,7 @@ task& make_first(worker& w, region& r, const task& around) {
     t.level_ = around.level_;
     t.root_ = around.root_;
     t.preempt_ = around.preempt_;
-    t.silent_ = w.engine.need.lazy;
+    t.silent_ = w.engine.zone().lazy;
     return t;
 }
 

@@ -10,6 +10,7 @@
 #include "engine/worker/notes.hpp"
 #include "engine/worker/offer.hpp"
 #include "engine/worker/offers_ahead.hpp"
+#include "engine/worker/run_follower.hpp"
 #include "engine/worker/runtime_entry.hpp"
 #include "queue/spin_wait.hpp"
 
@@ -120,6 +121,7 @@ fiber& take_fiber_to_wait(worker& w) noexcept {
         // The parent is below this fiber again, with all its older entries exposed.
         // relaxed: this worker counted the child when it exposed this entry
         in.open_.fetch_sub(1, std::memory_order_relaxed);
+        child_settled(w);
         if (w.arena().is_team()) [[unlikely]]
             w.arena().cancel_retain();
         parent.running->state_ = task_state::running;
@@ -141,6 +143,7 @@ fiber& take_fiber_to_wait(worker& w) noexcept {
     k.read.store(false, std::memory_order_relaxed); // published with the next entry
     k.thief = continuation::unexposed;
     self.become_scheduler();
+    child_settled(w);
     child_done(&w, in);
     if (w.arena().is_team()) [[unlikely]]
         release_team(w, w.arena());

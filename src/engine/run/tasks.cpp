@@ -13,6 +13,7 @@
 #include "engine/worker/notes.hpp"
 #include "engine/worker/offer.hpp"
 #include "engine/worker/offers_ahead.hpp"
+#include "engine/worker/run_follower.hpp"
 #include "engine/worker/runtime_entry.hpp"
 #include "engine/worker/task_record.hpp"
 
@@ -175,6 +176,7 @@ void expose_to_all(worker& w, fiber& x, impl::frame& entry, std::int16_t ahead_b
     } else {
         group& in = *static_cast<continuation&>(entry).in;
         in.open_.fetch_add(1, std::memory_order_relaxed); // from now on the child above counts
+        child_detached(w);
         if (w.arena().is_team()) [[unlikely]]
             w.arena().retain();
         w.oldest = x.above;

@@ -128,7 +128,10 @@ std::string run_account::describe(bool as_json) {
     if (is_open) all.add(last_.since(at_begin_));
     const tally window = last_.since(first_);
 
-    total_report t{.all = of_.report_of(all), .runs = runs_, .last_is_open = is_open};
+    total_report t{.all = of_.report_of(all),
+                   .runs = runs_,
+                   .last_is_open = is_open,
+                   .choices = of_.outermost.scheduler->choices()};
     t.all.parts = parts_of_total(all, window);
     run_figures& f = t.figures;
     f.workers = of_.worker_count();

@@ -7,6 +7,7 @@
 #include "engine/threads/run_account.hpp"
 #include "engine/threads/shared_slot.hpp"
 #include "engine/worker/offer.hpp"
+#include "engine/worker/run_follower.hpp"
 
 #include <weft/error.hpp>
 
@@ -245,13 +246,19 @@ void thread_engine::end_threads_at_exit() noexcept {
     files.finish();
 }
 
-void thread_engine::root_begins() {
+void thread_engine::root_begins(task& root) {
     if (account) account->root_begins();
+    if (runs) runs->root_begins(root);
 }
 
-bool thread_engine::run_continues() { return account && account->run_continues(); }
+// Both count the same roots, one after the other, so in an open run both have one.
+bool thread_engine::run_continues() {
+    const bool is_counted = account && account->run_continues();
+    return (runs && runs->continues()) || is_counted;
+}
 
 void thread_engine::root_ended(worker& w) noexcept {
+    if (runs) runs->root_ended();
     if (!account) return;
     if (pace) pace->charge(static_cast<thread_worker&>(w));
     account->root_ended();

@@ -86,7 +86,7 @@ struct thread_engine final : host, engine, team_host, observation, lifetime {
     void preemptible_is_made() noexcept override;
 
     // observation
-    void root_begins() override;
+    void root_begins(task&) override;
     bool run_continues() override;
     void root_ended(worker&) noexcept override;
     std::string describe_run(const tally& run, bool as_json) const override;

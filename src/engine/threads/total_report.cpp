@@ -1,5 +1,6 @@
 #include "engine/threads/total_report.hpp"
 
+#include "engine/observe/choices_report.hpp"
 #include "engine/threads/worker_times.hpp"
 
 #include <fmt/format.h>
@@ -30,6 +31,7 @@ std::string total_report::to_json() const {
         out["other_threads"] = {{"cpu", in_seconds(f.other_cpu)}};
     }
     put_workers(out, all);
+    if (!choices.memory.empty()) out["choices"] = choices_json(choices);
     out["notes"] = notes_on(f);
     return out.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace);
 }
@@ -56,6 +58,7 @@ std::string total_report::to_table() const {
         to_text,
         "process   {} voluntary and {} involuntary switches, {} page faults, {} of them with a page read\n",
         voluntary_switches, involuntary_switches, minor_faults + f.pages_read, f.pages_read);
+    text += choices_table(choices);
     text += worker_table(all, span_of_runs{f.span, f.outside});
     for (const std::string& note : notes_on(f)) text += "note: " + note + '\n';
     return text;

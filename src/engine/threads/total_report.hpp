@@ -2,6 +2,7 @@
 
 #include "engine/observe/lost_time.hpp"
 #include "engine/threads/report.hpp"
+#include "policy/seam/policy.hpp"
 
 #include <cstdint>
 #include <string>
@@ -13,6 +14,7 @@ struct total_report {
     thread_report all; ///< the sums over all runs
     std::uint64_t runs = 0;
     bool last_is_open = false; ///< the last one had not ended
+    policy_choices choices{};  ///< of the policy, by place of the program
     time_ns recording = 0;     ///< the part of the span in which reports were made
     run_figures figures{};
     // ---- of the whole process, from the first run to the end of the engine

@@ -1,5 +1,7 @@
 #include "engine/worker/engine.hpp"
 
+#include "engine/worker/run_follower.hpp"
+
 #include <weft/error.hpp>
 
 #include <fmt/format.h>
@@ -28,6 +30,8 @@ void engine::attach_policy() {
         throw error("the policy asks for too many bytes in each task or group",
                     fmt::format("{} and {}", need.task_bytes, need.group_bytes),
                     fmt::format("at most {} and {}", max_task_bytes, max_group_bytes));
+    set_zone({need.lazy, need.graph_tasks, need.most_width > 0});
+    if (need.follows_runs) runs = std::make_unique<run_follower>(*this);
     outermost.watch_if_needed(need);
     const std::size_t count = outermost.members.size();
     for (worker* w : outermost.members) {

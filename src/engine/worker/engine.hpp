@@ -29,6 +29,7 @@ struct team_host;
 struct timers;
 struct observation;
 struct lifetime;
+class run_follower;
 
 /// Makes one more instance of an engine's policy.
 using policy_factory = std::function<std::unique_ptr<policy>()>;
@@ -62,6 +63,21 @@ struct engine : engine_ports {
     engine(const engine&) = delete;
     engine& operator=(const engine&) = delete;
 
+    /// For roots that begin now, and for tasks of graphs and of isolated regions of those that are open.
+    root_zone zone() const noexcept {
+        // relaxed: it changes before the root is handed in that it is for
+        return {silent_roots_.load(std::memory_order_relaxed),
+                shown_graph_tasks_.load(std::memory_order_relaxed), molds_.load(std::memory_order_relaxed)};
+    }
+    /// Whether the policy of that arena molds what begins now. The instance of a team is told of no runs, and its first answer
+    /// is not to be relied on if the policy follows them.
+    bool molds(const arena& in) const noexcept { return zone().molds && (!runs || &in == &outermost); }
+    void set_zone(root_zone z) noexcept {
+        silent_roots_.store(z.lazy, std::memory_order_relaxed); // as above
+        shown_graph_tasks_.store(z.graph_tasks, std::memory_order_relaxed);
+        molds_.store(z.molds, std::memory_order_relaxed);
+    }
+
     int worker_count() const noexcept { return outermost.size(); }
     worker& worker_at(int rank) const noexcept { return *outermost.members[static_cast<std::size_t>(rank)]; }
 
@@ -73,8 +89,9 @@ struct engine : engine_ports {
     /// By the kind (engine/team), the number of the arena around, and the engine's ranks and the cores of the members.
     std::map<std::vector<worker_id>, std::unique_ptr<arena>> team_arenas{};
     weft::gate gate;
-    requirements need;                 ///< what the policy needs
-    trace::recorder* tracer = nullptr; ///< if there is a trace
+    requirements need;                    ///< what the policy needs
+    std::unique_ptr<run_follower> runs{}; ///< null: the policy does not follow runs
+    trace::recorder* tracer = nullptr;    ///< if there is a trace
     fiber_pool fibers;
     const floating_point_modes modes = floating_point_modes::of_this_thread(); ///< with which tasks start
     block_depot blocks;
@@ -89,6 +106,9 @@ protected:
     /// Asks the policy what it needs, when all workers are members of the outermost arena, and gives the
     /// workers what follows from it. Throws weft::error for needs that the engine of this name cannot meet.
     void attach_policy();
+
+private:
+    std::atomic<bool> silent_roots_{false}, shown_graph_tasks_{false}, molds_{false};
 };
 
 } // namespace weft::engine

@@ -54,7 +54,7 @@ task& make_flow_task(worker* w, engine& home, group& of, const flow_task& f) {
     t.graph_ = f.graph_id;
     t.graph_number_ = f.number;
     t.bottom_level_ = f.bottom_level;
-    t.silent_ = home.need.lazy;
+    t.silent_ = home.zone().lazy;
     return t;
 }
 

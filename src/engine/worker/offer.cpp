@@ -25,12 +25,12 @@ void offer(worker& w, task& t, ready_reason reason) noexcept {
 }
 
 void number_root(engine& e, task& t, trace::code_address code) {
-    const impl::tick_hold here; // of the lock of the account
-    e.observation.root_begins();
+    const impl::tick_hold here;                                // of the lock of the account
     t.root_ = e.roots.fetch_add(1, std::memory_order_relaxed); // a number, orders nothing
     t.id_ = static_cast<std::uint64_t>(t.root_) * 2 + 1;
-    t.silent_ = e.need.lazy;
+    t.silent_ = e.zone().lazy;
     t.is_root_ = true;
+    e.observation.root_begins(t);
     if (e.tracer) [[unlikely]] {
         worker* const w = impl::hot_self();
         if (w && &w->engine == &e)

@@ -92,6 +92,12 @@ public:
     void resized(workers active) override { of_.resized(active); }
     bool gives_way(worker_id w, const task& t) override { return of_.gives_way(w, t); }
     void tick(time_ns now) override { of_.tick(now); }
+    root_zone run_begins(const task& root, time_ns now) override { return of_.run_begins(root, now); }
+    void run_ended(time_ns now) override { of_.run_ended(now); }
+    void child_detached(worker_id w) override { of_.child_detached(w); }
+    void child_settled(worker_id w) override { of_.child_settled(w); }
+    void keep() noexcept override { of_.keep(); }
+    policy_choices choices() override { return of_.choices(); }
 
 private:
     static constexpr int most_kept = 8;

@@ -6,7 +6,9 @@
 #include <cstdint>
 #include <optional>
 #include <span>
+#include <string>
 #include <string_view>
+#include <vector>
 
 /// The seam between a scheduling policy and the engines that carry it out.
 ///
@@ -99,6 +101,28 @@ struct snapshot {
     std::uint64_t of_class = 0; ///< class_of() of the task, see task/task_class.hpp
 };
 
+/// How the engine runs what begins from now on: requirements::lazy and graph_tasks, and whether the policy molds, as
+/// requirements::most_width above 0 says.
+struct root_zone {
+    bool lazy = false, graph_tasks = false, molds = false;
+};
+
+/// What a policy has chosen for the places of the program, for reports.
+struct policy_choices {
+    struct choice {
+        std::string place;      ///< a name that the program gave, or the code: module+0xoffset
+        std::string chosen;     ///< a policy with its knobs
+        std::string state;      ///< a few words
+        std::string why;        ///< what the comparisons with the others say
+        std::uint64_t runs = 0; ///< of this process
+        /// Comparisons with other choices that have been made, also by earlier processes.
+        std::uint64_t compared = 0;
+    };
+    std::vector<choice> places{};
+    /// Where they are kept for later processes, or why nowhere; empty: the policy chooses nothing.
+    std::string memory{};
+};
+
 /// Read-only view of a data-flow graph, for policies that look ahead. Its tasks have numbers from 0, in the
 /// order of adding (task::graph_number). Valid during graph_grew() only, except bottom_level().
 struct graph_view {
@@ -173,6 +197,9 @@ struct requirements {
     /// lock_waits(), lock_taken() and lock_released() are called. In the model only: an engine with real threads refuses the
     /// policy, since there a lock for which no task waits costs a few instructions, and tells no policy.
     bool locks = false;
+    /// run_begins() and run_ended() are called, and run_begins() says anew what `lazy` and `graph_tasks` say here, and
+    /// whether the policy molds.
+    bool follows_runs = false;
 };
 
 /// In every hook `w` is the calling worker. Hooks of different workers run at the same time. No hook
@@ -251,6 +278,24 @@ struct policy {
     /// With requirements::tick, while some worker of the engine runs a task. No worker calls it: it may ask the context
     /// for anything but random numbers and messages. Calls never overlap each other, but they overlap other hooks.
     virtual void tick(time_ns now) { static_cast<void>(now); }
+
+    /// With requirements::follows_runs. A run lasts from the beginning of a root, while no other root is open, to the end of the
+    /// last open root. `root` is about to be handed in; no hook has seen it. By any thread. The two hooks never overlap each other
+    /// or themselves, but tasks that no root waits for (futures, graphs) may still run, and idle workers look for tasks.
+    virtual root_zone run_begins(const task& root, time_ns now) {
+        return static_cast<void>(root), static_cast<void>(now), root_zone{};
+    }
+    virtual void run_ended(time_ns now) { static_cast<void>(now); } ///< by the worker that ran the last root
+    /// With requirements::follows_runs. A child whose parent lies below it in the worker's chain, and of whose end a policy is not
+    /// told if it is silent: the rest of the parent is in other hands from now on, and may end before the child. By the child's worker.
+    virtual void child_detached(worker_id w) { static_cast<void>(w); }
+    /// It has ended, or its parent is below it again. By its worker.
+    virtual void child_settled(worker_id w) { static_cast<void>(w); }
+    /// With requirements::follows_runs. The engine or the process ends: writes what later processes are to know. At the end of a
+    /// process other threads may still call hooks. May come several times. It may allocate.
+    virtual void keep() noexcept {}
+    /// For reports; from any thread, at any time after attach(). It may allocate.
+    virtual policy_choices choices() { return {}; }
 
     virtual ~policy() = default;
 };

@@ -66,6 +66,7 @@
     entry(aats) \
     entry(optimal) \
     entry(hybrid) \
+    entry(auto) \
     entry(chaos)
 // clang-format on
 
