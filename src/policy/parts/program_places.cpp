@@ -1,6 +1,7 @@
 #include "policy/parts/program_places.hpp"
 
 #include "policy/parts/code_place.hpp"
+#include "policy/parts/held_lock.hpp"
 
 #include "task/task_class.hpp"
 
@@ -62,11 +63,12 @@ std::size_t program_places::copy(std::span<place, most> to) const noexcept {
 }
 
 policy_choices program_places::describe(std::vector<place> of) const {
-    policy_choices found;
+    std::shared_ptr<const std::string> said;
     {
-        const std::lock_guard held(keeping_);
-        found.memory = said_;
+        const held_lock here(saying_);
+        said = said_;
     }
+    policy_choices found{.places = {}, .memory = said ? *said : std::string()};
     for (place& p : of)
         if (p.runs > 0)
             found.places.push_back({.place = std::string(p.name()),
@@ -99,12 +101,18 @@ std::string program_places::why(const place_record& r) const {
     return text.empty() ? "there is no other" : text;
 }
 
+void program_places::say(std::string text) {
+    auto next = std::make_shared<const std::string>(std::move(text));
+    const held_lock here(saying_);
+    said_.swap(next);
+}
+
 // ---- memory
 
 void program_places::open_memory(const std::string& where, const machine& m, const policy_context& context) {
     const bool by_default = where == "default";
-    said_ = by_default && m.is_modelled() ? "off: on a modelled machine the knob `memory` names the folder"
-                                          : "off";
+    say(by_default && m.is_modelled() ? "off: on a modelled machine the knob `memory` names the folder"
+                                      : "off");
     if (where == "off" || (by_default && m.is_modelled())) return;
     const auto folder = by_default ? folder_of_choices() : std::filesystem::path(where);
     if (folder.empty()) return;
@@ -117,15 +125,14 @@ void program_places::open_memory(const std::string& where, const machine& m, con
         p.length = k.name.copy(p.text.data(), p.text.size());
         p.record = k.record;
     }
-    said_ = fmt::format("{} places known from {}", used_, kept_->file().string());
-    if (kept_->problem().empty()) return;
-    said_ += ", which does not count: " + kept_->problem();
+    const std::string known = fmt::format("{} places known from {}", used_, kept_->file().string());
+    if (kept_->problem().empty()) return say(known);
+    say(known + ", which does not count: " + kept_->problem());
     std::fprintf(stderr, "weft: policy auto: the choices in %s do not count, and are found anew: %s\n",
                  kept_->file().c_str(), kept_->problem().c_str());
 }
 
 void program_places::keep(const std::vector<place>& of) noexcept {
-    const std::lock_guard held(keeping_);
     if (!kept_) return;
     std::vector<kept_place> all;
     std::uint64_t runs = 0;
@@ -139,8 +146,8 @@ void program_places::keep(const std::vector<place>& of) noexcept {
     }
     if (std::exchange(runs_kept_, runs) == runs) return;
     const std::string failure = kept_->write(all);
-    said_ = failure.empty() ? fmt::format("kept in {}", kept_->file().string())
-                            : fmt::format("not kept: {}", failure);
+    say(failure.empty() ? fmt::format("kept in {}", kept_->file().string())
+                        : fmt::format("not kept: {}", failure));
     // Where the user has named no folder, many machines have none that can be written: the report says so.
     if (!failure.empty() && is_named_ && !std::exchange(has_warned_, true))
         std::fprintf(stderr, "weft: policy auto: what it has found is not kept: %s\n", failure.c_str());

@@ -5,13 +5,13 @@
 #include "policy/seam/policy.hpp"
 
 #include "machine/machine.hpp"
+#include "queue/spin_lock.hpp"
 #include "task/task.hpp"
 
 #include <array>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
-#include <mutex>
 #include <span>
 #include <string>
 #include <string_view>
@@ -56,11 +56,12 @@ public:
     /// Those that have had runs in this process.
     policy_choices describe(std::vector<place>) const;
 
-    /// For later processes. What goes wrong is told once, and in describe().
+    /// For later processes, by one thread at a time. What goes wrong is told once, and in describe().
     void keep(const std::vector<place>&) noexcept;
 
 private:
     std::string why(const place_record&) const;
+    void say(std::string);
 
     std::vector<std::string> candidates_;
     double share_ = 0;
@@ -70,10 +71,10 @@ private:
     std::unique_ptr<kept_choices> kept_; ///< null: nothing is kept
     bool is_named_ = false;              ///< the user has said where
 
-    mutable std::mutex keeping_; ///< of the rest
     bool has_warned_ = false;
     std::uint64_t runs_kept_ = 0; ///< of this process, that are in the file
-    std::string said_;            ///< of the memory
+    mutable queue::spin_lock<> saying_;
+    std::shared_ptr<const std::string> said_; ///< of the memory; under saying_
 };
 
 } // namespace weft
