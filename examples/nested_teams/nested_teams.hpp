@@ -23,11 +23,11 @@
 namespace examples {
 
 struct nested_team_settings {
-    std::size_t inner = 4;   // members of the team of each task
-    std::size_t outer = 0;   // tasks at a time; 0: as many as are ready
-    std::uint64_t start = 0; // cycles that a task spends for each member of its team, on a modelled machine
+    std::size_t inner = 4; // members of the team of each task
+    std::size_t outer = 0; // tasks at a time; 0: as many as are ready
     meeting how = meeting::spin;
     weft::preemption type = weft::preemption::klt;
+    std::uint64_t start = 0; // cycles that a task spends for each member of its team, on a modelled machine
 };
 
 template <class Kernels>
