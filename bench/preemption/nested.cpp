@@ -38,9 +38,14 @@ int main(int argc, char** argv) {
             std::vector<double> yielding, preempted;
             for (int r = 0; r < given.number("rounds", 7); ++r) {
                 using weft::preemption, examples::meeting;
-                const double flat = factor(cooperative, {1, meeting::spin, preemption::off});
-                yielding.push_back(factor(cooperative, {inner, meeting::yield, preemption::off}) / flat);
-                preempted.push_back(factor(preemptive, {inner, meeting::spin, preemption::klt}) / flat);
+                const double flat =
+                    factor(cooperative, {.inner = 1, .how = meeting::spin, .type = preemption::off});
+                yielding.push_back(
+                    factor(cooperative, {.inner = inner, .how = meeting::yield, .type = preemption::off}) /
+                    flat);
+                preempted.push_back(
+                    factor(preemptive, {.inner = inner, .how = meeting::spin, .type = preemption::klt}) /
+                    flat);
             }
             s.add("yielding", yielding);
             s.add("preempted", preempted);

@@ -19,6 +19,7 @@ int main(int argc, char** argv) {
         ->check(CLI::Range(1U, 1000000U))
         ->capture_default_str();
     options.add_flag("--writes", s.writes, "each number is changed, too");
+    program.add_costs_only();
 
     return program.main(argc, argv, [&] {
         auto rt = program.make_runtime();
@@ -26,11 +27,11 @@ int main(int argc, char** argv) {
         examples::array_sweeps sweeps(s, program.seed());
         rt.run([&] { sweeps.run(program.type()); });
         const auto stats = rt.stats();
-        const bool right = sweeps.is_right(program.seed());
-
         examples::report report;
         report.add("threads", s.threads);
         report.add("preempt", program.preempt());
+        if (program.costs_only()) return report.print_costs(stats, program.json());
+        const bool right = sweeps.is_right(program.seed());
         report.add("right", right);
         report.add("bytes", sweeps.bytes());
         report.add("GB/s", static_cast<double>(sweeps.bytes() * s.sweeps) / stats.seconds * 1e-9);

@@ -60,6 +60,12 @@ int main(int argc, char** argv) {
         .add_option("--outer", s.outer, "tasks that compute at a time; 0: as many as are ready")
         ->check(CLI::Range(0U, 1024U))
         ->capture_default_str();
+    program.options()
+        .add_option("--start", s.start,
+                    "in virtual time: cycles that starting a member of a team takes, as in a runtime of "
+                    "kernel threads")
+        ->check(CLI::Range(0U, 1000000000U))
+        ->capture_default_str();
     program.add_costs_only();
     std::map<std::string, maker> known = {{"plain", maker::plain}};
 #ifdef WEFT_EXAMPLE_OPENBLAS

@@ -27,6 +27,7 @@ struct nested_team_settings {
     std::size_t outer = 0; // tasks at a time; 0: as many as are ready
     meeting how = meeting::spin;
     weft::preemption type = weft::preemption::klt;
+    std::uint64_t start = 0; // cycles that a task spends for each member of its team, on a modelled machine
 };
 
 template <class Kernels>
@@ -75,6 +76,7 @@ private:
     template <class Step>
     void by_team(const Step& step) const {
         if (settings_.outer > 0) free_.acquire();
+        if (settings_.start > 0) weft::cost(settings_.start * (settings_.inner - 1));
         run_team(settings_.inner, settings_.how, settings_.type, step);
         if (settings_.outer > 0) free_.release();
     }

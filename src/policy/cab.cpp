@@ -121,7 +121,7 @@ public:
                 .lazy = random_ && set_.lazy,
                 .own_misses = measures,
                 .demotable = true,
-                .resizable = false};
+                .resizable = random_}; // a socket without workers would keep the subtree that it has begun
     }
 
     // ---- the partition: 3.4

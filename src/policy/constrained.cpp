@@ -28,6 +28,8 @@
 ///   random.
 /// - Waiting for anything but children, and yielding, is no part of the trace: such a task resumes where it
 ///   was.
+/// - What the trace has at a worker that is not active goes to an active one, the same each time; the trace stays. Any worker takes
+///   what lies at a worker that has become inactive, as in an iteration with steals.
 namespace weft::policies {
 namespace {
 
@@ -54,8 +56,9 @@ public:
         places_.attach(context);
         mine_ = std::make_unique<worker_part[]>(static_cast<std::size_t>(context.all().size()));
         thieves_ = std::make_unique<id_table>();
-        return {.task_bytes = sizeof(part), .demotable = true};
+        return {.task_bytes = sizeof(part), .demotable = true, .resizable = true};
     }
+    void resized(workers active) override { context_->wake(active); } // they look at the others
 
     placement ready(worker_id w, task& t, ready_reason reason) override {
         part& own = t.data<part>();
@@ -75,6 +78,7 @@ public:
         else if (const std::uint64_t thief = stops ? thieves_->find(key(t)) : 0; thief > 0)
             to = static_cast<worker_id>(thief) - 1;
         if (to < 0) to = w;
+        to %= context_->active().size();
         const bool stealable = own.in == phase::relaxed && own.home == 0;
         if (to != w)
             of(to).arrivals.push_back(&t);
@@ -116,7 +120,7 @@ public:
 private:
     struct alignas(queue::k_cache_line_bytes) worker_part {
         queue::locked_list<task> arrivals; // sent here; any worker puts in, and takes what is relaxed
-        queue::locked_list<task> own;      // strict, youngest first; only its worker
+        queue::locked_list<task> own;      // strict, youngest first; only its worker, if that is active
         fair_turns turns;                  // only the worker touches it
     };
 
@@ -155,11 +159,13 @@ private:
             if (task* const t = own_of(me)) return {t, w};
         const worker_id victim = places_.random_victim(w);
         if (victim < 0) return {};
+        const int count = places_.workers_in_all();
+        for (worker_id v = context_->active().last; v < count; ++v)
+            if (task* const t = own_of(of(v))) return {t, v};
         if (!last_look) {
             if (task* const t = look_at_arrivals(victim)) return {t, victim};
             return {places_.look(victim).t, victim};
         }
-        const int count = places_.workers_in_all();
         for (int i = 0; i < count; ++i) {
             const worker_id v = (victim + i) % count;
             if (task* const t = v == w ? nullptr : look_at_arrivals(v)) return {t, v};

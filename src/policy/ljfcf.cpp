@@ -25,7 +25,8 @@
 /// longest_first.hpp). A task that runs goes to its core with its worker, by an exchange; one that waits goes into the list
 /// of the worker there. What a task has left is its distance to the next milestone, a wait or its end, less what it has done
 /// since the last one. The distance is the same for all tasks and very large (prediction), or in proportion to hints::work
-/// (profiling). A worker whose list is empty after its own assignment takes what is in other lists.
+/// (profiling). A worker whose list is empty after its own assignment takes what is in other lists. Cores are those of the active
+/// workers; tasks in the lists of others are assigned, too.
 namespace weft::policies {
 namespace {
 
@@ -55,10 +56,13 @@ public:
         slots_.resize(n), speeds_.resize(n), room_.resize(n), taken_.resize(n);
         return {.task_bytes = sizeof(progress),
                 .demotable = true,
+                .resizable = true,
                 .snapshots = true,
                 .exchanges = true,
                 .tick = timer_};
     }
+
+    void resized(workers active) override { context_->wake(active); } // they look at the lists of all
 
     spawn_order spawn(worker_id, task&, task&) override { return spawn_order::parent_first; }
 
@@ -131,14 +135,17 @@ private:
     }
 
     void assign_all() {
-        collect();
+        const workers active = context_->active();
+        const auto cores = static_cast<std::size_t>(active.size());
+        slots_.resize(cores), speeds_.resize(cores), room_.resize(cores);
+        collect(active);
         std::ranges::sort(threads_, [](const thread& a, const thread& b) { return a.left > b.left; });
         std::iota(slots_.begin(), slots_.end(), 0); // workers by the speed of their cores
         std::ranges::stable_sort(slots_, [&](worker_id a, worker_id b) { return groups_.is_faster(a, b); });
         for (std::size_t c = 0; c < slots_.size(); ++c) speeds_[c] = groups_.speed_of(slots_[c]);
         for (std::size_t t = 0; t < threads_.size(); ++t) left_[t] = threads_[t].left;
         assign_longest_first(std::span(left_).first(threads_.size()), speeds_, core_of_, room_);
-        taken_.assign(taken_.size(), false);
+        taken_.assign(cores, false);
         for (std::size_t t = 0; t < threads_.size(); ++t)
             if (threads_[t].waits == nullptr) run_on(threads_[t].on, static_cast<std::size_t>(core_of_[t]));
         for (std::size_t t = 0; t < threads_.size(); ++t)
@@ -149,16 +156,17 @@ private:
             }
     }
 
-    /// All tasks, up to `most`. Those that wait are in no list from here to the end of assign().
-    void collect() {
+    /// All tasks, up to `most`, but for what a worker that is no longer active has still to end. Those that wait are in no list from
+    /// here to the end of assign().
+    void collect(workers active) {
         threads_.clear();
-        const workers all = context_->all();
-        for (worker_id w = all.first; w < all.last; ++w) {
+        for (worker_id w = active.first; w < active.last; ++w) {
             const snapshot s = context_->running(w);
             if (!s.busy) continue;
             const double done = at(w).done.load_relaxed() + done_since(w, s.since);
             threads_.push_back({nullptr, w, std::max(0.0, at(w).distance.load_relaxed() - done)});
         }
+        const workers all = context_->all();
         for (worker_id w = all.first; w < all.last; ++w)
             while (threads_.size() < most_) {
                 task* const t = at(w).tasks.try_pop_front();

@@ -68,7 +68,8 @@ public:
         return {.task_bytes = sizeof(task_part),
                 .group_bytes = sizeof(group_part),
                 .lazy = is_flat_ && lazy_,
-                .demotable = true};
+                .demotable = true,
+                .resizable = is_flat_}; // a cache without workers would keep its large task
     }
 
     // ---- a group goes to the level that its data fit, and comes back

@@ -157,6 +157,35 @@ TEST_P(resized, roots_from_many_threads_while_it_changes) {
     EXPECT_EQ(right, 3 * runs);
 }
 
+/// Iterations of one root, which `constrained` replays: the last ones without steals.
+TEST(resizing, iterations_go_on_where_workers_are_active) {
+    constexpr int workers = 4, leaves = 32, iterations = 24;
+    test::bare_engine bare("constrained:relaxed=2", test::options_of(workers));
+    auto& e = bare.engine;
+    for (int round = 0; round < test::rounds(6); ++round) {
+        std::atomic<int> ran{0}, began_elsewhere{0};
+        bare.run([&] {
+            for (int k = 0; k < iterations; ++k) {
+                iteration(k);
+                const int active = k < 6 ? workers : 1 + (k + round) % workers;
+                e.set_active(active);
+                task_group g;
+                for (int i = 0; i < leaves; ++i)
+                    g.run([&] {
+                        ++ran;
+                        if (this_worker() >= active) ++began_elsewhere;
+                        fib(4);
+                    });
+                g.wait();
+            }
+        });
+        EXPECT_EQ(ran, iterations * leaves);
+        // The root begins an iteration on a worker that was active in the one before, and its children begin there until another
+        // worker has taken the rest of it: in the iterations with fewer workers than before, which are every fourth one.
+        EXPECT_LT(began_elsewhere, iterations * leaves / 2);
+    }
+}
+
 // ---- the policy's side
 
 /// Behaves as its base, and records what it was told.

@@ -304,8 +304,8 @@ TEST_F(lending, wrong_settings_are_refused_with_what_is_allowed) {
          })
         EXPECT_NE(refusal({.lend = text}).find(what), std::string::npos) << refusal({.lend = text});
     EXPECT_EQ(refusal({.lend = "off"}), "accepted");
-    EXPECT_NE(refusal({.policy = "cab", .lend = on}).find("can neither borrow"), std::string::npos)
-        << refusal({.policy = "cab", .lend = on});
+    EXPECT_NE(refusal({.policy = "adws", .lend = on}).find("can neither borrow"), std::string::npos)
+        << refusal({.policy = "adws", .lend = on});
     EXPECT_NE(refusal({.preempt = "yield", .lend = on}).find("cannot be preempted while cores are lent"),
               std::string::npos);
     EXPECT_NE(refusal({.machine = "pack:1 core:4 pu:1", .lend = on}).find("described machine"),

@@ -196,15 +196,15 @@ TEST(active_workers, mistakes_are_told) {
                              "4, the number of workers");
     o.active = "some";
     EXPECT_NE(message_of(o).find("all, cores, or 1 to 4"), std::string::npos);
-    o.policy = "cab";
+    o.policy = "adws";
     o.active = "2";
     EXPECT_NE(message_of(o).find(
                   "all workers of this policy are always active; given: runtime_options::active = 2 under "
-                  "the policy cab"),
+                  "the policy adws"),
               std::string::npos)
         << message_of(o);
     o.active = "";
-    EXPECT_NE(message_of(o, 2).find("given: set_active_workers(2) under the policy cab"), std::string::npos);
+    EXPECT_NE(message_of(o, 2).find("given: set_active_workers(2) under the policy adws"), std::string::npos);
     o.engine = "model";
     o.machine = "core:4 pu:1";
     o.policy = "packing";

@@ -335,7 +335,7 @@ TEST(programs, that_are_moved_end_the_tasks_that_they_had_begun) {
 TEST(programs, have_all_cores_again_when_their_placement_is_refused) {
     const machine_file m(1);
     runtimes on(m, 1);
-    runtime fixed({.policy = "cab", .engine = "model", .seed = 7, .costs = "declared", .beside = &on.at(0)});
+    runtime fixed({.policy = "adws", .engine = "model", .seed = 7, .costs = "declared", .beside = &on.at(0)});
     const auto work = [] { in_parallel(2, 100 * ms); };
     // The first program has its one core by then.
     EXPECT_THROW(run_together({{&on.at(0), work}, {&fixed, work}}, {.scheduler = "callisto"}), error);
@@ -413,7 +413,7 @@ TEST(programs, wrong_uses_are_refused) {
     EXPECT_EQ(two.at(0).run([] { return 5; }), 5) << "the refused one has left nothing behind";
 
     // A policy whose workers are always all active goes with the kernel's scheduler only.
-    runtimes fixed(m, 2, "cab");
+    runtimes fixed(m, 2, "adws");
     const auto work = fixed.run({[] { cost(ms); }, [] { cost(ms); }});
     EXPECT_EQ(refused(work), "");
     EXPECT_NE(refused(work, {.scheduler = "callisto"}).find("always active"), std::string::npos);

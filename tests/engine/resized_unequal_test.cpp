@@ -49,8 +49,9 @@ std::vector<unequal_setup> unequal_setups() {
     for (const char* engine : {"threads", "model"}) {
         for (const char* policy :
              {"heft", "heft:cost=history", "dheft", "cats", "cats:steal=off", "aats", "aats:mode=pipeline",
-              "aats:ts=on", "speed", "hybrid", "xitao", "xitao:steal=off", "xitao:place=weight,steal=off",
-              "xitao:place=critical,mold=off,steal=off", "auto:of=hybrid,share=50,memory=off"})
+              "aats:ts=on", "speed", "ljfcf", "hybrid", "xitao", "xitao:steal=off",
+              "xitao:place=weight,steal=off", "xitao:place=critical,mold=off,steal=off",
+              "auto:of=hybrid,share=50,memory=off"})
             for (const char* speeds : {"1,1,0.5,0.5", "0.5,0.5,1,1"}) all.push_back({engine, policy, speeds});
     }
     return all;

@@ -506,7 +506,7 @@ def test_the_number_of_active_workers_is_tried_where_the_program_sets_up_its_wor
     program = [str(programs / "sleep_in_loop")]
     trial = Collector(program, {"workers": 3}, repeats=2)._with_active(2)
     assert trial and len(trial.timings) == 2 and all(t.workers == 3 for t in trial.timings)
-    assert Collector(program, {"workers": 3, "policy": "static"}, repeats=2)._with_active(2) is None
+    assert Collector(program, {"workers": 3, "policy": "adws"}, repeats=2)._with_active(2) is None
 
 
 def test_the_command(programs: Path) -> None:

@@ -7,8 +7,35 @@
 #include <set>
 #include <vector>
 
+#ifndef WEFT_TSAN
+namespace {
+std::vector<void*> released, acquired; // what ThreadSanitizer would be told
+}
+extern "C" {
+void __tsan_release(void* edge) { released.push_back(edge); }
+void __tsan_acquire(void* edge) { acquired.push_back(edge); }
+}
+#endif
+
 namespace weft::engine {
 namespace {
+
+#ifndef WEFT_TSAN
+/// Closures lie in the blocks, so what a thread did in a block comes before what the next one does there.
+TEST(block_cache, a_block_of_pages_goes_from_thread_to_thread_in_an_order_that_is_announced) {
+    block_depot depot;
+    depot.pages.use();
+    void* const block = depot.allocate(1);
+    released.clear();
+    depot.give_back(1, block);
+    ASSERT_FALSE(released.empty());
+    acquired.clear();
+    EXPECT_EQ(depot.allocate(1), block);
+    EXPECT_EQ(std::set<void*>(acquired.begin(), acquired.end()),
+              std::set<void*>(released.begin(), released.end()));
+    depot.give_back(1, block);
+}
+#endif
 
 TEST(block_cache, gives_a_block_of_at_least_the_size) {
     block_depot depot;

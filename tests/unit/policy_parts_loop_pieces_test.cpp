@@ -103,7 +103,6 @@ TEST_F(pieces_in_turn, are_silent_and_not_cut_again) {
 }
 
 TEST_F(pieces_in_turn, go_round_the_workers_and_to_no_other) {
-    EXPECT_FALSE(need.resizable);
     const std::vector<task*> all = loop();
     for (std::size_t i = 0; i < 6; ++i) {
         EXPECT_EQ(placed[i].at, static_cast<place_id>(i % 3));
@@ -114,6 +113,38 @@ TEST_F(pieces_in_turn, go_round_the_workers_and_to_no_other) {
     EXPECT_EQ(last_look(2), all[5]);
     EXPECT_EQ(last_look(2), nullptr);
     EXPECT_EQ(last_look(0), all[0]);
+}
+
+TEST_F(pieces_in_turn, of_a_worker_that_becomes_inactive_go_to_any_other) {
+    EXPECT_TRUE(need.resizable);
+    const std::vector<task*> all = loop();
+    context.woken.clear();
+    context.active_workers = 2;
+    pieces.resized(context.active());
+    ASSERT_EQ(context.woken.size(), 1U) << "they look once more";
+    EXPECT_EQ(context.woken[0].size(), 2);
+    EXPECT_EQ(next(1), all[1]) << "its own ones first";
+    EXPECT_EQ(next(1), all[4]);
+    EXPECT_EQ(last_look(1), all[2]);
+    all[2]->state_ = task_state::suspended;
+    EXPECT_EQ(pieces.ready(1, *all[2], ready_reason::joined).at, 2) << "it comes home all the same";
+    EXPECT_EQ(last_look(1), all[2]);
+    EXPECT_EQ(last_look(1), all[5]);
+    EXPECT_EQ(last_look(1), nullptr) << "those of worker 0 are its own";
+    EXPECT_EQ(next(0), all[0]);
+}
+
+TEST_F(pieces_in_turn, are_dealt_out_to_the_workers_that_are_active_when_the_loop_begins) {
+    context.active_workers = 2;
+    task& root = tasks.emplace_back();
+    ASSERT_EQ(pieces.pieces(0, root), 4);
+    group& g = open(root);
+    for (int i = 0; i < 4; ++i) {
+        context.active_workers = i < 2 ? 2 : 3; // meanwhile a third one becomes active
+        task& piece = child_of(root, g, i);
+        ASSERT_EQ(pieces.spawn(0, root, piece), spawn_order::parent_first);
+        EXPECT_EQ(pieces.ready(0, piece, ready_reason::spawned).at, i % 2);
+    }
 }
 
 TEST_F(pieces_in_turn, come_home_in_front_after_a_wait) {

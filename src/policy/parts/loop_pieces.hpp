@@ -11,6 +11,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <utility>
 
 /// A policy that cuts loops into equal pieces at once, as OpenMP does, and steals everything else: `static`
 /// and `dynamic`.
@@ -19,6 +20,10 @@
 /// the order of the iterations. So pieces() marks the task, the mark goes to its next group, and the children
 /// of that group are pieces. What is below a piece is silent: a loop in a loop is divided lazily. Everything
 /// else is child-first random stealing in the reported zone, since a loop may come anywhere.
+///
+/// A loop is dealt out to the workers that are active when it begins. What lies at a worker that is no longer active is taken by any
+/// other one. It is found: an announcement for an inactive worker is one for all active ones, and when workers become inactive resized()
+/// wakes the others, whose looks see what lay there before.
 namespace weft {
 
 class loop_pieces : public policy {
@@ -49,29 +54,29 @@ public:
         return {.task_bytes = sizeof(task_part),
                 .group_bytes = sizeof(group_part),
                 .demotable = true,
-                .resizable = how_ == dealt::on_demand};
+                .resizable = true};
     }
+    void resized(workers active) override { context_->wake(active); }
 
     int pieces(worker_id, task& loop) override {
         auto& own = loop.data<task_part>();
         if (own.piece == &loop) return 0;
-        own.loop_begins = true;
-        return pieces_a_worker_ * context_->all().size();
+        own.workers_of_loop = context_->active().size();
+        return pieces_a_worker_ * own.workers_of_loop;
     }
 
     void group_begin(worker_id, task& owner, group& g) override {
-        if (!owner.data<task_part>().loop_begins) return;
-        owner.data<task_part>().loop_begins = false;
-        g.data<group_part>().of_loop = true;
+        g.data<group_part>().workers = std::exchange(owner.data<task_part>().workers_of_loop, 0);
     }
 
     spawn_order spawn(worker_id, task& parent, task& child) override {
         if (parent.data<task_part>().piece == &parent) return spawn_order::lazy;
-        if (child.parent_group() == nullptr || !child.parent_group()->data<group_part>().of_loop)
-            return spawn_order::child_first;
+        const int among =
+            child.parent_group() == nullptr ? 0 : child.parent_group()->data<group_part>().workers;
+        if (among == 0) return spawn_order::child_first;
         auto& own = child.data<task_part>();
         own.piece = &child;
-        own.home = child.index() % context_->all().size();
+        own.home = child.index() % among;
         return spawn_order::parent_first;
     }
 
@@ -103,6 +108,9 @@ public:
         if (!others_first)
             if (const decision p = places_.own(w, last_look); p.t != nullptr) return p;
         if (task* const t = shared_.try_pop_front()) return {t, shared_place()};
+        const workers all = context_->all();
+        for (worker_id v = context_->active().last; v < all.last; ++v)
+            if (task* const t = of(v).pieces.try_pop_front()) return {t, v};
         return places_.look_outside(w, last_look, true);
     }
 
@@ -113,13 +121,14 @@ private:
         const task* piece;    ///< the task itself, if it is a piece; its frames have a copy of that
         const task* on_first; ///< likewise, if it is an outermost one that stays on the first worker
         std::int32_t home;    ///< of a piece, with in_turn: its worker
-        bool loop_begins;     ///< its next group is that of a loop
+        std::int32_t
+            workers_of_loop; ///< above 0: its next group is that of a loop, which is dealt out to so many
     };
     struct group_part {
-        bool of_loop;
+        std::int32_t workers; ///< that its children are dealt out to; 0: it is not that of a loop
     };
     struct alignas(queue::k_cache_line_bytes) worker_part {
-        queue::locked_list<task> pieces; // any worker puts in, its own takes
+        queue::locked_list<task> pieces; // any worker puts in, its own takes; any one, if its own is inactive
         fair_turns turns;                // only the worker touches it, and what follows
         bool after_others = false;       // a piece has just yielded
     };
