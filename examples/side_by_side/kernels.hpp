@@ -150,10 +150,10 @@ named_kernel on_graph(std::string name, std::string what) {
 inline const std::vector<named_kernel>& all_kernels() {
     static const std::vector<named_kernel> all = {
         {"heat", "sweeps over a plate of 2 x 32 MB", kernels::heat, loops::heat},
-        {"sor", "over-relaxation of 32 MB", kernels::sor, loops::sor},
-        {"gaussian", "elimination of 32 MB", kernels::gaussian, loops::gaussian},
-        {"fft", "transforms of 16 MB", kernels::fft, loops::fft},
-        {"map", "24 MB are mapped, then their halves, and so on", kernels::map, loops::map},
+        {"sor", "over-relaxation of 52 MB", kernels::sor, loops::sor},
+        {"gaussian", "elimination of 52 MB", kernels::gaussian, loops::gaussian},
+        {"fft", "transforms of 16 MB, with 32 MB of roots and copies", kernels::fft, loops::fft},
+        {"map", "48 MB are mapped, then their halves, and so on", kernels::map, loops::map},
         {"elements", "finite elements, steps of a graph", kernels::elements, loops::elements},
         {"matmul", "a product of matrices of 9 MB each", kernels::matmul, loops::matmul},
         {"islands", "a genetic algorithm", kernels::islands, loops::islands},
