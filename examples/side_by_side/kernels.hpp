@@ -45,25 +45,25 @@ inline kernel heat(std::uint64_t) {
     return [d = std::make_shared<data>()] { examples::heat(d->a, d->b, heat_sweeps, 64); };
 }
 inline kernel sor(std::uint64_t) {
-    return [plate = std::make_shared<grid>(1024, 1024)] { examples::sor(*plate, sor_sweeps, 32); };
+    return [plate = std::make_shared<grid>(sor_side, sor_side)] { examples::sor(*plate, sor_sweeps, 32); };
 }
 inline kernel gaussian(std::uint64_t seed) {
-    return [seed, system = std::make_shared<equations>(768)] {
+    return [seed, system = std::make_shared<equations>(gaussian_side)] {
         gaussian_start(*system, seed, 32, task_tree::regular);
         examples::gaussian(*system, gaussian_pivots, 48);
     };
 }
 inline kernel fft(std::uint64_t) {
     struct data {
-        examples::fft of{std::size_t{1} << 18};
-        std::vector<complex_number> numbers = std::vector<complex_number>(std::size_t{1} << 18);
+        examples::fft of{transformed};
+        std::vector<complex_number> numbers = std::vector<complex_number>(transformed);
     };
     return [d = std::make_shared<data>()] {
         for (int k = 0; k < transforms; ++k) d->of(d->numbers);
     };
 }
 inline kernel map(std::uint64_t) {
-    return [numbers = std::make_shared<std::vector<double>>(std::size_t{3} << 19)] {
+    return [numbers = std::make_shared<std::vector<double>>(mapped)] {
         for (int k = 0; k < maps; ++k) repeated_map(numbers->data(), numbers->size());
     };
 }
@@ -150,10 +150,10 @@ named_kernel on_graph(std::string name, std::string what) {
 inline const std::vector<named_kernel>& all_kernels() {
     static const std::vector<named_kernel> all = {
         {"heat", "sweeps over a plate of 2 x 32 MB", kernels::heat, loops::heat},
-        {"sor", "over-relaxation of 8 MB", kernels::sor, loops::sor},
-        {"gaussian", "elimination of 5 MB", kernels::gaussian, loops::gaussian},
-        {"fft", "transforms of 4 MB", kernels::fft, loops::fft},
-        {"map", "12 MB are mapped, then their halves, and so on", kernels::map, loops::map},
+        {"sor", "over-relaxation of 52 MB", kernels::sor, loops::sor},
+        {"gaussian", "elimination of 52 MB", kernels::gaussian, loops::gaussian},
+        {"fft", "transforms of 16 MB, with 32 MB of roots and copies", kernels::fft, loops::fft},
+        {"map", "48 MB are mapped, then their halves, and so on", kernels::map, loops::map},
         {"elements", "finite elements, steps of a graph", kernels::elements, loops::elements},
         {"matmul", "a product of matrices of 9 MB each", kernels::matmul, loops::matmul},
         {"islands", "a genetic algorithm", kernels::islands, loops::islands},

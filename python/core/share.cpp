@@ -216,7 +216,8 @@ nb::dict read_shared_slot(share::table& t, int slot, std::int64_t now, std::int6
 class python_slot {
 public:
     explicit python_slot(const std::string& spec) : writer_(share::slot_writer::claim(spec)) {
-        if (!writer_) throw error("another process has the slot", spec, "a slot of this process alone");
+        if (!writer_)
+            throw error("another process has the slot, or it is gone", spec, "a slot of this process alone");
     }
     void publish(std::int64_t processor, std::int64_t tasks, std::int64_t work, std::int64_t bytes,
                  std::int64_t misses, std::int64_t workers, std::int64_t active, std::int64_t busy) {

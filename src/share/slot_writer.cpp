@@ -61,11 +61,13 @@ slot_writer::slot_writer(word_file lock, word_file slot, word_file table, int nu
 std::optional<slot_writer> slot_writer::claim(std::string_view spec) {
     const place_of_slot place = parse_slot(spec);
     const word_file directory(open(place.directory.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
+    if (!directory.is_open() && errno == ENOENT) return std::nullopt; // F6
     if (!directory.is_open())
         refuse_slot(fmt::format("the table of programs cannot be opened ({})", std::strerror(errno)), spec);
     table_head head;
     word_file table(openat(directory.file(), table_name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK));
-    std::string why = "there is none";
+    if (!table.is_open() && errno == ENOENT) return std::nullopt; // F6
+    std::string why = "it cannot be opened";
     head_of_file bytes{};
     if (table.is_open() && !table.read_head(bytes))
         why = "it is too short";
@@ -76,10 +78,11 @@ std::optional<slot_writer> slot_writer::claim(std::string_view spec) {
 
     word_file lock(openat(directory.file(), slot_lock_name(place.slot).c_str(),
                           O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK));
+    if (!lock.is_open() && errno == ENOENT) return std::nullopt; // F6
     if (!lock.is_open()) refuse_slot(fmt::format("the slot cannot be used ({})", std::strerror(errno)), spec);
     if (flock(lock.file(), LOCK_EX | LOCK_NB) != 0) return std::nullopt; // F4
     opened slot = open_words(directory.file(), slot_name(place.slot).c_str(), true, slot_bytes);
-    if (!slot.file.is_open()) refuse_slot(fmt::format("the slot cannot be used: {}", slot.why), spec);
+    if (!slot.file.is_open()) return std::nullopt; // F6
     slot_writer made(std::move(lock), std::move(slot.file), std::move(table), place.slot, head);
     made.words_.resize(table_words(head.slots));
     return made;

@@ -12,8 +12,9 @@ namespace weft::share {
 /// nothing fails after the claim: if the files are removed, what is published has no reader.
 class slot_writer {
 public:
-    /// `spec`: the value of WEFT_SHARE, "<path of the table>:<slot>". Empty if another process has the slot: a program's
-    /// children inherit the variable. Throws weft::error if there is no such slot, or it belongs to another user.
+    /// `spec`: the value of WEFT_SHARE, "<path of the table>:<slot>". Empty if another process has the slot, or it is gone
+    /// or damaged: a program's children inherit the variable, and may come when daemon and program have ended. Throws
+    /// weft::error if the value names no slot of a table, or one that belongs to another user.
     static std::optional<slot_writer> claim(std::string_view spec);
 
     /// Publishes; pid, start and time are filled in.

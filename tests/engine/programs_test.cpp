@@ -332,6 +332,44 @@ TEST(programs, that_are_moved_end_the_tasks_that_they_had_begun) {
     EXPECT_GT(moves, 0);
 }
 
+TEST(programs, that_are_moved_leave_the_cores_of_others_after_the_task_that_they_had_begun) {
+    const machine_file m(2);
+    std::vector<std::vector<char>> data(2, std::vector<char>(std::size_t{64} << 10));
+    // As above, but `working` always has a next task for a core that it does not give back.
+    const auto working = [] { in_parallel(150, 3 * ms); };
+    const auto sleeping = [] { this_task::sleep_for(300ms); };
+    int runs = 0;
+    const auto loading = [&](std::size_t i) {
+        return [&, i] {
+            if (++runs > 1000) throw std::runtime_error("another program has waited for ever");
+            cost(10 * ms);
+            touch(data[i].data(), data[i].size(), access::read);
+        };
+    };
+    const std::vector<std::function<void()>> all{working, sleeping, loading(0), loading(1)};
+    std::vector<int> order{0, 1, 2, 3};
+    int moves = 0;
+    do {
+        std::vector<std::function<void()>> what;
+        for (const int i : order) what.push_back(all[static_cast<std::size_t>(i)]);
+        runs = 0;
+        runtimes on(m, 4);
+        const auto stats = run_together(on.run(what), {.scheduler = "lira-adaptive",
+                                                       .period = 20ms,
+                                                       .counter_period = 20ms,
+                                                       .lends = true,
+                                                       .hysteresis = 1ms});
+        moves += stats.moves;
+        for (std::size_t i = 0; i < order.size(); ++i) {
+            if (order[i] < 2) continue;
+            double lost = 0;
+            for (const double s : stats.seconds[i]) lost += s - 0.010;
+            EXPECT_LE(lost, 0.010) << "of " << stats.seconds[i].size() << " runs";
+        }
+    } while (std::ranges::next_permutation(order).found);
+    EXPECT_GT(moves, 0);
+}
+
 TEST(programs, have_all_cores_again_when_their_placement_is_refused) {
     const machine_file m(1);
     runtimes on(m, 1);

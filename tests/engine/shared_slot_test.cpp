@@ -139,11 +139,20 @@ TEST_F(shared_slots, a_removed_table_disturbs_nothing) {
     EXPECT_EQ(sum, 1);
 }
 
+TEST_F(shared_slots, a_program_that_comes_when_the_daemon_has_gone_runs_without) {
+    table_.remove();
+    runtime rt({.workers = 2});
+    int sum = 0;
+    rt.run([&] { sum = 1; });
+    EXPECT_EQ(sum, 1);
+    EXPECT_EQ(rt.active_workers(), 2);
+}
+
 TEST_F(shared_slots, a_wrong_variable_is_refused) {
     setenv("WEFT_SHARE", (path_ + ":7").c_str(), 1);
     EXPECT_NE(refusal().find("the table has 2 slots"), std::string::npos) << refusal();
-    setenv("WEFT_SHARE", "/nowhere:0", 1);
-    EXPECT_NE(refusal().find("WEFT_SHARE=/nowhere:0"), std::string::npos) << refusal();
+    setenv("WEFT_SHARE", "/dev/null:0", 1);
+    EXPECT_NE(refusal().find("WEFT_SHARE=/dev/null:0"), std::string::npos) << refusal();
     setenv("WEFT_SHARE", "1", 1);
     EXPECT_NE(refusal().find("allowed"), std::string::npos) << refusal();
 }

@@ -13,6 +13,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+import pytest
 from weft.cosched import processes
 from weft.cosched.domains import cpu_list
 from weft.cosched.messages import NoDaemonError, ask
@@ -34,6 +35,34 @@ from weft.cosched.enter import enter
 os.environ.update(enter(sys.argv[1], sys.argv[2:], wait=60))
 os.execvp(sys.argv[2], sys.argv[2:])
 """
+
+# Loaded by every interpreter under `Clock`; changes only that of a daemon.
+_CLOCK = """
+import os, sys, time
+if "weft.cosched" in sys.orig_argv:
+    offset, real = os.open(os.environ["WEFT_TEST_CLOCK"], os.O_RDONLY | os.O_CLOEXEC), time.monotonic_ns
+    time.monotonic_ns = lambda: real() + int.from_bytes(os.pread(offset, 8, 0), "little", signed=True)
+    time.monotonic = lambda: time.monotonic_ns() / 1e9
+"""
+
+
+class Clock:
+    """Daemons that are started while this is there have a clock that can be made to jump, to and fro."""
+
+    def __init__(self, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        self._file = folder / "offset"
+        self._file.write_bytes(bytes(8))
+        (folder / "sitecustomize.py").write_text(_CLOCK)
+        monkeypatch.setenv("WEFT_TEST_CLOCK", str(self._file))
+        monkeypatch.setenv("PYTHONPATH", os.pathsep.join(filter(None, [str(folder), os.environ.get("PYTHONPATH")])))
+
+    def show(self, offset: int) -> None:
+        """From now on the clock shows so many ns more than that of this process; less, if it is negative, but not a
+        time before the machine was booted."""
+        offset = max(offset, 1_000_000_000 - time.monotonic_ns())
+        file = os.open(self._file, os.O_WRONLY)
+        os.pwrite(file, offset.to_bytes(8, "little", signed=True), 0)
+        os.close(file)
 
 
 def eventually(holds: Callable[[], bool], what: str) -> None:

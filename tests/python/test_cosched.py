@@ -340,6 +340,18 @@ def test_rates_are_averages() -> None:
         assert meter.rates["kernel"] == expected
 
 
+def test_a_meter_forgets_what_it_has_read_by_a_clock_that_has_gone_back() -> None:
+    clock = Clock()
+    one, meter = thread(0, clock), Meter(weight=1000)
+    for now, ran in ((5_000_000, 100_000), (6_000_000, 200_000), (1_000_000, 300_000)):
+        clock.times = Times(ran, 0)
+        meter.measure(now, [one], 1)
+        assert meter.rates in ({}, {"kernel": 100})
+    clock.times = Times(500_000, 0)
+    meter.measure(2_000_000, [one], 1)
+    assert meter.rates == {"kernel": 200} and meter.load == 200
+
+
 def test_a_meter_sees_new_threads_and_those_that_take_the_place_of_others() -> None:
     meter, me, ends = Meter(), os.getpid(), [threading.Event(), threading.Event()]
 

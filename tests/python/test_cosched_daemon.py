@@ -18,6 +18,7 @@ from coscheduled import (
     PERIOD,
     SETS,
     SLEEP,
+    Clock,
     crowd,
     daemon,
     directory,
@@ -192,6 +193,20 @@ def test_a_killed_supervisor_takes_the_daemon_with_it(where: str, tmp_path: Path
     eventually(lambda: not Path(where).exists(), "the daemon ends")
     assert masks(child.pid) == {ALL}
     end(child)
+
+
+def test_a_clock_that_jumps_stops_nothing(where: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    clock, day = Clock(tmp_path, monkeypatch), 86_400_000_000_000
+    with daemon(where):
+        children = crowd(where)
+        child = children[0]
+        (before,) = masks(child.pid)
+        for offset in (day, 0, -day, 0):
+            clock.show(offset)
+            os.sched_setaffinity(child.pid, ALL)
+            eventually(lambda: masks(child.pid) == {before}, f"it is placed again, {offset} ns later")
+            eventually(lambda: status(where)["programs"][0]["load"] < 500, "what sleeps does not seem to work")
+        end(*children)
 
 
 def test_there_is_one_daemon(where: str) -> None:

@@ -1,5 +1,9 @@
-"""Random kills, stops, forks, slow starts, corrupted slots and rude clients, under a daemon that is killed, or
-stopped so that its clock jumps.
+"""Random kills, stops, forks, slow starts, corrupted slots and rude clients, under a daemon that is killed, or stopped,
+and whose clock jumps.
+
+No program that is not killed itself may be disturbed: each ends with the status that shows that its work came out
+right. Again and again all programs must be where the daemon says, and what ended ones have left behind must be free. At
+the end those that live on must be where they were before they came, and no file or control group be left.
 
 Some hundred actions; for WEFT_TEST_SOAK seconds if that is set. A failure prints the seed.
 """
@@ -7,6 +11,7 @@ Some hundred actions; for WEFT_TEST_SOAK seconds if that is set. A failure print
 from __future__ import annotations
 
 import contextlib
+import json
 import os
 import random
 import signal
@@ -14,69 +19,113 @@ import socket
 import subprocess
 import sys
 import time
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from coscheduled import ALL, ENTER, daemon, directory, eventually, masks, pids, status
+from conftest import EXAMPLES
+from coscheduled import ALL, ENTER, Clock, daemon, directory, eventually, masks, pids, status
 from weft.cosched import processes
+from weft.cosched.cpuset import Cpusets
+from weft.cosched.messages import NoDaemonError
 from weft.cosched.settings import socket_path
 from weft.cosched.supervisor import Supervisor
 
 SECONDS = float(os.environ.get("WEFT_TEST_SOAK", "0"))
 ACTIONS = 120
+SETTLES = 40
+"""Actions after which all programs are looked at."""
 MOST = 10
+MOST_GROWTH = 4096
+"""KiB."""
 # Each ends with a status that shows whether its own work came out right.
 PROGRAMS = {
     "count": "i=0; while [ $i -lt 3000 ]; do i=$((i+1)); done; [ $i -eq 3000 ] && exit 42",
-    "fork": "for k in 1 2 3; do (i=0; while [ $i -lt 800 ]; do i=$((i+1)); done; exit $k) & done; wait; exit 42",
+    "fork": "for k in 1 2 3; do (i=0; while [ $i -lt 800 ]; do i=$((i+1)); done; [ $i -eq 800 ] && exit $k) & p[k]=$!;"
+    " done; for k in 1 2 3; do wait ${p[k]}; [ $? -eq $k ] || exit 1; done; exit 42",
+    "pipe": "[ $(seq 2000 | sort -rn | head -n 1000 | tail -n 1) -eq 1001 ] && exit 42",
     "slow": "sleep 0.2; exit 42",
     "long": "sleep 1000",
     "orphan": "(sleep 1000 &) ; exit 42",
+    # Its runtime follows the table, and tells of itself in the slot.
+    "weft": '"$0" --n 22 >/dev/null && exit 42',
 }
+# Under the daemon long before it is the program.
+LATE = ENTER.replace("os.execvp", "import time; time.sleep(0.3); os.execvp")
 PUBLISHER = """
-import os, sys, time
+import os, sys, threading, time
 from weft import _core
 try:
     slot = _core.ShareSlot(os.environ["WEFT_SHARE"])
 except _core.LibraryError:
-    sys.exit(42)  # its slot was damaged before it came
+    slot = None  # it was damaged before it came
+sums = []
+threads = [threading.Thread(target=lambda: sums.append(sum(range(100_000)))) for _ in range(3)]
+for t in threads:
+    t.start()
 for i in range(100):
-    slot.publish(processor=i, tasks=i, bytes=i * 1000)
+    if slot:
+        slot.publish(processor=i, tasks=i, bytes=i * 1000)
     time.sleep(0.005)
-sys.exit(42)
+for t in threads:
+    t.join()
+sys.exit(42 if sums == [4_999_950_000] * 3 else 1)
 """
 
 
 class Soak:
-    def __init__(self, where: str, supervisor: Supervisor, draw: random.Random) -> None:
+    def __init__(
+        self,
+        where: str,
+        supervisor: Supervisor,
+        clock: Clock,
+        draw: random.Random,
+        started: set[int],
+        *,
+        kills_daemon: bool,
+    ) -> None:
         self.where = where
         self.supervisor = supervisor
+        self.clock = clock
         self.draw = draw
+        self.kills_daemon = kills_daemon
         self.children: list[subprocess.Popen[bytes]] = []
+        self.started = started
+        """All programs that may still have processes."""
         self.expected: dict[int, int | None] = {}
         """The status with which a program is to end; None: it was killed or stopped by us, or runs until it is."""
         self.ended = 0
 
     def act(self) -> None:
         actions = [self.start] * 6 + [self.kill] * 3 + [self.corrupt] * 2
-        actions += [self.stop, self.go_on, self.be_rude, self.jump]
+        actions += [self.stop, self.go_on, self.be_rude, self.pause, self.jump]
         self.draw.choice(actions)()
-        if self.draw.random() < 0.08:
-            with contextlib.suppress(ProcessLookupError):
-                os.kill(self.supervisor.pid, signal.SIGKILL)
+        if self.kills_daemon and self.draw.random() < 0.08:
+            self.kill_daemon()
         if self.draw.random() < 0.5:
             time.sleep(self.draw.random() * 0.05)
+        self.check()
+
+    def check(self) -> None:
         self.supervisor._starts.clear()  # so many deaths are no reason to give up here
         assert self.supervisor.check()
         self.collect()
+
+    def kill_daemon(self) -> None:
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(self.supervisor.pid, signal.SIGKILL)
 
     def start(self) -> None:
         if len(self.children) >= MOST:
             return self.kill()
         name = self.draw.choice([*PROGRAMS, "publisher"])
-        program = [sys.executable, "-c", PUBLISHER] if name == "publisher" else ["sh", "-c", PROGRAMS[name]]
-        child = subprocess.Popen([sys.executable, "-c", ENTER, self.where, *program], start_new_session=True)
+        program = [sys.executable, "-c", PUBLISHER]
+        if name != "publisher":
+            program = ["bash", "-c", PROGRAMS[name], str(EXAMPLES / "fib")]
+        enter = LATE if self.draw.random() < 0.1 else ENTER
+        child = subprocess.Popen([sys.executable, "-c", enter, self.where, *program], start_new_session=True)
         self.children.append(child)
+        self.started.add(child.pid)
         self.expected[child.pid] = None if name == "long" else 42
 
     def kill(self) -> None:
@@ -94,7 +143,11 @@ class Soak:
             child.send_signal(signal.SIGCONT)
 
     def jump(self) -> None:
-        """For the daemon no time passes, and then all of it at once: as when its clock jumps."""
+        """By a microsecond to a day, to and fro."""
+        self.clock.show(self.draw.choice([-1, 1]) * int(10 ** self.draw.uniform(3, 14)))
+
+    def pause(self) -> None:
+        """For the daemon no time passes, and then all of it at once."""
         with contextlib.suppress(ProcessLookupError):
             os.kill(self.supervisor.pid, signal.SIGSTOP)
             time.sleep(self.draw.random() * 0.1)
@@ -132,6 +185,41 @@ class Soak:
             expected = self.expected.pop(child.pid)
             assert expected is None or child.returncode == expected, child.args
 
+    def settle(self) -> None:
+        """All that live are known to the daemon, and are where it says."""
+        self.go_on()
+        eventually(lambda: self.check() is None and self.is_settled(), "every program is where the daemon says")
+        self.started &= kill_sessions(self.started, sparing={c.pid for c in self.children})
+
+    def is_settled(self) -> bool:
+        try:
+            known = {p["pid"]: frozenset(p["cpus"]) for p in status(self.where)["programs"]}
+        except NoDaemonError:
+            return False
+        living = {c.pid for c in self.children if c.poll() is None}
+        if not living <= known.keys():
+            return False
+        for leader, members in sessions(self.started).items():
+            for member in members:
+                if leader in living and not all(mask <= known[leader] for mask in masks(member)):
+                    return False
+                if leader not in living and not is_as_it_came(member):
+                    return False
+        return True
+
+    def survivors(self) -> list[subprocess.Popen[bytes]]:
+        """Programs of two processes each that the daemon has placed, and that outlive it."""
+        program = [sys.executable, "-c", ENTER, self.where, "bash", "-c", "sleep 1000 & sleep 1000; true"]
+        stay = [subprocess.Popen(program, start_new_session=True) for _ in range(3)]
+        self.children += stay
+        self.started |= {c.pid for c in stay}
+        self.expected |= {c.pid: None for c in stay}
+        eventually(lambda: self.check() is None and {c.pid for c in stay} <= {*pids(self.where)}, "they are there")
+        self.settle()
+        for c in stay:
+            self.children.remove(c)
+        return stay
+
     def finish(self) -> None:
         """All that are not to run for ever come to their right end."""
         self.go_on()
@@ -139,6 +227,25 @@ class Soak:
             if self.expected[child.pid] is None:
                 child.kill()
         eventually(lambda: self.collect() is None and not self.children, "all programs end")
+
+
+def sessions(leaders: set[int]) -> dict[int, list[int]]:
+    """The processes of the sessions that these have led."""
+    found: dict[int, list[int]] = {}
+    for pid in processes.processes():
+        if (s := processes.stat_of(pid)) and s.session in leaders and s.is_running:
+            found.setdefault(s.session, []).append(pid)
+    return found
+
+
+def kill_sessions(leaders: set[int], sparing: set[int]) -> set[int]:
+    """Kills what these have left. Returns those that may still have processes: an empty session gets no new ones."""
+    left = sessions(leaders - sparing)
+    for leader, members in left.items():
+        for member in sorted(members, key=lambda m: m != leader):  # shells before what they would tell the end of
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(member, signal.SIGKILL)
+    return sparing | left.keys()
 
 
 def files_of(pid: int) -> int:
@@ -151,33 +258,71 @@ def memory_of(pid: int) -> int:
     return next(int(line.split()[1]) for line in text.splitlines() if line.startswith("VmRSS:"))
 
 
-def orphans() -> list[int]:
-    text = b"sleep\x001000\x00"
-    return [p for p in processes.processes() if processes.read_bytes(f"/proc/{p}/cmdline") == text]
+def is_as_it_came(pid: int) -> bool:
+    groups = processes.read_bytes(f"/proc/{pid}/cgroup") == processes.read_bytes("/proc/self/cgroup")
+    try:
+        return masks(pid) == {ALL} and os.sched_getscheduler(pid) == os.SCHED_OTHER and groups
+    except ProcessLookupError:
+        return True
 
 
-def test_soak(no_settings: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.fixture
+def started() -> Iterator[set[int]]:
+    """Programs of which nothing is left after the test, also if it fails."""
+    pids: set[int] = set()
+    yield pids
+    kill_sessions(pids, sparing=set())
+
+
+# A daemon that is never killed has to keep its memory flat.
+@pytest.mark.parametrize(("way", "kills_daemon"), [("affinity", True), ("cpuset", True), ("affinity", False)])
+def test_soak(
+    no_settings: None,
+    started: set[int],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    way: str,
+    kills_daemon: bool,
+) -> None:
     monkeypatch.setenv("COSCHED_PROFILES", str(tmp_path))
+    clock = Clock(tmp_path, monkeypatch)
     seed = int(os.environ.get("WEFT_TEST_SEED", "1"))
     print("WEFT_TEST_SEED:", seed)
-    others = set(orphans())
+    draw = random.Random(seed)
+    trace = tmp_path / "trace.json"
     with directory() as where:
-        with daemon(where, period=5_000_000, scheduler="lira-adaptive") as supervisor:
-            soak = Soak(where, supervisor, random.Random(seed))
-            until = time.monotonic() + SECONDS
-            done = 0
+        with daemon(where, period=5_000_000, scheduler="lira-adaptive", way=way, trace=str(trace)) as supervisor:
+            soak = Soak(where, supervisor, clock, draw, started, kills_daemon=kills_daemon)
+            until = time.monotonic() + SECONDS / 3
+            done = files = memory = 0
             while time.monotonic() < until if SECONDS else done < ACTIONS:
                 soak.act()
                 done += 1
+                if done % SETTLES == 0:
+                    soak.settle()
+                if done == SETTLES:
+                    files, memory = files_of(supervisor.pid), memory_of(supervisor.pid)
+            stay = soak.survivors()
             soak.finish()
-            eventually(lambda: supervisor.check() and pids(where) == [], "the daemon knows of no program")
-            assert status(where)["programs"] == []
-            assert sorted(p.name for p in Path(where).glob("slot*")) == []
+            eventually(lambda: soak.check() is None and {*pids(where)} == {c.pid for c in stay}, "only these are known")
+            if not kills_daemon:
+                assert supervisor.restarts == 0
+                eventually(lambda: files_of(supervisor.pid) <= files + 20, "no file is left open")
+                assert memory_of(supervisor.pid) < memory + MOST_GROWTH
+                print(f"memory: {memory} KiB, at the end {memory_of(supervisor.pid)} KiB")
             print(f"{done} actions, {soak.ended} programs, {supervisor.restarts} deaths of the daemon")
-        left = set(orphans()) - others
-        assert all(masks(pid) <= {ALL} for pid in left)  # what outlived its program is where it likes
-        for pid in left:
-            os.kill(pid, signal.SIGKILL)
+            if kills_daemon and draw.random() < 0.5:
+                soak.kill_daemon()  # its supervisor cleans up in its place
+        assert not Cpusets(where)._top.exists()
+    assert all(c.poll() is None for c in stay)
+    left = [p for members in sessions(started).values() for p in members]
+    assert len(left) >= 3 * len(stay)
+    assert all(is_as_it_came(pid) for pid in left)
+    kill_sessions(started, sparing=set())
+    for c in stay:
+        c.wait()
+    lines = trace.read_text().splitlines()
+    assert all(json.loads(line.rstrip(",")) for line in lines if line not in ("[", "]"))
 
 
 def test_the_daemon_does_not_grow(no_settings: None) -> None:
@@ -198,4 +343,4 @@ def test_the_daemon_does_not_grow(no_settings: None) -> None:
             turn()
             rounds += 1
         eventually(lambda: files_of(supervisor.pid) <= files, "no file is left open")
-        assert memory_of(supervisor.pid) < memory + 4096
+        assert memory_of(supervisor.pid) < memory + MOST_GROWTH

@@ -334,13 +334,30 @@ TEST_F(share_table, is_not_made_where_others_write) {
 TEST_F(share_table, a_wrong_variable_is_refused_with_its_text) {
     table t = made();
     t.prepare(1, geteuid());
-    for (const char* spec : {"", ":1", "x", "/nowhere:1", ":"})
+    for (const char* spec : {"", ":1", "x", "/dev/null:1", ":"})
         EXPECT_TRUE(
             has(refused([&] { slot_writer::claim(spec); }), std::string("given: WEFT_SHARE=") + spec + ";"))
             << spec;
-    for (const std::string slot : {"1x", "-1", "", "99999999999", "4", "0"})
+    for (const std::string slot : {"1x", "-1", "", "99999999999", "4"})
         EXPECT_TRUE(has(refused([&] { slot_writer::claim(path + ":" + slot); }), "allowed: PATH:SLOT"))
             << slot;
+}
+
+TEST_F(share_table, what_is_gone_or_damaged_stops_no_program) {
+    EXPECT_FALSE(slot_writer::claim("/nowhere:1"));
+    table t = made();
+    EXPECT_FALSE(slot_writer::claim(path + ":1")) << "it has not been made";
+    const std::string spec = t.prepare(1, geteuid());
+    fs::resize_file(path + "/slot-1", 100);
+    EXPECT_FALSE(slot_writer::claim(spec));
+    fs::remove(path + "/slot-1");
+    EXPECT_FALSE(slot_writer::claim(spec));
+    t.prepare(1, geteuid());
+    EXPECT_TRUE(slot_writer::claim(spec)) << "a new one";
+    t.release(1);
+    EXPECT_FALSE(slot_writer::claim(spec));
+    fs::remove(path + "/table");
+    EXPECT_FALSE(slot_writer::claim(spec));
 }
 
 TEST_F(share_table, the_daemon_publishes_only_what_readers_accept) {

@@ -47,7 +47,7 @@ from .cosched_options import (
 from .programs import OPTIONS_END_AT_THE_PROGRAM
 from .runs_table import print_runs, watched
 from .table import console as make_console
-from .table import count, duration, text_table
+from .table import count, duration, plain, text_table
 
 cosched = typer.Typer(
     help="Place several programs on one machine, so that they hurt each other little (docs/cosched.md).",
@@ -113,7 +113,7 @@ def daemon(
 
     with contextlib.suppress(KeyboardInterrupt), interrupted_by_signals(), supervisor:
         print(f"weft: the daemon is at {made.directory}", file=sys.stderr)
-        supervisor.wait()
+        supervisor.wait(lambda why: print(f"weft: the daemon has died ({why}); it is started anew", file=sys.stderr))
     return 0
 
 
@@ -130,7 +130,13 @@ def start(
     Example: weft cosched start -- ./solver input.dat
     """
     if not program or shutil.which(program[0]) is None:
-        raise Error(compose("the program cannot be started", program[:1], "a path (./name), or a name that PATH finds"))
+        raise Error(
+            compose(
+                "the program cannot be started",
+                program[0] if program else "nothing",
+                "a path (./name), or a name that PATH finds",
+            )
+        )
     where = os.path.abspath(directory or default_directory())
     os.environ.update(enter(where, program, name=name, wait=5.0 if os.path.isdir(where) else 0.0))
     sys.stdout.flush()
@@ -226,13 +232,15 @@ def status(
     if not watch:
         if as_json:
             print(json.dumps(seen, indent=2))
-        else:
+        elif make_console().is_terminal:
             make_console().print(_view(seen))
+        else:
+            print(plain(_view(seen)), end="")
         return 0
     try:
         if as_json or not make_console().is_terminal:
             while True:
-                print(json.dumps(seen) if as_json else _as_text(seen), flush=True)
+                print(json.dumps(seen) if as_json else plain(_view(seen)), flush=True)
                 time.sleep(period)
                 seen = ask(where, {"do": "status"}, wait=2.0)
         with Live(_view(seen), console=make_console(), auto_refresh=False, screen=False) as live:
@@ -259,13 +267,6 @@ def _status_of(where: str) -> dict[str, Any]:
                 "`weft cosched stop`, which frees them, or a new `weft cosched daemon`, which goes on with them",
             )
         ) from None
-
-
-def _as_text(seen: dict[str, Any]) -> str:
-    console = make_console()
-    with console.capture() as text:
-        console.print(_view(seen))
-    return text.get()
 
 
 def _view(seen: dict[str, Any]) -> Group:

@@ -24,7 +24,7 @@ from .cosched_options import AnyProgram, AsJson, File, interrupted_by_signals
 from .programs import OPTIONS_END_AT_THE_PROGRAM
 from .runs_table import print_runs, watched
 from .table import console as make_console
-from .table import text_table
+from .table import plain, text_table
 
 share = typer.Typer(
     help="Let programs linked with Weft lend cores to each other while they have nothing to do (docs/share.md).",
@@ -106,7 +106,13 @@ def start(
     Example: weft share start --cores 0-3 -- ./solver input.dat
     """
     if not program or shutil.which(program[0]) is None:
-        raise Error(compose("the program cannot be started", program[:1], "a path (./name), or a name that PATH finds"))
+        raise Error(
+            compose(
+                "the program cannot be started",
+                program[0] if program else "nothing",
+                "a path (./name), or a name that PATH finds",
+            )
+        )
     os.environ[lending.VARIABLE] = lending.value(directory, reach, tick)
     os.sched_setaffinity(0, lending.own_cores(cores, 1)[0])
     sys.stdout.flush()
@@ -131,16 +137,15 @@ def status(
     if not watch:
         if as_json:
             print(json.dumps(seen, indent=2))
-        else:
+        elif console.is_terminal:
             console.print(_view(seen))
+        else:
+            print(plain(_view(seen)), end="")
         return 0
     with contextlib.suppress(KeyboardInterrupt):
         if as_json or not console.is_terminal:
             while True:
-                if as_json:
-                    print(json.dumps(seen), flush=True)
-                else:
-                    console.print(_view(seen))
+                print(json.dumps(seen) if as_json else plain(_view(seen)), flush=True)
                 time.sleep(period)
                 seen = lending.status(directory)
         with Live(_view(seen), console=console, auto_refresh=False, screen=False) as live:

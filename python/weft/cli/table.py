@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from rich.console import Console
+from rich.console import Console, RenderableType
 from rich.table import Table
 
 _NARROWEST = 8
-_IN_FILES = 160
+_IN_FILES, _ANY = 160, 10_000
 """Columns."""
 
 
@@ -66,8 +66,16 @@ def text_table(*columns: str) -> Table:
     return made
 
 
+def plain(view: RenderableType) -> str:
+    """The text of tables and lines for files and pipes: no line is folded, and none ends in blanks."""
+    made = Console(highlight=False, markup=False, width=_ANY)
+    with made.capture() as text:
+        made.print(view)
+    return "\n".join(line.rstrip() for line in text.get().rstrip().splitlines()) + "\n"
+
+
 def console(stderr: bool = False) -> Console:
-    """Prints in the width of the terminal. In files and pipes lines have any length."""
+    """Prints in the width of the terminal; in files and pipes in one for tables with long texts."""
     made = Console(stderr=stderr, highlight=False, markup=False)
     if not made.is_terminal:
         made.width = _IN_FILES

@@ -102,6 +102,8 @@ class Daemon:
         try:
             due = 0
             while not self._stopped:
+                # Never longer than a period: the clock of a machine that is restored from an image goes back.
+                due = min(due, time.monotonic_ns() + self.settings.period)
                 wait = -(-(due - time.monotonic_ns()) // 1_000_000)
                 came = self._events(max(wait, 0))
                 is_due = time.monotonic_ns() >= due
@@ -417,13 +419,14 @@ class Daemon:
 
     def _missing(self) -> dict[str, str]:
         """What this daemon has to do without, and why."""
+        hint = " (`--domains cores` takes cores in place of caches)" if self.domains.by == "caches" else ""
         reasons = {
             "counters": self._no_counters,
             "priorities": self._no_priorities,
             "cpuset": self._no_cpusets,
             "store": self._not_stored,
             "trace": self._trace.failure if self._trace else "",
-            "domains": "there is one domain: nothing to place" if len(self.domains.sets) == 1 else "",
+            "domains": f"there is one domain, and nothing to place{hint}" if len(self.domains.sets) == 1 else "",
             "rates": "nothing is known of the programs: they are placed by their number alone"
             if self._programs and self._why["source"] == "none"
             else "",

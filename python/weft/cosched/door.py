@@ -30,7 +30,7 @@ class _Client:
     socket: socket.socket
     pid: int
     uid: int
-    until: float
+    came: float
     request: bytearray = field(default_factory=bytearray)
     answer: memoryview | None = None
 
@@ -76,7 +76,7 @@ class Door:
     def took(self) -> bool:
         """Whether a program has come since the last call. Clients that have used up their time are dropped."""
         now = time.monotonic()
-        for client in [c for c in self._clients.values() if now > c.until]:
+        for client in [c for c in self._clients.values() if not 0 <= now - c.came <= _PATIENCE]:
             self._close(client)
         took, self._took = self._took, False
         return took
@@ -105,7 +105,7 @@ class Door:
         s.setblocking(False)
         size = struct.calcsize("3i")
         pid, uid, _ = struct.unpack("3i", s.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, size))
-        self._clients[s.fileno()] = _Client(s, pid, uid & 0xFFFFFFFF, time.monotonic() + _PATIENCE)
+        self._clients[s.fileno()] = _Client(s, pid, uid & 0xFFFFFFFF, time.monotonic())
         self._poll.register(s, select.POLLIN)
 
     def _read(self, client: _Client) -> None:

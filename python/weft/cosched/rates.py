@@ -196,6 +196,9 @@ class Meter:
     def measure(self, now: int, threads: Sequence[Thread], high: int) -> None:
         """Reads all figures at `now` (ns). high: on how many cores the program has the high-priority worker; 0: any."""
         elapsed, self._last = now - self._last, now
+        if elapsed <= 0:  # the clock has gone back: what was read before says nothing of a stretch of time
+            for t in threads:
+                t.past.clear()
         new: dict[str, int] = {}
         wanted = waited = loads = counted = 0
         shares: list[int] = []

@@ -11,6 +11,7 @@ import sys
 import tempfile
 import time
 from collections import deque
+from collections.abc import Callable
 from typing import IO
 
 from .. import _core
@@ -79,8 +80,9 @@ class Supervisor:
                 raise Error(compose("the daemon does not answer", f"{_START_LIMIT:g} s", "an answer"))
             time.sleep(0.02)
 
-    def check(self) -> bool:
-        """Starts the daemon anew if it has died. False: it has ended as it was told to, or is given up."""
+    def check(self, died: Callable[[str], None] = lambda _: None) -> bool:
+        """Starts the daemon anew if it has died, and calls `died` with the reason. False: it has ended as it was told
+        to, or is given up."""
         if self._process is None:
             return False
         status = self._process.poll()
@@ -94,18 +96,19 @@ class Supervisor:
             self._clean()
             raise Error(
                 compose(
-                    f"the daemon is given up ({self._last_words() or 'it was killed'})",
+                    f"the daemon is given up ({self._why()})",
                     f"{_MOST_STARTS} ends within {_WITHIN:g} s",
                     "fewer",
                 )
             )
         self.restarts += 1
+        died(self._why())
         self._spawn()
         return True
 
-    def wait(self) -> None:
+    def wait(self, died: Callable[[str], None] = lambda _: None) -> None:
         """As long as the daemon is to run. Raises `Error` when it is given up."""
-        while self.check():
+        while self.check(died):
             assert self._process
             with contextlib.suppress(subprocess.TimeoutExpired):
                 self._process.wait(timeout=0.5)
@@ -137,6 +140,9 @@ class Supervisor:
             start_new_session=True,
             preexec_fn=_as_daemon,
         )
+
+    def _why(self) -> str:
+        return self._last_words() or "it was killed"
 
     def _last_words(self) -> str:
         self._said.seek(0)

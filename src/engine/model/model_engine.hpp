@@ -171,10 +171,7 @@ struct model_engine final : host, engine, meter, team_host, timers, observation,
     using worker_type = model_worker;
     struct spin_budget;
     spin_budget spin_budget_of(model_worker&) noexcept;
-    void before_first_look(model_worker& w) noexcept {
-        flush_charges(w, activity::overhead);
-        if (sim->cores) sim->cores->between_tasks(w);
-    }
+    void before_first_look(model_worker&) noexcept;
     void keeps_working(model_worker&) noexcept;
     void stops_working(model_worker&) noexcept;
     void starts_working(model_worker&) noexcept;

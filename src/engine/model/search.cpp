@@ -48,6 +48,13 @@ void model_engine::schedule() { worker_search(*this).schedule(); }
 
 model_engine::spin_budget model_engine::spin_budget_of(model_worker& w) noexcept { return {*this, w}; }
 
+void model_engine::before_first_look(model_worker& w) noexcept {
+    flush_charges(w, activity::overhead);
+    if (!sim->cores || !sim->cores->gives_way(w)) return;
+    count_bulk_down(w); // the worker may never have its core again, and others wait for what it has ended
+    sim->cores->give_way(w);
+}
+
 void model_engine::keeps_working(model_worker& w) noexcept {
     if (!std::exchange(w.working, true)) ++working_count;
     begin_ticking();

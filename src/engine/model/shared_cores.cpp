@@ -335,9 +335,8 @@ void shared_cores::give_back(one_core& c) noexcept {
     c.is_lent = c.gives_way = false;
 }
 
-void shared_cores::between_tasks(model_worker& w) noexcept {
+void shared_cores::give_way(model_worker& w) noexcept {
     one_core& c = core_of(w);
-    if (!c.gives_way) return;
     take_away(c);
     stop(w);
     w.activity_on_core = activity::search; // it is in no task

@@ -39,8 +39,10 @@ public:
     /// The running worker is about to sleep.
     void leave(model_worker&) noexcept;
 
-    /// The running worker is about to look for a task.
-    void between_tasks(model_worker&) noexcept;
+    /// The running worker is to give its core back as soon as it has ended its task.
+    bool gives_way(const model_worker& w) const noexcept { return core_of(w).gives_way; }
+    /// It does, and returns when it has a core again. Requires: gives_way(), it is in no task, and holds nothing that others wait for.
+    void give_way(model_worker&) noexcept;
 
     // ---- what a scheduler of programs does
     void place(model_worker&, int core) noexcept; ///< from now on the worker is on that core
