@@ -180,6 +180,17 @@ def test_seeds_and_settings(folder: Path) -> None:
     assert reproduce(paper, folder.parents[1], only={"b"}, seeds=3, jobs=1)[0].candidate == 21
 
 
+def test_papers_share_their_runs(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    claims(folder, claim("a", "-40", "seeds = 2"))
+    other = folder.parent / "others"
+    other.mkdir()
+    claims(other, claim("b", "-40", "seeds = 3"))
+    assert cli.run(["reproduce", str(folder), str(other), "--examples", str(folder.parents[1]), "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert [len(found[name][0]["each"]) for name in ("fakes", "others")] == [2, 3]
+    assert ran(folder) == [f"{policy} {seed} 10 " for policy in ("fast", "slow") for seed in (1, 2, 3)]
+
+
 def test_combinations(folder: Path) -> None:
     claims(
         folder,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import fnmatch
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -19,7 +19,7 @@ from ..reproduce import reproduce as reproduce_paper
 from ..reproduce.claims_file import FILE
 from ..reproduce.markdown import PICTURE, write
 from ..reproduce.picture import draw
-from ..reproduce.reproduce import Count, Step
+from ..reproduce.reproduce import Count, Job, Step
 from .examples import examples_folder
 from .status import StatusLine
 from .table import console as make_console
@@ -67,6 +67,7 @@ def reproduce(
     Example: weft reproduce cab laws --only "heat*"
     """
     found: list[tuple[Paper, list[Result]]] = []
+    done: dict[Job, Mapping[str, Any] | str] = {}
     read = [read_paper(_folder(name)) for name in papers or _all_papers()]
     if markdown and (only or quick):
         given = "--only" if only else "--quick"
@@ -85,7 +86,9 @@ def reproduce(
             results = judge_again(paper, _stored(stored, paper.name), ids)
         else:
             with _bar() as step:
-                results = reproduce_paper(paper, folder, only=ids, seeds=seeds, jobs=jobs, timeout=timeout, step=step)
+                results = reproduce_paper(
+                    paper, folder, only=ids, seeds=seeds, jobs=jobs, timeout=timeout, step=step, done=done
+                )
         found.append((paper, results))
         if markdown:
             write(paper.folder / "README.md", results)

@@ -157,12 +157,14 @@ def reproduce(
     jobs: int | None = None,
     timeout: float | None = None,
     step: Step | None = None,
+    done: dict[Job, Mapping[str, Any] | str] | None = None,
 ) -> list[Result]:
     """Runs the claims of a paper, or `only` these, with the programs of the folder `examples`.
 
     `seeds`: number of seeds (1, 2, ...) for each setting; None: the claim's own number. `jobs`: number of runs at a
-    time; None: one for each processor. A run that several claims share is done once. A claim that cannot be run, for
-    instance because the policy does not exist, has a reason in its result.
+    time; None: one for each processor. A run that several claims share is done once. `done`: runs that are not done
+    again, for instance those of another paper with the same programs; this call adds its own. A claim that cannot be
+    run, for instance because the policy does not exist, has a reason in its result.
     """
     claims = paper.claims if only is None else paper.only(only)
     if not claims:
@@ -172,7 +174,9 @@ def reproduce(
         for setup in (c.candidate, c.baseline):
             if setup:
                 work |= dict.fromkeys((setup, seed) for seed in _seeds(c, seeds))
-    done = _run_all(list(work), examples, jobs or os.cpu_count() or 1, timeout, step)
+    done = {} if done is None else done
+    missing = [job for job in work if job not in done]
+    done |= _run_all(missing, examples, jobs or os.cpu_count() or 1, timeout, step)
     results: dict[str, Result] = {}
     for c in claims:
         result = _combined(c, results) if c.of else _result(c, done, _seeds(c, seeds))

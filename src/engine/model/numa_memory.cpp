@@ -41,6 +41,8 @@ void transfer::use(int resource, double bytes_more) {
 
 numa_memory::numa_memory(const machine& m, std::uint64_t seed)
     : on_(m)
+    , line_bytes_(static_cast<double>(line_bytes_of(m)))
+    , line_overhead_bytes_(m.parts().line_overhead_bytes)
     , sector_bytes_(std::max<std::int64_t>(line_bytes_of(m), (m.model().block_bytes + 63) / 64))
     , names_(m.model().block_bytes)
     , set_words_(0)
@@ -59,6 +61,14 @@ numa_memory::numa_memory(const machine& m, std::uint64_t seed)
             links.push_back(is_link ? resource(m.node_bandwidth_gbps(from, to)) : unknown);
         }
     lay_ways(links);
+    for (int to = 0; to < node_count(); ++to)
+        for (int from = 0; from < node_count(); ++from) {
+            const auto latency = m.node_latency_ns(to, from);
+            paths_.push_back({latency.value_or(0),
+                              ns_a_byte(m, std::nullopt, latency, static_cast<int>(line_bytes_of(m)))});
+        }
+    for (int rank = 0; rank < m.size(); ++rank)
+        cores_.push_back({m.memory_node_of(rank), m.class_of(rank).memory_speed.value_or(1)});
     for (const cache& c : m.caches()) {
         const bool first_level = c.level == 1; // what a hit there takes is part of the code's own cycles
         const bool shared =
@@ -75,6 +85,7 @@ numa_memory::numa_memory(const machine& m, std::uint64_t seed)
              .resource = shared ? resource(c.shared_bandwidth_gbps) : unknown});
     }
     set_words_ = std::max<std::size_t>(1, (caches_.size() + 63) / 64);
+    for (one_cache& c : caches_) c.below.resize(set_words_);
     own_.resize(index(m.size()) * set_words_);
     for (int rank = 0; rank < m.size(); ++rank) {
         for (const int c : m.caches_of(rank)) own_[index(rank) * set_words_ + index(c / 64)] |= bit_of(c);
@@ -83,9 +94,8 @@ numa_memory::numa_memory(const machine& m, std::uint64_t seed)
             workers_[index(rank)].levels.resize(index(caches_[index(above_[index(rank)].back())].level));
         for (std::size_t k = 0; k < above_[index(rank)].size(); ++k)
             for (std::size_t lower = 0; lower < k; ++lower) {
-                auto& below = caches_[index(above_[index(rank)][k])].below;
-                if (std::find(below.begin(), below.end(), above_[index(rank)][lower]) == below.end())
-                    below.push_back(above_[index(rank)][lower]);
+                const int cache = above_[index(rank)][lower];
+                caches_[index(above_[index(rank)][k])].below[index(cache / 64)] |= bit_of(cache);
             }
     }
 }
@@ -134,7 +144,7 @@ void numa_memory::touch(int rank, const void* data, std::size_t bytes, access ho
     one_by_one_ = how == access::chase || how == access::atomic;
     names_.for_each_block(data, bytes, [&](block_id b, bool fresh, std::size_t first, std::size_t last) {
         block& x = block_at(b, fresh);
-        if (x.home == unknown) x.home = static_cast<std::int16_t>(on_.memory_node_of(rank));
+        if (x.home == unknown) x.home = static_cast<std::int16_t>(cores_[index(rank)].node);
         const sectors touched = sectors_of(first, last);
         const double before = cost.private_ns() + cost.shared_ns();
         look_up(rank, b, touched, how, cost);
@@ -146,24 +156,28 @@ void numa_memory::touch(int rank, const void* data, std::size_t bytes, access ho
 void numa_memory::look_up(int rank, block_id b, sectors touched, access how, transfer& cost) {
     if (how == access::atomic) take_from_others(rank, b, touched, cost);
     const auto& above = above_[index(rank)];
-    std::array<sectors, most_levels> missed{};
+    worker_count& counts = workers_[index(rank)];
+    std::array<sectors, most_levels> missed; // by place in `above`, as far as it was looked for
     sectors wanted = touched;
+    auto number = static_cast<std::uint64_t>(count(wanted));
     std::size_t k = 0;
     bool is_private = true;
     const auto leaves_the_core = [&] {
-        if (std::exchange(is_private, false))
-            workers_[index(rank)].beyond_private += static_cast<std::uint64_t>(count(wanted));
+        if (std::exchange(is_private, false)) counts.beyond_private += number;
     };
     for (; k < above.size() && wanted; ++k) {
         one_cache& c = caches_[index(above[k])];
         if (c.shared) leaves_the_core();
-        const sectors here = c.held.use(b) & wanted;
-        level_count& seen = workers_[index(rank)].levels[index(c.level) - 1];
-        seen.accesses += static_cast<std::uint64_t>(count(wanted));
-        if (here) hit(c, here, cost);
-        wanted &= ~here;
+        const sectors here = holds(above[k], b) ? c.held.use(b) & wanted : 0;
+        level_count& seen = counts.levels[index(c.level) - 1];
+        seen.accesses += number;
+        if (here) {
+            hit(c, here, cost);
+            wanted &= ~here;
+            number = static_cast<std::uint64_t>(count(wanted));
+        }
         missed[k] = wanted;
-        seen.misses += static_cast<std::uint64_t>(count(wanted));
+        seen.misses += number;
     }
     leaves_the_core();
     if (wanted) fetch(rank, b, wanted, cost);
@@ -177,7 +191,7 @@ void numa_memory::look_up(int rank, block_id b, sectors touched, access how, tra
 
 /// Moves sectors between the core and the block's home; `over` is the node that the data come from or go to.
 void numa_memory::move(int rank, block_id b, sectors s, int over, flow direction, transfer& cost) {
-    const int here = on_.memory_node_of(rank);
+    const int here = cores_[index(rank)].node;
     const int home = blocks_[b].home;
     const auto bytes = static_cast<double>(bytes_of(s));
     cost.bytes += bytes;
@@ -193,7 +207,7 @@ void numa_memory::move(int rank, block_id b, sectors s, int over, flow direction
 /// Requests, probes and answers go along, and also the other way.
 void numa_memory::pass_links(int to, int from, double bytes, transfer& cost) {
     if (to == from) return;
-    const double overhead = on_.parts().line_overhead_bytes * bytes / static_cast<double>(line_bytes_of(on_));
+    const double overhead = line_overhead_bytes_ * bytes / line_bytes_;
     for (const int link : way(to, from)) cost.use(link, bytes + overhead);
     if (overhead > 0)
         for (const int link : way(from, to)) cost.use(link, overhead);
@@ -204,8 +218,8 @@ void numa_memory::pass_links(int to, int from, double bytes, transfer& cost) {
 void numa_memory::take_from_others(int rank, block_id b, sectors touched, transfer& cost) {
     sectors own = 0;
     for (const int c : above_[index(rank)])
-        if (!caches_[index(c)].shared) own |= caches_[index(c)].held.find(b);
-    const int here = on_.memory_node_of(rank);
+        if (!caches_[index(c)].shared && holds(c, b)) own |= caches_[index(c)].held.find(b);
+    const int here = cores_[index(rank)].node;
     own &= touched;
     for (std::size_t k = 0; own && k < set_words_; ++k) {
         double longest = 0;
@@ -252,7 +266,7 @@ void numa_memory::fetch(int rank, block_id b, sectors s, transfer& cost) {
 /// holds is left to memory. Beyond the core's shared caches the home is asked, reads its memory as well, and
 /// asks the cache: the core waits for the farther of the two.
 sectors numa_memory::forward(int rank, block_id b, sectors s, transfer& cost) {
-    const int here = on_.memory_node_of(rank);
+    const int here = cores_[index(rank)].node;
     const int home = blocks_[b].home;
     sectors got = 0;
     for (;;) {
@@ -276,7 +290,7 @@ sectors numa_memory::forward(int rank, block_id b, sectors s, transfer& cost) {
 /// The nearest cache that holds any of these sectors: one under a common cache, else by the distance of its
 /// node.
 int numa_memory::nearest_holder(int rank, block_id b, sectors s) const noexcept {
-    const int here = on_.memory_node_of(rank);
+    const int here = cores_[index(rank)].node;
     int nearest = unknown;
     double distance = 0;
     for (std::size_t k = 0; k < set_words_; ++k)
@@ -293,8 +307,7 @@ int numa_memory::nearest_holder(int rank, block_id b, sectors s) const noexcept 
 /// The lowest shared cache above the core that is above `cache` too.
 int numa_memory::shared_above(int rank, int cache) const noexcept {
     for (const int c : above_[index(rank)]) {
-        const auto& below = caches_[index(c)].below;
-        if (caches_[index(c)].shared && std::find(below.begin(), below.end(), cache) != below.end()) return c;
+        if (caches_[index(c)].shared && is_below(cache, caches_[index(c)])) return c;
     }
     return unknown;
 }
@@ -314,15 +327,12 @@ void numa_memory::hit(const one_cache& c, sectors s, transfer& cost) const {
 /// node.
 void numa_memory::wait_for_memory(int rank, int node, sectors s, transfer& cost) {
     const auto bytes = static_cast<double>(bytes_of(s));
-    const auto latency = on_.node_latency_ns(on_.memory_node_of(rank), node);
-    // A core of less memory speed has fewer lines on their way, not longer ones.
-    const double lines = on_.class_of(rank).memory_speed.value_or(1);
+    const of_core& core = cores_[index(rank)];
+    const path& from = paths_[index(core.node * node_count() + node)];
     if (one_by_one_)
-        cost.wait(true, 0, count(s) * latency.value_or(0));
+        cost.wait(true, 0, count(s) * from.latency_ns);
     else
-        cost.wait(true, latency.value_or(0),
-                  bytes * ns_a_byte(on_, std::nullopt, latency, static_cast<int>(line_bytes_of(on_))) /
-                      lines);
+        cost.wait(true, from.latency_ns, bytes * from.ns_a_byte / core.memory_speed);
     for (const int c : above_[index(rank)])
         if (caches_[index(c)].shared) cost.use(caches_[index(c)].resource, bytes);
 }
@@ -336,8 +346,11 @@ void numa_memory::evicted(int c, block_id b, int rank, transfer& cost) {
     remove_holder(b, c);
     const one_cache& from = caches_[index(c)];
     if (from.inclusive)
-        for (const int below : from.below)
-            if (caches_[index(below)].held.erase(b, ~sectors{0})) remove_holder(b, below);
+        for (std::size_t k = 0; k < set_words_; ++k)
+            for (auto lower = holders_[b * set_words_ + k] & from.below[k]; lower; lower &= lower - 1) {
+                const int below = static_cast<int>(64 * k) + std::countr_zero(lower);
+                if (caches_[index(below)].held.erase(b, ~sectors{0})) remove_holder(b, below);
+            }
     if (blocks_[b].dirty && !is_cached(b)) write_back(b, rank, cost);
 }
 

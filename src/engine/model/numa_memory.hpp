@@ -116,7 +116,16 @@ private:
         bool inclusive;
         int node; ///< of the cores below it
         int resource = unknown;
-        std::vector<int> below{}; ///< lower caches of the same cores
+        std::vector<std::uint64_t> below{}; ///< the set of lower caches of the same cores
+    };
+
+    struct of_core {
+        int node;            ///< the memory node that is its own
+        double memory_speed; ///< less: fewer lines on their way, not longer ones
+    };
+    /// Between a core and memory.
+    struct path {
+        double latency_ns, ns_a_byte;
     };
 
     void name(const void* data, std::size_t bytes, int first_home, int step);
@@ -130,6 +139,9 @@ private:
     sectors forward(int rank, block_id, sectors, transfer&);
     int nearest_holder(int rank, block_id, sectors) const noexcept;
     int shared_above(int rank, int cache) const noexcept;
+    static bool is_below(int cache, const one_cache& of) noexcept {
+        return (of.below[index(cache / 64)] & bit_of(cache)) != 0;
+    }
     void hit(const one_cache&, sectors, transfer&) const;
     void wait_for_memory(int rank, int node, sectors, transfer&);
     void fill(int cache, block_id, sectors, int rank, transfer&);
@@ -139,6 +151,10 @@ private:
     /// `cache` holds some of the block, or none of it, from now on.
     void add_holder(block_id b, int cache) noexcept { word_of(b, cache) |= bit_of(cache); }
     void remove_holder(block_id b, int cache) noexcept { word_of(b, cache) &= ~bit_of(cache); }
+    /// Whether the cache holds some of the block. This is known without a look at the cache, which costs more.
+    bool holds(int cache, block_id b) const noexcept {
+        return (holders_[b * set_words_ + index(cache / 64)] & bit_of(cache)) != 0;
+    }
     std::uint64_t& word_of(block_id b, int cache) noexcept {
         return holders_[b * set_words_ + index(cache / 64)];
     }
@@ -154,6 +170,7 @@ private:
     block& block_at(block_id, bool fresh);
 
     const machine& on_;
+    const double line_bytes_, line_overhead_bytes_;
     const std::int64_t sector_bytes_; ///< a cache line, or a 64th of a block if that is more
     data_names names_;
     std::vector<block> blocks_;
@@ -162,6 +179,8 @@ private:
     std::vector<std::uint64_t> holders_;  ///< by block: the set of caches that hold some of it
     std::vector<std::uint64_t> own_;      ///< by rank: the set of caches between the core and memory
     std::vector<std::vector<int>> above_; ///< by rank: the same caches, from the lowest level
+    std::vector<of_core> cores_;          ///< by rank
+    std::vector<path> paths_;             ///< by [node of the core][node of the data]
     std::vector<double> capacities_;
     /// By [node of the cores][node of the data]: the links between them, each a resource; one, or those of a
     /// route. The opposite direction of a link is another resource.
