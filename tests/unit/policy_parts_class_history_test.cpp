@@ -175,7 +175,7 @@ TEST(class_table, a_key_keeps_its_number_and_no_other_key_gets_it) {
         EXPECT_EQ(table.find(key), class_table::no_class);
         const int c = table.find_or_add(key);
         ASSERT_TRUE(0 <= c && c < table.capacity()) << c;
-        EXPECT_TRUE(numbers.insert(c).second) << "number " << c << " was given out already";
+        ASSERT_TRUE(numbers.insert(c).second) << "number " << c << " was given out already";
         EXPECT_EQ(table.find_or_add(key), c);
         EXPECT_EQ(table.find(key), c);
         EXPECT_EQ(table.key_of(c), key);

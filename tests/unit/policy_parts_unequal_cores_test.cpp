@@ -211,11 +211,14 @@ using exchanges = std::vector<std::pair<worker_id, worker_id>>;
 
 TEST_F(snatching_of_cores, takes_over_the_largest_task_of_a_slower_core) {
     runs(1, 99); // as fast as the thief
-    runs(2, 7);
-    runs(3, 6);
-    EXPECT_TRUE(snatch(0));
-    EXPECT_EQ(context.exchanged, (exchanges{{0, 2}}));
-    EXPECT_TRUE(context.bounds.empty() || context.bounds == std::vector<std::uint32_t>{1});
+    for (const worker_id largest : {2, 3}) {
+        context.cores = {0, 1, 2, 3};
+        context.exchanged.clear();
+        for (const worker_id w : {2, 3}) runs(w, w == largest ? 7 : 6);
+        EXPECT_TRUE(snatch(0));
+        EXPECT_EQ(context.exchanged, (exchanges{{0, largest}}));
+    }
+    EXPECT_EQ(std::ranges::count(context.bounds, 2U), 0) << "drawn among tasks of which one is the largest";
 }
 
 TEST_F(snatching_of_cores, follows_the_cores_that_the_workers_have_now) {
