@@ -27,6 +27,7 @@ extensions = [
     "sphinx_copybutton",
     "library_tables",
     "plain_docstrings",
+    "sidebar",
     "tree_links",
 ]
 root_doc = "docs/index"

@@ -17,6 +17,10 @@ For each case and compiler:
   wrong line must be in what the compiler prints, and nothing else is asked;
 - the concept's name is in the text, and there are at most MOST_LINES lines, besides excerpts of the source and the path
   by which the user's file includes the header.
+
+Calls that violate different concepts are compiled together, which spares most of the starts of a compiler. Two that violate
+the same one are not: what a compiler has said once it may say shorter the second time. A call that does not pass so is compiled alone,
+and so are all of a file in which there are more or fewer errors than wrong calls.
 """
 
 import os
@@ -79,18 +83,36 @@ class Compiler:
         """The violations, and the numbers of lines that count and of all lines."""
         what, concept, at, (wrong, _) = case
         bad = self.compile(function("user", wrong))
-        said = bad.stderr.strip().split("\n")
+        if bad.returncode:
+            return self.judge(what, concept, 3 + at, bad.stderr)
+        return [f"{self.family}: {what}: the wrong line compiles"], 0, 0
+
+    def check_together(self, together):
+        """The same for several cases."""
+        lines, at = [], []
+        for i, (_, _, wrong_at, (wrong, _)) in enumerate(together):
+            at.append(len(lines) + 3 + wrong_at)
+            lines += function(f"user_{i}", wrong)
+        said = self.compile(lines).stderr.strip().split("\n")
+        by_line = {int(part[0].split(":")[1]): part for part in parts(said) if part[0].startswith("user.cpp:")}
+        results = []
+        for case, line in zip(together, at, strict=True):
+            result = None
+            if sum(": error: " in each for each in said) == len(together) == len(by_line) and line in by_line:
+                result = self.judge(case[0], case[1], line, "\n".join(by_line[line][1]))
+            results.append(self.check(case) if result is None or result[0] else result)
+        return results
+
+    def judge(self, what, concept, line, text):
+        said = text.strip().split("\n")
         counted = [line for line in said if not EXCERPT.match(line)]
         errors = [line for line in said if ": error: " in line]
-        line = 3 + at
         found = []
-        if not bad.returncode:
-            found.append("the wrong line compiles")
-        elif concept.startswith('"'):
+        if concept.startswith('"'):
             # A class template says what is wrong with its arguments by a static_assert, behind a path of instantiations.
-            if concept.strip('"') not in bad.stderr:
+            if concept.strip('"') not in text:
                 found.append(f"the text does not say {concept}")
-            if f"user.cpp:{line}:" not in bad.stderr:
+            if f"user.cpp:{line}:" not in text:
                 found.append(f"the path does not name line {line}")
             counted = []
         else:
@@ -98,11 +120,45 @@ class Compiler:
                 found.append("the first line does not name the user's file")
             if len(errors) != 1 or not errors[0].startswith(f"user.cpp:{line}:"):
                 found.append(f"there is not one error, in line {line}")
-            if not re.search(rf"\b{concept}\b", bad.stderr):
+            if not re.search(rf"\b{concept}\b", text):
                 found.append(f"the text does not name {concept}")
             if len(counted) > MOST_LINES:
                 found.append(f"{len(counted)} lines, at most {MOST_LINES} are allowed")
-        return [f"{self.family}: {what}: {each}" for each in found] + ([bad.stderr] if found else []), len(counted), len(said)
+        return [f"{self.family}: {what}: {each}" for each in found] + ([text] if found else []), len(counted), len(said)
+
+
+def parts(said):
+    """What a compiler says, one error after the other: the line of the error, and all lines that belong to it. GCC says the function first."""
+    found = []
+    heads = []
+    for line in said:
+        if re.match(r"user\.cpp: In function", line):
+            heads = [line]
+        elif ": error: " in line:
+            found.append((line, [*heads, line]))
+            heads = []
+        elif found and not heads:
+            found[-1][1].append(line)
+        else:
+            heads.append(line)
+    return found
+
+
+def together(all_cases):
+    """The cases in lists that are compiled together: no concept is twice in one, and what a static_assert says is alone."""
+    lists = []
+    for case in all_cases:
+        concept = case[1]
+        if concept.startswith('"'):
+            lists.append([case])
+            continue
+        for one in lists:
+            if all(other[1] != concept and not other[1].startswith('"') for other in one):
+                one.append(case)
+                break
+        else:
+            lists.append([case])
+    return lists
 
 
 def main():
@@ -116,7 +172,8 @@ def main():
         with tempfile.TemporaryDirectory() as folder, ThreadPoolExecutor(2) as pool:
             compiler = Compiler(command, include, folder)
             good = compiler.compile(right)
-            results = list(pool.map(compiler.check, all_cases))
+            judged = pool.map(lambda some: compiler.check_together(some) if len(some) > 1 else [compiler.check(some[0])], together(all_cases))
+            results = [result for some in judged for result in some]
         if good.returncode or good.stderr:
             failed = True
             print(f"{compiler.family}: the right lines do not compile, or not without warnings:\n{good.stderr}")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import shutil
 import subprocess
@@ -9,14 +10,17 @@ import sys
 from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
+from unittest import mock
 
 import pytest
 import typer
 from conftest import SOURCE
+from furo.navigation import get_navigation_tree  # type: ignore[import-untyped]
 
 sys.path.insert(0, str(SOURCE / "docs/_ext"))
 import command_page
 import man_pages
+import sidebar
 
 
 def test_the_page_of_the_command_is_what_the_command_says() -> None:
@@ -35,6 +39,70 @@ def test_the_manual_pages_are_correct_roff() -> None:
         done = subprocess.run(["groff", "-man", "-Tutf8", "-ww", str(page)], capture_output=True, text=True, check=True)
         assert not done.stderr, done.stderr
         assert page.stem.upper() in done.stdout
+
+
+TREE = """\
+<p class="caption" role="heading"><span class="caption-text">Part</span></p>
+<ul>
+<li class="toctree-l1"><a class="reference internal" href="docs/a.html">A</a></li>
+<li class="toctree-l1"><a class="reference internal" href="docs/b/index.html">B</a><ul>
+<li class="toctree-l2"><a class="reference internal" href="docs/b/c.html">C</a></li>
+<li class="toctree-l2"><a class="reference internal" href="README.html">D</a></li>
+</ul>
+</li>
+</ul>
+<ul>
+<li class="toctree-l1"><a class="reference external" href="https://example.org/">E</a></li>
+</ul>
+"""
+"""What Sphinx makes for a page in the root of the site that is not in the tree."""
+
+
+@pytest.mark.parametrize(
+    ("page", "tree"),
+    [
+        ("search", TREE),
+        (
+            "docs/a",
+            TREE.replace("docs/a.html", "#")
+            .replace("docs/", "")
+            .replace("README", "../README")
+            .replace("<ul>", '<ul class="current">', 1)
+            .replace('l1"><a class="', 'l1 current"><a class="current ', 1),
+        ),
+        (
+            "docs/b/index",
+            TREE.replace("docs/b/index.html", "#")
+            .replace("docs/b/", "")
+            .replace("docs/", "../")
+            .replace("README", "../../README")
+            .replace("<ul>", '<ul class="current">', 1)
+            .replace(
+                'l1"><a class="reference internal" href="#', 'l1 current"><a class="current reference internal" href="#'
+            ),
+        ),
+        (
+            "README",
+            TREE.replace("README.html", "#")
+            .replace("<ul>", '<ul class="current">', 2)
+            .replace(
+                'l1"><a class="reference internal" href="docs/b',
+                'l1 current"><a class="reference internal" href="docs/b',
+            )
+            .replace(
+                'l2"><a class="reference internal" href="#', 'l2 current"><a class="current reference internal" href="#'
+            ),
+        ),
+    ],
+)
+def test_the_sidebar_is_the_one_that_the_theme_makes_for_each_page(page: str, tree: str) -> None:
+    def relative(start: str, to: str) -> str:
+        folder, target = Path(f"{start}.html").parent, f"{to}.html"
+        return "" if start == to else os.path.relpath(target, folder)
+
+    app = mock.Mock()
+    app.builder.get_relative_uri = relative
+    assert sidebar.Sidebar(get_navigation_tree(TREE), ".html").of(page, app) == get_navigation_tree(tree)
 
 
 class Metal(StrEnum):

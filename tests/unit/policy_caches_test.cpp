@@ -6,10 +6,15 @@
 #include "policy/parts/large_tasks.hpp"
 #include "policy/parts/memory_worker_groups.hpp"
 #include "policy/parts/put_count.hpp"
+#include "policy/parts/smallest_cache.hpp"
 
 #include "machine/load.hpp"
+#include "machine/machine.hpp"
 
 #include <gtest/gtest.h>
+
+#include <algorithm>
+#include <utility>
 
 namespace weft {
 namespace {
@@ -130,6 +135,28 @@ TEST(put_count, patience_comes_back_when_a_task_is_put) {
     puts.add(1);
     EXPECT_TRUE(far.may_ask(puts));
     EXPECT_TRUE(far.may_ask(puts));
+}
+
+// ---- smallest_cache
+
+TEST(smallest_cache, is_the_smallest_last_level_cache_above_the_workers_of_the_range) {
+    machine_parts parts; // cores 0 and 1 under a cache of 4000 bytes, 2 under one of 1000 bytes, 3 under none
+    for (int i = 0; i < 4; ++i) parts.cores.push_back({.physical_core = i, .domain = std::max(i - 1, 0)});
+    parts.core_classes.emplace_back();
+    parts.memory_nodes.push_back({.ranks = {0, 4}});
+    parts.caches = {{.level = 1, .bytes = 10, .shared_by = {0, 1}},
+                    {.level = 3, .bytes = 4000, .shared_by = {0, 2}},
+                    {.level = 3, .bytes = 1000, .shared_by = {2, 3}}};
+    const machine m(std::move(parts));
+    test::fake_context context(4);
+    EXPECT_EQ(smallest_last_level_cache(m, context, {0, 4}), 1000);
+    EXPECT_EQ(smallest_last_level_cache(m, context, {2, 4}), 1000) << "a core without a cache says nothing";
+    EXPECT_EQ(smallest_last_level_cache(m, context, {0, 2}), 4000)
+        << "the cache of level 1 is not the last one";
+    EXPECT_EQ(smallest_last_level_cache(m, context, {3, 4}), 0);
+    EXPECT_EQ(smallest_last_level_cache(m, context, {1, 1}), 0);
+    context.cores = {2, 1, 0, 3};
+    EXPECT_EQ(smallest_last_level_cache(m, context, {0, 1}), 1000) << "workers change cores";
 }
 
 } // namespace

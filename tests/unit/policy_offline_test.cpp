@@ -2,6 +2,7 @@
 // profile and follows it.
 // ctest: labels=metis
 #include "policy/fake_context.hpp"
+#include "policy/parts/partitioner.hpp"
 #include "policy/parts/sharing_order.hpp"
 #include "policy/seam/registry.hpp"
 
@@ -55,6 +56,56 @@ TEST(policy_offline, tasks_share_the_lines_that_both_touch) {
     EXPECT_EQ(shared(g, 2, 3), 0U);
     EXPECT_TRUE(g.edges[4].empty());
     EXPECT_EQ(working_set(tasks, std::vector<std::size_t>{0, 1, 3}), 25U);
+}
+
+// ---- partitioner
+
+/// `cliques` of `size` vertices each, whose edges weigh 100, in a ring of edges that weigh 1. Vertex v is in clique v % cliques.
+edges_of ring_of_cliques(std::size_t cliques, std::size_t size) {
+    edges_of edges(cliques * size);
+    for (std::size_t a = 0; a < edges.size(); ++a)
+        for (std::size_t b = 0; b < edges.size(); ++b)
+            if (a != b && a % cliques == b % cliques) edges[a].push_back({b, 100});
+    for (std::size_t c = 0; c < cliques; ++c) {
+        const std::size_t next = (c + 1) % cliques;
+        if (next == c || (cliques == 2 && c == 1)) continue;
+        edges[c].push_back({next, 1});
+        edges[next].push_back({c, 1});
+    }
+    return edges;
+}
+
+TEST(partitioner, cuts_where_little_is_shared) {
+    require_partitioner();
+    for (const std::size_t cliques : {2U, 3U, 8U}) {
+        const edges_of edges = ring_of_cliques(cliques, 6);
+        const std::vector<double> work(edges.size(), 1);
+        const auto of = partition(edges, work, cliques);
+        ASSERT_EQ(of.size(), edges.size());
+        std::set<std::size_t> groups;
+        for (std::size_t v = 0; v < of.size(); ++v) {
+            EXPECT_EQ(of[v], of[v % cliques]) << "a clique is cut, of " << cliques;
+            groups.insert(of[v]);
+        }
+        EXPECT_EQ(groups.size(), cliques);
+        EXPECT_LT(*groups.rbegin(), cliques);
+        EXPECT_EQ(partition(edges, work, cliques), of) << "the same graph is divided otherwise";
+    }
+}
+
+TEST(partitioner, groups_weigh_the_same_also_without_edges) {
+    std::vector<double> work(40, 1e-3);
+    for (std::size_t v = 0; v < 10; ++v) work[v] = 3e-3; // as much as the other 30
+    const auto of = partition(edges_of(work.size()), work, 2);
+    double first = 0, all = 0;
+    for (std::size_t v = 0; v < work.size(); ++v) {
+        ASSERT_LT(of[v], 2U);
+        all += work[v];
+        if (of[v] == 0) first += work[v];
+    }
+    EXPECT_NEAR(first, all / 2, 0.1 * all);
+    const auto unknown = partition(edges_of(8), std::vector<double>(8, 0), 2); // nothing is known of the work
+    EXPECT_NEAR(static_cast<double>(std::accumulate(unknown.begin(), unknown.end(), std::size_t{0})), 4, 1);
 }
 
 TEST(policy_offline, order_of_entering_the_spanning_tree) {

@@ -1,14 +1,25 @@
+// Classes of tasks: their numbers, what is known of their times, and which group of cores each belongs to.
 #include "policy/parts/class_history.hpp"
+#include "policy/parts/class_table.hpp"
 #include "policy/parts/core_groups.hpp"
+#include "policy/parts/task_clusters.hpp"
 #include "task/task_class.hpp"
 
 #include "machine/load.hpp"
+#include "machine/speeds.hpp"
 
 #include "policy/fake_context.hpp"
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <array>
+#include <cstddef>
 #include <cstdint>
+#include <deque>
+#include <optional>
+#include <set>
+#include <thread>
 #include <vector>
 
 namespace weft::test {
@@ -151,6 +162,252 @@ TEST(core_groups, are_those_of_cores_with_workers) {
     groups.attach(m, context);
     EXPECT_EQ(groups.count(), 1);
     EXPECT_EQ(groups.of_core(m.size() - 1), 0);
+}
+
+// ---- class_table
+
+TEST(class_table, a_key_keeps_its_number_and_no_other_key_gets_it) {
+    class_table table(4);
+    ASSERT_EQ(table.capacity(), 16);
+    std::set<int> numbers;
+    // All of these begin their search at the same place, and at the last one.
+    for (std::uint64_t key = 15; numbers.size() < 16; key += 16) {
+        EXPECT_EQ(table.find(key), class_table::no_class);
+        const int c = table.find_or_add(key);
+        ASSERT_TRUE(0 <= c && c < table.capacity()) << c;
+        ASSERT_TRUE(numbers.insert(c).second) << "number " << c << " was given out already";
+        EXPECT_EQ(table.find_or_add(key), c);
+        EXPECT_EQ(table.find(key), c);
+        EXPECT_EQ(table.key_of(c), key);
+    }
+}
+
+TEST(class_table, a_full_one_still_finds_what_it_has_and_adds_nothing) {
+    class_table table(1);
+    EXPECT_EQ(table.key_of(0), 0U);
+    EXPECT_EQ(table.key_of(1), 0U);
+    const int a = table.find_or_add(5), b = table.find_or_add(7);
+    EXPECT_EQ(table.find_or_add(9), class_table::no_class);
+    EXPECT_EQ(table.find(9), class_table::no_class);
+    EXPECT_EQ(table.find_or_add(5), a);
+    EXPECT_EQ(table.find(7), b);
+    class_table one(0);
+    ASSERT_EQ(one.capacity(), 1);
+    EXPECT_EQ(one.find_or_add(3), 0);
+    EXPECT_EQ(one.find(4), class_table::no_class);
+}
+
+TEST(class_table, workers_that_meet_a_class_at_the_same_time_agree_on_its_number) {
+    constexpr int keys = 256;
+    class_table table(8);
+    std::array<std::array<int, keys>, 3> got{};
+    std::vector<std::thread> workers;
+    for (auto& of_worker : got)
+        workers.emplace_back([&] {
+            for (int k = 0; k < keys; ++k)
+                of_worker[static_cast<std::size_t>(k)] =
+                    table.find_or_add(static_cast<std::uint64_t>(k + 1) * 64);
+        });
+    for (std::thread& w : workers) w.join();
+    EXPECT_EQ(got[0], got[1]);
+    EXPECT_EQ(got[0], got[2]);
+    EXPECT_EQ((std::set<int>(got[0].begin(), got[0].end())).size(), std::size_t{keys})
+        << "the table is full, and no more";
+}
+
+// ---- task_clusters
+
+/// The machine of table 5.5: one fast core, two of half its speed, one of a quarter. A class is known by its key; what a task
+/// of it takes on the fast core is said to learn().
+class pools_of_classes : public testing::Test {
+protected:
+    void attach(task_clusters::rules by, int bits = 8) {
+        groups_.attach(on_, context_);
+        history_.emplace(groups_.speeds(), bits);
+        clusters_.attach(groups_, *history_, by);
+    }
+    /// A task of the class waits; gives its pool.
+    int add(std::uint64_t key) {
+        test::task_with_bytes& t = tasks_.emplace_back();
+        t.hint_.key = key;
+        const int pool = clusters_.pool_of(t);
+        clusters_.put(pool, t);
+        return pool;
+    }
+    /// A task of the class has ended in each group, in the time that its work takes there.
+    void learn(std::uint64_t key, double work) {
+        test::task_with_bytes t;
+        t.hint_.key = key;
+        const auto c = clusters_.class_in(clusters_.pool_of(t));
+        for (int g = 0; g < groups_.count(); ++g)
+            history_->completed(c, g, static_cast<time_ns>(work / groups_.speed(g)),
+                                static_cast<std::uint64_t>(work));
+    }
+    /// The key of the class of the task that a worker of that group takes; 0: none. `drawn`, modulo the number of pools.
+    std::uint64_t take(int group, std::uint32_t drawn = 0) {
+        const auto found = clusters_.take(group, [&](std::uint32_t below) {
+            bounds_.push_back(below);
+            return drawn % below;
+        });
+        EXPECT_EQ(found.t == nullptr, found.pool < 0);
+        return found.t == nullptr ? 0 : found.t->hint().key;
+    }
+    std::vector<std::uint64_t> take_all(int group) {
+        std::vector<std::uint64_t> keys;
+        while (const std::uint64_t key = take(group)) keys.push_back(key);
+        return keys;
+    }
+    /// Classes 1, 2 and 3 of descending work, each the cluster of one group: one core has 400 to do, two of half the speed
+    /// have 200 each, one of a quarter has 100.
+    void divide_in_three(task_clusters::rules by) {
+        attach(by);
+        learn(1, 400);
+        learn(2, 200);
+        learn(3, 100);
+        for (const std::uint64_t key : {1, 2, 3}) add(key);
+        ASSERT_TRUE(clusters_.divide_batch());
+        for (int pool = 0; pool < 3; ++pool) ASSERT_EQ(clusters_.cluster_of(pool), pool);
+    }
+
+    const machine on_ =
+        with_speeds(load_synthetic("pack:1 [numa] l3:1 core:4 pu:1"), std::array{1.0, 0.5, 0.5, 0.25});
+    fake_context context_{4};
+    core_groups groups_;
+    std::optional<class_history> history_;
+    task_clusters clusters_;
+    std::deque<test::task_with_bytes> tasks_;
+    std::vector<std::uint32_t> bounds_;
+};
+
+TEST_F(pools_of_classes, have_numbers_in_the_order_in_which_their_classes_came) {
+    attach({});
+    EXPECT_EQ(add(70), 0);
+    EXPECT_EQ(add(30), 1);
+    EXPECT_EQ(add(70), 0);
+    EXPECT_EQ(add(50), 2);
+    EXPECT_EQ(history_->key_of(clusters_.class_in(1)), class_of({.key = 30}, nullptr));
+    EXPECT_EQ(clusters_.count(), 3);
+    EXPECT_EQ(clusters_.group_of(0), 0);
+    EXPECT_EQ(clusters_.group_of(3), 2);
+}
+
+TEST_F(pools_of_classes, share_one_for_the_rest_of_very_many_classes) {
+    attach({});
+    for (int i = 0; i < 300; ++i)
+        EXPECT_EQ(add(static_cast<std::uint64_t>(i + 1)), std::min(i, task_clusters::most - 1));
+    std::set<std::uint64_t> taken;
+    for (int i = 0; i < 300; ++i) taken.insert(take(0));
+    EXPECT_EQ(taken.size(), 300U) << "a task is lost, or taken twice";
+    EXPECT_EQ(take(0), 0U);
+}
+
+TEST_F(pools_of_classes, are_drawn_among_all_that_have_tasks_before_they_are_divided) {
+    attach({.own_only = true,
+            .guard = true,
+            .in_order = true}); // rules for clusters, of which there are none yet
+    for (const std::uint64_t key : {1, 2, 3, 1}) add(key);
+    EXPECT_FALSE(clusters_.divide_batch()) << "nothing is known of the classes";
+    EXPECT_FALSE(clusters_.are_divided());
+    EXPECT_EQ(take(2, 1), 2U);
+    EXPECT_EQ(take(0, 1), 3U);
+    EXPECT_EQ(take(1), 1U); // one pool is left: nothing to draw
+    EXPECT_EQ(take(1), 1U);
+    EXPECT_EQ(take(1), 0U);
+    EXPECT_EQ(bounds_, (std::vector<std::uint32_t>{3, 2}));
+}
+
+TEST_F(pools_of_classes,
+       of_the_own_cluster_come_first_then_those_of_slower_groups_then_those_of_faster_ones) {
+    const std::vector<std::vector<std::uint64_t>> wanted = {{1, 2, 3}, {2, 3, 1}, {3, 2, 1}};
+    divide_in_three({});
+    for (int g = 0; g < 3; ++g) {
+        EXPECT_EQ(take_all(g), wanted[static_cast<std::size_t>(g)]) << g;
+        for (const std::uint64_t key : {1, 2, 3}) add(key);
+    }
+}
+
+TEST_F(pools_of_classes, a_division_says_whether_it_has_changed_anything) {
+    attach({});
+    learn(1, 400);
+    learn(2, 300);
+    learn(3, 100);
+    learn(4, 50);
+    for (const std::uint64_t key : {1, 2, 3, 4}) add(key);
+    EXPECT_TRUE(clusters_.divide_batch()) << "{1} {2, 3} {4}: 400, 400 and 200";
+    EXPECT_EQ(clusters_.cluster_of(1), 1);
+    EXPECT_FALSE(clusters_.divide_batch());
+    add(4);
+    EXPECT_FALSE(clusters_.divide_batch()) << "still the best";
+    for (int i = 0; i < 20; ++i) add(3);
+    EXPECT_TRUE(clusters_.divide_batch()) << "{1, 2} {3} {4}: 700, 2100 and 400";
+    EXPECT_EQ(clusters_.cluster_of(1), 0);
+    EXPECT_FALSE(clusters_.divide_batch());
+    add(9); // of which nothing is known
+    EXPECT_TRUE(clusters_.divide_batch()) << "it has given up";
+    EXPECT_FALSE(clusters_.are_divided());
+    EXPECT_FALSE(clusters_.divide_batch());
+}
+
+TEST_F(pools_of_classes, without_batches_a_class_counts_by_the_tasks_that_have_ended) {
+    attach({});
+    add(3); // waits, and none of its class has ended
+    learn(1, 400);
+    learn(2, 200);
+    EXPECT_TRUE(clusters_.divide_history()) << "a class of which no task has ended does not count";
+    EXPECT_TRUE(clusters_.are_divided());
+    EXPECT_TRUE(clusters_.divide_batch()) << "there it does, and its time is not known";
+    EXPECT_FALSE(clusters_.are_divided());
+}
+
+TEST_F(pools_of_classes, a_worker_that_takes_of_its_own_cluster_only_leaves_the_others_alone) {
+    divide_in_three({.own_only = true});
+    EXPECT_EQ(take_all(1), (std::vector<std::uint64_t>{2}));
+    EXPECT_EQ(take_all(0), (std::vector<std::uint64_t>{1}));
+    EXPECT_EQ(take_all(2), (std::vector<std::uint64_t>{3}));
+}
+
+/// A task of class 1 takes 400 on its own group and 800 on the next one: two of them must wait before that one helps.
+TEST_F(pools_of_classes, a_slower_core_helps_only_if_the_other_group_would_take_longer_for_all_that_waits) {
+    divide_in_three({.guard = true});
+    EXPECT_EQ(take(1), 2U);
+    EXPECT_EQ(take(1), 3U) << "a slower group is always helped";
+    EXPECT_EQ(take(1), 0U) << "800 here, 400 there";
+    add(1);
+    EXPECT_EQ(take(1), 1U) << "800 here, 800 there";
+    EXPECT_EQ(take(1), 0U);
+    EXPECT_EQ(take(2), 0U);
+    EXPECT_EQ(take(0), 1U);
+}
+
+TEST_F(pools_of_classes, in_order_the_longest_tasks_of_a_cluster_come_first) {
+    attach({.in_order = true});
+    learn(4, 50); // the order of work is not that of the pools
+    learn(1, 4000);
+    learn(2, 60);
+    learn(3, 70);
+    for (const std::uint64_t key : {1, 2, 3, 4, 2}) add(key);
+    ASSERT_TRUE(clusters_.divide_batch()); // {1} {3, 2} {4}
+    EXPECT_EQ(take_all(1), (std::vector<std::uint64_t>{3, 2, 2, 4, 1}));
+    EXPECT_TRUE(bounds_.empty()) << "drawn where there is an order";
+}
+
+TEST_F(pools_of_classes, workers_that_meet_a_class_at_the_same_time_agree_on_its_pool) {
+    attach({});
+    constexpr int classes = 2 * task_clusters::most;
+    std::array<std::array<int, classes>, 3> got{};
+    std::vector<std::thread> workers;
+    for (auto& of_worker : got)
+        workers.emplace_back([&] {
+            for (int k = 0; k < classes; ++k) {
+                test::task_with_bytes t;
+                t.hint_.key = static_cast<std::uint64_t>(k + 1);
+                of_worker[static_cast<std::size_t>(k)] = clusters_.pool_of(t);
+            }
+        });
+    for (std::thread& w : workers) w.join();
+    EXPECT_EQ(got[0], got[1]);
+    EXPECT_EQ(got[0], got[2]);
+    EXPECT_EQ((std::set<int>(got[0].begin(), got[0].end())).size(), std::size_t{task_clusters::most});
 }
 
 } // namespace

@@ -6,6 +6,8 @@
 #include "policy/parts/distribution_tree.hpp"
 #include "policy/parts/memory_groups.hpp"
 #include "policy/parts/migration_queues.hpp"
+#include "policy/parts/range_members.hpp"
+#include "policy/parts/range_task.hpp"
 #include "policy/parts/remaining_work.hpp"
 #include "policy/parts/served_levels.hpp"
 #include "policy/parts/work_range.hpp"
@@ -16,7 +18,10 @@
 
 #include <cmath>
 #include <cstddef>
+#include <cstdint>
 #include <limits>
+#include <set>
+#include <type_traits>
 #include <vector>
 
 namespace weft {
@@ -185,6 +190,220 @@ TEST(distribution_tree, groups_may_be_nested_deeper_than_there_are_nodes) {
     EXPECT_GE(opened, 100);
     tree.close(*last);
     EXPECT_EQ(tree.open(0, {0, 0, 0, true}, nullptr), last);
+}
+
+// ---- range_task
+
+TEST(range_task, without_its_range_known_a_task_crosses_nothing) {
+    static_assert(std::is_trivially_copyable_v<range_task>, "silent descendants copy the bytes");
+    static_assert(sizeof(range_task) <= max_task_bytes);
+    task_with_bytes t; // all zero
+    auto& part = t.data<range_task>();
+    EXPECT_FALSE(part.has(0xff));
+    part.range = {0.5, 2.5};
+    EXPECT_FALSE(part.crosses());
+    part.flags = range_task::known | range_task::returns;
+    EXPECT_TRUE(part.crosses());
+    EXPECT_TRUE(part.has(range_task::opened | range_task::returns)) << "one of them is enough";
+    EXPECT_FALSE(part.has(range_task::opened | range_task::counted));
+    part.range = {2.1, 2.5};
+    EXPECT_FALSE(part.crosses());
+    std::uint8_t all = 0;
+    for (const std::uint8_t flag : {range_task::known, range_task::opened, range_task::returns,
+                                    range_task::counted, range_task::invited, range_task::descended}) {
+        EXPECT_EQ(all & flag, 0) << "two flags share a bit";
+        all |= flag;
+    }
+}
+
+// ---- range_members
+
+/// Two caches, under each of them two workers: the members of level 0 are all, of level 1 the caches, of level 2 the workers.
+class members_of_levels : public testing::Test {
+protected:
+    void attach(bool steals = true) {
+        members.attach(load_synthetic("pack:1 [numa] l3:2(size=8192) core:2 l2:1(size=1024) pu:1"), context,
+                       true, steals);
+        ASSERT_EQ(members.groups().levels(), 3);
+    }
+    static range_task part(int level, double from, double to, int end,
+                           distribution_tree::node* node = nullptr) {
+        return {.range = {from, to},
+                .node = node,
+                .place = 0,
+                .end = static_cast<std::int16_t>(end),
+                .level = static_cast<std::uint8_t>(level),
+                .flags = range_task::known};
+    }
+    /// Member `i` of the leaf level has a current node over [from, to], which is active.
+    distribution_tree::node* lets_steal(double from, double to) {
+        auto* const node = members.open(part(2, from, to, 4), nullptr);
+        members.activate(node);
+        context.woken.clear();
+        return node;
+    }
+    static std::vector<int> ranks(workers range) { return {range.first, range.last}; }
+    /// `t` is in no queue that a thief may look into.
+    bool is_hidden() {
+        for (int level = 0; level < 3; ++level)
+            for (int i = 0; i < members.groups().groups(level); ++i)
+                if (members.queues(level, i).steal({level, -1, 9, true}, i) != nullptr) return false;
+        return true;
+    }
+
+    test::fake_context context{4};
+    range_members members;
+    task_with_bytes t, other, third;
+};
+
+TEST_F(members_of_levels, the_first_worker_of_a_member_acts_for_it) {
+    attach();
+    EXPECT_TRUE(members.is_head(0, 0, 0));
+    EXPECT_TRUE(members.is_head(2, 1, 1));
+    EXPECT_FALSE(members.is_head(3, 1, 1));
+    EXPECT_TRUE(members.is_head(3, 2, 3));
+    EXPECT_EQ(ranks(members.heads({1, 0, 1, true})), (std::vector{0, 3}));
+    EXPECT_EQ(ranks(range_members::only(2).who), (std::vector{2, 3}));
+}
+
+TEST_F(members_of_levels, what_is_sent_reaches_the_owner_alone) {
+    attach();
+    const placement to = members.send(1, 1, t);
+    EXPECT_EQ(to.at, 2);
+    EXPECT_EQ(ranks(to.who), (std::vector{2, 3}));
+    EXPECT_TRUE(is_hidden());
+    EXPECT_EQ(members.queues(1, 0).receive(), nullptr);
+    EXPECT_EQ(members.queues(1, 1).receive(), &t);
+}
+
+TEST_F(members_of_levels, what_is_passed_may_be_stolen_and_thieves_are_told) {
+    attach();
+    EXPECT_EQ(members.pass(2, 1, t).at, 1);
+    EXPECT_TRUE(context.woken.empty()) << "no range has opened in which its member would be robbed";
+    members.adopt(2, 1, part(2, 0, 3, 4, lets_steal(0, 3)));
+    EXPECT_EQ(members.pass(2, 1, other).at, 1);
+    ASSERT_EQ(context.woken.size(), 1U);
+    EXPECT_EQ(ranks(context.woken[0]), (std::vector{0, 3}));
+    EXPECT_EQ(members.steal_any(0, {2, 0, 2, true}).t, &other) << "the last one first";
+    EXPECT_EQ(members.steal_any(0, {2, 0, 2, true}).t, &t);
+}
+
+TEST_F(members_of_levels, a_worker_pushes_to_its_own_member) {
+    attach();
+    placement to = members.push(1, t, 2, 1, ready_reason::spawned);
+    EXPECT_EQ(to.at, 1);
+    EXPECT_EQ(ranks(to.who), (std::vector{1, 2})) << "nobody may steal it yet";
+    members.adopt(2, 1, part(2, 0, 3, 4, lets_steal(0, 3)));
+    to = members.push(1, other, 2, 1, ready_reason::continuation);
+    EXPECT_EQ(ranks(to.who), (std::vector{0, 3}));
+    EXPECT_EQ(members.queues(2, 1).pop(), &other);
+    EXPECT_EQ(members.queues(2, 1).pop(), &t);
+}
+
+TEST_F(members_of_levels, above_the_leaves_only_a_head_keeps_what_it_leaves_behind) {
+    attach();
+    EXPECT_EQ(members.push(3, t, 1, 1, ready_reason::continuation).at, 2) << "worker 3 acts for no cache";
+    EXPECT_EQ(members.queues(1, 1).pop(), &t);
+    EXPECT_EQ(members.push(2, t, 1, 0, ready_reason::spawned).at, 0) << "a new task goes to its owner";
+    EXPECT_EQ(members.queues(1, 0).pop(), &t);
+    EXPECT_EQ(members.push(2, t, 1, 0, ready_reason::continuation).at, 2);
+    EXPECT_EQ(members.queues(1, 1).pop(), &t);
+}
+
+TEST_F(members_of_levels, what_was_exposed_too_late_goes_back_as_the_oldest) {
+    attach();
+    members.push(0, other, 2, 0, ready_reason::spawned);
+    EXPECT_EQ(members.push(2, t, 2, 0, ready_reason::exposed).at, 0)
+        << "worker 2 may not steal from worker 0 any more";
+    EXPECT_EQ(members.steal_any(1, {2, 0, 1, true}).t, &t);
+    auto* const node = lets_steal(0, 4 - 1e-5);
+    members.adopt(2, 2, part(2, 0, 4, 4, node));
+    EXPECT_EQ(members.push(2, t, 2, 0, ready_reason::exposed).at, 2) << "now it may";
+}
+
+TEST_F(members_of_levels, a_range_opens_once_and_its_members_are_told) {
+    attach();
+    auto* const node = members.open(part(2, 0.5, 3.25, 4), nullptr);
+    ASSERT_NE(node, nullptr);
+    EXPECT_FALSE(members.own_steal_range(2, 0)) << "none of its search roots has ended";
+    members.activate(node);
+    members.activate(node);
+    members.activate(nullptr); // a group without a node
+    ASSERT_EQ(context.woken.size(), 1U);
+    EXPECT_EQ(ranks(context.woken[0]), (std::vector{0, 4}));
+    ASSERT_TRUE(members.own_steal_range(2, 0));
+    EXPECT_EQ(members.own_steal_range(2, 0)->hi, 3);
+    EXPECT_FALSE(members.own_steal_range(2, 1)) << "it has no node yet";
+    members.close(*node);
+    EXPECT_FALSE(members.own_steal_range(2, 0));
+}
+
+TEST_F(members_of_levels, those_in_the_middle_of_a_range_get_the_node_of_the_task_that_has_ended) {
+    attach();
+    auto* const node = lets_steal(0.5, 3);
+    members.hand_over(part(2, 0.5, 3, 4, node));
+    for (const int i : {1, 2}) EXPECT_TRUE(members.own_steal_range(2, i)) << i;
+    EXPECT_FALSE(members.own_steal_range(2, 3)) << "the range ends before it";
+    auto* const wide = lets_steal(0.5, 3.5);
+    members.hand_over(part(2, 0.5, 3.5, 4, wide));
+    EXPECT_TRUE(members.own_steal_range(2, 3)) << "a part of it belongs to the range";
+}
+
+TEST_F(members_of_levels, a_range_is_handed_to_no_member_behind_the_end) {
+    attach();
+    auto* const node = members.open(part(2, 0.5, 3.5, 2), nullptr); // of a group of two members
+    members.activate(node);
+    members.hand_over(part(2, 0.5, 3.5, 2, node));
+    EXPECT_TRUE(members.own_steal_range(2, 1));
+    EXPECT_FALSE(members.own_steal_range(2, 2));
+}
+
+TEST_F(members_of_levels, only_heads_steal_for_their_member) {
+    attach();
+    auto* const node = members.open(part(1, 0.5, 1.5, 2), nullptr);
+    members.activate(node);
+    members.adopt(1, 1, part(1, 1, 1.5, 2, node));
+    members.adopt(1, 1, part(1, 1, 1.5, 2)); // a task without a node takes none away
+    EXPECT_TRUE(members.steal_range_of(2, 1));
+    EXPECT_FALSE(members.steal_range_of(3, 1));
+}
+
+TEST_F(members_of_levels, a_thief_draws_among_the_others_of_the_range) {
+    attach();
+    const member_range range{2, 1, 3, true};
+    members.queues(2, 1).push(t);
+    members.queues(2, 2).push(other);
+    members.queues(2, 3).push(third);
+    std::set<place_id> looked_at;
+    for (std::uint32_t drawn = 0; drawn < 2; ++drawn) {
+        context.draws = {drawn};
+        looked_at.insert(members.steal_one(2, range, false).from);
+    }
+    EXPECT_EQ(context.bounds, (std::vector<std::uint32_t>{2, 2}));
+    EXPECT_EQ(looked_at, (std::set<place_id>{1, 3})) << "a thief looks at itself, or at one outside";
+    EXPECT_EQ(members.steal_one(2, {2, 2, 2, true}, true).t, nullptr) << "a range without others";
+    EXPECT_EQ(context.bounds.size(), 2U);
+    EXPECT_EQ(members.steal_any(2, range).t, nullptr) << "its own task is no loot";
+}
+
+TEST_F(members_of_levels, hidden_frames_are_asked_for_only_of_a_member_that_runs_a_task_of_the_range) {
+    attach();
+    context.draws = {0, 0, 0};
+    // Member 1 runs what is local, which belongs to this range, but not to one that ends within the member.
+    EXPECT_TRUE(members.steal_one(2, {2, 1, 2, true}, true).ask);
+    EXPECT_FALSE(members.steal_one(2, {2, 1, 2, true}, false).ask);
+    context.draws = {0};
+    EXPECT_FALSE(members.steal_one(0, {2, 0, 1, false}, true).ask);
+}
+
+TEST_F(members_of_levels, without_stealing_no_range_opens) {
+    attach(false);
+    auto* const node = members.open(part(2, 0, 3, 4), nullptr);
+    members.activate(node);
+    EXPECT_TRUE(context.woken.empty());
+    EXPECT_FALSE(members.own_steal_range(2, 0));
+    EXPECT_FALSE(members.steal_range_of(0, 2));
+    EXPECT_EQ(ranks(members.push(0, t, 2, 0, ready_reason::continuation).who), (std::vector{0, 1}));
 }
 
 // ---- served_levels: Fig. 5.2 with four caches of four workers

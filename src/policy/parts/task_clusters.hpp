@@ -13,6 +13,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cassert>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -51,8 +52,10 @@ public:
 
     static constexpr int most = 64;
 
-    /// Allocates: for policy::attach.
+    /// `classes` has room for `most` classes or more. Allocates: for policy::attach.
     void attach(const core_groups& groups, class_history& classes, rules by) {
+        assert(classes.capacity() >=
+               most); // a class without a number has the last pool, which is looked at if all are in use
         groups_ = &groups;
         classes_ = &classes;
         rules_ = by;
