@@ -24,7 +24,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr const char* format_line = "weft choices 1";
+constexpr const char* choices_format = "weft choices 1";
 constexpr const char* suffix = ".choices";
 
 std::string on_one_line(std::string text) {
@@ -111,8 +111,8 @@ std::vector<kept_place> kept_choices::read() {
     try {
         std::istringstream in(read_file(file_, "choices", "a file that an earlier process has written"));
         std::string line;
-        if (!std::getline(in, line) || line != format_line)
-            return useless(fmt::format("its first line is not '{}'", format_line));
+        if (!std::getline(in, line) || line != choices_format)
+            return useless(fmt::format("its first line is not '{}'", choices_format));
         if (!std::getline(in, line) || line != about_)
             return useless("it is about another program or machine");
         if (!std::getline(in, line) || line != candidates_) return useless("it has other candidates");
@@ -133,7 +133,7 @@ std::string kept_choices::write(const std::vector<kept_place>& places) const {
         fs::create_directories(file_.parent_path());
         const fs::path draft = fmt::format("{}.{}", file_.string(), getpid());
         std::ofstream out(draft, std::ios::binary);
-        out << format_line << '\n' << about_ << '\n' << candidates_ << '\n';
+        out << choices_format << '\n' << about_ << '\n' << candidates_ << '\n';
         for (const auto& [name, r] : places) {
             out << fmt::format("place {} {} {} {} {} {} {} {} {} {} {} {} {} {} {:d}\n", name, r.runs,
                                r.compared, r.total, r.excess, r.before, r.trial, r.rest, r.decided_at,
