@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -51,6 +52,8 @@ class RuntimeSummary:
     """Processor time that the program's threads had in that part."""
     divided: str | None = None
     """Whether the busy time of the workers is divided into on_core, waiting and blocked; if it is not, why."""
+    choices: Mapping[str, Any] | None = None
+    """`choices` of the report: what a policy of policies has chosen for each place. None under other policies."""
 
     @property
     def virtual(self) -> bool:
@@ -145,6 +148,7 @@ def summarise_runtime(report: Report, traced: Stats | None = None) -> RuntimeSum
         outside=total.outside if total else None,
         outside_cpu=total.outside_cpu if total else None,
         divided=total.divided if total else None,
+        choices=(total.fields if total else report.runs[-1].fields).get("choices"),
     )
 
 

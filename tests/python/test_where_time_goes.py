@@ -55,6 +55,22 @@ def test_the_total_has_all_runs(tmp_path: Path) -> None:
         assert (w.on_core, w.waiting, w.blocked, w.uncertain) == (0.2, 0.1, 0.2, 0.01)
 
 
+def test_what_auto_has_chosen_is_printed(tmp_path: Path) -> None:
+    place = {
+        "place": "solve",
+        "policy": "static",
+        "state": "decided",
+        "why": "steal took 1.20 times as long",
+        "runs": 9,
+        "comparisons": 3,
+    }
+    choices = {"places": [place], "memory": "kept in /here"}
+    text = printed(made(tmp_path, choices=choices))
+    assert "chosen       static for solve: decided; 9 runs, 3 comparisons" in text
+    assert "             steal took 1.20 times as long" in text and "memory       kept in /here" in text
+    assert "chosen" not in printed(made(tmp_path))
+
+
 def test_what_is_printed(tmp_path: Path) -> None:
     text = printed(made(tmp_path))
     assert "outside      190 ms between runs, 19.0% of 1" in text and f"note: {NOTE}" in text

@@ -45,6 +45,12 @@ def print_runtime(console: Console, r: RuntimeSummary) -> None:
         print_bound(console, r.work * 1e9, r.span * 1e9, r.parallelism, r.bound * 1e9)
         if r.speedup_by_work is not None:
             console.print(f"T1/Tp        {r.speedup_by_work:.3g}")
+    for c in (r.choices or {}).get("places", []):
+        so_far = f"{c['state']}; {c['runs']} runs, {c['comparisons']} comparisons"
+        console.print(f"chosen       {c['policy']} for {c['place']}: {so_far}")
+        console.print(f"             {c['why']}")
+    if r.choices and r.choices.get("memory"):
+        console.print(f"memory       {r.choices['memory']}")
     print_balance(console, r.balance, r.notes)
     divided = any(w.on_core is not None for w in r.workers)
     parts = ("on core", "waiting", "blocked") if divided else ()
