@@ -677,7 +677,7 @@ TEST_F(auto_memory, old_files_go) {
         std::ofstream(p) << "old";
         fs::last_write_time(p, old);
     }
-    std::ofstream(folder / "notes.txt") << "of somebody else";
+    std::ofstream(folder / "notes.txt") << "of another program";
     next_process(spec());
     EXPECT_EQ(files().size(), kept_choices::most_files + 1);
     EXPECT_TRUE(fs::exists(folder / "notes.txt"));
@@ -688,14 +688,14 @@ TEST_F(auto_memory, the_environment_says_where) {
     const auto with = [](const char* memory, const char* cache) {
         memory != nullptr ? setenv("WEFT_AUTO_MEMORY", memory, 1) : unsetenv("WEFT_AUTO_MEMORY");
         setenv("XDG_CACHE_HOME", cache, 1);
-        setenv("HOME", "/home/somebody", 1);
+        setenv("HOME", "/home/user", 1);
         return folder_of_choices();
     };
     EXPECT_EQ(with("off", "/cache"), "");
     EXPECT_EQ(with("/elsewhere", "/cache"), "/elsewhere");
     EXPECT_EQ(with(nullptr, "/cache"), "/cache/weft/auto");
-    EXPECT_EQ(with(nullptr, ""), "/home/somebody/.cache/weft/auto");
-    EXPECT_EQ(with(nullptr, "not/absolute"), "/home/somebody/.cache/weft/auto");
+    EXPECT_EQ(with(nullptr, ""), "/home/user/.cache/weft/auto");
+    EXPECT_EQ(with(nullptr, "not/absolute"), "/home/user/.cache/weft/auto");
 }
 
 } // namespace
