@@ -35,7 +35,7 @@
 /// counted from the first hook that tells of it to its end, but for roots and frames, whose owners wait for them. A silent child is
 /// counted while it and its parent are in different hands. While there are any the present candidate stays, and the run is not measured. A task that asks for something
 /// at the gate may go from next() to a team, whose instance has it then, or wait at the gate. Its worker keeps its count until it
-/// starts here or the worker looks for another task: then it is elsewhere, and is counted anew when it is granted.
+/// starts here or is turned away: then it is elsewhere, and is counted anew when it is granted.
 ///
 /// An idle worker may still be in next() of the former candidate when another becomes present. It finds nothing there. Its last look
 /// before it sleeps is as good as one that finds an empty place: the pointer to the present candidate is written before the root is
@@ -99,6 +99,15 @@ std::vector<std::string> listed(std::string_view names) {
     return found;
 }
 
+/// Throws weft::error.
+std::unique_ptr<policy> made(const std::string& candidate) {
+    try {
+        return make_policy(candidate);
+    } catch (const error& e) {
+        throw error(fmt::format("policy 'auto': bad candidate in its knob 'of': {}", e.what()));
+    }
+}
+
 class automatic final : public policy {
 public:
     automatic(std::string of, double share, std::string memory)
@@ -113,7 +122,7 @@ public:
         apart_ = std::make_unique<apart[]>(static_cast<std::size_t>(context.all().size()));
         requirements all{.demotable = true, .resizable = true, .follows_runs = true};
         for (const std::string& name : names_) {
-            policies_.push_back(make_policy(name));
+            policies_.push_back(made(name));
             needs_.push_back(policies_.back()->attach(m, context));
             add(all, needs_.back(), name);
         }
@@ -172,8 +181,6 @@ public:
     decision next(worker_id w, bool last_look) override {
         if (task* const share = apart_of(w).share) [[unlikely]]
             return apart_of(w).share = nullptr, decision{share, w};
-        if (std::exchange(apart_of(w).at_gate, nullptr) != nullptr) [[unlikely]]
-            count(apart_of(w).ended);
         const decision found = present().next(w, last_look);
         if (found.t != nullptr && found.t->claims_ && is_counted(*found.t)) [[unlikely]] {
             mark(*found.t) = nullptr;
@@ -204,6 +211,9 @@ public:
     }
     void child_detached(worker_id w) override { count(apart_of(w).came); }
     void child_settled(worker_id w) override { count(apart_of(w).ended); }
+    void turned_away(worker_id w) override {
+        if (std::exchange(apart_of(w).at_gate, nullptr) != nullptr) count(apart_of(w).ended);
+    }
     void iteration(worker_id w, task& t, int k) override { present().iteration(w, t, k); }
     void graph_grew(worker_id w, const graph_view& g) override { present().graph_grew(w, g); }
     bool gives_way(worker_id w, const task& t) override { return present().gives_way(w, t); }
@@ -212,6 +222,8 @@ public:
 
     /// Under a candidate that does not mold there is none, except of a graph that has begun under another one.
     elastic_place mold(worker_id w, task& t) override {
+        if (t.claims_) [[unlikely]]
+            passes(w, t);
         return is_molding() ? present().mold(w, t) : elastic_place{w, 1};
     }
     void assemble(worker_id w, std::span<task* const> shares, elastic_place at) override {
@@ -248,7 +260,7 @@ private:
     struct alignas(queue::k_cache_line_bytes) apart {
         queue::cell<std::uint64_t> came, ended; ///< see above; only its worker writes
         task* share = nullptr; ///< of mold() without a candidate that molds; its worker's alone
-        /// From the last next(), and counted here in its stead until it starts; its worker's alone. It may have ended since.
+        /// From the last next(), and counted here in its stead until it starts or is turned away; its worker's alone.
         const task* at_gate = nullptr;
     };
 

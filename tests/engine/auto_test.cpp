@@ -420,7 +420,6 @@ TEST(auto_policy, programs_with_teams_and_with_the_gate_are_measured) {
                             {.workers = 4, .seed = test::seed}, {}, make);
     std::atomic<int> ran{0};
     int data = 0;
-    // A worker counts what went to a team until it looks for its next task. The next run may begin before, and is not measured then.
     const auto is_measured = [&] {
         const auto p = e.outermost.scheduler->choices().places.at(0);
         return p.compared > 0 || p.why.find("at once") != std::string::npos;

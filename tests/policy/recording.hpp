@@ -55,7 +55,8 @@ enum class hook : std::uint8_t {
     run_begins,
     run_ended,
     child_detached,
-    child_settled
+    child_settled,
+    turned_away
 };
 
 enum class question : std::uint8_t { all, active, core_of, now, random, wake, post, running, exchange };
@@ -272,6 +273,10 @@ public:
     void child_settled(worker_id w) override {
         const auto lock = begin(hook::child_settled, w);
         of_->child_settled(w);
+    }
+    void turned_away(worker_id w) override {
+        const auto lock = begin(hook::turned_away, w);
+        of_->turned_away(w);
     }
     void keep() noexcept override { of_->keep(); }
     policy_choices choices() override { return of_->choices(); }

@@ -16,11 +16,11 @@ namespace weft::test {
 
 inline std::string to_string(hook h) {
     constexpr const char* names[] = {
-        "attach",      "ready",          "next",         "victims",    "spawn",         "pieces",
-        "group_begin", "group_wait",     "group_end",    "started",    "blocked",       "resumed",
-        "finished",    "message",        "iteration",    "resized",    "gives_way",     "tick",
-        "mold",        "assemble",       "lock_waits",   "lock_taken", "lock_released", "run_begins",
-        "run_ended",   "child_detached", "child_settled"};
+        "attach",      "ready",          "next",          "victims",    "spawn",         "pieces",
+        "group_begin", "group_wait",     "group_end",     "started",    "blocked",       "resumed",
+        "finished",    "message",        "iteration",     "resized",    "gives_way",     "tick",
+        "mold",        "assemble",       "lock_waits",    "lock_taken", "lock_released", "run_begins",
+        "run_ended",   "child_detached", "child_settled", "turned_away"};
     return names[static_cast<std::size_t>(h)];
 }
 
@@ -105,6 +105,7 @@ private:
         case hook::run_ended: return policy_.run_ended(e.arguments[0]), values{};
         case hook::child_detached: return policy_.child_detached(e.w), values{};
         case hook::child_settled: return policy_.child_settled(e.w), values{};
+        case hook::turned_away: return policy_.turned_away(e.w), values{};
         }
         return {};
     }

@@ -72,6 +72,7 @@ struct spy final : policy {
     void run_ended(time_ns) override { called.insert("run_ended"); }
     void child_detached(worker_id) override { called.insert("child_detached"); }
     void child_settled(worker_id) override { called.insert("child_settled"); }
+    void turned_away(worker_id) override { called.insert("turned_away"); }
     void keep() noexcept override { called.insert("keep"); }
     policy_choices choices() override {
         return called.insert("choices"), policy_choices{.places = {}, .memory = "spied"};
@@ -162,6 +163,7 @@ public:
             {"run_ended", [=, this] { return none([&] { p_.run_ended(9); }); }},
             {"child_detached", [=, this] { return none([&] { p_.child_detached(0); }); }},
             {"child_settled", [=, this] { return none([&] { p_.child_settled(0); }); }},
+            {"turned_away", [=, this] { return none([&] { p_.turned_away(0); }); }},
             {"keep", [=, this] { return none([&] { p_.keep(); }); }},
             {"choices", [=, this] { return p_.choices().memory; }},
         };
@@ -235,6 +237,7 @@ TEST_F(policy_forwarding, by_auto) {
                           {"run_ended", "likewise"},
                           {"child_detached", "likewise"},
                           {"child_settled", "likewise"},
+                          {"turned_away", "likewise"},
                           {"keep", "the memory is its own"},
                           {"choices", "they are its own"}});
 }

@@ -137,12 +137,12 @@ std::uint32_t sum_of_code(const std::string& path) {
 }
 
 TEST(policy_module, a_new_seam_has_a_new_version) {
-    EXPECT_EQ(policy_abi, 7U);
+    EXPECT_EQ(policy_abi, 8U);
     const char* const advice =
         "if the hooks, or what they get, have changed: raise policy_abi in module.hpp and rename "
         "the namespace policy_v..., then write the new sum here";
-    EXPECT_EQ(sum_of_code("src/policy/seam/policy.hpp"), 3756347981U) << advice;
-    EXPECT_EQ(sum_of_code("src/policy/seam/entry.hpp"), 3864807685U) << advice;
+    EXPECT_EQ(sum_of_code("src/policy/seam/policy.hpp"), 1021616861U) << advice;
+    EXPECT_EQ(sum_of_code("src/policy/seam/entry.hpp"), 4197037192U) << advice;
 }
 
 } // namespace

@@ -7,10 +7,10 @@
 #include "engine/team/admission.hpp"
 #include "engine/team/teams.hpp"
 #include "engine/worker/arena.hpp"
+#include "engine/worker/independent_tasks.hpp"
 #include "engine/worker/notes.hpp"
 #include "engine/worker/offer.hpp"
 #include "engine/worker/offers_ahead.hpp"
-#include "engine/worker/run_follower.hpp"
 #include "engine/worker/runtime_entry.hpp"
 #include "queue/spin_wait.hpp"
 

@@ -10,10 +10,10 @@
 #include "engine/worker/arena.hpp"
 #include "engine/worker/charge.hpp"
 #include "engine/worker/engine.hpp"
+#include "engine/worker/independent_tasks.hpp"
 #include "engine/worker/notes.hpp"
 #include "engine/worker/offer.hpp"
 #include "engine/worker/offers_ahead.hpp"
-#include "engine/worker/run_follower.hpp"
 #include "engine/worker/runtime_entry.hpp"
 #include "engine/worker/task_record.hpp"
 

@@ -5,6 +5,7 @@
 #include "engine/worker/arena.hpp"
 #include "engine/worker/charge.hpp"
 #include "engine/worker/engine.hpp"
+#include "engine/worker/independent_tasks.hpp"
 #include "engine/worker/notes.hpp"
 #include "engine/worker/offer.hpp"
 #include "engine/worker/runtime_entry.hpp"
@@ -45,8 +46,10 @@ bool admit(worker& w, task& t) {
     const bool calls = may && t.claim_->cores.count > 0 && !t.claim_->is_settled();
     offer_released(w, out);
     note_what(w, may ? trace::kind::granted : trace::kind::refused, t, 0);
+    const bool goes_on = may && !calls;
+    if (!goes_on) turned_away(w);
     if (calls) publish(w, t);
-    return may && !calls;
+    return goes_on;
 }
 
 void pause_claim(worker& w, task& t) {

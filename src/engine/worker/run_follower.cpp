@@ -2,7 +2,6 @@
 
 #include "engine/ports/host.hpp"
 #include "engine/worker/engine.hpp"
-#include "engine/worker/worker.hpp"
 
 #include <mutex>
 
@@ -22,16 +21,6 @@ bool run_follower::continues() noexcept {
 void run_follower::root_ended() noexcept {
     const std::lock_guard held(lock_);
     if (--open_ == 0) of_.outermost.scheduler->run_ended(of_.host.now());
-}
-
-void child_detached(worker& w) noexcept {
-    if (w.engine.runs) [[unlikely]]
-        w.arena().scheduler->child_detached(w.local);
-}
-
-void child_settled(worker& w) noexcept {
-    if (w.engine.runs) [[unlikely]]
-        w.arena().scheduler->child_settled(w.local);
 }
 
 } // namespace weft::engine

@@ -32,8 +32,4 @@ private:
     int open_ = 0; ///< under lock_
 };
 
-/// policy::child_detached() and child_settled(), if the policy follows runs.
-void child_detached(worker&) noexcept;
-void child_settled(worker&) noexcept;
-
 } // namespace weft::engine

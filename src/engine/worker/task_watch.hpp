@@ -96,6 +96,7 @@ public:
     void run_ended(time_ns now) override { of_.run_ended(now); }
     void child_detached(worker_id w) override { of_.child_detached(w); }
     void child_settled(worker_id w) override { of_.child_settled(w); }
+    void turned_away(worker_id w) override { of_.turned_away(w); }
     void keep() noexcept override { of_.keep(); }
     policy_choices choices() override { return of_.choices(); }
 

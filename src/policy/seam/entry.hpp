@@ -8,7 +8,7 @@
 #include <string_view>
 
 namespace weft {
-inline namespace policy_v7 {
+inline namespace policy_v8 {
 
 /// How a policy is known by name. A built-in policy is an `extern constinit const policy_entry NAME_entry` in
 /// its own file, and one line in registry.cpp. A program hands its own policy to register_policy(); a shared object
@@ -24,5 +24,5 @@ struct policy_entry {
     bool modelled_only = false; ///< engines with real threads refuse it (requirements::locks)
 };
 
-} // namespace policy_v7
+} // namespace policy_v8
 } // namespace weft

@@ -12,7 +12,7 @@
 #include <vector>
 
 namespace weft {
-inline namespace policy_v7 {
+inline namespace policy_v8 {
 
 /// One setting of a policy, as it is listed for users. `allowed` is what the user reads, and what is checked:
 ///
@@ -94,7 +94,7 @@ private:
     std::vector<std::string> values_; ///< one for each of knobs_
 };
 
-} // namespace policy_v7
+} // namespace policy_v8
 
 /// "order (lifo, fifo; default: lifo), tries (1..1000; default: 4)", or "no knobs".
 std::string list_knobs(std::span<const knob> knobs);

@@ -15,10 +15,10 @@
 /// a policy calls the engine through its context, and everything else here is inline. So it does not matter how the
 /// program was linked. docs/adding-a-policy.md is the tour.
 namespace weft {
-inline namespace policy_v7 {
+inline namespace policy_v8 {
 
 /// The version of the seam. It changes, and the namespace with it, when a hook, or what a hook gets, changes.
-inline constexpr std::uint32_t policy_abi = 7;
+inline constexpr std::uint32_t policy_abi = 8;
 
 /// What a module may ask of the library that has loaded it.
 struct policy_host {
@@ -68,7 +68,7 @@ inline std::unique_ptr<policy> make_host_policy(std::string_view spec) {
     return host_of_this_module.load_acquire()->make_policy(spec); // pairs with the store by the library
 }
 
-} // namespace policy_v7
+} // namespace policy_v8
 } // namespace weft
 
 /// Once in a module, at namespace scope outside of all namespaces: lists the entries of its policies, which must be

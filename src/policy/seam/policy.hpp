@@ -18,7 +18,7 @@
 /// tour; src/policy/README.md has the rules that the engine guarantees in return.
 namespace weft {
 /// Everything that a policy and an engine share by layout. The number is policy_abi, see module.hpp.
-inline namespace policy_v7 {
+inline namespace policy_v8 {
 
 enum class spawn_order : std::uint8_t {
     child_first,  ///< the child runs now; the parent's fiber is saved and offered by ready(.., continuation)
@@ -291,6 +291,9 @@ struct policy {
     virtual void child_detached(worker_id w) { static_cast<void>(w); }
     /// It has ended, or its parent is below it again. By its worker.
     virtual void child_settled(worker_id w) { static_cast<void>(w); }
+    /// With requirements::follows_runs. The task that asks for something, of the last next() of `w`, will not go on here now: it
+    /// waits at the gate and comes back by ready(granted), or it goes to a team. It may run already, elsewhere, and have ended.
+    virtual void turned_away(worker_id w) { static_cast<void>(w); }
     /// With requirements::follows_runs. The engine or the process ends: writes what later processes are to know. At the end of a
     /// process other threads may still call hooks. May come several times. It may allocate.
     virtual void keep() noexcept {}
@@ -300,5 +303,5 @@ struct policy {
     virtual ~policy() = default;
 };
 
-} // namespace policy_v7
+} // namespace policy_v8
 } // namespace weft
