@@ -57,6 +57,8 @@ class Profile:
     """With the time outside of runs."""
     span: int
     outside: int
+    estimated: int
+    """The part of `work` in short forks, which was measured as a whole and divided as in those that were followed."""
     burdened: tuple[tuple[int, int], ...]
     """Burdens, ascending from 0, each with the span under it."""
     constructs: tuple[Construct, ...]
@@ -149,6 +151,7 @@ def _profile(path: Path, found: dict[str, Any]) -> Profile:
         work=found["work_ns"],
         span=found["span_ns"],
         outside=found["outside_ns"],
+        estimated=found.get("estimated", {"ns": 0})["ns"],
         burdened=((0, found["span_ns"]), *((b["burden_ns"], b["span_ns"]) for b in found["burdened"])),
         constructs=tuple(sorted(_merged(constructs), key=lambda c: (-c.on_path, -c.own, c.name))),
         notes=tuple(notes),

@@ -25,6 +25,7 @@ def write(path: Path, **changes: Any) -> Path:
                 "work_ns": 1_000_000,
                 "span_ns": 100_000,
                 "outside_ns": 50_000,
+                "estimated": {"ns": 400_000, "forks": 9, "tasks": 20},
                 "burdened": [
                     {"burden_ns": 1000, "span_ns": 110_000},
                     {"burden_ns": 8000, "span_ns": 180_000},
@@ -84,6 +85,23 @@ def test_the_burden_is_the_longest_steal_with_a_wake_up() -> None:
     figures |= {"charges.woken_ns": 28000.0, "charges.start_ns": 58.0, "charges.suspend_ns": 56.0}
     machine = {"figures": [{"figure": f, "value": v} for f, v in figures.items()]}
     assert burden_of(machine) == 400 + 9000 + 28000 + 58 + 56
+
+
+def test_what_is_estimated_is_said(tmp_path: Path) -> None:
+    path = write(tmp_path / "p.json")
+    command = [sys.executable, "-m", "weft", "profile", "--read", str(path)]
+    shown = subprocess.run(command, capture_output=True, text=True, check=True).stdout
+    assert "40 % of the work is in forks of a few microseconds" in " ".join(shown.split())
+    found = json.loads(subprocess.run([*command, "--json"], capture_output=True, text=True, check=True).stdout)
+    assert found["estimated_ns"] == 400_000
+    write(path, estimated={"ns": 9_000, "forks": 9, "tasks": 20})
+    assert "estimated" not in subprocess.run(command, capture_output=True, text=True, check=True).stdout
+
+
+def test_a_profile_of_an_earlier_version_has_no_estimates(tmp_path: Path) -> None:
+    path = write(tmp_path / "p.json")
+    path.write_text(json.dumps({k: v for k, v in json.loads(path.read_text()).items() if k != "estimated"}))
+    assert read_profile(path).estimated == 0
 
 
 @pytest.mark.parametrize("text", ["", "[]", "{}", '{"command": 3}'])

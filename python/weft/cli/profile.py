@@ -73,6 +73,7 @@ def _to_json(p: Profile, machine: str, burden: float, counts: list[int]) -> dict
         "work_ns": p.work,
         "span_ns": p.span,
         "outside_ns": p.outside,
+        "estimated_ns": p.estimated,
         "parallelism": p.parallelism,
         "constructs": [asdict(c) for c in p.constructs],
         "machine": {"name": machine, "burden_ns": burden, "burdened_span_ns": p.span_under(burden)},
@@ -100,6 +101,12 @@ def _print(console: Console, p: Profile, machine: str, burden: float, counts: li
         least, most = p.speedup(n, burden)
         rows.add_row(str(n), f"{least:.3g}", f"{most:.3g}")
     console.print(rows)
+    if p.work and p.estimated > 0.01 * p.work:
+        console.print(
+            f"note: {share(p.estimated, p.work)} of the work is in forks of a few microseconds and less. Their time is "
+            "measured as a whole; tasks, constructs and the path in them are estimated from one in 128 of them",
+            soft_wrap=True,
+        )
     if not p.complete:
         console.print("note: a run had not ended, or memory was short: these figures lack a part of it")
     for note in p.notes:

@@ -109,6 +109,7 @@ std::string profile_file::text() {
     all["work_ns"] = time(p.work);
     all["span_ns"] = time(p.span.plain());
     all["outside_ns"] = time(p.outside);
+    all["estimated"] = {{"ns", time(p.skipped.time)}, {"forks", p.skipped.forks}, {"tasks", p.skipped.tasks}};
     all["burdened"] = json::array();
     for (std::size_t k = 0; k < trace::burdens_ns.size(); ++k)
         all["burdened"].push_back({{"burden_ns", trace::burdens_ns[k]}, {"span_ns", time(p.span.of[k + 1])}});

@@ -8,6 +8,7 @@
 #include "engine/ports/observation.hpp"
 #include "engine/process/process.hpp"
 #include "engine/worker/engine.hpp"
+#include "engine/worker/skip_watch.hpp"
 #include "machine/describe.hpp"
 #include "trace/write/recorder.hpp"
 
@@ -94,6 +95,7 @@ void recording::begin_trace(const std::atomic<std::int64_t>* virtual_time) {
 
 void recording::begin_profile(const std::atomic<std::int64_t>* virtual_time) {
     profile_ = std::make_unique<profile_file>(options_.profile, header(false), virtual_time);
+    if (!virtual_time) skips_ = std::make_unique<skip_watch>();
     give_logs(profile_->events());
 }
 
@@ -101,6 +103,7 @@ void recording::give_logs(trace::recorder& of) noexcept {
     engine_.tracer = &of;
     for (worker* w : engine_.outermost.members) {
         w->log = &of.of(w->id);
+        w->skipped.watch = skips_.get();
         w->slow = true;
     }
 }

@@ -17,6 +17,7 @@ namespace weft::engine {
 class profile_file;
 class progress_file;
 class report_file;
+class skip_watch;
 struct engine;
 
 /// The files to be written about an engine's runs, and what goes into their headers.
@@ -64,7 +65,8 @@ private:
     record_options options_{};
     std::unique_ptr<trace::recorder> tracer_;
     std::unique_ptr<profile_file> profile_;
-    bool is_virtual_ = false; ///< the engine's time
+    std::unique_ptr<skip_watch> skips_; ///< of the profile, where time is real
+    bool is_virtual_ = false;           ///< the engine's time
     std::unique_ptr<report_file> reports_;
     std::unique_ptr<progress_file> progress_;
     at_exit finishes_; ///< the engine's destructor leaves the list before it destroys anything

@@ -1,5 +1,6 @@
 #include "engine/ports/host.hpp"
 #include "engine/run/completion.hpp"
+#include "engine/run/skipped_forks.hpp"
 #include "engine/run/spawn.hpp"
 #include "engine/run/switch.hpp"
 #include "engine/worker/arena.hpp"
@@ -30,11 +31,12 @@ zone slow_push(frame* parent, frame* f, const hints* h) noexcept {
         w = &enter_runtime();
         parent->next = f;
         w->meter.charge(*w, engine::operation::fork);
+        const std::uint32_t named =
+            w->log ? w->log->name(h ? h->name : std::string_view(), trace::address_of(f->run)) : 0;
+        if (w->skipped.watch && engine::push_skipped(*w, parent, f, named)) return zone::silent;
         f->number = w->log ? w->log->new_task() : 0;
         w->current->numbered = f;
         if (w->log) {
-            const std::uint32_t named =
-                w->log->name(h ? h->name : std::string_view(), trace::address_of(f->run));
             w->log->note(trace::kind::spawn, f->number, 0, named,
                          static_cast<std::uint8_t>(trace::origin::fork));
             if (h) engine::note_hints(*w->log, *h);
@@ -81,7 +83,10 @@ outcome slow_pop(frame* parent, frame* f) noexcept {
     if (hot_self()->modelled) parent->next = f;
     worker& w = enter_runtime();
     if (w.modelled) parent->next = nullptr;
-    if (w.slow) w.current->numbered = parent;
+    if (w.slow) {
+        w.current->numbered = parent;
+        if (engine::pop_skipped(w, f)) return outcome::not_run;
+    }
     outcome how = outcome::not_run;
     // Only frames at or above `split` are exposed, and the frame that ends is the youngest of all.
     if (f == w.current->split) how = join_exposed(w, parent, f);
@@ -92,11 +97,14 @@ outcome slow_pop(frame* parent, frame* f) noexcept {
 bool inside_mark::begins(const frame& f) noexcept {
     const worker* w = hot_self();
     if (!w || !w->slow) return false;
+    if (bool is_marked = false; w->skipped.watch && engine::second_begins_skipped(f, is_marked))
+        return is_marked;
     engine::note_inline_begin(f.number);
     return true;
 }
 
 void inside_mark::ends(std::uint32_t number, bool threw) noexcept {
+    if (number == 0 && hot_self()->skipped.watch) return engine::second_ends_skipped();
     engine::note_inline_end(number, threw ? trace::outcome::threw : trace::outcome::done);
 }
 

@@ -5,6 +5,7 @@
 #include "engine/run/cancellation.hpp"
 #include "engine/run/completion.hpp"
 #include "engine/run/group_count.hpp"
+#include "engine/run/skipped_forks.hpp"
 #include "engine/run/thread_waiter.hpp"
 #include "engine/team/teams.hpp"
 #include "engine/worker/arena.hpp"
@@ -190,6 +191,7 @@ void expose_to_all(worker& w, fiber& x, impl::frame& entry, std::int16_t ahead_b
 }
 
 void expose_all(worker& w) {
+    stop_skipping(w);
     fiber* const top = w.current;
     for (fiber *x = w.oldest, *next = nullptr;; x = next) {
         for (impl::frame* f = x->split->next; f && has_number(w, *x, *f); f = x->split->next)

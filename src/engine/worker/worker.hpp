@@ -96,6 +96,16 @@ private:
     time_ns worked_for = longest; ///< between two searches, on average over the last ones
 };
 
+class skip_watch;
+
+/// The fork whose closures run without events, in a profiled run: engine/run/skipped_forks.hpp. The worker's own.
+struct skipped_fork {
+    skip_watch* watch = nullptr; ///< null: the worker never skips
+    bool is_inside = false;      ///< one of its closures runs
+    impl::frame *fork = nullptr, *above = nullptr;
+    fiber* of = nullptr; ///< on whose stack they lie
+};
+
 /// What the code that a switch arrives at does for the code that left, once the latter is fully saved.
 struct switch_action {
     void (*run)(impl::worker&, void* a, void* b) = nullptr;
@@ -140,7 +150,8 @@ struct worker {
     bool observed = false; ///< the meter is told of the beginning and the end of each interval of user code
     /// Every fork and every return from a fork enters the runtime: the worker is `modelled` or traced.
     bool slow = false;
-    bool modelled = false;        ///< its time is virtual
+    bool modelled = false; ///< its time is virtual
+    engine::skipped_fork skipped;
     bool times_tasks = false;     ///< requirements::own_usage: the time of user code is charged to its task
     bool counts_misses = false;   ///< requirements::own_misses
     bool counts_declared = false; ///< worker_counters::declared_cycles and declared_bytes

@@ -52,6 +52,14 @@ public:
         of.length.add(time);
     }
 
+    /// Likewise, with several pieces that were not told apart, whose lengths are given.
+    void extend(burdened_path& of, std::uint32_t construct, const lengths& more) {
+        if (of.tail.construct != construct && of.tail.pieces > 0) store_tail(of);
+        of.tail.construct = construct;
+        of.tail.add({construct, 1, more.plain(), 0});
+        of.length.add(more);
+    }
+
     /// `of` goes on when `other` has come to its end, too.
     void follow(burdened_path& of, const burdened_path& other) {
         take_longer(of, other);

@@ -111,6 +111,14 @@ void profile::join_fork(std::uint32_t parent, std::uint32_t number) {
     else
         drop_unbegun(parent, row);
     join(tasks_[parent].at, t.at, alone(t));
+    if (t.alike) {
+        const std::int64_t time = passed_ - t.passed_before;
+        skipped_.ended(t.alike, time);
+        if (row == sample_) {
+            sample_ = 0;
+            skipped_.end_sample(time, tasks_[parent].at.length - before_sample_);
+        }
+    }
     forget(number);
 }
 
@@ -133,6 +141,8 @@ void profile::join(burdened_path& of, const burdened_path& other, const lengths&
 void profile::forget(std::uint32_t number) {
     const std::uint32_t row = tasks_.find(number);
     if (row == profiled_tasks::none) return;
+    if (tasks_[row].is_fork) --forks_;
+    if (row == sample_) cancel_sample();
     paths_.drop(tasks_[row].at);
     tasks_.forget(number);
 }
@@ -162,6 +172,8 @@ profiled_program profile::finish(std::uint64_t at) {
         leave_outside(at);
     so_far_.work += so_far_.outside;
     so_far_.span = outside_.length;
+    so_far_.skipped = skipped_.add_to(so_far_.constructs);
+    so_far_.tasks += so_far_.skipped.tasks;
     so_far_.path = paths_.shares_of(outside_);
     return std::exchange(so_far_, {});
 }

@@ -17,6 +17,7 @@ std::uint32_t construct_of(std::uint32_t name) noexcept { return std::min(name, 
 profile::profile(std::optional<std::uint64_t> began, double ns, std::int64_t cost)
     : counts_outside_(began.has_value())
     , cost_(cost)
+    , skipped_(ns)
     , outside_since_(began.value_or(0)) {
     for (std::size_t k = 0; k < burdens_ns.size(); ++k)
         burden_.of[k + 1] = static_cast<std::int64_t>(static_cast<double>(burdens_ns[k]) / ns);
@@ -46,6 +47,56 @@ void profile::take_outside(const record& r) noexcept {
         common_.push_back(r);
         has_common_.store(true, std::memory_order_relaxed);
     } catch (const std::bad_alloc&) {} // its tasks will be unknown, which is noticed when they begin
+}
+
+bool profile::skips(std::uint32_t name) noexcept {
+    if (has_common_.load(std::memory_order_relaxed) || running_.top() == 0) return false;
+    try {
+        return chooses_to_skip(construct_of(name));
+    } catch (const std::bad_alloc&) { return false; }
+}
+
+bool profile::chooses_to_skip(std::uint32_t construct) {
+    using choice = skipped_forks::choice;
+    const choice c = skipped_.choose(construct, forks_, next_fork_);
+    next_is_sample_ = c == choice::sample;
+    if (c != choice::skip) return false;
+    skipped_.begin_skipped(std::exchange(next_fork_, skipped_forks::kind_of_fork{0}));
+    return true;
+}
+
+void profile::skipped_begins(std::uint64_t at) noexcept {
+    try {
+        pass(at);
+    } catch (const std::bad_alloc&) { so_far_.is_complete = false; }
+}
+
+void profile::skipped_ends(std::uint64_t at, bool is_long) noexcept {
+    try {
+        if (is_long) { // it did not fork for a millisecond
+            skipped_.skipped_in_vain();
+            return pass(at);
+        }
+        add_skipped(at);
+    } catch (const std::bad_alloc&) { so_far_.is_complete = false; }
+}
+
+void profile::skipped_is_followed(std::uint64_t at) noexcept {
+    skipped_ends(at, false);
+    skipped_.skipped_in_vain();
+}
+
+/// The task on top has run a part of the skipped fork up to now.
+void profile::add_skipped(std::uint64_t at) {
+    const std::int64_t time = static_cast<std::int64_t>(at - since_) - cost_;
+    since_ = at;
+    const std::uint32_t top = running_.top();
+    if (top == 0 || time <= 0) return;
+    profiled_task& t = tasks_[top];
+    passed_ += time;
+    t.work += time;
+    so_far_.work += time;
+    paths_.extend(t.at, skipped_.construct_of_skipped(), skipped_.skipped(time));
 }
 
 void profile::take_common() {
@@ -79,7 +130,10 @@ void profile::process(const record& r) {
         g.owner_life = tasks_[g.owner].life;
         return;
     }
-    case kind::suspend: pass(r.at); return running_.suspend(tasks_.find(number_of(r)));
+    case kind::suspend:
+        pass(r.at);
+        cancel_sample();
+        return running_.suspend(tasks_.find(number_of(r)));
     case kind::expose: pass(r.at); return running_.expose(tasks_.find(number_of(r)));
     case kind::returned: pass(r.at); return running_.restore(tasks_.find(number_of(r)));
     case kind::resume: pass(r.at); return resume(tasks_.find(number_of(r)));
@@ -105,6 +159,7 @@ void profile::pass(std::uint64_t at) {
     passed_ += time;
     t.own += time;
     t.longest = std::max(t.longest, time);
+    if (skipped_.has_sample()) skipped_.add_own(t.construct, time);
     paths_.extend(t.at, t.construct, time);
 }
 
@@ -115,6 +170,7 @@ void profile::spawn(const record& r, std::uint32_t parent) {
     t.number = number_of(r);
     t.from = static_cast<origin>(r.what);
     t.is_fork = t.from == origin::fork;
+    forks_ += t.is_fork;
     t.group = r.b;
     t.construct = construct_of(r.n);
     if (t.from == origin::share) parent = tasks_.find(static_cast<std::uint32_t>(r.b));
@@ -136,6 +192,13 @@ void profile::spawn(const record& r, std::uint32_t parent) {
     t.inside.set(of.construct);
     if (t.from == origin::share) t.construct = of.construct;
     if (!t.is_fork) return;
+    t.passed_before = passed_;
+    t.alike = std::exchange(next_fork_, skipped_forks::kind_of_fork{0});
+    if (std::exchange(next_is_sample_, false)) {
+        skipped_.begin_sample(t.alike);
+        sample_ = row;
+        before_sample_ = of.at.length;
+    }
     t.next_fork = std::exchange(of.forks, row);
     if (of.from == origin::runtime) { // a fork by which a run of a graph spreads; its place is in the library
         t.from = origin::runtime;
@@ -188,9 +251,20 @@ void profile::count(const profiled_task& t) {
     c.own += t.own;
     c.longest = std::max(c.longest, t.longest);
     so_far_.work += t.own;
+    construct_figures* const sampled = skipped_.has_sample() ? &skipped_.of_sample(t.construct) : nullptr;
+    if (sampled) ++sampled->tasks;
     if (!t.is_outermost) return;
+    const std::int64_t span = t.at.length.plain() - t.began.plain();
     c.work += t.work;
-    c.span += t.at.length.plain() - t.began.plain();
+    c.span += span;
+    if (!sampled) return;
+    sampled->work += t.work;
+    sampled->span += span;
+}
+
+void profile::cancel_sample() noexcept {
+    sample_ = 0;
+    skipped_.cancel_sample();
 }
 
 } // namespace weft::trace

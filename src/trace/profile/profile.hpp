@@ -2,10 +2,10 @@
 
 #include "trace/profile/burdened_paths.hpp"
 #include "trace/profile/running.hpp"
+#include "trace/profile/skipped_forks.hpp"
 #include "trace/profile/tasks.hpp"
 #include "trace/write/event_sink.hpp"
 
-#include <array>
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
@@ -20,14 +20,6 @@ namespace weft::trace {
 inline constexpr std::uint32_t of_the_runtime = 0, of_others = most_constructs - 2,
                                outside_of_runs = most_constructs - 1;
 
-/// What the tasks of one construct came to. Times are in the unit of the events.
-struct construct_figures {
-    std::uint64_t tasks = 0;
-    std::int64_t own = 0, longest = 0; ///< in the code of these tasks themselves; the longest piece
-    /// Of the tasks that have no task of the same construct around them: their work and spans, tasks inside them included.
-    std::int64_t work = 0, span = 0;
-};
-
 /// What a profile came to.
 struct profiled_program {
     std::uint64_t tasks = 0;
@@ -35,15 +27,16 @@ struct profiled_program {
     std::int64_t outside = 0;
     lengths span{};
     bool is_complete = true; ///< false: a run had not ended, or there was no memory
-    std::array<construct_figures, most_constructs> constructs{};
-    std::vector<path_share> path{}; ///< what the longest path consists of
+    figures_of_constructs constructs{};
+    skipped_forks::totals skipped{}; ///< what is estimated, in the figures above
+    std::vector<path_share> path{};  ///< what the longest path consists of
 };
 
 /// Work and span of a program, by construct, computed from the events of its only worker while they happen. It takes memory
 /// for tasks that have not ended, and for constructs; it keeps no events.
 ///
 /// The span is the longest path through forks, joins, groups, the edges of graphs and the waits for what other tasks release,
-/// as in trace/walk. What comes after a run comes after all that has run.
+/// as in trace/walk. What comes after a run comes after all that has run. Short forks are skipped, and estimated (skipped_forks.hpp).
 ///
 /// Source: He, Leiserson, Leiserson, "The Cilkview scalability analyzer", SPAA 2010, from which a path under a burden differs
 /// in one respect: where it takes less time to run two closures one after the other than to bring one of them to another
@@ -57,6 +50,10 @@ public:
     std::uint32_t new_task() noexcept override;
     void take(const record&) noexcept override;
     void take_outside(const record&) noexcept override;
+    bool skips(std::uint32_t name) noexcept override;
+    void skipped_begins(std::uint64_t at) noexcept override;
+    void skipped_ends(std::uint64_t at, bool is_long) noexcept override;
+    void skipped_is_followed(std::uint64_t at) noexcept override;
 
     /// The program has come to an end. The worker takes no event any more.
     profiled_program finish(std::uint64_t at);
@@ -71,6 +68,8 @@ private:
         std::uint64_t ended = 0;                 ///< of these
     };
 
+    bool chooses_to_skip(std::uint32_t construct);
+    void add_skipped(std::uint64_t at);
     void take_common();
     void process(const record&);
     void pass(std::uint64_t at);
@@ -79,6 +78,7 @@ private:
     void begin(const record&);
     void end(const record&);
     void count(const profiled_task&);
+    void cancel_sample() noexcept;
     void lead_on(std::uint32_t row, std::uint32_t top);
     void end_in_graph(std::uint32_t row, std::uint32_t top);
     void ended_in(children&, std::uint32_t row);
@@ -104,8 +104,15 @@ private:
     burdened_paths paths_;
     profiled_tasks tasks_;
     running_tasks running_;
-    std::int64_t passed_ = 0; ///< of all pieces so far, and outside of runs
-    std::uint64_t since_ = 0; ///< the worker's time is accounted for up to here
+    skipped_forks skipped_;
+    skipped_forks::kind_of_fork next_fork_ =
+        0; ///< chosen for the fork whose spawn comes next: to be followed
+    bool next_is_sample_ = false;
+    std::uint32_t forks_ = 0;  ///< rows of forks
+    std::uint32_t sample_ = 0; ///< the row of the fork that is a sample
+    lengths before_sample_{};  ///< the path of its task before it
+    std::int64_t passed_ = 0;  ///< of all pieces so far, and outside of runs
+    std::uint64_t since_ = 0;  ///< the worker's time is accounted for up to here
 
     std::unordered_map<std::uint64_t, children> groups_, graphs_; ///< by address; by the number of the run
     std::uint64_t last_group_ = 0;

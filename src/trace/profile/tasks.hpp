@@ -1,6 +1,7 @@
 #pragma once
 
 #include "trace/profile/burdened_paths.hpp"
+#include "trace/profile/skipped_forks.hpp"
 #include "trace/write/event_sink.hpp"
 #include "trace/write/record.hpp"
 
@@ -13,9 +14,6 @@
 #include <vector>
 
 namespace weft::trace {
-
-/// Constructs that are told apart. The tasks of all others count as one construct.
-inline constexpr std::uint32_t most_constructs = 256;
 
 /// What a profile keeps of a task until its end, and of a task that others wait for until they have.
 struct profiled_task {
@@ -30,6 +28,8 @@ struct profiled_task {
     std::uint32_t parent = 0, parent_life = 0;
     std::uint32_t forks = 0, next_fork = 0; ///< its youngest fork; that fork's next older one
     std::uint32_t life = 0;                 ///< how many tasks had this row before
+    std::int64_t passed_before = 0;         ///< of a fork that has not been skipped: see profile::passed_
+    skipped_forks::kind_of_fork alike = 0;  ///< likewise
     origin from = origin::root;
     start how = start::fresh;
     bool is_fork = false;      ///< the second closure of a join, the runtime's own included

@@ -30,6 +30,8 @@ std::uint64_t log::now() const noexcept { return of_.ticks(); }
 void log::note_at(std::uint64_t at, kind k, std::uint64_t a, std::uint64_t b, std::uint32_t n,
                   std::uint8_t what) noexcept {
     if (sink_) {
+        if (before_ && event_sink::follows(k)) [[unlikely]]
+            before_(before_of_);
         const record r{at, a, b, n, k, what, stream_};
         return stream_ == outside ? sink_->take_outside(r) : sink_->take(r);
     }

@@ -42,6 +42,13 @@ public:
     /// (a literal): it is known by its address.
     std::uint32_t name(std::string_view, code_address = 0) noexcept;
     recorder& of() const noexcept { return of_; }
+    event_sink* sink() const noexcept { return sink_; } ///< null: the events go to a file
+
+    /// The next event that the sink follows calls before(of) first, until this is called again with null.
+    void interrupt_with(void (*before)(void*), void* of) noexcept {
+        before_ = before;
+        before_of_ = of;
+    }
 
 private:
     friend class recorder;
@@ -55,6 +62,8 @@ private:
     recorder& of_;
     const std::uint16_t stream_;
     event_sink* const sink_;
+    void (*before_)(void*) = nullptr;
+    void* before_of_ = nullptr;
     ring::slot* const slots_;
     ring events_;
     std::uint32_t next_task_ = 0, tasks_end_ = 0; ///< numbers for tasks that this log may give out

@@ -1,0 +1,118 @@
+#include "trace/profile/skipped_forks.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <limits>
+#include <utility>
+
+namespace weft::trace {
+
+namespace {
+
+constexpr double short_ns = 4000;
+
+std::int64_t scaled(std::int64_t time, double by) noexcept {
+    return std::llround(static_cast<double>(time) * by);
+}
+
+} // namespace
+
+skipped_forks::skipped_forks(double ns)
+    : short_time_(std::llround(short_ns / ns))
+    , by_construct_(std::size_t{most_constructs} * most_around)
+    , kinds_(1) {}
+
+skipped_forks::choice skipped_forks::choose(std::uint32_t construct, std::uint32_t forks_around,
+                                            kind_of_fork& found) {
+    std::uint16_t& known =
+        by_construct_[std::size_t{construct} * most_around + std::min(forks_around, most_around - 1)];
+    if (known == 0) {
+        kinds_.emplace_back().construct = construct;
+        known = static_cast<std::uint16_t>(kinds_.size() - 1);
+    }
+    found = known;
+    if (sample_) return choice::follow;
+    alike& k = kinds_[known];
+    if (k.short_so_far < k.short_needed) return choice::follow;
+    if (k.until_sample == 0) return choice::sample;
+    --k.until_sample;
+    return choice::skip;
+}
+
+void skipped_forks::ended(kind_of_fork which, std::int64_t time) noexcept {
+    alike& k = kinds_[which];
+    if (time <= short_time_)
+        k.short_so_far = std::min(k.short_so_far + 1, most_short);
+    else
+        k.short_so_far = 0;
+}
+
+void skipped_forks::begin_sample(kind_of_fork which) {
+    sample_ = which;
+    kinds_[which].shares.reserve(8);
+}
+
+construct_figures& skipped_forks::of_sample(std::uint32_t construct) {
+    auto& shares = kinds_[sample_].shares;
+    for (share& s : shares)
+        if (s.construct == construct) return s.figures;
+    return shares.emplace_back(share{construct, {}}).figures;
+}
+
+void skipped_forks::end_sample(std::int64_t time, const lengths& path) noexcept {
+    alike& k = kinds_[std::exchange(sample_, kind_of_fork{0})];
+    ++k.samples;
+    k.sampled_time += time;
+    k.sampled_path.add(path);
+    k.until_sample = k.apart;
+    k.apart = std::min(2 * k.apart, samples_apart);
+}
+
+void skipped_forks::begin_skipped(kind_of_fork which) noexcept {
+    skipped_ = which;
+    ++kinds_[which].skipped;
+}
+
+lengths skipped_forks::skipped(std::int64_t time) noexcept {
+    alike& k = kinds_[skipped_];
+    k.skipped_time += time;
+    if (time > 8 * short_time_) skipped_in_vain();
+    lengths path{};
+    if (k.sampled_time <= 0) return path.add(time), path; // too short to be measured
+    for (std::size_t i = 0; i < path.of.size(); ++i)
+        path.of[i] = std::min(time, scaled(time, static_cast<double>(k.sampled_path.of[i]) /
+                                                     static_cast<double>(k.sampled_time)));
+    return path;
+}
+
+void skipped_forks::skipped_in_vain() noexcept {
+    alike& k = kinds_[skipped_];
+    k.short_so_far = 0;
+    k.short_needed = std::min(2 * k.short_needed, most_short);
+}
+
+skipped_forks::totals skipped_forks::add_to(figures_of_constructs& to) const {
+    totals all;
+    for (const alike& k : kinds_) {
+        if (k.skipped == 0 || k.samples == 0) continue;
+        all.forks += k.skipped;
+        all.time += k.skipped_time;
+        const double times = k.sampled_time > 0
+                                 ? static_cast<double>(k.skipped_time) / static_cast<double>(k.sampled_time)
+                                 : 0;
+        const double counts = static_cast<double>(k.skipped) / static_cast<double>(k.samples);
+        for (const share& s : k.shares) {
+            construct_figures& c = to[s.construct];
+            const auto tasks = std::llround(static_cast<double>(s.figures.tasks) * counts);
+            all.tasks += static_cast<std::uint64_t>(tasks);
+            c.tasks += static_cast<std::uint64_t>(tasks);
+            c.own += scaled(s.figures.own, times);
+            c.work += scaled(s.figures.work, times);
+            c.span += scaled(s.figures.span, times);
+        }
+    }
+    return all;
+}
+
+} // namespace weft::trace
