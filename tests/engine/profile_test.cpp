@@ -8,6 +8,7 @@
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
+#include <chrono>
 #include <cstdint>
 #include <filesystem>
 #include <fstream>
@@ -17,6 +18,7 @@
 #include <vector>
 
 #include "engine/recorded_runs.hpp"
+#include "engine/sanitized.hpp"
 #include "engine/support.hpp"
 #include "engine/traced.hpp"
 
@@ -296,6 +298,151 @@ TEST(profile, threads_have_real_times) {
     const std::int64_t span = p["span_ns"].get<std::int64_t>() - p["outside_ns"].get<std::int64_t>();
     EXPECT_GE(span * 32, inside); // by the longest of 32 pieces
     EXPECT_LT(span, inside);
+}
+
+// ---- skipped forks, in real time
+
+json profile_on_threads(const std::function<void()>& body) {
+    const std::string file = path_of("threads");
+    {
+        runtime_options o;
+        o.profile = file;
+        runtime rt(o);
+        rt.run(body);
+    }
+    const json p = read_json(file);
+    std::filesystem::remove(file);
+    EXPECT_TRUE(p["complete"].get<bool>()) << p.dump();
+    return p;
+}
+
+/// A fork that is like many short ones before it, so that it is probably skipped.
+template <class F, class G>
+void fork_like_short_ones(F&& first, G&& second) {
+    const auto fork = [&](bool is_short) {
+        join(
+            [&, is_short] {
+                if (!is_short) first();
+            },
+            [&, is_short] {
+                if (!is_short) second();
+            });
+    };
+    for (int i = 0; i < 300; ++i) fork(true);
+    for (int i = 0; i < 5; ++i) fork(false);
+    for (int i = 0; i < 20; ++i) fork(true);
+}
+
+TEST(profile, tiny_forks_are_skipped_and_counted) {
+    const std::function<int(int)> tree = [&](int n) -> int {
+        if (n == 0) return 1;
+        auto [a, b] = join([&] { return tree(n - 1); }, [&] { return tree(n - 1); });
+        return a + b;
+    };
+    const json p = profile_on_threads([&] { EXPECT_EQ(tree(16), 1 << 16); });
+    EXPECT_NEAR(p["tasks"].get<double>(), 1 << 16, (1 << 16) / 10);
+    if (test::sanitized) return; // each fork takes too long
+    EXPECT_GT(p["estimated"]["forks"], 10);
+    EXPECT_GT(p["estimated"]["ns"], 0);
+    EXPECT_LT(p["estimated"]["ns"], p["work_ns"]);
+}
+
+TEST(profile, a_skipped_fork_may_spawn) {
+    int ran = 0;
+    const json p = profile_on_threads([&] {
+        const auto spawns = [&] {
+            join(
+                [&] {
+                    task_group g;
+                    for (int i = 0; i < 3; ++i) g.run([&] { ++ran; }, hints{.name = "child"});
+                    g.wait();
+                },
+                [&] { ++ran; });
+        };
+        fork_like_short_ones(spawns, spawns);
+    });
+    EXPECT_EQ(ran, 5 * 2 * 4);
+    for (const auto& [n, name] : p["names"].items())
+        if (name == "child") { EXPECT_EQ(p["constructs"][n]["tasks"], 5 * 2 * 3); }
+}
+
+/// What lies hidden below the task that waits is exposed.
+TEST(profile, a_skipped_fork_may_wait) {
+    int ran = 0;
+    profile_on_threads([&] {
+        const auto waits = [&] {
+            latch comes(2);
+            join(
+                [&] {
+                    join(
+                        [&] {
+                            comes.wait();
+                            ++ran;
+                        },
+                        [&] { comes.count_down(); });
+                },
+                [&] { comes.count_down(); });
+        };
+        fork_like_short_ones(waits, waits);
+    });
+    EXPECT_EQ(ran, 10);
+}
+
+TEST(profile, a_skipped_fork_may_throw) {
+    int caught = 0;
+    profile_on_threads([&] {
+        const auto throws = [&](bool inside) {
+            return [&caught, inside] {
+                try {
+                    if (inside)
+                        join([] { join([] {}, [] { throw 1; }); }, [] {});
+                    else
+                        join([] { throw 2; }, [] {});
+                } catch (int) { ++caught; }
+            };
+        };
+        fork_like_short_ones(throws(true), throws(false));
+        for (int i = 0; i < 5; ++i) {
+            EXPECT_THROW(fork_like_short_ones([] { throw 3; }, [] {}), int);
+            EXPECT_THROW(fork_like_short_ones([] {}, [] { throw 4; }), int);
+        }
+    });
+    EXPECT_EQ(caught, 10);
+}
+
+TEST(profile, a_skipped_fork_may_be_isolated_and_declare) {
+    int ran = 0;
+    profile_on_threads([&] {
+        fork_like_short_ones([&] { isolate([&] { join([&] { ++ran; }, [&] { ++ran; }); }); },
+                             [&] {
+                                 cost(10);
+                                 join([&] { cost(10); }, [&] { ++ran; });
+                                 auto f = async([] { return 1; });
+                                 ran += f.get();
+                             });
+    });
+    EXPECT_EQ(ran, 20);
+}
+
+TEST(profile, a_skipped_fork_that_lasts_is_followed_from_some_point) {
+    int forks = 0;
+    const json p = profile_on_threads([&] {
+        const auto fork = [&](auto&& second) { join([] {}, [&] { second(); }); };
+        for (int i = 0; i < 300; ++i) fork([] {});
+        const auto until = std::chrono::steady_clock::now() + std::chrono::milliseconds(300);
+        fork([&] {
+            for (; std::chrono::steady_clock::now() < until; ++forks)
+                join([] { test::take_ns(50'000); }, [] { test::take_ns(50'000); });
+        });
+    });
+    EXPECT_GT(p["tasks"], 300 + forks / 2);
+    EXPECT_LE(p["tasks"], 310 + forks);
+}
+
+TEST(profile, on_threads_random_programs_run_as_without_it) {
+    WEFT_SEEDED;
+    for (std::uint64_t i = 0; i < 10 * test::programs(); ++i)
+        profile_on_threads([&] { EXPECT_EQ(test::play(test::seed + i), test::play(test::seed + i)); });
 }
 
 TEST(profile, needs_one_worker_and_no_trace) {

@@ -12,8 +12,7 @@ namespace {
 /// The events of one worker that runs joins inside of one root, in nanoseconds.
 class made_run {
 public:
-    explicit made_run(bool may_skip)
-        : may_skip_(may_skip) {
+    explicit made_run(bool may_skip) : may_skip_(may_skip) {
         root_ = p.new_task();
         note(kind::spawn, root_, static_cast<std::uint8_t>(origin::root), 0);
         note(kind::begin, root_, static_cast<std::uint8_t>(start::fresh), 0);
@@ -111,7 +110,7 @@ TEST(trace_profile, a_tree_of_tiny_tasks_is_skipped_below_some_level) {
     expect_near(is.own, was.own, 0.1);
     expect_near(is.tasks, was.tasks, 0.1);
     expect_near(is.work, was.work, 0.1);
-    EXPECT_GT(b.skipping.skipped.forks, 1000U);
+    EXPECT_GT(b.skipping.skipped.forks, 500U);
     EXPECT_GT(b.skipping.skipped.time, b.exact.work / 2);
     EXPECT_EQ(b.exact.skipped.forks, 0U);
 }
@@ -123,12 +122,13 @@ TEST(trace_profile, an_uneven_tree) {
         r.fork(1, [&] { fib(r, n - 1); }, [&] { fib(r, n - 2); });
         r.work(1);
     };
-    const both b = run([&](made_run& r) { fib(r, 26); });
+    const both b = run([&](made_run& r) { fib(r, 30); });
     EXPECT_EQ(b.skipping.work, b.exact.work);
     EXPECT_LT(b.skipped, b.forks / 50);
-    expect_near(b.skipping.tasks, b.exact.tasks, 5);
+    expect_near(b.skipping.tasks, b.exact.tasks, 15); // few of the forks that are alike have many tasks
     expect_near(b.skipping.span.plain(), b.exact.span.plain(), 25);
-    expect_near(b.skipping.span.of[1], b.exact.span.of[1], 10);
+    for (std::size_t k = 1; k < b.exact.span.of.size(); ++k)
+        expect_near(b.skipping.span.of[k], b.exact.span.of[k], 10);
 }
 
 TEST(trace_profile, what_lies_inside_is_divided_as_in_the_samples) {
@@ -143,7 +143,7 @@ TEST(trace_profile, what_lies_inside_is_divided_as_in_the_samples) {
                 });
         }
     });
-    EXPECT_GT(b.skipped, 4800);
+    EXPECT_GT(b.skipped, 3500);
     EXPECT_EQ(b.skipping.work, b.exact.work);
     for (const std::uint32_t c : {0U, 1U, 2U}) {
         expect_near(b.skipping.constructs[c].own, b.exact.constructs[c].own, 1);
@@ -179,7 +179,7 @@ TEST(trace_profile, a_long_piece_in_a_skipped_fork_is_seen) {
         for (int i = 0; i < 1000; ++i)
             r.fork(1, [&] { r.work(100); }, [&] { r.work(i == 777 ? 26'000'000 : 100); });
     });
-    EXPECT_GT(b.skipped, 900);
+    EXPECT_GT(b.skipped, 700);
     EXPECT_EQ(b.skipping.work, b.exact.work);
     expect_near(b.skipping.span.plain(), b.exact.span.plain(), 1);
     EXPECT_GE(b.skipping.path[0].longest, 26'000'000);
@@ -189,11 +189,13 @@ TEST(trace_profile, a_long_piece_in_a_skipped_fork_is_seen) {
 TEST(trace_profile, a_skipped_fork_is_followed_again) {
     const both b = run([](made_run& r) {
         for (int i = 0; i < 1000; ++i) r.fork(1, [&] { r.work(100); }, [&] { r.work(100); });
-        r.fork(1, [&] { r.work(1'000'000); }, [&] {
-            r.work(1'000'000);
-            r.stop_skipping();
-            r.fork(2, [&] { r.work(5'000'000); }, [&] { r.work(5'000'000); });
-        });
+        r.fork(
+            1, [&] { r.work(1'000'000); },
+            [&] {
+                r.work(1'000'000);
+                r.stop_skipping();
+                r.fork(2, [&] { r.work(5'000'000); }, [&] { r.work(5'000'000); });
+            });
         for (int i = 0; i < 100; ++i) r.fork(1, [&] { r.work(100); }, [&] { r.work(100); });
     });
     EXPECT_EQ(b.skipping.work, b.exact.work);

@@ -113,10 +113,11 @@ void profile::join_fork(std::uint32_t parent, std::uint32_t number) {
     join(tasks_[parent].at, t.at, alone(t));
     if (t.alike) {
         const std::int64_t time = passed_ - t.passed_before;
-        skipped_.ended(t.alike, time);
+        // Where its path began is where that of its parent was.
+        skipped_.ended(t.alike, time, tasks_[parent].at.length - t.began);
         if (row == sample_) {
             sample_ = 0;
-            skipped_.end_sample(time, tasks_[parent].at.length - before_sample_);
+            skipped_.end_sample(time, passed_);
         }
     }
     forget(number);

@@ -68,6 +68,7 @@ bool profile::chooses_to_skip(std::uint32_t construct) {
 void profile::skipped_begins(std::uint64_t at) noexcept {
     try {
         pass(at);
+        is_second_ = false;
     } catch (const std::bad_alloc&) { so_far_.is_complete = false; }
 }
 
@@ -77,21 +78,25 @@ void profile::skipped_ends(std::uint64_t at, bool is_long) noexcept {
             skipped_.skipped_in_vain();
             return pass(at);
         }
-        add_skipped(at);
+        const std::int64_t time = static_cast<std::int64_t>(at - since_) - cost_;
+        since_ = at;
+        unpassed_ += std::max<std::int64_t>(time, 0);
+        if (!std::exchange(is_second_, true)) return;
+        pass_skipped();
     } catch (const std::bad_alloc&) { so_far_.is_complete = false; }
 }
 
 void profile::skipped_is_followed(std::uint64_t at) noexcept {
     skipped_ends(at, false);
     skipped_.skipped_in_vain();
+    skipped_.not_skipped();
 }
 
-/// The task on top has run a part of the skipped fork up to now.
-void profile::add_skipped(std::uint64_t at) {
-    const std::int64_t time = static_cast<std::int64_t>(at - since_) - cost_;
-    since_ = at;
+/// The task on top has run the skipped fork, or a part of it.
+void profile::pass_skipped() {
+    const std::int64_t time = std::exchange(unpassed_, 0);
     const std::uint32_t top = running_.top();
-    if (top == 0 || time <= 0) return;
+    if (top == 0 || time == 0) return;
     profiled_task& t = tasks_[top];
     passed_ += time;
     t.work += time;
@@ -117,6 +122,10 @@ void profile::take_common() {
 }
 
 void profile::process(const record& r) {
+    // Such a fork would not have been skipped to its end.
+    if (sample_ && (r.what_kind != kind::spawn || r.what != static_cast<std::uint8_t>(origin::fork)) &&
+        r.what_kind != kind::begin && r.what_kind != kind::end && event_sink::follows(r.what_kind))
+        cancel_sample();
     switch (r.what_kind) {
     case kind::spawn: pass(r.at); return spawn(r, running_.top());
     case kind::begin: pass(r.at); return begin(r);
@@ -130,10 +139,7 @@ void profile::process(const record& r) {
         g.owner_life = tasks_[g.owner].life;
         return;
     }
-    case kind::suspend:
-        pass(r.at);
-        cancel_sample();
-        return running_.suspend(tasks_.find(number_of(r)));
+    case kind::suspend: pass(r.at); return running_.suspend(tasks_.find(number_of(r)));
     case kind::expose: pass(r.at); return running_.expose(tasks_.find(number_of(r)));
     case kind::returned: pass(r.at); return running_.restore(tasks_.find(number_of(r)));
     case kind::resume: pass(r.at); return resume(tasks_.find(number_of(r)));
@@ -151,6 +157,8 @@ void profile::process(const record& r) {
 
 /// The task on top has run up to now: a piece of it has ended.
 void profile::pass(std::uint64_t at) {
+    if (unpassed_ > 0) [[unlikely]]
+        pass_skipped();
     const std::int64_t time = static_cast<std::int64_t>(at - since_) - cost_;
     since_ = at;
     const std::uint32_t top = running_.top();
@@ -197,7 +205,6 @@ void profile::spawn(const record& r, std::uint32_t parent) {
     if (std::exchange(next_is_sample_, false)) {
         skipped_.begin_sample(t.alike);
         sample_ = row;
-        before_sample_ = of.at.length;
     }
     t.next_fork = std::exchange(of.forks, row);
     if (of.from == origin::runtime) { // a fork by which a run of a graph spreads; its place is in the library
@@ -251,15 +258,15 @@ void profile::count(const profiled_task& t) {
     c.own += t.own;
     c.longest = std::max(c.longest, t.longest);
     so_far_.work += t.own;
-    construct_figures* const sampled = skipped_.has_sample() ? &skipped_.of_sample(t.construct) : nullptr;
-    if (sampled) ++sampled->tasks;
+    if (skipped_.has_sample()) skipped_.add_task(t.construct);
     if (!t.is_outermost) return;
     const std::int64_t span = t.at.length.plain() - t.began.plain();
     c.work += t.work;
     c.span += span;
-    if (!sampled) return;
-    sampled->work += t.work;
-    sampled->span += span;
+    if (!skipped_.has_sample()) return;
+    construct_figures& sampled = skipped_.of_sample(t.construct);
+    sampled.work += t.work;
+    sampled.span += span;
 }
 
 void profile::cancel_sample() noexcept {

@@ -69,7 +69,7 @@ private:
     };
 
     bool chooses_to_skip(std::uint32_t construct);
-    void add_skipped(std::uint64_t at);
+    void pass_skipped();
     void take_common();
     void process(const record&);
     void pass(std::uint64_t at);
@@ -105,12 +105,13 @@ private:
     profiled_tasks tasks_;
     running_tasks running_;
     skipped_forks skipped_;
+    std::int64_t unpassed_ = 0; ///< of the skipped fork: what pass_skipped() is to account for
+    bool is_second_ = false;    ///< the second closure of the skipped fork is to end next
     skipped_forks::kind_of_fork next_fork_ =
         0; ///< chosen for the fork whose spawn comes next: to be followed
     bool next_is_sample_ = false;
     std::uint32_t forks_ = 0;  ///< rows of forks
     std::uint32_t sample_ = 0; ///< the row of the fork that is a sample
-    lengths before_sample_{};  ///< the path of its task before it
     std::int64_t passed_ = 0;  ///< of all pieces so far, and outside of runs
     std::uint64_t since_ = 0;  ///< the worker's time is accounted for up to here
 

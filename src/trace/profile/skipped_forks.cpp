@@ -1,6 +1,7 @@
 #include "trace/profile/skipped_forks.hpp"
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <cstddef>
 #include <limits>
@@ -11,6 +12,10 @@ namespace weft::trace {
 namespace {
 
 constexpr double short_ns = 4000;
+/// What it takes to follow a task, and how much of the program's time that may take for samples.
+constexpr double ns_of_task = 150, share_of_samples = 0.1, least_ns_of_samples = 2e6;
+
+std::size_t size_of(std::int64_t time) noexcept { return std::bit_width(static_cast<std::uint64_t>(time)); }
 
 std::int64_t scaled(std::int64_t time, double by) noexcept {
     return std::llround(static_cast<double>(time) * by);
@@ -20,6 +25,7 @@ std::int64_t scaled(std::int64_t time, double by) noexcept {
 
 skipped_forks::skipped_forks(double ns)
     : short_time_(std::llround(short_ns / ns))
+    , ticks_of_task_(ns_of_task / ns)
     , by_construct_(std::size_t{most_constructs} * most_around)
     , kinds_(1) {}
 
@@ -40,18 +46,21 @@ skipped_forks::choice skipped_forks::choose(std::uint32_t construct, std::uint32
     return choice::skip;
 }
 
-void skipped_forks::ended(kind_of_fork which, std::int64_t time) noexcept {
+void skipped_forks::ended(kind_of_fork which, std::int64_t time, const lengths& path) {
     alike& k = kinds_[which];
     if (time <= short_time_)
         k.short_so_far = std::min(k.short_so_far + 1, most_short);
     else
         k.short_so_far = 0;
+    if (time <= 0) return;
+    auto& paths = paths_[k.construct];
+    if (!paths) paths = std::make_unique<by_size>();
+    path_time& like = (*paths)[size_of(time)];
+    like.time += time;
+    like.path.add(path);
 }
 
-void skipped_forks::begin_sample(kind_of_fork which) {
-    sample_ = which;
-    kinds_[which].shares.reserve(8);
-}
+void skipped_forks::begin_sample(kind_of_fork which) noexcept { sample_ = which; }
 
 construct_figures& skipped_forks::of_sample(std::uint32_t construct) {
     auto& shares = kinds_[sample_].shares;
@@ -60,13 +69,16 @@ construct_figures& skipped_forks::of_sample(std::uint32_t construct) {
     return shares.emplace_back(share{construct, {}}).figures;
 }
 
-void skipped_forks::end_sample(std::int64_t time, const lengths& path) noexcept {
+void skipped_forks::end_sample(std::int64_t time, std::int64_t passed) noexcept {
     alike& k = kinds_[std::exchange(sample_, kind_of_fork{0})];
     ++k.samples;
     k.sampled_time += time;
-    k.sampled_path.add(path);
-    k.until_sample = k.apart;
-    k.apart = std::min(2 * k.apart, samples_apart);
+    k.short_needed = std::max(k.short_needed / 2, least_short);
+    const double may =
+        least_ns_of_samples / ns_of_task * ticks_of_task_ + share_of_samples * static_cast<double>(passed);
+    const bool is_too_much = static_cast<double>(sampled_tasks_) * ticks_of_task_ > may;
+    apart_ = is_too_much ? std::min(2 * apart_, most_apart) : std::max(apart_ / 2, least_apart);
+    k.until_sample = apart_ / 2 + static_cast<std::uint32_t>(gaps_() % (apart_ + 1));
 }
 
 void skipped_forks::begin_skipped(kind_of_fork which) noexcept {
@@ -77,12 +89,20 @@ void skipped_forks::begin_skipped(kind_of_fork which) noexcept {
 lengths skipped_forks::skipped(std::int64_t time) noexcept {
     alike& k = kinds_[skipped_];
     k.skipped_time += time;
+    if (time > 2 * short_time_) k.short_so_far = 0;
     if (time > 8 * short_time_) skipped_in_vain();
     lengths path{};
-    if (k.sampled_time <= 0) return path.add(time), path; // too short to be measured
+    const path_time* like = nullptr; // the nearest that is known
+    if (const by_size* const known = paths_[k.construct].get()) {
+        const std::size_t size = size_of(time);
+        for (std::size_t off = 0; off < sizes && !like; ++off)
+            for (const std::size_t at : {size - off, size + off}) // below 0: very large
+                if (at < sizes && (*known)[at].time > 0) like = &(*known)[at];
+    }
+    if (!like) return path.add(time), path; // all of them were too short to be measured
+    const double by = static_cast<double>(time) / static_cast<double>(like->time);
     for (std::size_t i = 0; i < path.of.size(); ++i)
-        path.of[i] = std::min(time, scaled(time, static_cast<double>(k.sampled_path.of[i]) /
-                                                     static_cast<double>(k.sampled_time)));
+        path.of[i] = std::min(time, scaled(like->path.of[i], by));
     return path;
 }
 

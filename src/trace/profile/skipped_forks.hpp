@@ -3,7 +3,11 @@
 #include "trace/profile/lengths.hpp"
 
 #include <array>
+#include <cstddef>
 #include <cstdint>
+#include <limits>
+#include <memory>
+#include <random>
 #include <vector>
 
 namespace weft::trace {
@@ -25,8 +29,9 @@ using figures_of_constructs = std::array<construct_figures, most_constructs>;
 /// fork, but not if forks that take some microseconds are skipped as one.
 ///
 /// Forks are *alike* if their second closures are of one construct and as many forks lie around them. A fork is skipped if the
-/// last ones like it were short. Of these one in `samples_apart` is a *sample*: it is followed, with all inside. What the skipped ones
-/// consist of is estimated from the samples; their times are measured.
+/// last ones like it were short. Of those that could be skipped some are *samples*: they are followed, with all inside. How many are depends on
+/// what that costs. What the skipped ones consist of is estimated from the samples, and what they add to a path from forks of the construct that
+/// took about as long. Their times are measured.
 class skipped_forks {
 public:
     /// `ns`: how long the unit of time is.
@@ -38,27 +43,33 @@ public:
 
     /// What to do with a fork. `found`: those that are like it.
     choice choose(std::uint32_t construct, std::uint32_t forks_around, kind_of_fork& found);
-    /// A fork that was followed has ended. `time`: of all inside.
-    void ended(kind_of_fork, std::int64_t time) noexcept;
+    /// A fork that was followed has ended. `time`: of all inside; `path`: what it has added to the path of its task.
+    void ended(kind_of_fork, std::int64_t time, const lengths& path);
 
     // ---- the sample; one at a time
 
-    void begin_sample(kind_of_fork);
+    void begin_sample(kind_of_fork) noexcept;
     bool has_sample() const noexcept { return sample_ != 0; }
-    void add_own(std::uint32_t construct, std::int64_t time) { of_sample(construct).own += time; }
     construct_figures& of_sample(std::uint32_t construct);
-    /// `path`: what the fork has added to the path of its task.
-    void end_sample(std::int64_t time, const lengths& path) noexcept;
+    void add_own(std::uint32_t construct, std::int64_t time) { of_sample(construct).own += time; }
+    void add_task(std::uint32_t construct) {
+        ++of_sample(construct).tasks;
+        ++sampled_tasks_;
+    }
+    /// `passed`: the time of the program so far.
+    void end_sample(std::int64_t time, std::int64_t passed) noexcept;
     void cancel_sample() noexcept { sample_ = 0; }
 
     // ---- the skipped fork; one at a time
 
     void begin_skipped(kind_of_fork) noexcept;
     std::uint32_t construct_of_skipped() const noexcept { return kinds_[skipped_].construct; }
-    /// A closure of it took `time`: what it adds to the path.
+    /// It took `time`: what it adds to the path.
     lengths skipped(std::int64_t time) noexcept;
     /// Such forks are not to be skipped for some time.
     void skipped_in_vain() noexcept;
+    /// It was followed from some point on, and is not counted with those like it.
+    void not_skipped() noexcept { --kinds_[skipped_].skipped; }
 
     /// Adds what was skipped. Returns how many tasks, and how much time.
     struct totals {
@@ -68,8 +79,8 @@ public:
     totals add_to(figures_of_constructs&) const;
 
 private:
-    static constexpr std::uint32_t most_around = 64, samples_apart = 128, first_samples_apart = 4,
-                                   least_short = 4, most_short = 1024;
+    static constexpr std::uint32_t most_around = 64, least_short = 4, most_short = 1024;
+    static constexpr std::uint32_t least_apart = 4, most_apart = 4096;
 
     struct share {
         std::uint32_t construct;
@@ -79,19 +90,27 @@ private:
         std::uint32_t construct = 0;
         std::uint32_t short_so_far = 0;           ///< in a row
         std::uint32_t short_needed = least_short; ///< until such a fork is skipped
-        std::uint32_t until_sample = 0, apart = first_samples_apart;
+        std::uint32_t until_sample = 0;
         std::uint64_t samples = 0, skipped = 0;
         std::int64_t sampled_time = 0, skipped_time = 0;
-        lengths sampled_path{};
         std::vector<share> shares{}; ///< of the samples
     };
-
-    void not_short(alike&) noexcept;
+    struct path_time {
+        std::int64_t time = 0;
+        lengths path{};
+    };
+    static constexpr std::size_t sizes = std::numeric_limits<std::int64_t>::digits + 1;
+    using by_size = std::array<path_time, sizes>; ///< by the binary digits of the time
 
     const std::int64_t short_time_;           ///< a fork is short up to here
+    const double ticks_of_task_;              ///< what it takes to follow a task
     std::vector<std::uint16_t> by_construct_; ///< by forks around: numbers of kinds; 0: none yet
     std::vector<alike> kinds_;                ///< [0] is none
+    std::array<std::unique_ptr<by_size>, most_constructs> paths_{}; ///< of forks that were followed
     kind_of_fork sample_ = 0, skipped_ = 0;
+    std::uint32_t apart_ = least_apart; ///< how many forks that are alike lie between two samples, about
+    std::uint64_t sampled_tasks_ = 0;
+    std::minstd_rand gaps_{1}; ///< so that samples do not keep step with the program
 };
 
 } // namespace weft::trace
