@@ -354,16 +354,20 @@ TEST(profile, a_skipped_fork_may_spawn) {
             join(
                 [&] {
                     task_group g;
-                    for (int i = 0; i < 3; ++i) g.run([&] { ++ran; }, hints{.name = "child"});
+                    for (int i = 0; i < 3; ++i)
+                        g.run([&] { join([&] { ++ran; }, [&] { ++ran; }); }, hints{.name = "child"});
                     g.wait();
                 },
                 [&] { ++ran; });
         };
         fork_like_short_ones(spawns, spawns);
     });
-    EXPECT_EQ(ran, 5 * 2 * 4);
+    EXPECT_EQ(ran, 5 * 2 * 7);
     for (const auto& [n, name] : p["names"].items())
         if (name == "child") { EXPECT_EQ(p["constructs"][n]["tasks"], 5 * 2 * 3); }
+    // The forks of children are seen. A fork around them that is followed too late is not.
+    EXPECT_GE(p["tasks"], 1 + 325 + 5 * 2 * 7 - 10);
+    EXPECT_LE(p["tasks"], 1 + 325 + 5 * 2 * 7 + 1);
 }
 
 /// What lies hidden below the task that waits is exposed.
@@ -427,13 +431,16 @@ TEST(profile, a_skipped_fork_may_be_isolated_and_declare) {
 TEST(profile, a_skipped_fork_that_lasts_is_followed_from_some_point) {
     int forks = 0;
     const json p = profile_on_threads([&] {
-        const auto fork = [&](auto&& second) { join([] {}, [&] { second(); }); };
-        for (int i = 0; i < 300; ++i) fork([] {});
         const auto until = std::chrono::steady_clock::now() + std::chrono::milliseconds(300);
-        fork([&] {
-            for (; std::chrono::steady_clock::now() < until; ++forks)
-                join([] { test::take_ns(50'000); }, [] { test::take_ns(50'000); });
-        });
+        const auto fork = [&](bool lasts) {
+            join([] {},
+                 [&, lasts] {
+                     for (; lasts && std::chrono::steady_clock::now() < until; ++forks)
+                         join([] { test::take_ns(50'000); }, [] { test::take_ns(50'000); });
+                 });
+        };
+        for (int i = 0; i < 300; ++i) fork(false);
+        fork(true);
     });
     EXPECT_GT(p["tasks"], 300 + forks / 2);
     EXPECT_LE(p["tasks"], 310 + forks);

@@ -53,6 +53,18 @@ public:
         inside_ = false;
     }
 
+    /// A child of a group, of construct 3.
+    void child(std::int64_t ns) {
+        stop_skipping();
+        constexpr std::uint64_t group = 7;
+        const std::uint32_t t = p.new_task();
+        p.take({at_, t, group, 3, kind::spawn, static_cast<std::uint8_t>(origin::child), 0});
+        note(kind::begin, t, static_cast<std::uint8_t>(start::below), 3);
+        work(ns);
+        note(kind::end, t, 0, 3);
+        p.take({at_, root_, group, 0, kind::waited, 0, 0});
+    }
+
     profiled_program finish() {
         note(kind::end, root_, 0, 0);
         return p.finish(at_);
@@ -161,8 +173,19 @@ TEST(trace_profile, long_forks_are_followed) {
     EXPECT_EQ(b.skipping.tasks, b.exact.tasks);
 }
 
+TEST(trace_profile, what_no_skipped_fork_has_is_not_estimated) {
+    const both b = run([](made_run& r) {
+        for (int i = 0; i < 5000; ++i)
+            r.fork(1, [&] { r.work(200); }, [&] { i % 10 == 9 ? r.child(200) : r.work(200); });
+    });
+    EXPECT_GT(b.skipped, 500);
+    EXPECT_EQ(b.skipping.work, b.exact.work);
+    EXPECT_EQ(b.skipping.constructs[3].tasks, 500U);
+    EXPECT_EQ(b.skipping.constructs[3].own, 500 * 200);
+}
+
 /// One fork in a thousand takes a hundred times as long as what is short.
-TEST(trace_profile, a_fork_that_was_skipped_in_vain_is_like_a_sample) {
+TEST(trace_profile, a_long_fork_among_short_ones) {
     const both b = run([](made_run& r) {
         for (int i = 0; i < 20'000; ++i) {
             const std::int64_t takes = i % 1000 == 999 ? 400'000 : 400;

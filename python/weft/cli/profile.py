@@ -104,7 +104,7 @@ def _print(console: Console, p: Profile, machine: str, burden: float, counts: li
     if p.work and p.estimated > 0.01 * p.work:
         console.print(
             f"note: {share(p.estimated, p.work)} of the work is in forks of a few microseconds and less. Their time is "
-            "measured as a whole; tasks, constructs and the path in them are estimated from one in 128 of them",
+            "measured; tasks, constructs and the path inside of them are estimated from those that were followed",
             soft_wrap=True,
         )
     if not p.complete:

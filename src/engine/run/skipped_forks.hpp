@@ -16,7 +16,7 @@
 /// An event that the profile follows ends this (stop_skipping): all frames that are linked get their numbers, as if their forks
 /// took place at that moment. A fork inside whose second closure runs already is not linked any more; it stays part of the task.
 ///
-/// With one worker only, whom no thief asks for what is hidden, and in tasks that are not preempted: a tick may come between the
+/// With one worker only, so that no thief asks for what is hidden, and in tasks that are not preempted: a tick may come between the
 /// unlinking of a frame and the look at `limit`, and that frame would have no number on the slow path.
 namespace weft::engine {
 

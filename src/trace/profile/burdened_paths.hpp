@@ -28,6 +28,8 @@ struct burdened_path {
     lengths length{};
     std::uint32_t last = 0; ///< its last step, kept by `burdened_paths`; 0: it has none
     path_share tail{};      ///< what comes behind that step, all of one construct
+
+    bool is_empty() const noexcept { return last == 0 && tail.pieces == 0; }
 };
 
 /// What paths consist of. Paths that have a beginning in common share the steps of it: a step has what lies between two points

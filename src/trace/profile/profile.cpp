@@ -75,7 +75,7 @@ void profile::skipped_begins(std::uint64_t at) noexcept {
 void profile::skipped_ends(std::uint64_t at, bool is_long) noexcept {
     try {
         if (is_long) { // it did not fork for a millisecond
-            skipped_.skipped_in_vain();
+            skipped_.skipped_wrongly();
             return pass(at);
         }
         const std::int64_t time = static_cast<std::int64_t>(at - since_) - cost_;
@@ -88,7 +88,7 @@ void profile::skipped_ends(std::uint64_t at, bool is_long) noexcept {
 
 void profile::skipped_is_followed(std::uint64_t at) noexcept {
     skipped_ends(at, false);
-    skipped_.skipped_in_vain();
+    skipped_.skipped_wrongly();
     skipped_.not_skipped();
 }
 
@@ -185,7 +185,7 @@ void profile::spawn(const record& r, std::uint32_t parent) {
     t.keeps_run = t.from == origin::root || (t.from == origin::graph && !parent);
     if (t.keeps_run && open_roots_++ == 0) leave_outside(r.at);
     burdened_path& from = parent ? tasks_[parent].at : outside_;
-    if (t.at.length == lengths{})
+    if (t.at.is_empty())
         t.at = paths_.part(from);
     else
         paths_.follow(t.at, from); // an edge came before

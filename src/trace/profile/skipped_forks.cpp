@@ -11,9 +11,9 @@ namespace weft::trace {
 
 namespace {
 
-constexpr double short_ns = 4000;
+constexpr double short_ns = 8000;
 /// What it takes to follow a task, and how much of the program's time that may take for samples.
-constexpr double ns_of_task = 150, share_of_samples = 0.1, least_ns_of_samples = 2e6;
+constexpr double ns_of_task = 150, share_of_samples = 0.04, least_ns_of_samples = 1e6;
 
 std::size_t size_of(std::int64_t time) noexcept { return std::bit_width(static_cast<std::uint64_t>(time)); }
 
@@ -90,7 +90,7 @@ lengths skipped_forks::skipped(std::int64_t time) noexcept {
     alike& k = kinds_[skipped_];
     k.skipped_time += time;
     if (time > 2 * short_time_) k.short_so_far = 0;
-    if (time > 8 * short_time_) skipped_in_vain();
+    if (time > 8 * short_time_) skipped_wrongly();
     lengths path{};
     const path_time* like = nullptr; // the nearest that is known
     if (const by_size* const known = paths_[k.construct].get()) {
@@ -106,7 +106,7 @@ lengths skipped_forks::skipped(std::int64_t time) noexcept {
     return path;
 }
 
-void skipped_forks::skipped_in_vain() noexcept {
+void skipped_forks::skipped_wrongly() noexcept {
     alike& k = kinds_[skipped_];
     k.short_so_far = 0;
     k.short_needed = std::min(2 * k.short_needed, most_short);

@@ -67,7 +67,7 @@ public:
     /// It took `time`: what it adds to the path.
     lengths skipped(std::int64_t time) noexcept;
     /// Such forks are not to be skipped for some time.
-    void skipped_in_vain() noexcept;
+    void skipped_wrongly() noexcept;
     /// It was followed from some point on, and is not counted with those like it.
     void not_skipped() noexcept { --kinds_[skipped_].skipped; }
 
