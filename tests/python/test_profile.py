@@ -91,7 +91,7 @@ def test_what_is_estimated_is_said(tmp_path: Path) -> None:
     path = write(tmp_path / "p.json")
     command = [sys.executable, "-m", "weft", "profile", "--read", str(path)]
     shown = subprocess.run(command, capture_output=True, text=True, check=True).stdout
-    assert "40.0 % of the work is in forks of a few microseconds" in " ".join(shown.split())
+    assert "40.0% of the work is in forks of a few microseconds" in " ".join(shown.split())
     found = json.loads(subprocess.run([*command, "--json"], capture_output=True, text=True, check=True).stdout)
     assert found["estimated_ns"] == 400_000
     write(path, estimated={"ns": 9_000, "forks": 9, "tasks": 20})
