@@ -365,8 +365,8 @@ TEST(profile, a_skipped_fork_may_spawn) {
     EXPECT_EQ(ran, 5 * 2 * 7);
     for (const auto& [n, name] : p["names"].items())
         if (name == "child") { EXPECT_EQ(p["constructs"][n]["tasks"], 5 * 2 * 3); }
-    // The forks of children are seen. A fork around them that is followed too late is not.
-    EXPECT_GE(p["tasks"], 1 + 325 + 5 * 2 * 7 - 10);
+    // The forks of children are seen, and those around them, but for what the first of these forks may lack.
+    EXPECT_GE(p["tasks"], 1 + 325 + 5 * 2 * 7 - 3);
     EXPECT_LE(p["tasks"], 1 + 325 + 5 * 2 * 7 + 1);
 }
 
