@@ -12,7 +12,8 @@ namespace {
 /// The events of one worker that runs joins inside of one root, in nanoseconds.
 class made_run {
 public:
-    explicit made_run(bool may_skip) : may_skip_(may_skip) {
+    /// `cost`: what a fork takes longer if it is followed.
+    explicit made_run(bool may_skip, std::int64_t cost = 0) : may_skip_(may_skip), cost_(cost) {
         root_ = p.new_task();
         note(kind::spawn, root_, static_cast<std::uint8_t>(origin::root), 0);
         note(kind::begin, root_, static_cast<std::uint8_t>(start::fresh), 0);
@@ -39,6 +40,7 @@ public:
             return;
         }
         const std::uint32_t t = p.new_task();
+        work(cost_);
         note(kind::spawn, t, static_cast<std::uint8_t>(origin::fork), of);
         first();
         note(kind::begin, t, static_cast<std::uint8_t>(start::inside), of);
@@ -79,6 +81,7 @@ private:
 
     profile p{{}, 1};
     const bool may_skip_;
+    const std::int64_t cost_;
     bool inside_ = false;
     std::uint32_t root_ = 0;
     std::uint64_t at_ = 1;
@@ -89,8 +92,8 @@ struct both {
     int forks, skipped;
 };
 
-both run(const std::function<void(made_run&)>& program) {
-    made_run all(false), some(true);
+both run(const std::function<void(made_run&)>& program, std::int64_t cost = 0) {
+    made_run all(false), some(true, cost);
     program(all);
     program(some);
     return {all.finish(), some.finish(), some.forks, some.skipped};
@@ -127,20 +130,30 @@ TEST(trace_profile, a_tree_of_tiny_tasks_is_skipped_below_some_level) {
     EXPECT_EQ(b.exact.skipped.forks, 0U);
 }
 
+void fib(made_run& r, int n) {
+    if (n < 2) return r.work(8);
+    r.work(4);
+    r.fork(1, [&] { fib(r, n - 1); }, [&] { fib(r, n - 2); });
+    r.work(1);
+}
+
 TEST(trace_profile, an_uneven_tree) {
-    const std::function<void(made_run&, int)> fib = [&](made_run& r, int n) {
-        if (n < 2) return r.work(8);
-        r.work(4);
-        r.fork(1, [&] { fib(r, n - 1); }, [&] { fib(r, n - 2); });
-        r.work(1);
-    };
-    const both b = run([&](made_run& r) { fib(r, 30); });
+    const both b = run([](made_run& r) { fib(r, 30); });
     EXPECT_EQ(b.skipping.work, b.exact.work);
     EXPECT_LT(b.skipped, b.forks / 50);
-    expect_near(b.skipping.tasks, b.exact.tasks, 15); // few of the forks that are alike have many tasks
+    expect_near(b.skipping.tasks, b.exact.tasks, 15); // few of those that are alike have most of the tasks
     expect_near(b.skipping.span.plain(), b.exact.span.plain(), 25);
     for (std::size_t k = 1; k < b.exact.span.of.size(); ++k)
         expect_near(b.skipping.span.of[k], b.exact.span.of[k], 10);
+}
+
+/// Forks that are followed take several times as long as if they are skipped.
+TEST(trace_profile, what_following_costs_is_not_taken_for_work) {
+    for (const auto& program : {+[](made_run& r) { fib(r, 30); }, +[](made_run& r) { tree(r, 18, 10); }}) {
+        const both b = run(program, 60);
+        expect_near(b.skipping.tasks, b.exact.tasks, 30);
+        expect_near(b.skipping.work, b.exact.work, 40); // 6 times if all were followed
+    }
 }
 
 TEST(trace_profile, what_lies_inside_is_divided_as_in_the_samples) {
