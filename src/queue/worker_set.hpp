@@ -95,6 +95,7 @@ public:
 
     // One id of [first, last), from `start` upwards first, then from `first`; it stays in.
     std::optional<id_type> find_in(id_type first, id_type last, id_type start) const noexcept {
+        if (empty()) return std::nullopt; // the usual case in a busy program
         if (start < first || start >= last) start = first;
         if (const auto found = find_upwards(start, last)) return found;
         return find_upwards(first, start);
