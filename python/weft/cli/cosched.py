@@ -271,8 +271,9 @@ def _status_of(where: str) -> dict[str, Any]:
 
 def _view(seen: dict[str, Any]) -> Group:
     d, sets = seen["daemon"], seen["domains"]["cpus"]
+    domains = "1 domain" if len(sets) == 1 else f"{len(sets)} domains"
     lines = [
-        f"{seen['scheduler']}, {len(sets)} domains by {seen['domains']['by']}: {' / '.join(map(cpu_list, sets))}",
+        f"{seen['scheduler']}, {domains} by {seen['domains']['by']}: {' / '.join(map(cpu_list, sets))}",
         f"placement {seen['generation']}: {seen['decision']['text']}",
         f"daemon {d['pid']}, {d['processor_share']:.2%} of a core"
         + ("" if seen["pressure"] is None else f"; threads waited for a core in {seen['pressure']:.0f} % of the time"),
