@@ -45,8 +45,8 @@ place_of_slot parse_slot(std::string_view spec) {
     return place;
 }
 
-/// F6. The daemon gives a program the value twice. Where the second one is missing or another one, a user has set WEFT_SHARE,
-/// and what it names may never have been there: that is said, once a process, as a program may make many runtimes.
+/// The daemon gives a program the value twice. Where the second one is missing or another one, a user has set WEFT_SHARE,
+/// and what it names may never have been there: that is said, once a process, as a program may make many runtimes (F6).
 std::optional<slot_writer> nothing_there(std::string_view spec, std::string_view what) {
     const char* const given = std::getenv(given_variable);
     if (given != nullptr && spec == given) return std::nullopt;

@@ -62,6 +62,13 @@ def test_status_for_machines_and_for_people(where: str, capsys: pytest.CaptureFi
     assert not Path(where).exists()
 
 
+def test_one_domain_places_nothing(where: str, capsys: pytest.CaptureFixture[str]) -> None:
+    with daemon(where, domains="0"):
+        assert cli.run(["cosched", "status", "--directory", where]) == 0
+    said = capsys.readouterr().out
+    assert said.startswith("lira-adaptive, 1 domain by ") and "nothing to place" in said
+
+
 def test_a_watch_ends_with_the_daemon(where: str) -> None:
     command = [
         sys.executable,
