@@ -96,7 +96,8 @@ std::optional<slot_writer> slot_writer::claim(std::string_view spec) {
     if (!lock.is_open()) refuse_slot(fmt::format("the slot cannot be used ({})", std::strerror(errno)), spec);
     if (flock(lock.file(), LOCK_EX | LOCK_NB) != 0) return std::nullopt; // F4
     opened slot = open_words(directory.file(), slot_name(place.slot).c_str(), true, slot_bytes);
-    if (!slot.file.is_open()) return nothing_there(spec, fmt::format("the slot cannot be used: {}", slot.why));
+    if (!slot.file.is_open())
+        return nothing_there(spec, fmt::format("the slot cannot be used: {}", slot.why));
     slot_writer made(std::move(lock), std::move(slot.file), std::move(table), place.slot, head);
     made.words_.resize(table_words(head.slots));
     return made;

@@ -374,11 +374,13 @@ TEST_F(share_table, only_a_value_that_no_daemon_gave_is_told_of) {
         _exit(found);
     };
     const auto exit = testing::ExitedWithCode(0);
-    const std::string told = "^weft: WEFT_SHARE=/nowhere:1 is not used: there is no such directory[^\n]*\nend";
+    const std::string told =
+        "^weft: WEFT_SHARE=/nowhere:1 is not used: there is no such directory[^\n]*\nend";
     EXPECT_EXIT(claim("/nowhere:1", ""), exit, told);
     EXPECT_EXIT(claim("/nowhere:1", "/nowhere:2"), exit, told);
     EXPECT_EXIT(claim("/nowhere:1", "/nowhere:1"), exit, "^end");
-    EXPECT_EXIT(claim("/tmp:1", ""), exit, "^weft: WEFT_SHARE=/tmp:1 is not used: no daemon has its table[^\n]*\nend");
+    EXPECT_EXIT(claim("/tmp:1", ""), exit,
+                "^weft: WEFT_SHARE=/tmp:1 is not used: no daemon has its table[^\n]*\nend");
     EXPECT_EXIT(claim("/tmp:1", "/tmp:1"), exit, "^end");
 }
 
