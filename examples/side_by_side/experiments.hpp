@@ -69,7 +69,7 @@ public:
             weft::runtime_options o = chosen_;
             o.engine = "model";
             o.costs = "declared";
-            if (in_loops_) as_openmp(o, is_free);
+            if (in_loops_) as_openmp(o, is_free, how, static_cast<int>(names.size()));
             if (!on.empty()) {
                 o.beside = on.front().get();
                 o.machine.clear();
@@ -113,10 +113,17 @@ private:
         return at->second;
     }
     /// Each loop has one share for each thread. libgomp gives share i to thread i; Callisto multiplexes the threads of a program
-    /// over its cores, so that a share goes to the worker that asks first. Threads wait passively.
-    static void as_openmp(weft::runtime_options& o, bool is_free) {
+    /// over its cores, so that a share goes to the worker that asks first. Threads wait passively. There are as many threads as the
+    /// machine has cores, also if the program has workers on one of two caches only, or on its own cores only; but as many as workers
+    /// where the number of its cores is given (the pairs).
+    static void as_openmp(weft::runtime_options& o, bool is_free, const weft::together_options& how,
+                          int programs) {
+        const int caches = how.scheduler.starts_with("lira") || !how.domains.empty() ? 2 : 1;
+        const int sharing = how.lends ? 1 : std::max(1, programs / caches);
+        const int threads_a_worker = how.most_cores > 0 ? 1 : caches * sharing;
         if (o.policy.empty())
-            o.policy = is_free ? "static:outermost=first" : "dynamic:pieces=1,outermost=first";
+            o.policy = is_free ? "static:outermost=first"
+                               : "dynamic:pieces=" + std::to_string(threads_a_worker) + ",outermost=first";
         if (!o.spin) o.spin = std::chrono::microseconds(0);
     }
 

@@ -8,6 +8,8 @@
 
 #include <cerrno>
 #include <charconv>
+#include <cstdio>
+#include <cstdlib>
 #include <cstring>
 #include <new>
 #include <string>
@@ -43,6 +45,17 @@ place_of_slot parse_slot(std::string_view spec) {
     return place;
 }
 
+/// The daemon gives a program the value twice. Where the second one is missing or another one, a user has set WEFT_SHARE,
+/// and what it names may never have been there: that is said, once a process, as a program may make many runtimes (F6).
+std::optional<slot_writer> nothing_there(std::string_view spec, std::string_view what) {
+    const char* const given = std::getenv(given_variable);
+    if (given != nullptr && spec == given) return std::nullopt;
+    [[maybe_unused]] static const int said = std::fprintf(
+        stderr, "weft: WEFT_SHARE=%.*s is not used: %.*s. `weft cosched start` sets it for a program.\n",
+        static_cast<int>(spec.size()), spec.data(), static_cast<int>(what.size()), what.data());
+    return std::nullopt;
+}
+
 } // namespace
 
 std::string slot_name(int slot) { return fmt::format("slot-{}", slot); }
@@ -61,12 +74,13 @@ slot_writer::slot_writer(word_file lock, word_file slot, word_file table, int nu
 std::optional<slot_writer> slot_writer::claim(std::string_view spec) {
     const place_of_slot place = parse_slot(spec);
     const word_file directory(open(place.directory.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
-    if (!directory.is_open() && errno == ENOENT) return std::nullopt; // F6
+    if (!directory.is_open() && errno == ENOENT) return nothing_there(spec, "there is no such directory");
     if (!directory.is_open())
         refuse_slot(fmt::format("the table of programs cannot be opened ({})", std::strerror(errno)), spec);
     table_head head;
     word_file table(openat(directory.file(), table_name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK));
-    if (!table.is_open() && errno == ENOENT) return std::nullopt; // F6
+    if (!table.is_open() && errno == ENOENT)
+        return nothing_there(spec, "no daemon has its table in that directory");
     std::string why = "it cannot be opened";
     head_of_file bytes{};
     if (table.is_open() && !table.read_head(bytes))
@@ -78,11 +92,12 @@ std::optional<slot_writer> slot_writer::claim(std::string_view spec) {
 
     word_file lock(openat(directory.file(), slot_lock_name(place.slot).c_str(),
                           O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK));
-    if (!lock.is_open() && errno == ENOENT) return std::nullopt; // F6
+    if (!lock.is_open() && errno == ENOENT) return nothing_there(spec, "no program has that slot");
     if (!lock.is_open()) refuse_slot(fmt::format("the slot cannot be used ({})", std::strerror(errno)), spec);
     if (flock(lock.file(), LOCK_EX | LOCK_NB) != 0) return std::nullopt; // F4
     opened slot = open_words(directory.file(), slot_name(place.slot).c_str(), true, slot_bytes);
-    if (!slot.file.is_open()) return std::nullopt; // F6
+    if (!slot.file.is_open())
+        return nothing_there(spec, fmt::format("the slot cannot be used: {}", slot.why));
     slot_writer made(std::move(lock), std::move(slot.file), std::move(table), place.slot, head);
     made.words_.resize(table_words(head.slots));
     return made;

@@ -13,7 +13,8 @@ namespace weft::share {
 class slot_writer {
 public:
     /// `spec`: the value of WEFT_SHARE, "<path of the table>:<slot>". Empty if another process has the slot, or it is gone
-    /// or damaged: a program's children inherit the variable, and may come when daemon and program have ended. Throws
+    /// or damaged: a program's children inherit the variable, and may come when daemon and program have ended. If the
+    /// value is not the daemon's (given_variable), the latter is said on stderr once a process. Throws
     /// weft::error if the value names no slot of a table, or one that belongs to another user.
     static std::optional<slot_writer> claim(std::string_view spec);
 
@@ -33,6 +34,9 @@ private:
     std::int64_t pid_, start_;
     std::vector<std::uint64_t> words_; ///< of the table
 };
+
+/// The daemon sets it to the value of WEFT_SHARE. (Not named WEFT_..., since a Weft that does not know it would refuse it.)
+inline constexpr char given_variable[] = "COSCHED_SLOT";
 
 /// Names of files in the directory of a table.
 inline constexpr char table_name[] = "table", daemon_lock_name[] = "lock";

@@ -280,6 +280,45 @@ TEST(programs, of_low_priority_have_no_part_of_a_core_that_is_used) {
     EXPECT_LT(*std::min_element(first.begin(), first.end()), 0.020) << "on more than a core";
 }
 
+TEST(programs, of_low_priority_have_the_core_again_after_a_task_that_they_had_begun) {
+    const machine_file m(3, 1);
+    runtimes on(m, 3);
+    // The two that are busy have begun a task each on the core of the third one when it wakes up for a moment. One of them ends its task
+    // when that one sleeps again, and gives the core back to a worker that sleeps.
+    const auto sleeper = [] {
+        this_task::sleep_for(100ms);
+        cost(5 * ms);
+        this_task::sleep_for(2s);
+    };
+    const auto busy = [] { in_parallel(40, 25 * ms); };
+    const auto stats = run_together(on.run({sleeper, busy, busy}), lending);
+    EXPECT_LE(stats.seconds[1][0] + stats.seconds[2][0], 2 * 0.75) << "three cores for two seconds of work";
+}
+
+// An answer that comes late finds its asker without a core: the deadline has passed, and another program has the core meanwhile.
+TEST(programs, that_ask_each_other_for_work_have_one_worker_on_a_core) {
+    const machine_file m(2, 1);
+    const std::function<void(int)> forks = [&](int depth) {
+        if (depth == 0) return cost(ms / 2);
+        join([&] { forks(depth - 1); }, [&] { forks(depth - 1); });
+    };
+    const auto work = [&] {
+        for (int k = 0; k < 20; ++k) {
+            forks(3);
+            this_task::sleep_for(100us);
+        }
+    };
+    for (const bool lends : {false, true}) {
+        runtimes on(m, 3);
+        together_options how;
+        if (lends) how = {.scheduler = "callisto", .lends = true, .hysteresis = 1ms};
+        const auto stats = run_together(on.run({work, work, work}), how);
+        double sum = 0;
+        for (const auto& each : stats.seconds) sum += each.front();
+        EXPECT_GE(sum, 3 * 0.100) << "240 ms of work on two cores";
+    }
+}
+
 TEST(programs, with_loops_that_cannot_be_stolen_run_under_low_priority_too) {
     const machine_file m(2, 1);
     runtimes on(m, 2, "static:outermost=first");

@@ -30,10 +30,10 @@ def where() -> Iterator[str]:
 
 def test_the_command_becomes_the_program(where: str, tmp_path: Path) -> None:
     with daemon(where):
-        script = "echo $WEFT_SHARE > share; exit 7"
+        script = "echo $WEFT_SHARE $COSCHED_SLOT > share; exit 7"
         command = [sys.executable, "-m", "weft", "cosched", "start", "--directory", where, "--", "sh", "-c", script]
         assert subprocess.run(command, cwd=tmp_path, check=False).returncode == 7
-        assert (tmp_path / "share").read_text() == f"{where}:0\n"
+        assert (tmp_path / "share").read_text() == f"{where}:0 {where}:0\n"
 
 
 def test_without_a_daemon(where: str, capsys: pytest.CaptureFixture[str]) -> None:
@@ -60,6 +60,13 @@ def test_status_for_machines_and_for_people(where: str, capsys: pytest.CaptureFi
         end(child)
         assert cli.run(["cosched", "stop", "--directory", where]) == 0
     assert not Path(where).exists()
+
+
+def test_one_domain_places_nothing(where: str, capsys: pytest.CaptureFixture[str]) -> None:
+    with daemon(where, domains="0"):
+        assert cli.run(["cosched", "status", "--directory", where]) == 0
+    said = capsys.readouterr().out
+    assert said.startswith("lira-adaptive, 1 domain by ") and "nothing to place" in said
 
 
 def test_a_watch_ends_with_the_daemon(where: str) -> None:

@@ -11,6 +11,8 @@
 
 #include <atomic>
 #include <cstdint>
+#include <cstdio>
+#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <optional>
@@ -358,6 +360,28 @@ TEST_F(share_table, what_is_gone_or_damaged_stops_no_program) {
     EXPECT_FALSE(slot_writer::claim(spec));
     fs::remove(path + "/table");
     EXPECT_FALSE(slot_writer::claim(spec));
+}
+
+// A user's mistake is told of once. What a child inherits from a program of a daemon that has gone is none.
+TEST_F(share_table, only_a_value_that_no_daemon_gave_is_told_of) {
+    GTEST_FLAG_SET(death_test_style, "threadsafe"); // a process of its own, which has told of nothing
+    const auto claim = [&](const std::string& spec, const std::string& given) {
+        unsetenv("COSCHED_SLOT");
+        if (!given.empty()) setenv("COSCHED_SLOT", given.c_str(), 1);
+        bool found = slot_writer::claim(spec).has_value();
+        found |= slot_writer::claim(spec).has_value();
+        std::fputs("end\n", stderr);
+        _exit(found);
+    };
+    const auto exit = testing::ExitedWithCode(0);
+    const std::string told =
+        "^weft: WEFT_SHARE=/nowhere:1 is not used: there is no such directory[^\n]*\nend";
+    EXPECT_EXIT(claim("/nowhere:1", ""), exit, told);
+    EXPECT_EXIT(claim("/nowhere:1", "/nowhere:2"), exit, told);
+    EXPECT_EXIT(claim("/nowhere:1", "/nowhere:1"), exit, "^end");
+    EXPECT_EXIT(claim("/tmp:1", ""), exit,
+                "^weft: WEFT_SHARE=/tmp:1 is not used: no daemon has its table[^\n]*\nend");
+    EXPECT_EXIT(claim("/tmp:1", "/tmp:1"), exit, "^end");
 }
 
 TEST_F(share_table, the_daemon_publishes_only_what_readers_accept) {

@@ -72,12 +72,16 @@ def daemon(
         ),
     ] = None,
     weight: Annotated[
-        float, typer.Option("--weight", min=0, max=1, metavar="W", help="Of a new rate in the average.")
+        float, typer.Option("--weight", min=0, max=1, metavar="W", help="Weight of a new rate in the average, 0 to 1.")
     ] = 0.5,
     band: Annotated[
         float,
         typer.Option(
-            "--band", min=0, max=1, metavar="B", help="Of the largest rate: changes below it count for nothing."
+            "--band",
+            min=0,
+            max=1,
+            metavar="B",
+            help="Part of the largest rate; a smaller change of a rate counts as none.",
         ),
     ] = 0.05,
     idle: Annotated[
@@ -93,8 +97,8 @@ def daemon(
 ) -> int:
     """Run the daemon that places programs, until it is stopped. Programs come by `weft cosched start`.
 
-    It is started anew if it is killed. When it ends, by `weft cosched stop` or a signal, the programs go on where the
-    kernel puts them. As root it places the programs of all users.
+    It places only what comes by `start` or `run`. It is started anew if it is killed. When it ends, by `weft cosched
+    stop` or a signal, the programs go on where the kernel puts them. As root it places the programs of all users.
 
     Example: weft cosched daemon --scheduler lira-adaptive &
     """
@@ -125,7 +129,8 @@ def start(
 ) -> int:
     """Start a program under the running daemon.
 
-    The command becomes the program: terminal, signals and exit status are the program's own.
+    The command becomes the program: terminal, signals and exit status are the program's own. If no daemon runs, or
+    there is no such program, nothing is run, and the exit status is 1.
 
     Example: weft cosched start -- ./solver input.dat
     """
@@ -271,8 +276,9 @@ def _status_of(where: str) -> dict[str, Any]:
 
 def _view(seen: dict[str, Any]) -> Group:
     d, sets = seen["daemon"], seen["domains"]["cpus"]
+    domains = "1 domain" if len(sets) == 1 else f"{len(sets)} domains"
     lines = [
-        f"{seen['scheduler']}, {len(sets)} domains by {seen['domains']['by']}: {' / '.join(map(cpu_list, sets))}",
+        f"{seen['scheduler']}, {domains} by {seen['domains']['by']}: {' / '.join(map(cpu_list, sets))}",
         f"placement {seen['generation']}: {seen['decision']['text']}",
         f"daemon {d['pid']}, {d['processor_share']:.2%} of a core"
         + ("" if seen["pressure"] is None else f"; threads waited for a core in {seen['pressure']:.0f} % of the time"),
@@ -303,6 +309,8 @@ def _programs_table(seen: dict[str, Any]) -> Table:
 @cosched.command()
 def stop(directory: Directory = None) -> int:
     """Stop the daemon; programs go on where the kernel puts them. If the daemon was killed, clean up what it left.
+
+    The exit status is 1 if there is neither a daemon nor anything left by one.
 
     Example: weft cosched stop
     """

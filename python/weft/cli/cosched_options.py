@@ -20,7 +20,9 @@ from ..errors import Error
 Directory = Annotated[
     str | None,
     typer.Option(
-        "--directory", metavar="DIR", help="Of the daemon; default: COSCHED_DIRECTORY, or one of this user in /dev/shm."
+        "--directory",
+        metavar="DIR",
+        help="The daemon's directory; default: COSCHED_DIRECTORY, or one of this user in /dev/shm.",
     ),
 ]
 Scheduler = Annotated[
@@ -38,11 +40,20 @@ DomainsBy = Annotated[
 Period = Annotated[
     float | None,
     typer.Option(
-        "--period", min=0.001, max=60, metavar="SECONDS", help=f"Between two readings; default: {PERIOD / 1e9:g}."
+        "--period",
+        min=0.001,
+        max=60,
+        metavar="SECONDS",
+        help=f"Time between two readings of rates and loads; default: {PERIOD / 1e9:g}.",
     ),
 ]
 Way = Annotated[
-    str, typer.Option("--by", metavar="affinity|cpuset", help="How programs are placed; cpuset: by control groups too.")
+    str,
+    typer.Option(
+        "--by",
+        metavar="affinity|cpuset",
+        help="How programs are confined to processors; cpuset: by control groups too.",
+    ),
 ]
 Trace = Annotated[
     Path | None, typer.Option("--trace", metavar="FILE", help="Write a trace of placements, for Perfetto.")

@@ -386,7 +386,8 @@ class Daemon:
             self._forget(known, time.monotonic_ns())
             raise
         self._store()
-        return {"slot": known.entry.slot, "environment": {"WEFT_SHARE": spec}}
+        # The second one tells a runtime that the first one is not a user's: src/share/slot_writer.cpp.
+        return {"slot": known.entry.slot, "environment": {"WEFT_SHARE": spec, "COSCHED_SLOT": spec}}
 
     def status(self) -> dict[str, Any]:
         """All that is known, for `weft cosched status`. Times in ns of CLOCK_MONOTONIC, rates in units of their source,

@@ -163,7 +163,7 @@ def _start(program: Program, directory: str, keeps_running: bool, cpus: Sequence
         "cpus": list(cpus),
         "to": writes,
     }
-    environment = {k: v for k, v in os.environ.items() if k != "WEFT_SHARE"}
+    environment = {k: v for k, v in os.environ.items() if k not in ("WEFT_SHARE", "COSCHED_SLOT")}
     try:
         process = subprocess.Popen(
             # -P: what lies in the working directory is not imported.

@@ -40,7 +40,8 @@ struct model_worker : worker {
     impl::frame* answer = nullptr; ///< an entry on its way to this worker; its owner may still reclaim it
     int answered_by = 0;           ///< the owner of that entry
     model_worker* asked_victim = nullptr; ///< has not answered yet; null: this worker waits for no answer
-    event_queue::number deadline = 0;     ///< of that answer: the event of the victim's interruption
+    /// Of that answer: the event of the victim's interruption. Empty once it has come: the worker may then wait for its core.
+    std::optional<event_queue::number> deadline{};
 
     // ---- time
     double pending_charges = 0; ///< charged and not yet spent, in nanoseconds on a core of speed 1

@@ -173,6 +173,7 @@ void model_engine::wait_for_answer(model_worker& w, model_worker& victim) {
         w.deadline = sim->events.push(now() + until, nullptr, &w);
         set_activity(w, activity::search);
         sim->suspend_worker(w);
+        w.deadline.reset();
         set_activity(w, activity::search);
         victim.askers.erase(rank(w.id));
         if (!std::exchange(w.asked_victim, nullptr))
@@ -184,7 +185,8 @@ void model_engine::wait_for_answer(model_worker& w, model_worker& victim) {
 
 void model_engine::end_wait_for_answer(model_worker& asker) {
     asker.asked_victim = nullptr;
-    sim->events.cancel(asker.deadline);
+    if (!asker.deadline) return; // it resumes when it has its core
+    sim->events.cancel(*std::exchange(asker.deadline, std::nullopt));
     sim->resume_worker(asker, 0);
 }
 

@@ -5,6 +5,7 @@
 #include "engine/model/virtual_clock.hpp"
 
 #include <algorithm>
+#include <cassert>
 #include <utility>
 
 namespace weft::engine {
@@ -33,8 +34,10 @@ bool shared_cores::may_run(model_worker& w) noexcept {
         wait_for_core(w);
         return false;
     }
+    assert(w.on_core == core_state::running); // give() alone ends a wait for a core
     one_core& c = core_of(w);
     if (w.moves_to) { // it could not be interrupted until now
+        w.deadline.reset();
         take_away(c);
         move(w, cores_[static_cast<std::size_t>(*std::exchange(w.moves_to, std::nullopt))]);
         add(core_of(w), w);
@@ -42,6 +45,7 @@ bool shared_cores::may_run(model_worker& w) noexcept {
         return false;
     }
     if (std::exchange(c.must_yield, false) && !c.gives_way) {
+        w.deadline.reset();
         take_away(c);
         add(c, w);
         return false;
@@ -330,9 +334,11 @@ void shared_cores::turn(one_core& c) noexcept {
     if (c.running) c.gives_way = true;
 }
 
+/// Also while the worker of high priority sleeps: after the end of a task that another one had begun.
 void shared_cores::give_back(one_core& c) noexcept {
     cancel_turn(c);
     c.is_lent = c.gives_way = false;
+    if (!first_waits(c)) schedule_turn(c);
 }
 
 void shared_cores::give_way(model_worker& w) noexcept {
