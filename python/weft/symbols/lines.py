@@ -112,14 +112,20 @@ class DebugLines:
 
     @cached_property
     def _units(self) -> list[tuple[int, int, CompileUnit]]:
-        units = self._dwarf.iter_CUs()
+        """What units that the index does not know have of the code: begin, end, unit."""
+        known = {entry.info_offset for entry in self._index.entries} if self._index else set()
+        units = (unit for unit in self._dwarf.iter_CUs() if unit.cu_offset not in known)
         return [(begin, end, unit) for unit in units for begin, end in self._ranges(unit.get_top_DIE())]
 
     def _unit_at(self, address: int) -> CompileUnit | None:
-        """By the index (.debug_aranges) if it has the address: clang writes none, and reading all units takes long."""
-        at = self._index.cu_offset_at_addr(address) if self._index else None
-        if at is not None:
-            return self._dwarf.get_CU_at(at)
+        """By the index (.debug_aranges) if the unit is in it: clang writes none, and reading a unit takes long."""
+        if self._index:
+            at = self._index.cu_offset_at_addr(address)
+            if at is None:  # also if another range begins between, as where functions of equal code are one
+                within = (e for e in self._index.entries if e.begin_addr <= address < e.begin_addr + e.length)
+                at = next((e.info_offset for e in within), None)
+            if at is not None:
+                return self._dwarf.get_CU_at(at)
         return next((u for begin, end, u in self._units if begin <= address < end), None)
 
     def _function_at(self, unit: CompileUnit, address: int) -> _Function | None:

@@ -14,6 +14,7 @@ from elftools.elf.sections import NoteSection, SymbolTableSection
 
 from .construct import construct_of
 from .lines import DebugLines, SourceLine
+from .table import FUNCTION, defined
 
 _DEBUG_FILES = Path("/usr/lib/debug/.build-id")
 """Where distributions put the debug information of their packages."""
@@ -75,14 +76,13 @@ class Module:
         """Begins, ascending, with the end and the name of each."""
         found: dict[int, tuple[int, str]] = {}
         files = [f for f in (self._debug_file, self._elf) if f is not None]
-        tables = [f.get_section_by_name(name) for name in (".symtab", ".dynsym") for f in files]
-        for table in tables:
+        tables = [(f, f.get_section_by_name(name)) for name in (".symtab", ".dynsym") for f in files]
+        for file, table in tables:
             if not isinstance(table, SymbolTableSection):
                 continue
-            for symbol in table.iter_symbols():
-                if symbol["st_info"]["type"] == "STT_FUNC" and symbol["st_shndx"] != "SHN_UNDEF" and symbol.name:
-                    begin, size = int(symbol["st_value"]), int(symbol["st_size"])
-                    found.setdefault(begin, (begin + max(size, 1), symbol.name))
+            for symbol in defined(file, table, (FUNCTION,)):
+                if symbol.name:
+                    found.setdefault(symbol.address, (symbol.address + max(symbol.size, 1), symbol.name))
         begins = sorted(found)
         return begins, [found[b] for b in begins]
 
