@@ -6,7 +6,7 @@ import bisect
 import os
 import re
 import stat
-from functools import cached_property
+from functools import cached_property, lru_cache
 from pathlib import Path
 
 from elftools.elf.elffile import ELFFile
@@ -38,6 +38,7 @@ class Module:
         """`build_id`: hexadecimal, of the file that ran; empty: it had none. `ran`: seconds since 1970. If the file is
         another one by now, or is newer than that and has no build id, its symbols are not used."""
         self.path, self.trouble = path, ""
+        self._found: dict[int, SourceLine | None] = {}
         self._elf: ELFFile | None = None
         try:
             self._elf = self._opened(Path(path), build_id, ran)
@@ -103,7 +104,7 @@ class Module:
         found: list[tuple[int, int, int]] = []
         for begin, (end, name) in zip(*self._functions, strict=True):
             # Names that are mangled have the words as they are, and few have all: only these are taken apart.
-            if all(word in name for word in words) and _MAY_CALL.search(name) and construct_of(name) == construct:
+            if all(word in name for word in words) and _MAY_CALL.search(name) and _construct_of(name) == construct:
                 rank = 0 if "weft" not in name else 1 if "call_cold" in name else 2
                 found.append((rank, begin, end))
         return [(b, e) for _, b, e in sorted(found)]
@@ -116,13 +117,15 @@ class Module:
     def line(self, offset: int) -> SourceLine | None:
         """Where the program's source has the construct for which this function was made; None without debug
         information."""
-        try:
-            return self._line(offset)
-        except Exception as damage:  # as above
-            self.trouble = (
-                self.trouble or f"the debug information of {self.path} cannot be read: {type(damage).__name__}"
-            )
-            return None
+        if offset not in self._found:
+            try:
+                self._found[offset] = self._line(offset)
+            except Exception as damage:  # as above
+                self.trouble = (
+                    self.trouble or f"the debug information of {self.path} cannot be read: {type(damage).__name__}"
+                )
+                self._found[offset] = None
+        return self._found[offset]
 
     def _line(self, offset: int) -> SourceLine | None:
         if self._lines is None:
@@ -137,6 +140,11 @@ class Module:
         end, symbol = functions[at]
         code = [(offset, end), *self._code_of(construct_of(symbol))]
         return next((line for b, e in code if (line := self._lines.first_line_in(b, e))), None)
+
+
+@lru_cache(maxsize=1024)
+def _construct_of(symbol: str) -> str:
+    return construct_of(symbol)
 
 
 def _elf(path: Path) -> ELFFile | None:
