@@ -41,10 +41,10 @@ def shown() -> list[str]:
     return re.findall(r"^!\[[^\]]+\]\(gallery/([\w-]+\.svg)\)$", PAGE.read_text(encoding="utf-8"), re.MULTILINE)
 
 
-def run(home: Path, build: Path) -> list[tuple[str, int]]:
+def run(home: Path, build: Path, objects: Path | None = None) -> list[tuple[str, int]]:
     """Output and status of each command of the page that ended; the pictures are then in `home`/work."""
     page = gallery()
-    return follow(page.commands, [PAGE.parent / file for file in page.files], home, build, PATIENCE)
+    return follow(page.commands, [PAGE.parent / file for file in page.files], home, build, PATIENCE, objects)
 
 
 def photograph(home: Path) -> None:

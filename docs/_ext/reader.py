@@ -9,18 +9,23 @@ a comment before its block, `<!-- run by PATH, PATH -->`.
 from __future__ import annotations
 
 import doctest
+import fcntl
 import os
 import re
+import shlex
 import shutil
 import subprocess
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from markdown_it import MarkdownIt
 
 ROOT = Path(__file__).parents[2]
+AHEAD = Path(__file__).with_name("ahead.py")
+COMPILERS = ("g++", "c++")
 MARK = "-- end of a command of the page:"
 LIKE = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
 
@@ -91,13 +96,41 @@ def commands(block: str, name: str, line: int) -> list[Command]:
     return result
 
 
+@contextmanager
+def home_with_objects(build: Path, page: str) -> Iterator[tuple[Path, Path]]:
+    """An empty home, always the same one, and the folder of the objects that `build` has made for programs of `page`
+    which run there (tests/reader/CMakeLists.txt). A second process that wants this home waits."""
+    folder = build / "reader" / page
+    home = folder / "home"
+    folder.mkdir(parents=True, exist_ok=True)
+    with open(folder / "lock", "w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        shutil.rmtree(home, ignore_errors=True)
+        home.mkdir()
+        yield home, folder / "objects"
+
+
+def taken(home: Path) -> list[str]:
+    """The programs of which the commands that ran in `home` have taken objects."""
+    log = home / "taken"
+    return log.read_text(encoding="utf-8").split() if log.exists() else []
+
+
+def headers(folder: Path) -> dict[str, bytes]:
+    """The public headers of a source tree or of an installation, without those for policies, which are generated."""
+    include = folder / "include"
+    files = [*include.glob("weft/*.hpp"), *include.glob("weft/impl/*.hpp")]
+    return {str(file.relative_to(include)): file.read_bytes() for file in files}
+
+
 def follow(
-    todo: Iterable[Command], files: Iterable[Path], home: Path, build: Path, timeout: float
+    todo: Iterable[Command], files: Iterable[Path], home: Path, build: Path, timeout: float, objects: Path | None = None
 ) -> list[tuple[str, int]]:
     """Output and status of each command that ended within `timeout` seconds.
 
     `home` is an empty folder; the commands run in its folder `work`, where `files` are. `build` is a build of Weft,
-    which is installed into `$HOME/weft`. Raises CalledProcessError if it cannot be installed.
+    which is installed into `$HOME/weft`. Its compilers take the programs of which `objects` has the objects (ahead.py).
+    Raises CalledProcessError if Weft cannot be installed.
     """
     folder, programs = home / "work", home / "bin"
     for path in (folder, programs, home / "src"):
@@ -110,6 +143,13 @@ def follow(
     for name, arguments in (("python3", ""), ("weft", " -m weft")):
         (programs / name).write_text(f'#!/bin/sh\nexec "{sys.executable}"{arguments} "$@"\n')
         (programs / name).chmod(0o755)
+    if objects is not None:
+        assert headers(ROOT) == headers(home / "weft"), "the installed headers are not those of the source"
+        for name in COMPILERS:
+            if compiler := shutil.which(name):
+                words = [sys.executable, "-I", "-S", AHEAD, objects, home / "weft", home / "taken", compiler]
+                (programs / name).write_text(f'#!/bin/sh\nexec {shlex.join(map(str, words))} "$@"\n')
+                (programs / name).chmod(0o755)
 
     script = "exec 2>&1 </dev/null\n" + "".join(f"{c.text}\nprintf '\\n%s %d\\n' '{MARK}' $?\n" for c in todo)
     environment = {k: v for k, v in os.environ.items() if not k.startswith("WEFT_") and k != "PKG_CONFIG_PATH"}

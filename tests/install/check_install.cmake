@@ -149,13 +149,3 @@ foreach(program IN ITEMS program plain-weft plain-weft-shared) # by CMake's flag
   run_with_module(${program} "opteron-8380-4x4" WEFT_ENGINE=model WEFT_MACHINE=only-installed)
 endforeach()
 run_with_module(program "typical" WEFT_ENGINE=model "WEFT_MACHINE=numa:4 core:8 pu:1")
-
-# --- no warnings in the programs of careful users --------------------------------------------------------------------
-set(warnings -std=c++20 "-I${prefix}/include" -Wall -Wextra -Wpedantic -Wconversion -Wsign-conversion -Wshadow -Werror)
-foreach(compiler IN ITEMS "${GCC}" "${CLANG}")
-  if(NOT compiler)
-    message(STATUS "one of g++ and clang++-19 is not installed: warnings of the other alone are checked")
-    continue()
-  endif()
-  step("warnings, ${compiler}" "${compiler}" ${warnings} -O2 -c "${CONSUMER_DIR}/everything.cpp" -o "${WORK_DIR}/everything.o")
-endforeach()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
@@ -12,6 +13,7 @@ from conftest import SOURCE
 
 sys.path.insert(0, str(SOURCE / "docs/_ext"))
 import pictures
+from reader import home_with_objects, taken
 
 BUILD = Path(os.environ.get("WEFT_TEST_BUILD", SOURCE / "build/dev"))
 COMMANDS = pictures.gallery().commands
@@ -24,10 +26,10 @@ TONE = 0.12
 
 
 @pytest.fixture(scope="module")
-def home(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, list[tuple[str, int]]]:
+def home() -> Iterator[tuple[Path, list[tuple[str, int]]]]:
     """A home in which the commands of the page ran, and their outputs."""
-    folder = tmp_path_factory.mktemp("home")
-    return folder, pictures.run(folder, BUILD)
+    with home_with_objects(BUILD, "gallery") as (folder, objects):
+        yield folder, pictures.run(folder, BUILD, objects)
 
 
 @pytest.mark.parametrize("number", range(len(COMMANDS)), ids=[c.where for c in COMMANDS])
@@ -36,6 +38,11 @@ def test_command(home: tuple[Path, list[tuple[str, int]]], number: int) -> None:
     assert number < len(ran), f"{command.where}: not reached; $ {COMMANDS[len(ran)].text} did not end in time"
     difference = command.differs(*ran[number])
     assert difference is None, f"{command.where}: $ {command.text}\n{difference}"
+
+
+def test_programs_are_those_of_the_build(home: tuple[Path, list[tuple[str, int]]]) -> None:
+    made = sorted(o.stem for o in (BUILD / "reader/gallery/objects").glob("*.o"))
+    assert sorted(taken(home[0])) == made, "tests/reader/CMakeLists.txt compiles otherwise than the page"
 
 
 @pytest.mark.parametrize("name", pictures.shown())

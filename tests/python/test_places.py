@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 import random
 import re
@@ -15,7 +16,7 @@ import pytest
 import weft
 from conftest import SOURCE
 from weft import cli
-from weft.symbols import Module, construct_of
+from weft.symbols import Module, SourceLine, construct_of
 from weft.trace import layout, places
 from weft.trace.places import CodeAddress, resolve
 from weft.trace.stats import class_name, stats
@@ -407,6 +408,41 @@ def test_files_of_one_name_are_told_apart(tmp_path: Path) -> None:
     assert notes == []
     _, notes = resolve(codes, 0)
     assert len(notes) == 3 and all("has changed since it ran" in note for note in notes), "no build id, and newer"
+
+
+@pytest.mark.skipif(CLANG is None, reason="there is no clang")
+def test_units_that_the_index_knows_and_others(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """gcc writes an index of the code of its units, and clang writes none."""
+    for name, compiler in (("by_gcc", "gcc"), ("by_clang", str(CLANG))):
+        (tmp_path / f"{name}.c").write_text(f"\nint {name}(int n) {{ return n; }}\n")
+        words = [compiler, "-g", "-fPIC", "-x", "c", "-c", f"{name}.c", "-o", f"{name}.o"]
+        subprocess.run(words, cwd=tmp_path, check=True)
+    library = tmp_path / "lib.so"
+    subprocess.run(["gcc", "-shared", "by_gcc.o", "by_clang.o", "-o", library], cwd=tmp_path, check=True)
+    listed = subprocess.run(["nm", "-S", library], capture_output=True, text=True, check=True).stdout
+    functions = re.findall(r"^(\w+) (\w+) [Tt] (\w+)$", listed, re.M)
+    addresses = {name: int(address, 16) for address, _, name in functions}
+
+    def read() -> Module:
+        module = Module(str(library), _build_id_of(library), math.inf)
+        assert module.trouble == ""
+        return module
+
+    module = read()
+    for address, size, name in functions:
+        first, last = int(address, 16), int(address, 16) + int(size, 16) - 1
+        assert module.symbol(first) == module.symbol(last) == name
+    for name in ("by_gcc", "by_clang"):
+        assert module.line(addresses[name]) == SourceLine(str(tmp_path / f"{name}.c"), 2)
+    # A search of the index by halves misses a range if another one begins inside of it.
+    monkeypatch.setattr("elftools.dwarf.aranges.ARanges.cu_offset_at_addr", lambda index, address: None)
+    assert read().line(addresses["by_gcc"]) == SourceLine(str(tmp_path / "by_gcc.c"), 2)
+
+
+def _build_id_of(file: Path) -> str:
+    notes = subprocess.run(["readelf", "-n", file], capture_output=True, text=True, check=True).stdout
+    found = re.search(r"Build ID: (\w+)", notes)
+    return found[1] if found else ""
 
 
 def test_damaged_files_do_no_harm(described: Path, tmp_path: Path) -> None:

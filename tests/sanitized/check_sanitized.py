@@ -6,7 +6,8 @@
 A program without a mistake must get no report under any of the policies, nor if its tasks are preempted; each of the
 programs with one mistake must get one. A program that does not end unless its tasks are preempted must end. SANITIZER:
 thread or address. FOLDER: for the executables. SCOPE: `few` takes a policy of each order of spawning, and the shared
-library with AddressSanitizer alone; `all` takes all policies and optimisations.
+library with AddressSanitizer alone, and links the objects that the build has put into FOLDER (CMakeLists.txt beside this
+file); `all` takes all policies and optimisations, and compiles.
 """
 
 from __future__ import annotations
@@ -87,7 +88,7 @@ def main(compiler: str, sanitizer: str, pkg_config_file: str, static: str, share
     def made(source: str, optimisation: str, library: str) -> Path | None:
         program = build / f"{source}{optimisation}{'-shared' if library == shared else ''}"
         words = [compiler, "-std=c++20", optimisation, "-g1", f"-fsanitize={sanitizer}", f"-I{ROOT}/include"]
-        words += [str(HERE / f"{source}.cpp"), "-o", str(program), library]
+        words += [f"{program}.o" if scope == "few" else str(HERE / f"{source}.cpp"), "-o", str(program), library]
         if library == shared:
             words += ["-DWEFT_SHARED", f"-Wl,-rpath,{Path(shared).parent}"]
         else:

@@ -49,7 +49,6 @@ class _Row:
     address: int
     file: str
     line: int
-    """0: of none."""
 
 
 class DebugLines:
@@ -58,6 +57,7 @@ class DebugLines:
     def __init__(self, dwarf: DWARFInfo) -> None:
         self._dwarf = dwarf
         self._index = dwarf.get_aranges()
+        self._outer: dict[int, list[_Function]] = {}
         self._functions: dict[int, list[_Function]] = {}
         self._rows: dict[int, list[_Row]] = {}
 
@@ -112,25 +112,35 @@ class DebugLines:
 
     @cached_property
     def _units(self) -> list[tuple[int, int, CompileUnit]]:
-        units = self._dwarf.iter_CUs()
+        """What units that the index does not know have of the code: begin, end, unit."""
+        known = {entry.info_offset for entry in self._index.entries} if self._index else set()
+        units = (unit for unit in self._dwarf.iter_CUs() if unit.cu_offset not in known)
         return [(begin, end, unit) for unit in units for begin, end in self._ranges(unit.get_top_DIE())]
 
     def _unit_at(self, address: int) -> CompileUnit | None:
-        """By the index (.debug_aranges) if it has the address: clang writes none, and reading all units takes long."""
-        at = self._index.cu_offset_at_addr(address) if self._index else None
-        if at is not None:
-            return self._dwarf.get_CU_at(at)
+        """By the index (.debug_aranges) if the unit is in it: clang writes none, and reading a unit takes long."""
+        if self._index:
+            at = self._index.cu_offset_at_addr(address)
+            if at is None:  # also if another range begins between, as where functions of equal code are one
+                within = (e for e in self._index.entries if e.begin_addr <= address < e.begin_addr + e.length)
+                at = next((e.info_offset for e in within), None)
+            if at is not None:
+                return self._dwarf.get_CU_at(at)
         return next((u for begin, end, u in self._units if begin <= address < end), None)
 
     def _function_at(self, unit: CompileUnit, address: int) -> _Function | None:
-        if unit.cu_offset not in self._functions:
-            self._functions[unit.cu_offset] = [
-                _Function(begin, end, die)
-                for die in unit.iter_DIEs()
-                if die.tag == "DW_TAG_subprogram"
-                for begin, end in self._ranges(die)
-            ]
-        return next((f for f in self._functions[unit.cu_offset] if f.begin <= address < f.end), None)
+        """First among the functions that stand in no other one: a body takes long to read, and most addresses are in
+        these. The code of two functions is apart, so it is the same function in either order."""
+        for known, functions_of in ((self._outer, _outer_functions), (self._functions, _all_functions)):
+            if unit.cu_offset not in known:
+                known[unit.cu_offset] = [
+                    _Function(begin, end, die)
+                    for die in functions_of(unit.get_top_DIE())
+                    for begin, end in self._ranges(die)
+                ]
+            if found := next((f for f in known[unit.cu_offset] if f.begin <= address < f.end), None):
+                return found
+        return None
 
     def _inlined_at(self, die: DIE, address: int) -> SourceLine | None:
         """Where the outermost of the program's own functions is declared that have code at this address."""
@@ -153,20 +163,23 @@ class DebugLines:
         return not file.startswith("/usr/") and not _LIBRARY_HEADER.search(file)
 
     def _rows_of(self, unit: CompileUnit) -> list[_Row]:
-        """The lines of the unit's code."""
+        """The lines of the program's own source among those of the unit's code."""
         if unit.cu_offset not in self._rows:
             program = self._dwarf.line_program_for_CU(unit)
             states = [e.state for e in program.get_entries() if e.state is not None] if program else []
-            files = {s.file: self._file(unit, s.file) or "" for s in states}
+            files = {number: self._file(unit, number) for number in {s.file for s in states}}
+            programs = {number: file for number, file in files.items() if file and self._is_programs(file)}
             self._rows[unit.cu_offset] = [
-                _Row(s.address, files[s.file], 0 if s.end_sequence or not files[s.file] else s.line) for s in states
+                _Row(s.address, programs[s.file], s.line)
+                for s in states
+                if s.file in programs and s.line > 0 and not s.end_sequence
             ]
         return self._rows[unit.cu_offset]
 
     def _programs_lines(self, unit: CompileUnit, begin: int, end: int) -> Iterator[tuple[int, SourceLine]]:
         """The lines of the program's own source between these addresses, in the order of the addresses."""
         for row in self._rows_of(unit):
-            if row.line > 0 and begin <= row.address < end and self._is_programs(row.file):
+            if begin <= row.address < end:
                 yield row.address, SourceLine(row.file, row.line)
 
     def _file(self, unit: CompileUnit, number: int) -> str | None:
@@ -245,6 +258,19 @@ def _text(value: bytes | str) -> str:
 def _name(die: DIE) -> str:
     name = die.attributes.get("DW_AT_name")
     return _text(name.value) if name is not None else ""
+
+
+def _outer_functions(die: DIE) -> Iterator[DIE]:
+    """Those that stand in a unit or in a namespace. An entry says where the next one begins, so bodies are not read."""
+    for child in die.iter_children():
+        if child.tag == "DW_TAG_subprogram":
+            yield child
+        elif child.tag == "DW_TAG_namespace":
+            yield from _outer_functions(child)
+
+
+def _all_functions(top: DIE) -> Iterator[DIE]:
+    return (die for die in _unit(top).iter_DIEs() if die.tag == "DW_TAG_subprogram")
 
 
 def _scopes(die: DIE) -> Iterator[DIE]:

@@ -6,7 +6,7 @@ import bisect
 import os
 import re
 import stat
-from functools import cached_property
+from functools import cached_property, lru_cache
 from pathlib import Path
 
 from elftools.elf.elffile import ELFFile
@@ -14,6 +14,7 @@ from elftools.elf.sections import NoteSection, SymbolTableSection
 
 from .construct import construct_of
 from .lines import DebugLines, SourceLine
+from .table import FUNCTION, defined
 
 _DEBUG_FILES = Path("/usr/lib/debug/.build-id")
 """Where distributions put the debug information of their packages."""
@@ -37,6 +38,7 @@ class Module:
         """`build_id`: hexadecimal, of the file that ran; empty: it had none. `ran`: seconds since 1970. If the file is
         another one by now, or is newer than that and has no build id, its symbols are not used."""
         self.path, self.trouble = path, ""
+        self._found: dict[int, SourceLine | None] = {}
         self._elf: ELFFile | None = None
         try:
             self._elf = self._opened(Path(path), build_id, ran)
@@ -75,14 +77,13 @@ class Module:
         """Begins, ascending, with the end and the name of each."""
         found: dict[int, tuple[int, str]] = {}
         files = [f for f in (self._debug_file, self._elf) if f is not None]
-        tables = [f.get_section_by_name(name) for name in (".symtab", ".dynsym") for f in files]
-        for table in tables:
+        tables = [(f, f.get_section_by_name(name)) for name in (".symtab", ".dynsym") for f in files]
+        for file, table in tables:
             if not isinstance(table, SymbolTableSection):
                 continue
-            for symbol in table.iter_symbols():
-                if symbol["st_info"]["type"] == "STT_FUNC" and symbol["st_shndx"] != "SHN_UNDEF" and symbol.name:
-                    begin, size = int(symbol["st_value"]), int(symbol["st_size"])
-                    found.setdefault(begin, (begin + max(size, 1), symbol.name))
+            for symbol in defined(file, table, (FUNCTION,)):
+                if symbol.name:
+                    found.setdefault(symbol.address, (symbol.address + max(symbol.size, 1), symbol.name))
         begins = sorted(found)
         return begins, [found[b] for b in begins]
 
@@ -103,7 +104,7 @@ class Module:
         found: list[tuple[int, int, int]] = []
         for begin, (end, name) in zip(*self._functions, strict=True):
             # Names that are mangled have the words as they are, and few have all: only these are taken apart.
-            if all(word in name for word in words) and _MAY_CALL.search(name) and construct_of(name) == construct:
+            if all(word in name for word in words) and _MAY_CALL.search(name) and _construct_of(name) == construct:
                 rank = 0 if "weft" not in name else 1 if "call_cold" in name else 2
                 found.append((rank, begin, end))
         return [(b, e) for _, b, e in sorted(found)]
@@ -116,13 +117,15 @@ class Module:
     def line(self, offset: int) -> SourceLine | None:
         """Where the program's source has the construct for which this function was made; None without debug
         information."""
-        try:
-            return self._line(offset)
-        except Exception as damage:  # as above
-            self.trouble = (
-                self.trouble or f"the debug information of {self.path} cannot be read: {type(damage).__name__}"
-            )
-            return None
+        if offset not in self._found:
+            try:
+                self._found[offset] = self._line(offset)
+            except Exception as damage:  # as above
+                self.trouble = (
+                    self.trouble or f"the debug information of {self.path} cannot be read: {type(damage).__name__}"
+                )
+                self._found[offset] = None
+        return self._found[offset]
 
     def _line(self, offset: int) -> SourceLine | None:
         if self._lines is None:
@@ -137,6 +140,11 @@ class Module:
         end, symbol = functions[at]
         code = [(offset, end), *self._code_of(construct_of(symbol))]
         return next((line for b, e in code if (line := self._lines.first_line_in(b, e))), None)
+
+
+@lru_cache(maxsize=1024)
+def _construct_of(symbol: str) -> str:
+    return construct_of(symbol)
 
 
 def _elf(path: Path) -> ELFFile | None:

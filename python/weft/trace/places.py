@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 from collections import Counter
 from collections.abc import Iterable, Mapping
@@ -69,7 +70,7 @@ def resolve(codes: Mapping[int, CodeAddress], began: float) -> tuple[dict[int, P
             continue
         key = code.module, code.build_id
         if key not in modules:
-            modules[key] = _known_module(*key, _identity(code.module)) if code.build_id else Module(*key, began)
+            modules[key] = _known_module(*key, *_identity(code.module, began))
         module = modules[key]
         found[number] = _place(code, module)
     notes = sorted({m.trouble for m in modules.values() if m.trouble})
@@ -77,17 +78,19 @@ def resolve(codes: Mapping[int, CodeAddress], began: float) -> tuple[dict[int, P
 
 
 @lru_cache(maxsize=8)
-def _known_module(path: str, build_id: str, identity: tuple[int, ...]) -> Module:
-    """The same file, read once for all traces. `identity`: another one if the file has changed meanwhile."""
-    return Module(path, build_id, 0.0)
+def _known_module(path: str, build_id: str, identity: tuple[int, ...], is_newer: bool) -> Module:
+    """The same file, read once for all traces. `identity`: another one if the file has changed meanwhile. `is_newer`:
+    than the run."""
+    return Module(path, build_id, -math.inf if is_newer else math.inf)
 
 
-def _identity(path: str) -> tuple[int, ...]:
+def _identity(path: str, began: float) -> tuple[tuple[int, ...], bool]:
+    """Of the file, and whether it is newer than a run that began then."""
     try:
         status = os.stat(path)
     except (OSError, ValueError):  # a damaged trace may name what is no path
-        return ()
-    return status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns
+        return (), False
+    return (status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns), status.st_mtime > began
 
 
 def _place(code: CodeAddress, module: Module) -> Place:
