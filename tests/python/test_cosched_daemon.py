@@ -30,6 +30,7 @@ from coscheduled import (
     status,
 )
 from weft import Error, LibraryError, _core, cli
+from weft.cosched import processes
 from weft.cosched.daemon import clean
 from weft.cosched.messages import MOST_BYTES, NoDaemonError, ask
 from weft.cosched.settings import Settings, socket_path
@@ -323,6 +324,39 @@ def test_a_cpuset_where_it_may_be_made(where: str) -> None:
         assert masks(c.pid) == {ALL}
         assert "weft" not in Path(f"/proc/{c.pid}/cgroup").read_text()
     end(*children)
+
+
+def test_what_a_program_leaves_while_there_is_no_daemon_goes_back(where: str) -> None:
+    with daemon(where, way="cpuset") as supervisor:
+        child = start(where, "bash", "-c", "sleep 1000 & sleep 1000; true", start_new_session=True)
+        left = set[int]()
+
+        def has_forked() -> bool:
+            left.update(p for p in processes.processes() if (s := processes.stat_of(p)) and s.session == child.pid)
+            return len(left) == 3
+
+        eventually(has_forked, "the program and both sleepers")
+        left.remove(child.pid)
+        with_groups = "cpuset" not in status(where)["missing"]
+        if with_groups:
+            eventually(lambda: all("weft" in groups_of(p) for p in left), "they have the program's group")
+        os.kill(supervisor.pid, signal.SIGKILL)
+        end(child)
+        eventually(lambda: supervisor.check() and pids(where) == [] and adopted(where), "the next daemon has come")
+        other = start(where, *SLEEP)  # it gets the slot
+        eventually(lambda: not any("weft" in groups_of(p) for p in left), "they are where they came from")
+        eventually(lambda: all(masks(p) == {ALL} for p in left), "they have all cores")
+        end(other)
+        for p in left:
+            os.kill(p, signal.SIGKILL)
+
+
+def groups_of(pid: int) -> str:
+    return Path(f"/proc/{pid}/cgroup").read_text()
+
+
+def adopted(where: str) -> bool:
+    return bool(status(where)["daemon"]["adopted"])
 
 
 def test_no_daemon_is_not_waited_for(where: str) -> None:

@@ -188,24 +188,38 @@ class Soak:
     def settle(self) -> None:
         """All that live are known to the daemon, and are where it says."""
         self.go_on()
-        eventually(lambda: self.check() is None and self.is_settled(), "every program is where the daemon says")
+        astray = ""
+
+        def is_settled() -> bool:
+            nonlocal astray
+            self.check()
+            astray = self.astray()
+            return not astray
+
+        try:
+            eventually(is_settled, "every program is where the daemon says")
+        except AssertionError as failure:
+            raise AssertionError(f"{failure}, but: {astray}") from None
         self.started &= kill_sessions(self.started, sparing={c.pid for c in self.children})
 
-    def is_settled(self) -> bool:
+    def astray(self) -> str:
+        """What is not as it should be; empty: nothing."""
         try:
-            known = {p["pid"]: frozenset(p["cpus"]) for p in status(self.where)["programs"]}
+            told = status(self.where)
         except NoDaemonError:
-            return False
+            return f"no daemon answers; that of the supervisor: {processes.stat_of(self.supervisor.pid)}"
+        known = {p["pid"]: frozenset(p["cpus"]) for p in told["programs"]}
         living = {c.pid for c in self.children if c.poll() is None}
-        if not living <= known.keys():
-            return False
+        if unknown := living - known.keys():
+            return f"{unknown} are not among {told}"
         for leader, members in sessions(self.started).items():
             for member in members:
                 if leader in living and not all(mask <= known[leader] for mask in masks(member)):
-                    return False
+                    return f"{member} of {leader} has {masks(member)} in place of {known[leader]}; {told}"
                 if leader not in living and not is_as_it_came(member):
-                    return False
-        return True
+                    groups = processes.read_bytes(f"/proc/{member}/cgroup")
+                    return f"{member} is left of {leader}, and has {masks(member)} and {groups!r}; {told}"
+        return ""
 
     def survivors(self) -> list[subprocess.Popen[bytes]]:
         """Programs of two processes each that the daemon has placed, and that outlive it."""

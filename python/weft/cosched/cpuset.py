@@ -7,13 +7,15 @@ from __future__ import annotations
 import contextlib
 import os
 import re
-from collections.abc import Iterable
+from collections.abc import Container, Iterable
 from pathlib import Path
 
 from .domains import cpu_list
 from .processes import read_bytes
 
 _ROOT = Path("/sys/fs/cgroup")
+_ROUNDS = 20
+"""How often what is left in a group is moved: a process that forks all the time is not waited for."""
 
 
 class Cpusets:
@@ -25,6 +27,8 @@ class Cpusets:
         self._home, self._is_v2, self.why_none = _hierarchy(root)
         """Why there can be no groups is empty if there can."""
         self._top = self._home / self._name
+        self._busy: set[int] = set()
+        """Slots without a program whose groups could not be removed."""
 
     def place(self, slot: int, pids: Iterable[int], cpus: frozenset[int]) -> str:
         """Makes the program's group and puts its processes there. Returns what was refused; empty if nothing."""
@@ -51,18 +55,38 @@ class Cpusets:
                 (self._home / "cgroup.procs").write_text(pid)
 
     def drop(self, slot: int) -> None:
-        """Removes the program's group. Its processes go back first: a group with processes stays."""
-        self.release(slot)
-        with contextlib.suppress(OSError):
-            (self._top / str(slot)).rmdir()
+        """Removes the program's group. Its processes go back first, again and again: while some go, others may fork."""
+        group = self._top / str(slot)
+        for _ in range(_ROUNDS):
+            self.release(slot)
+            with contextlib.suppress(OSError):
+                group.rmdir()
+            if not group.is_dir():
+                self._busy.discard(slot)
+                return
+        self._busy.add(slot)
+
+    def drop_others(self, slots: Container[int]) -> None:
+        """Removes the groups of all but these: of programs that ended while there was no daemon."""
+        for slot in self._slots():
+            if slot not in slots:
+                self.drop(slot)
+
+    def drop_busy(self, slots: Container[int]) -> None:
+        """Tries again to remove groups that had processes to the end, but for these slots, which have new programs."""
+        for slot in [s for s in self._busy if s not in slots]:
+            self.drop(slot)
 
     def remove(self) -> None:
         """Removes all groups."""
-        if self._top.is_dir():
-            for group in [p for p in self._top.iterdir() if p.is_dir() and p.name.isdecimal()]:
-                self.drop(int(group.name))
-            with contextlib.suppress(OSError):
-                self._top.rmdir()
+        self.drop_others(())
+        with contextlib.suppress(OSError):
+            self._top.rmdir()
+
+    def _slots(self) -> list[int]:
+        if not self._top.is_dir():
+            return []
+        return [int(p.name) for p in self._top.iterdir() if p.is_dir() and p.name.isdecimal()]
 
     def _make(self, group: Path, cpus: frozenset[int] | None) -> None:
         group.mkdir(exist_ok=True)

@@ -151,6 +151,8 @@ class Daemon:
             if self._watch(entry, domain if domain < len(self.domains.sets) else -1) is None:
                 self.table.release(entry.slot)
                 free_leftovers(self.settings.directory, entry)
+        if self._cpusets:
+            self._cpusets.drop_others(self._programs)
         self._store()
 
     def _watch(self, entry: Entry, domain: int = -1) -> Watched | None:
@@ -222,6 +224,8 @@ class Daemon:
             self._store()
         if is_period:
             self._families.scan()
+            if self._cpusets:
+                self._cpusets.drop_busy(self._programs)
         for watched in self._programs.values():
             self._look(watched, now, measures=is_period)
         self._decide(now)
