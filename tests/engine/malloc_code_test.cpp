@@ -71,6 +71,15 @@ TEST_F(malloc_codes, the_stack_is_read_to_its_top_and_not_far) {
     EXPECT_EQ(code.patience(at, reinterpret_cast<const std::byte*>(&stack[10])), 0);
 }
 
+TEST_F(malloc_codes, a_task_does_not_yield_in_the_c_library) {
+    EXPECT_EQ(code.patience_of_yield(interrupted(in_library())), 20);
+    EXPECT_EQ(code.patience_of_yield(interrupted(own_place())), 0);
+    auto call = interrupted(place_of("syscall"));
+    EXPECT_EQ(code.patience_of_yield(call), 20);
+    while (!engine::is_at_system_call(call)) call = interrupted(engine::program_counter(call) + 1);
+    EXPECT_EQ(code.patience_of_yield(call), 0) << "it may wait there for long";
+}
+
 /// A thread that a signal has interrupted at a system call of the C library, or behind it, with this word in the register
 /// of the number and of the result.
 ucontext_t in_kernel(ucontext_t c, long word, bool behind) {

@@ -65,8 +65,8 @@ struct thread_worker : worker {
     /// that follows orders it.
     std::atomic<bool> wants_thread{false};
     int ticks_in_want = 0; ///< at which at most one thread was spare; of the handler
-    int ticks_in_malloc =
-        0; ///< one after the other, at which its task seemed to be in what malloc calls; of the handler
+    int ticks_in_library =
+        0; ///< one after the other, at which its task was in a library, not to be preempted there; of the handler
     /// A tick that another worker has sent is on its way: at most one, since signals queue. Set by the sender, cleared by the
     /// handler and by the next occupant, which such a tick does not reach; seq_cst (Y8).
     std::atomic<bool> tick_out{false};

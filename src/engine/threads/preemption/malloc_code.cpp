@@ -184,4 +184,12 @@ int malloc_code::patience(const ucontext_t& interrupted, const std::byte* top) c
     return 1000; // what malloc fills or copies at once may be large
 }
 
+int malloc_code::patience_of_yield(const ucontext_t& interrupted) const noexcept {
+    const std::uintptr_t at = program_counter(interrupted);
+    constexpr std::uintptr_t instruction = 4; // bytes which state_of() reads
+    if (!c_library_.contains(at) || !c_library_.contains(at + instruction)) return 0;
+    // A function that copies or sorts much is found there each time; the few instructions that matter are not.
+    return state_of(interrupted) == kernel_state::own_code ? 20 : 0;
+}
+
 } // namespace weft::engine

@@ -17,6 +17,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <atomic>
 #include <cerrno>
 #include <csignal>
@@ -214,11 +215,14 @@ bool preempter::may_preempt(thread_worker& w) noexcept {
 }
 
 /// Whether the task may be in malloc, and its tick is to wait for the next one (Y5).
-bool preempter::is_in_malloc(thread_worker& w, const ucontext_t& interrupted) const noexcept {
+/// Whether the task is in malloc (Y5), or yields and is in the C library (Y10).
+bool preempter::is_in_library(thread_worker& w, const task& t, const ucontext_t& interrupted) const noexcept {
     const bool is_inside = malloc_->contains(interrupted);
-    if (!is_inside && ++w.ticks_in_malloc < malloc_->patience(interrupted, w.current->memory.top()))
-        return true;
-    w.ticks_in_malloc = 0;
+    int patience = malloc_->patience(interrupted, w.current->memory.top());
+    if (t.preempt_ == preemption::yield)
+        patience = std::max(patience, malloc_->patience_of_yield(interrupted));
+    if (!is_inside && ++w.ticks_in_library < patience) return true;
+    w.ticks_in_library = 0;
     return is_inside;
 }
 
@@ -226,8 +230,9 @@ void preempter::on_tick(thread_worker& w, const siginfo_t& info, ucontext_t& int
                         bool in_handler) noexcept {
     ticks_.arrives(w, info.si_code == SI_TIMER);
     if (!may_preempt(w)) return;
-    if (in_handler || is_in_malloc(w, interrupted)) return;
+    if (in_handler) return;
     task& t = *w.current->running;
+    if (is_in_library(w, t, interrupted)) return;
     if (!makes_room(w, t)) return;
     if (!w.free_fibers) {
         fiber* const f = of_.fibers.take_quietly();

@@ -71,7 +71,7 @@ public:
 
 private:
     bool may_preempt(thread_worker&) noexcept;
-    bool is_in_malloc(thread_worker&, const ucontext_t& interrupted) const noexcept;
+    bool is_in_library(thread_worker&, const task&, const ucontext_t& interrupted) const noexcept;
     kernel_thread* spare_for(thread_worker&) noexcept;
     bool preempt(thread_worker&, task&, kernel_thread* spare) noexcept;
     void stop_with(thread_worker&, task&, kernel_thread& spare) noexcept;
