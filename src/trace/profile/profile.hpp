@@ -1,6 +1,7 @@
 #pragma once
 
 #include "trace/profile/burdened_paths.hpp"
+#include "trace/profile/construct_figures.hpp"
 #include "trace/profile/running.hpp"
 #include "trace/profile/skipped_forks.hpp"
 #include "trace/profile/tasks.hpp"
