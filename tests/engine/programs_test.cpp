@@ -454,6 +454,18 @@ TEST(programs, end_when_one_of_them_throws_and_the_machine_can_be_used_again) {
     EXPECT_EQ(on.at(0).run([] { return 5; }), 5) << "alone, too";
 }
 
+TEST(programs, that_all_wait_for_ever_are_reported) {
+    const auto wait_beside_each_other = [] {
+        const machine_file m(1);
+        runtimes on(m, 2);
+        latch never(1);
+        run_together(on.run({[&] { never.wait(); }, [&] { never.wait(); }}), {.scheduler = "lira-adaptive"});
+    };
+    GTEST_FLAG_SET(death_test_style, "threadsafe");
+    // Decisions on the placement come every 0.1 s of virtual time; they are no reason to go on.
+    EXPECT_EXIT(wait_beside_each_other(), testing::ExitedWithCode(1), "deadlock at 0\\.[0-9]* s");
+}
+
 TEST(programs, wrong_uses_are_refused) {
     const machine_file m(1);
     const auto refused = [](const std::vector<together_program>& p, const together_options& o = {}) {

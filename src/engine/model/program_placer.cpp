@@ -88,7 +88,7 @@ std::vector<int> program_placer::domains() const {
     return of;
 }
 
-/// When a task has come: ticks go on as long as a program runs.
+/// When a task has come: ticks go on as long as something else is going to happen.
 void program_placer::schedule_tick() {
     if (ticks_ || is_free() || !options_.fixed.empty()) return;
     ticks_ = true;
@@ -107,7 +107,8 @@ void program_placer::tick() {
     if (!of_.has_open_roots()) return;
     count();
     decide();
-    schedule_tick();
+    // With nothing else left to happen all programs wait for other threads, or for ever. If a task comes, ticks come too.
+    if (!of_.events.empty()) schedule_tick();
 }
 
 time_ns program_placer::ready_time(const program& p) const {
