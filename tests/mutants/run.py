@@ -3,6 +3,7 @@
 
     run.py                    every mutant of mutants.toml; exit status 0 only if all were killed
     run.py --only NAME        those whose name contains NAME; may be given several times
+    run.py --part K/N         of the list, the part K of N: in several sittings, or in several checkouts at once
     run.py --list             names, files and killers; nothing is built
     run.py --check            every mutant still applies: its text is there exactly once; nothing is built
     run.py --json FILE        the results as JSON, besides the table
@@ -289,9 +290,18 @@ def run(mutants, given):
     return 1 if survivors or faults else 0
 
 
+def part_of(text):
+    """K/N: two numbers, of which the first is 1 to the second."""
+    part, slash, parts = text.partition("/")
+    if slash and part.isdecimal() and parts.isdecimal() and 1 <= int(part) <= int(parts):
+        return int(part), int(parts)
+    raise argparse.ArgumentTypeError(f"{text!r} is not a part; allowed: K/N, such as 1/2, with K from 1 to N")
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--only", action="append", metavar="NAME", help="mutants whose name contains NAME")
+    parser.add_argument("--part", type=part_of, default=(1, 1), metavar="K/N", help="of these, the part K of N")
     parser.add_argument("--list", action="store_true", help="say what there is")
     parser.add_argument("--check", action="store_true", help="check that every mutant applies")
     parser.add_argument("--json", metavar="FILE", help="write the results there, after each mutant")
@@ -307,6 +317,10 @@ def main():
             mutants = [m for m in mutants if any(part in m.name for part in given.only)]
             if not mutants:
                 raise Fault(f"no mutant is called {' or '.join(given.only)}; --list names them")
+        part, parts = given.part
+        mutants = mutants[len(mutants) * (part - 1) // parts:len(mutants) * part // parts]
+        if not mutants:
+            raise Fault(f"part {part} of {parts} has no mutant: there are fewer than that")
         if given.list:
             for m in mutants:
                 print(f"{m.name:40} {m.file:40} {', '.join(map(str, m.killers))}")
