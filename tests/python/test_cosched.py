@@ -167,6 +167,51 @@ def test_a_family_has_descendants_and_orphans() -> None:
         root.wait()
 
 
+def test_processes_are_listed_when_one_may_have_come(
+    sleeper: subprocess.Popen[bytes], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made: int | None = 100
+    lists: list[list[int]] = []
+
+    def listed() -> list[int]:
+        return lists.pop(0)  # fails for a list too many
+
+    monkeypatch.setattr(processes, "last_made", lambda: made)
+    monkeypatch.setattr(processes, "processes", listed)
+    family = Families()
+    assert family.add(3, sleeper.pid)
+    child = subprocess.Popen(["sleep", "100"])
+    try:
+        monkeypatch.setattr(family, "_program_of", lambda s: 3 if s.pid == child.pid else None)
+        # It has its number before the first scan, and is in the list at the second one.
+        lists += [[sleeper.pid], [sleeper.pid, child.pid]]
+        family.scan()
+        assert family.of(3) == [sleeper.pid]
+        for _ in range(3):
+            family.scan()
+        assert family.of(3) == [sleeper.pid, child.pid] and not lists
+        made = 101
+        lists += [[sleeper.pid, child.pid]] * 2
+        for _ in range(3):
+            family.scan()
+        assert not lists
+        made = None  # the kernel does not say
+        lists += [[sleeper.pid, child.pid]] * 3
+        for _ in range(3):
+            family.scan()
+        assert not lists
+    finally:
+        child.kill()
+        child.wait()
+
+
+def test_the_number_of_the_last_thread_is_told() -> None:
+    before = processes.last_made()
+    child = subprocess.Popen(["true"])
+    child.wait()
+    assert before is not None and processes.last_made() not in (before, None)
+
+
 def test_a_program_that_is_gone_is_not_added() -> None:
     child = subprocess.Popen(["true"])
     child.wait()

@@ -101,6 +101,14 @@ def processes() -> list[int]:
     return [int(name) for name in os.listdir(PROC) if name.isdecimal()]
 
 
+def last_made() -> int | None:
+    """The number of the thread that was made last, of all processes seen from here; None if the kernel does not say."""
+    try:
+        return int((read_bytes(f"{PROC}/loadavg") or b"").rsplit(None, 1)[-1])
+    except (IndexError, ValueError):
+        return None
+
+
 def leftovers(pid: int, start: int, variable: str) -> list[int]:
     """The processes that are in the session that a process has led, or have a variable in their environment that it has
     had. start: of the process; what is older is none of these."""
@@ -130,6 +138,8 @@ class Families:
         self._of_end: dict[int, tuple[int, int]] = {}
         self._others: set[int] = set()
         self._scans = 0
+        self._made: tuple[int | None, int | None] = None, None
+        """What last_made() said before each of the last two scans."""
 
     def add(self, program: int, pid: int) -> bool:
         """Adds a program by its first process. False if that is gone."""
@@ -142,6 +152,7 @@ class Families:
             return False
         self._roots[program] = found
         self._others.clear()
+        self._made = None, None
         return True
 
     def drop(self, program: int) -> None:
@@ -161,7 +172,14 @@ class Families:
         for end, _ in self._ends.poll(0):
             self._remove(*self._of_end[end])
         self._scans += 1
-        if self._scans % _SCANS_UNTIL_ALL == 0:
+        looks_at_all = self._scans % _SCANS_UNTIL_ALL == 0
+        # To list all processes takes a third of the daemon's time. There is nothing new if no thread was made since the
+        # scan before the last one: a process has its number shortly before it is in the list, so one scan may miss it.
+        last = last_made()
+        if last is not None and self._made == (last, last) and not looks_at_all:
+            return
+        self._made = self._made[1], last
+        if looks_at_all:
             self._others.clear()
         there = set(processes())
         self._others &= there
