@@ -7,6 +7,7 @@
     run.py --list             names, files and killers; nothing is built
     run.py --check            every mutant still applies: its text is there exactly once; nothing is built
     run.py --json FILE        the results as JSON, besides the table
+    run.py --resume --json FILE   goes on with a run that was cut off: those that it has killed are not tried again
     run.py --seed N           the seed of the tests that draw numbers; the same one gives the same verdicts
 
 Example: tests/mutants/run.py --only fence --json /tmp/fence.json
@@ -168,6 +169,27 @@ def build(targets, jobs):
     return call(["cmake", "--build", BUILD, "-j", str(jobs), "--target", *sorted(targets)])
 
 
+def output_of_ninja(*arguments):
+    return subprocess.run(["ninja", "-C", BUILD, *arguments], capture_output=True, text=True, check=True).stdout
+
+
+def build_alone(killer, jobs):
+    """Builds the test's own objects, and links them with the library as it was."""
+    link = output_of_ninja("-t", "commands", "-s", f"bin/{killer.test}").splitlines()[-1]
+    own = [word for word in link.split() if f"{killer.test}.dir/" in word and word.endswith(".o")]
+    return call(["ninja", "-C", BUILD, "-j", str(jobs), *own]) and call(["sh", "-c", f"cd '{BUILD}' && {link}"])
+
+
+def forget_objects(of, since):
+    """Removes the objects that have been compiled from the file since then, so that they are built again."""
+    built = None
+    for line in output_of_ninja("-t", "deps").splitlines():
+        if not line.startswith(" "):
+            built = BUILD / line.partition(":")[0]
+        elif line.endswith(of) and built and built.is_file() and built.stat().st_mtime_ns >= since:
+            built.unlink()
+
+
 def run_test(killer, limit, seed):
     """How it failed, or None; and the seconds it took."""
     command = [BUILD / "bin" / killer.test]
@@ -227,20 +249,21 @@ def check_source_as_it_is(mutants, given):
 
 def try_mutant(m, times, given):
     target = TREE / m.file
-    original = target.read_text(encoding="utf-8")
+    original, status = target.read_text(encoding="utf-8"), target.stat()
     result = {"name": m.name, "file": m.file, "why": m.why, "killed_by": None, "how": None, "seconds": 0.0,
               "build_seconds": 0.0}
+    target.write_text(m.applied(original), encoding="utf-8")
+    since = target.stat().st_mtime_ns
     try:
-        target.write_text(m.applied(original), encoding="utf-8")
-        for killer in m.killers:
+        for killer, alone in ways_to_try(m):
             began = time.monotonic()
-            if not build({killer.test}, given.jobs):
+            if not (build_alone(killer, given.jobs) if alone else build({killer.test}, given.jobs)):
                 raise Fault(f"{m.name} does not compile, see {LOG}")
             built = time.monotonic()
             for n in range(m.times):
                 # Far apart: some tests count up from the seed.
                 failed, _ = run_test(killer, max(m.limit, SLOWER * times[killer]), given.seed + 10_000 * n)
-                if failed:
+                if failed == "fails" or (failed and not alone):
                     result |= {"killed_by": str(killer), "how": failed}
                     break
             result["build_seconds"] += round(built - began, 1)
@@ -249,7 +272,18 @@ def try_mutant(m, times, given):
                 break
     finally:
         target.write_text(original, encoding="utf-8")
+        os.utime(target, ns=(status.st_atime_ns, status.st_mtime_ns))  # what does not have the mistake is up to date
+        forget_objects(m.file, since)
     return result
+
+
+def ways_to_try(m):
+    """Each killer; and before that, one of a structure that is all in a header without building the library again. Only a
+    failed assertion counts there, since the library has the structure without the mistake."""
+    for killer in m.killers:
+        if m.file.endswith(".hpp") and killer.test.startswith(("weft_unit_", "weft_property_")):
+            yield killer, True
+        yield killer, False
 
 
 def table(results):
@@ -261,14 +295,29 @@ def table(results):
     return "\n".join(lines)
 
 
+def known_results(mutants, given):
+    """Of those that an earlier run has killed, as the file says."""
+    if not given.resume:
+        return []
+    names = {m.name for m in mutants}
+    try:
+        old = json.loads(Path(given.json).read_text(encoding="utf-8"))
+        return [r for r in old if r["killed_by"] and r["name"] in names]
+    except (OSError, ValueError, KeyError, TypeError) as failure:
+        raise Fault(f"{given.json} has no results: {failure}") from failure
+
+
 def run(mutants, given):
     WORK.mkdir(parents=True, exist_ok=True)
     LOG.write_text("")
     refresh_tree()
     configure()
     times = check_source_as_it_is(mutants, given)
-    results, faults = [], []
+    results, faults = known_results(mutants, given), []
+    known = {r["name"] for r in results}
     for number, m in enumerate(mutants, 1):
+        if m.name in known:
+            continue
         print(f"[{number:2}/{len(mutants)}] {m.name} ... ", end="", flush=True)
         try:
             r = try_mutant(m, times, given)
@@ -305,9 +354,12 @@ def main():
     parser.add_argument("--list", action="store_true", help="say what there is")
     parser.add_argument("--check", action="store_true", help="check that every mutant applies")
     parser.add_argument("--json", metavar="FILE", help="write the results there, after each mutant")
+    parser.add_argument("--resume", action="store_true", help="leave out those that the file of --json says are killed")
     parser.add_argument("--seed", type=int, default=1, metavar="N", help="WEFT_TEST_SEED of the tests (1)")
     parser.add_argument("--jobs", type=int, default=os.cpu_count(), metavar="N", help="compilers at once")
     given = parser.parse_args()
+    if given.resume and not given.json:
+        parser.error("--resume needs --json FILE, with the results of the run that goes on")
     try:
         mutants = parse_list((HERE / "mutants.toml").read_text(encoding="utf-8"), ROOT)
         if given.check:
