@@ -20,12 +20,13 @@ template <class I, std::size_t N, class Range>
 void parallel_for_range(const block<I, N>& all, Range&& range, const loop_options& o = {}) {
     if (all.empty()) return;
     if (!all.is_countable()) impl::refuse_length();
-    impl::on_worker([&] {
+    impl::on_worker(o, [&] {
         const impl::loop_shape shape = impl::shape_of_loop();
         if (shape.fixed)
             return impl::fixed_block_loop<I, N, std::remove_reference_t<Range>>{all, o, range}.run(shape);
         static constinit impl::iteration_cost cost{0}; // one for each loop in the program's source
-        impl::learnt_grain grain(impl::given_grain(all, o), all.size(), cost);
+        const impl::loop_hints hints(o);
+        impl::learnt_grain grain(impl::given_grain(all, o), all.size(), cost, hints);
         impl::loop_over_blocks(all, grain, range);
     });
 }
@@ -50,8 +51,9 @@ T parallel_reduce(const block<I, N>& all, T identity, Map&& map, Combine&& combi
     constexpr std::ptrdiff_t leaves = 1024;
     const std::ptrdiff_t given = impl::given_grain(all, o);
     const std::ptrdiff_t grain = given ? given : (all.size() - 1) / leaves + 1;
+    const impl::loop_hints hints(o);
     T result = identity;
-    impl::on_worker([&] {
+    impl::on_worker(o, [&] {
         const auto over = [&](const auto& self, const block<I, N>& b) -> T {
             if (b.size() <= grain && b.fits()) {
                 T sum = identity;
@@ -59,7 +61,8 @@ T parallel_reduce(const block<I, N>& all, T identity, Map&& map, Combine&& combi
                 return sum;
             }
             const auto [a, z] = b.halves();
-            auto [left, right] = join([&] { return self(self, a); }, [&] { return self(self, z); });
+            auto [left, right] =
+                impl::join_hinted(hints.get(), [&] { return self(self, a); }, [&] { return self(self, z); });
             return combine(std::move(left), std::move(right));
         };
         result = over(over, all);

@@ -170,6 +170,12 @@ join_result<F, G> fork_cold(frame* parent, F& f, G& g, const join_hints* h) {
     return fork<Plain, F&, G&>(parent, f, g, h);
 }
 
+/// A join with hints, or without if `h` is null.
+template <class F, class G>
+[[gnu::always_inline]] inline join_result<F, G> join_hinted(const join_hints* h, F&& f, G&& g) {
+    return fork<true, F, G>(hot_head(), f, std::forward<G>(g), h);
+}
+
 } // namespace impl
 
 /// Runs `f()` and `g()`, possibly at the same time, and returns when both have ended. Returns their results
@@ -193,12 +199,12 @@ join_result<F, G> fork_cold(frame* parent, F& f, G& g, const join_hints* h) {
 /// Sources: Frigo, Leiserson, Randall 1998 (work-first); Mohr, Kranz, Halstead 1991 (lazy task creation).
 template <Closure F, Closure G>
 [[gnu::always_inline]] inline join_result<F, G> join(F&& f, G&& g) {
-    return impl::fork<true, F, G>(impl::hot_head(), f, std::forward<G>(g), nullptr);
+    return impl::join_hinted<F, G>(nullptr, std::forward<F>(f), std::forward<G>(g));
 }
 /// The same with hints.
 template <Closure F, Closure G>
 inline join_result<F, G> join(F&& f, G&& g, const join_hints& h) {
-    return impl::fork<true, F, G>(impl::hot_head(), f, std::forward<G>(g), &h);
+    return impl::join_hinted<F, G>(&h, std::forward<F>(f), std::forward<G>(g));
 }
 
 /// The same with a context that is passed down: `f` and `g` take a weft::context, or no argument (then the

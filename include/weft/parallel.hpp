@@ -10,6 +10,8 @@
 #include <cstddef>
 #include <cstdint>
 #include <iterator>
+#include <optional>
+#include <string_view>
 #include <type_traits>
 #include <utility>
 
@@ -24,6 +26,9 @@ struct loop_options {
     std::size_t grain = 0; ///< most iterations of one piece; 0: the library chooses
     double work = 0;       ///< of the whole loop, in any unit (hints::work); 0: unknown
     std::size_t bytes = 0; ///< bytes touched by the whole loop; 0: unknown
+    /// Of its tasks, in traces and profiles in place of the loop's line, and for policies their class (hints::name). Must
+    /// outlive the runtime (a literal).
+    std::string_view name{};
 };
 
 namespace impl {
@@ -50,6 +55,18 @@ std::ptrdiff_t length(I first, I last) {
 inline std::ptrdiff_t grain_of(const loop_options& o) noexcept {
     return static_cast<std::ptrdiff_t>(std::min<std::size_t>(o.grain, PTRDIFF_MAX));
 }
+/// The hints of the joins of a loop: its name, if it has one.
+class loop_hints {
+public:
+    explicit loop_hints(const loop_options& o) {
+        if (!o.name.empty()) named_.emplace(join_hints{{.name = o.name}, {.name = o.name}});
+    }
+    const join_hints* get() const noexcept { return named_ ? &*named_ : nullptr; }
+
+private:
+    std::optional<join_hints> named_{};
+};
+
 /// first + n.
 template <class I>
 I advanced(I first, std::ptrdiff_t n) {
@@ -85,14 +102,17 @@ using iteration_cost = std::atomic<std::uint64_t>;
 /// stale value only costs a little time.
 class learnt_grain {
 public:
-    /// `given`: the grain, or 0; `n`: number of iterations of the loop.
-    learnt_grain(std::ptrdiff_t given, std::ptrdiff_t n, iteration_cost& cost) noexcept
+    /// `given`: the grain, or 0; `n`: number of iterations of the loop; `hints`: of its joins.
+    learnt_grain(std::ptrdiff_t given, std::ptrdiff_t n, iteration_cost& cost,
+                 const loop_hints& hints) noexcept
         : cost_(cost)
+        , hints_(hints)
         , long_grain_(n / many_pieces)
         , learns_(given <= 0)
         , grain_(given > 0 ? given : for_cost(cost.load(std::memory_order_relaxed))) {}
 
     std::ptrdiff_t get() const noexcept { return grain_.load(std::memory_order_relaxed); }
+    const join_hints* hints() const noexcept { return hints_.get(); }
 
     /// Runs `range(from, to)` and returns `to`, or the place where it stopped because the iterations take
     /// longer than expected: the rest is to be divided. It stops after a multiple of `step` iterations only.
@@ -141,6 +161,7 @@ private:
     }
 
     iteration_cost& cost_;
+    const loop_hints& hints_;
     const std::ptrdiff_t long_grain_;
     const bool learns_;
     std::atomic<std::ptrdiff_t> grain_;
@@ -159,8 +180,9 @@ void loop_over(I first, std::ptrdiff_t from, std::ptrdiff_t to, learnt_grain& gr
         if (n == 0) return;
     }
     const std::ptrdiff_t mid = from + n / 2;
-    join([&] { loop_over(first, from, mid, grain, range); },
-         [&] { loop_over(first, mid, to, grain, range); });
+    join_hinted(
+        grain.hints(), [&] { loop_over(first, from, mid, grain, range); },
+        [&] { loop_over(first, mid, to, grain, range); });
 }
 
 /// A loop whose tree of tasks depends only on the range, the grain and the number of workers. The same
@@ -175,7 +197,8 @@ struct fixed_loop {
     hints hints_of(std::ptrdiff_t iterations) const {
         const double part = static_cast<double>(iterations) / static_cast<double>(n);
         return {.work = options.work * part,
-                .bytes = static_cast<std::size_t>(static_cast<double>(options.bytes) * part)};
+                .bytes = static_cast<std::size_t>(static_cast<double>(options.bytes) * part),
+                .name = options.name};
     }
     void call(std::ptrdiff_t from, std::ptrdiff_t to) const {
         range(advanced(first, from), advanced(first, to));
@@ -212,9 +235,9 @@ struct fixed_loop {
 
 /// Runs `f` on a worker: here, or in the default runtime if this thread is no worker.
 template <class F>
-void on_worker(F&& f) {
+void on_worker(const loop_options& o, F&& f) {
     if (hot_self()) return f();
-    run_as_root(f);
+    run_as_root(f, o.name);
 }
 
 } // namespace impl
@@ -251,12 +274,13 @@ template <LoopIndex I, class Range>
 void parallel_for_range(I first, I last, Range&& range, const loop_options& o = {}) {
     if (!(first < last)) return;
     const std::ptrdiff_t n = impl::length(first, last);
-    impl::on_worker([&] {
+    impl::on_worker(o, [&] {
         const impl::loop_shape shape = impl::shape_of_loop();
         if (shape.fixed)
             return impl::fixed_loop<I, std::remove_reference_t<Range>>{first, n, o, range}.run(shape);
         static constinit impl::iteration_cost cost{0}; // one for each loop in the program's source
-        impl::learnt_grain grain(impl::grain_of(o), n, cost);
+        const impl::loop_hints hints(o);
+        impl::learnt_grain grain(impl::grain_of(o), n, cost, hints);
         impl::loop_over(first, 0, n, grain, range);
     });
 }
@@ -317,16 +341,18 @@ T parallel_reduce_range(I first, I last, T identity, Fold&& fold, Combine&& comb
         const T& identity;
         Fold& fold;
         Combine& combine;
+        impl::loop_hints hints;
         T over(std::ptrdiff_t from, std::ptrdiff_t to) {
             if (to - from <= grain)
                 return fold(impl::advanced(first, from), impl::advanced(first, to), T(identity));
             const std::ptrdiff_t mid = from + (to - from) / 2;
-            auto [left, right] = join([&] { return over(from, mid); }, [&] { return over(mid, to); });
+            auto [left, right] = impl::join_hinted(
+                hints.get(), [&] { return over(from, mid); }, [&] { return over(mid, to); });
             return combine(std::move(left), std::move(right));
         }
-    } r{first, grain, identity, fold, combine};
+    } r{first, grain, identity, fold, combine, impl::loop_hints(o)};
     T result = identity;
-    impl::on_worker([&] { result = r.over(0, n); });
+    impl::on_worker(o, [&] { result = r.over(0, n); });
     return result;
 }
 

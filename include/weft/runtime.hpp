@@ -3,6 +3,7 @@
 #include <weft/concepts.hpp>
 #include <weft/context.hpp>
 #include <weft/error.hpp>
+#include <weft/hints.hpp>
 #include <weft/impl/entry.hpp>
 #include <weft/impl/installed_data.hpp>
 #include <weft/impl/join_frame.hpp>
@@ -134,20 +135,23 @@ public:
     /// A thread that is no worker takes the place of a worker that sleeps, if there is one, and works as that
     /// worker until `f` has ended: usually it runs `f` itself. It may run tasks of other callers meanwhile, so it
     /// must not hold a lock for which they wait.
+    ///
+    /// `h`: hints of the task that runs `f`, such as its name in traces; unused where it is a plain call.
     template <Closure F>
-    std::conditional_t<std::is_void_v<impl::raw_result<F>>, void, impl::result<F>> run(F&& f) {
+    std::conditional_t<std::is_void_v<impl::raw_result<F>>, void, impl::result<F>> run(F&& f,
+                                                                                       const hints& h = {}) {
         if constexpr (std::is_void_v<impl::raw_result<F>>) {
             auto root = [&] { static_cast<void>(impl::call_closure<true>(f, impl::hot_head())); };
-            impl::run_announced(root, [this](impl::body b) { run_body(b); });
+            impl::run_announced(root, [&](impl::body b) { run_body(b, h); });
         } else {
             std::optional<impl::result<F>> r;
             auto root = [&] { r.emplace(impl::call_closure<true>(f, impl::hot_head())); };
-            impl::run_announced(root, [this](impl::body b) { run_body(b); });
+            impl::run_announced(root, [&](impl::body b) { run_body(b, h); });
             return std::move(*r);
         }
     }
     /// @cond
-    impl::not_a::Closure run(impl::any) WEFT_REJECTED(
+    impl::not_a::Closure run(impl::any, const hints& = {}) WEFT_REJECTED(
         "Closure: f is called without arguments or with a context, and returns void or a movable value");
     /// @endcond
 
@@ -175,7 +179,7 @@ public:
     state& internals() noexcept { return *state_; } ///< for the library itself
 
 private:
-    void run_body(impl::body);
+    void run_body(impl::body, const hints&);
     std::unique_ptr<state> state_;
 };
 

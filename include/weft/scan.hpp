@@ -32,8 +32,7 @@ template <std::random_access_iterator I, std::random_access_iterator Out, class 
 Out parallel_scan(I first, I last, Out out, T identity, Op&& op, const loop_options& o = {}) {
     if (!(first < last)) return out;
     const std::ptrdiff_t n = last - first;
-    impl::scan_blocks<I, Out, T, std::remove_reference_t<Op>>(first, n, out, identity, op, impl::grain_of(o))
-        .run();
+    impl::scan_blocks<I, Out, T, std::remove_reference_t<Op>>(first, n, out, identity, op, o).run();
     return out + n;
 }
 

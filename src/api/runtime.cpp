@@ -109,7 +109,7 @@ runtime::~runtime() {
     static_cast<void>(state_.release());
 }
 
-void runtime::run_body(impl::body b) {
+void runtime::run_body(impl::body b, const hints& h) {
     state& s = *state_;
     if (!s.eng->lifetime.belongs_to_this_process())
         throw error("this runtime has no threads in this process", "run() in a child of fork()",
@@ -134,7 +134,7 @@ void runtime::run_body(impl::body b) {
             s.open_runs.fetch_sub(1, std::memory_order_release); // pairs with the load in ~runtime()
         }
     } const at_end{s};
-    engine::run_root(*s.eng, b);
+    engine::run_root(*s.eng, b, h);
 }
 
 int runtime::workers() const noexcept { return state_->eng->worker_count(); }

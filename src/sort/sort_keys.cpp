@@ -111,7 +111,7 @@ void sort_mapped(void* numbers, std::size_t size, key_format f) {
     const keyed_numbers<Mapping> all(numbers, f);
     const auto n = static_cast<std::ptrdiff_t>(size);
     if (n < 4 * all.leaf_length) return all.sort_leaf(0, n);
-    on_worker([&] {
+    on_worker({}, [&] {
         const std::ptrdiff_t workers = shape_of_loop().workers;
         if (workers == 1) return all.sort_leaf(0, n);
         // Equal numbers are indistinguishable, so the cuts may depend on the number of workers.

@@ -154,6 +154,43 @@ def test_constructs_have_lines(described: Path, policy: str) -> None:
     assert found["named"].line == line("named"), "a name has the place of its first task"
 
 
+NAMED = """\
+#include <weft/block_loops.hpp>
+#include <weft/parallel.hpp>
+#include <weft/runtime.hpp>
+#include <weft/scan.hpp>
+#include <vector>
+
+int main() {
+    std::vector<int> v(1000, 1), sums(1000);
+    const auto grow = [&](int i) { ++v[static_cast<std::size_t>(i)]; };
+    weft::parallel_for(0, 1000, grow, {.grain = 10, .name = "outside"});
+    int total = 0;
+    weft::runtime::default_runtime().run([&] {
+        weft::parallel_for(0, 1000, grow, {.grain = 10, .name = "loop"});
+        weft::parallel_for(weft::range2d(10, 100), [&](int i, int j) { grow(100 * i + j); },
+                           {.grain = 10, .name = "cells"});
+        const auto plus = [](int a, int b) { return a + b; };
+        weft::parallel_scan(v.begin(), v.end(), sums.begin(), 0, plus, {.grain = 10, .name = "scan"});
+        const auto value = [&](int i) { return v[static_cast<std::size_t>(i)]; };
+        total = weft::parallel_reduce(0, 1000, 0, value, plus, {.grain = 10, .name = "sum"});
+        total += weft::parallel_reduce(weft::range2d(10, 100), 0, [](int, int) { return 1; }, plus,
+                                       {.grain = 10, .name = "count"});
+    }, {.name = "all"});
+    return total == 5000 && sums.back() == 4000 ? 0 : 1;
+}
+"""
+
+
+# Lazy loops, those in halves, and those in pieces.
+@pytest.mark.parametrize("policy", ["steal", "steal:zone=reported", "cab"])
+def test_loops_and_runs_have_the_names_that_they_are_given(tmp_path: Path, policy: str) -> None:
+    trace = traced(compiled(tmp_path, NAMED, "g++", "-O2", "-g0"), policy)
+    inside = {"loop", "cells", "scan", "sum", "count"}
+    assert classes(trace, "root") == {"outside", "all"}
+    assert classes(trace, "fork") | classes(trace, "child") == {"outside"} | inside
+
+
 def test_lines_without_types(compiler: str, tmp_path: Path) -> None:
     """-g1 describes no types: the lines are those of the code."""
     trace = traced(compiled(tmp_path, PROGRAM, compiler, "-O2", "-g1"))

@@ -60,7 +60,9 @@ void loop_over_blocks(block<I, N> b, learnt_grain& grain, Range& range) {
         b = b.cells(done, cells);
     }
     const auto [first, second] = b.halves();
-    join([&] { loop_over_blocks(first, grain, range); }, [&] { loop_over_blocks(second, grain, range); });
+    join_hinted(
+        grain.hints(), [&] { loop_over_blocks(first, grain, range); },
+        [&] { loop_over_blocks(second, grain, range); });
 }
 
 /// Like fixed_loop.
@@ -73,7 +75,8 @@ struct fixed_block_loop {
     hints hints_of(const block<I, N>& b) const {
         const double part = static_cast<double>(b.size()) / static_cast<double>(all.size());
         return {.work = options.work * part,
-                .bytes = static_cast<std::size_t>(static_cast<double>(options.bytes) * part)};
+                .bytes = static_cast<std::size_t>(static_cast<double>(options.bytes) * part),
+                .name = options.name};
     }
     /// `grain`: the most cells of a piece.
     void add_pieces(task_group& pieces, const block<I, N>& b, std::ptrdiff_t count,

@@ -136,8 +136,8 @@ private:
     const int exceptions_;
 };
 
-/// Runs `b` as a root of the default runtime, and waits for it.
-void run_in_default(body b);
+/// Runs `b` as a root of the default runtime, and waits for it. `name`: of the task (hints::name).
+void run_in_default(body b, std::string_view name);
 
 /// Calls `enter` with a body that calls `f`, which another worker may run, and waits for it.
 template <class F, class Enter>
@@ -149,8 +149,8 @@ void run_announced(F& f, Enter&& enter) {
     enter(body{call_announced<F>, announce_call(f)});
 }
 template <class F>
-void run_as_root(F& f) {
-    run_announced(f, [](body b) { run_in_default(b); });
+void run_as_root(F& f, std::string_view name = {}) {
+    run_announced(f, [name](body b) { run_in_default(b, name); });
 }
 
 } // namespace weft::impl

@@ -27,20 +27,21 @@ namespace weft::impl {
 template <class I, class Out, class T, class Op>
 class scan_blocks {
 public:
-    scan_blocks(I first, std::ptrdiff_t n, Out out, const T& identity, Op& op, std::ptrdiff_t grain)
+    scan_blocks(I first, std::ptrdiff_t n, Out out, const T& identity, Op& op, const loop_options& o)
         : first_(first)
         , out_(out)
         , n_(n)
         , identity_(identity)
         , op_(op)
-        , length_(grain > 0 ? std::min(grain, n) : length_for(n))
-        , blocks_((n + length_ - 1) / length_) {}
+        , length_(o.grain > 0 ? std::min(grain_of(o), n) : length_for(n))
+        , blocks_((n + length_ - 1) / length_)
+        , inner_{.name = o.name} {}
 
     void run() {
         if (blocks_ == 1) return sweep(0);
         prefixes_.resize(static_cast<std::size_t>(blocks_));
         totals_.resize(static_cast<std::size_t>(blocks_));
-        on_worker([this] {
+        on_worker(inner_, [this] {
             const loop_shape shape = shape_of_loop();
             constexpr std::ptrdiff_t pieces_a_worker = 16;
             // Blocks per piece. In the reported zone the tree must not depend on times.
@@ -48,9 +49,10 @@ public:
             static constinit iteration_cost of_element{0};
             const auto length = static_cast<std::uint64_t>(length_);
             iteration_cost cost{of_element.load(std::memory_order_relaxed) * length};
+            const loop_hints hints(inner_);
             learnt_grain grain(
                 shape.fixed ? std::max<std::ptrdiff_t>(1, blocks_ / (pieces_a_worker * shape.workers)) : 0,
-                blocks_, cost);
+                blocks_, cost, hints);
             in_order(0, blocks_, grain);
             of_element.store(cost.load(std::memory_order_relaxed) / length, std::memory_order_relaxed);
         });
@@ -93,22 +95,26 @@ private:
         const std::ptrdiff_t mid = begin + (end - begin) / 2;
         std::atomic<bool> left_done{false}; // released with the prefix of mid
         bool folded = false;                // by the second closure, read after both
-        join(
+        join_hinted(
+            grain.hints(),
             [&] {
                 in_order(begin, mid, grain);
                 left_done.store(true, std::memory_order_release);
             },
             [&] {
                 if (left_done.load(std::memory_order_acquire)) return in_order(mid, end, grain);
-                parallel_for(mid, end, [this](std::ptrdiff_t b) {
-                    if (b + 1 < blocks_) totals_[static_cast<std::size_t>(b)].emplace(fold(b));
-                });
+                parallel_for(
+                    mid, end,
+                    [this](std::ptrdiff_t b) {
+                        if (b + 1 < blocks_) totals_[static_cast<std::size_t>(b)].emplace(fold(b));
+                    },
+                    inner_);
                 folded = true;
             });
         if (!folded) return;
         for (std::ptrdiff_t b = mid; b < end; ++b)
             if (b + 1 < blocks_) set_prefix(b + 1, *totals_[static_cast<std::size_t>(b)]);
-        parallel_for(mid, end, [this](std::ptrdiff_t b) { sweep(b); });
+        parallel_for(mid, end, [this](std::ptrdiff_t b) { sweep(b); }, inner_);
     }
 
     void put(std::ptrdiff_t i, const T& sum) const {
@@ -170,6 +176,7 @@ private:
     const T& identity_;
     Op& op_;
     const std::ptrdiff_t length_, blocks_;
+    const loop_options inner_; ///< of the loops that it consists of: they have the scan's name
     std::vector<std::optional<T>> prefixes_, totals_; ///< of each block; each written by one thread
 };
 

@@ -174,7 +174,7 @@ void sort_elements(I first, std::ptrdiff_t n, Less& less) {
         using elements = std::conditional_t<SmallElement<T>, small_elements<I, Less>, any_elements<I, Less>>;
         elements all(first, less);
         if (n < 4 * all.bucket_length) return all.sort_in_place(n);
-        on_worker([&] { sample_sort(all, n).run(); });
+        on_worker({}, [&] { sample_sort(all, n).run(); });
     } else { // what moves may not throw: sort where the elements are, and move once
         std::vector<std::ptrdiff_t> order(static_cast<std::size_t>(n));
         std::iota(order.begin(), order.end(), std::ptrdiff_t{0});

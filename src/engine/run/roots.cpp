@@ -12,6 +12,7 @@
 #include <weft/impl/entry.hpp>
 
 #include <string>
+#include <string_view>
 
 /// Roots, and questions to the runtime as a whole.
 namespace weft::impl {
@@ -61,13 +62,15 @@ void mark_iteration(int k) {
     leave_runtime();
 }
 
-void run_in_default(body b) { engine::run_root(engine::default_engine(), b); }
+void run_in_default(body b, std::string_view name) {
+    engine::run_root(engine::default_engine(), b, {.name = name});
+}
 
 } // namespace weft::impl
 
 namespace weft::engine {
 
-void run_root(engine& e, impl::body b, trace::code_address code) {
+void run_root(engine& e, impl::body b, trace::code_address code, const hints& h) {
     worker* w = impl::hot_self();
     if (w && &w->engine == &e) return b.run(b.closure);
     group g;
@@ -75,7 +78,7 @@ void run_root(engine& e, impl::body b, trace::code_address code) {
     task& t = make_task(nullptr, e, 0, 1);
     t.call_ = b.run;
     t.closure_ = b.closure;
-    adopt(t, nullptr, &g, {});
+    adopt(t, nullptr, &g, h);
     t.scope_ = nullptr;
     g.open_.fetch_add(1, std::memory_order_relaxed); // the spawner's own 1 keeps it above 0 (G1)
     if (w)                                           // of another engine
