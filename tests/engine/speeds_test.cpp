@@ -151,6 +151,7 @@ TEST(emulated_speeds, change_places_with_the_cores) {
     auto o = with({1, 0.2}, {cpus.front(), cpus.back()});
     engine::thread_engine e(std::move(made), two, o);
     double slow_before = 1, slow_after = 1;
+    std::uint64_t slow_charged = 0, fast_charged = 0;
     auto root = [&] {
         const auto until = [](auto&& is_so) {
             const auto since = clock::now();
@@ -169,7 +170,13 @@ TEST(emulated_speeds, change_places_with_the_cores) {
             if (second) p.wanted = true;
             until([&] { return p.done.load(); });
             share_while_spinning(milliseconds(20));
+            // A busy computer makes both shares small. It charges nothing to a worker of speed 1.
+            const auto& used = impl::hot_self()->count.used;
+            const auto used_before = used.get();
+            const auto cpu_before = cpu_time();
             const double after = share_while_spinning(milliseconds(200));
+            while (cpu_time() - cpu_before < 10'000'000) {}
+            (second ? fast_charged : slow_charged) = used.get() - used_before;
             if (!second) slow_after = after;
         };
         g.run(work);
@@ -180,6 +187,8 @@ TEST(emulated_speeds, change_places_with_the_cores) {
     EXPECT_TRUE(p.done);
     EXPECT_LT(slow_before, 0.2 + tolerance);
     EXPECT_LT(slow_after, 0.2 + tolerance);
+    EXPECT_GT(slow_charged, 0u);
+    EXPECT_EQ(fast_charged, 0u);
 }
 
 // The speed belongs to the worker, and not to the kernel threads that run it in turn (V2 of engine/threads/speeds/README.md).

@@ -278,10 +278,11 @@ def try_mutant(m, times, given):
 
 
 def ways_to_try(m):
-    """Each killer; and before that, one of a structure that is all in a header without building the library again. Only a
-    failed assertion counts there, since the library has the structure without the mistake."""
+    """Each killer; and before that, without building the library again, one whose own code has the header: that of a
+    structure, or of the interface. Only a failed assertion counts there, since the library is without the mistake."""
     for killer in m.killers:
-        if m.file.endswith(".hpp") and killer.test.startswith(("weft_unit_", "weft_property_")):
+        has_it = m.file.startswith("include/") or killer.test.startswith(("weft_unit_", "weft_property_"))
+        if has_it and m.file.endswith(".hpp"):
             yield killer, True
         yield killer, False
 
