@@ -303,18 +303,20 @@ def known_results(mutants, given):
     names = {m.name for m in mutants}
     try:
         old = json.loads(Path(given.json).read_text(encoding="utf-8"))
+        if not isinstance(old, list):
+            raise TypeError("no list")
         return [r for r in old if r["killed_by"] and r["name"] in names]
     except (OSError, ValueError, KeyError, TypeError) as failure:
         raise Fault(f"{given.json} has no results: {failure}") from failure
 
 
 def run(mutants, given):
+    results, faults = known_results(mutants, given), []  # first: what is wrong with the file is told at once
     WORK.mkdir(parents=True, exist_ok=True)
     LOG.write_text("")
     refresh_tree()
     configure()
     times = check_source_as_it_is(mutants, given)
-    results, faults = known_results(mutants, given), []
     known = {r["name"] for r in results}
     for number, m in enumerate(mutants, 1):
         if m.name in known:
