@@ -12,6 +12,7 @@
 #include <cerrno>
 #include <chrono>
 #include <csignal>
+#include <cstdint>
 #include <cstdlib>
 #include <cstring>
 #include <fstream>
@@ -20,8 +21,11 @@
 #include <thread>
 #include <vector>
 
+#include <dlfcn.h>
 #include <pthread.h>
+#include <sys/auxv.h>
 #include <sys/syscall.h>
+#include <ucontext.h>
 #include <unistd.h>
 
 #include "engine/preempted.hpp"
@@ -155,6 +159,57 @@ TEST(preemption, tasks_allocate_while_their_kernel_threads_stop) {
         stops += test::preempter_of(rt).stops();
     }
     EXPECT_GT(stops, 20U);
+}
+
+/// A tick that finds the task that calls this at the address `at`, with `top_of_stack` on its stack. Returns whether it has
+/// preempted the task.
+bool tick_at(std::uintptr_t at, std::uintptr_t top_of_stack = 0) {
+    auto& w = static_cast<engine::thread_worker&>(*impl::hot_self());
+    auto& preempter = static_cast<engine::thread_engine&>(w.engine).preemption;
+    const std::uintptr_t stack[64] = {top_of_stack};
+    ucontext_t interrupted{};
+#if defined(__x86_64__)
+    interrupted.uc_mcontext.gregs[REG_RIP] = static_cast<greg_t>(at);
+    interrupted.uc_mcontext.gregs[REG_RSP] = reinterpret_cast<greg_t>(stack);
+#elif defined(__aarch64__)
+    interrupted.uc_mcontext.pc = at;
+    interrupted.uc_mcontext.sp = reinterpret_cast<std::uintptr_t>(stack);
+#endif
+    const siginfo_t from_other_worker{};
+    const auto before = preempter.yields();
+    impl::hot_hold();
+    preempter.on_tick(w, from_other_worker, interrupted, false);
+    impl::hot_unhold();
+    return preempter.yields() > before;
+}
+
+std::uintptr_t place_of(const char* function) {
+    return reinterpret_cast<std::uintptr_t>(dlsym(RTLD_DEFAULT, function));
+}
+
+/// Y10: each task that yields is left in the C library for so many ticks.
+void expect_nineteen_ticks_in_the_c_library(const char* what) {
+    const std::uintptr_t c_library = place_of("gnu_get_libc_version");
+    for (int i = 0; i < 19; ++i) EXPECT_FALSE(tick_at(c_library)) << what << ", tick " << i;
+}
+
+TEST(preemption, ticks_in_the_c_library_are_those_of_one_task) {
+    runtime rt(preempting("yield:interval=60s", 1));
+    test::run_all(rt, 2, [](int i) { expect_nineteen_ticks_in_the_c_library(i == 0 ? "first" : "second"); });
+    test::run_all(rt, 1, [](int) {
+        expect_nineteen_ticks_in_the_c_library("third");
+        EXPECT_TRUE(tick_at(place_of("gnu_get_libc_version"))) << "it may copy for long";
+    });
+}
+
+TEST(preemption, ticks_near_malloc_do_not_count_as_those_in_the_c_library) {
+    const std::uintptr_t kernels_own = getauxval(AT_SYSINFO_EHDR);
+    if (kernels_own == 0) GTEST_SKIP() << "this kernel maps no vDSO";
+    runtime rt(preempting("yield:interval=60s", 1));
+    test::run_all(rt, 1, [&](int) {
+        for (int i = 0; i < 100; ++i) EXPECT_FALSE(tick_at(kernels_own + 64, place_of("malloc") + 8)) << i;
+        expect_nineteen_ticks_in_the_c_library("after them");
+    });
 }
 
 TEST(preemption, errno_stays_with_a_preempted_task) {

@@ -65,8 +65,9 @@ struct thread_worker : worker {
     /// that follows orders it.
     std::atomic<bool> wants_thread{false};
     int ticks_in_want = 0; ///< at which at most one thread was spare; of the handler
-    int ticks_in_library =
-        0; ///< one after the other, at which its task was in a library, not to be preempted there; of the handler
+    // Ticks one after the other that have found its present task where it is not preempted at once; of the handler.
+    int ticks_near_malloc = 0;  ///< in a function that malloc may have called (Y5)
+    int ticks_in_c_library = 0; ///< in the C library's own code, if the task yields (Y10)
     /// A tick that another worker has sent is on its way: at most one, since signals queue. Set by the sender, cleared by the
     /// handler and by the next occupant, which such a tick does not reach; seq_cst (Y8).
     std::atomic<bool> tick_out{false};

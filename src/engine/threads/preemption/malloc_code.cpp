@@ -99,6 +99,7 @@ malloc_code& malloc_code::of_this_process() noexcept {
 
 malloc_code::malloc_code() noexcept {
     c_library_ = text_of_library(dlsym(RTLD_DEFAULT, "gnu_get_libc_version")).text();
+    dynamic_linker_ = text_of_library(dlsym(RTLD_DEFAULT, "__tls_get_addr")).text();
     kernels_own_ = text_of_library(reinterpret_cast<const void*>(getauxval(AT_SYSINFO_EHDR))).text();
     const void* const function = dlsym(RTLD_DEFAULT, "malloc");
     const text_of_library library(function);
@@ -187,7 +188,8 @@ int malloc_code::patience(const ucontext_t& interrupted, const std::byte* top) c
 int malloc_code::patience_of_yield(const ucontext_t& interrupted) const noexcept {
     const std::uintptr_t at = program_counter(interrupted);
     constexpr std::uintptr_t instruction = 4; // bytes which state_of() reads
-    if (!c_library_.contains(at) || !c_library_.contains(at + instruction)) return 0;
+    const auto has = [&](const range& r) { return r.contains(at) && r.contains(at + instruction); };
+    if (!has(c_library_) && !has(dynamic_linker_)) return 0;
     // A function that copies or sorts much is found there each time; the few instructions that matter are not.
     return state_of(interrupted) == kernel_state::own_code ? 20 : 0;
 }

@@ -17,7 +17,6 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <atomic>
 #include <cerrno>
 #include <csignal>
@@ -42,6 +41,8 @@ bool runs_on_its_stack(const fiber& f) noexcept {
 void offer_preempted(worker& at, void* t, void*) {
     offer(at, *static_cast<task*>(t), ready_reason::preempted);
 }
+
+void begin_counting(thread_worker& w) noexcept { w.ticks_near_malloc = w.ticks_in_c_library = 0; }
 
 /// Before `t` is woken to run `w`. If it pinned itself, it would first have to run on the core on which it has stopped, and wait
 /// there for the thread of another worker, while the core of `w` has nothing to do.
@@ -102,6 +103,7 @@ void preempter::begin() {
 void preempter::runs(thread_worker& w, const task& t) noexcept {
     const bool may = t.preempt_ != preemption::off;
     ticks_.runs(w, may, !t.stopped_with_);
+    begin_counting(w); // what the task before has used up is not this one's
     // The handler needs one.
     if (may && !w.free_fibers)
         if (fiber* const f = of_.fibers.take_quietly()) free_fiber(w, *f);
@@ -214,16 +216,21 @@ bool preempter::may_preempt(thread_worker& w) noexcept {
     return !t.claims_ && !t.share_; // what it was granted at the gate is for it alone
 }
 
-/// Whether the task may be in malloc, and its tick is to wait for the next one (Y5).
-/// Whether the task is in malloc (Y5), or yields and is in the C library (Y10).
+/// Whether the task is in malloc (Y5), or yields and is in the C library (Y10). Where that is not sure it is left there for some
+/// ticks only; those that one reason has taken do not shorten what the other one takes.
 bool preempter::is_in_library(thread_worker& w, const task& t, const ucontext_t& interrupted) const noexcept {
+    const auto waits = [](int& ticks, int patience) {
+        ticks = patience > 0 ? ticks + 1 : 0;
+        return ticks < patience;
+    };
     const bool is_inside = malloc_->contains(interrupted);
-    int patience = malloc_->patience(interrupted, w.current->memory.top());
-    if (t.preempt_ == preemption::yield)
-        patience = std::max(patience, malloc_->patience_of_yield(interrupted));
-    if (!is_inside && ++w.ticks_in_library < patience) return true;
-    w.ticks_in_library = 0;
-    return is_inside;
+    const bool is_near =
+        waits(w.ticks_near_malloc, malloc_->patience(interrupted, w.current->memory.top()));
+    const bool may_yield = t.preempt_ == preemption::yield;
+    const bool is_in_c = waits(w.ticks_in_c_library, may_yield ? malloc_->patience_of_yield(interrupted) : 0);
+    if (is_inside || is_near || is_in_c) return true;
+    begin_counting(w);
+    return false;
 }
 
 void preempter::on_tick(thread_worker& w, const siginfo_t& info, ucontext_t& interrupted,

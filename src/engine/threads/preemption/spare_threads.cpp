@@ -44,9 +44,11 @@ void spare_threads::stop(kernel_thread& self) noexcept {
 }
 
 void spare_threads::wake(kernel_thread& t) noexcept {
-    const pthread_t thread = t.thread; // `t` may run, and end, when it is woken
+    // `t` may run, end and be joined when it is woken, which leaves no pthread_t: the kernel looks for its number instead. Another
+    // thread that has got the number meanwhile takes the signal for a tick.
+    const pid_t thread = t.id;
     if (how_ == parking::sigsuspend)
-        t.stopped.wake([&](auto&) { pthread_kill(thread, tick_signal()); });
+        t.stopped.wake([&](auto&) { syscall(SYS_tgkill, getpid(), thread, tick_signal()); });
     else
         t.stopped.wake([](auto& word) { futex_wake(word); });
 }
