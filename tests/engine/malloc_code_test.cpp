@@ -74,6 +74,7 @@ TEST_F(malloc_codes, the_stack_is_read_to_its_top_and_not_far) {
 TEST_F(malloc_codes, a_task_does_not_yield_in_the_c_library) {
     EXPECT_EQ(code.patience_of_yield(interrupted(in_library())), 20);
     EXPECT_EQ(code.patience_of_yield(interrupted(place_of("__tls_get_addr"))), 20) << "in the dynamic linker";
+    EXPECT_EQ(code.patience_of_yield(interrupted(place_of("__cxa_get_globals"))), 20) << "in the C++ library";
     EXPECT_EQ(code.patience_of_yield(interrupted(own_place())), 0);
     auto call = interrupted(place_of("syscall"));
     EXPECT_EQ(code.patience_of_yield(call), 20);

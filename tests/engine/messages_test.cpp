@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include <array>
 #include <atomic>
 #include <memory>
 #include <string>
@@ -104,6 +105,24 @@ TEST(messages, wake_a_sleeping_worker_and_keep_their_order) {
         }
     }
     for (int i = 0; i < 3 * messages; ++i) ASSERT_EQ(got.kinds[static_cast<std::size_t>(i)], i % messages);
+}
+
+/// Under preemption their memory is not malloc's.
+TEST(messages, that_nobody_has_read_are_given_back_at_the_end) {
+    for (int life = 0; life < test::rounds(300); ++life) {
+        arrivals got;
+        engine::thread_engine_options o;
+        o.workers = 3;
+        o.spin_time = std::chrono::nanoseconds(0);
+        o.preempt.type = preemption::klt;
+        {
+            engine::thread_engine e(std::make_unique<sender>(got, 1000), machine(), o);
+            auto nothing = [] {};
+            engine::run_root(e, {[](void* c) { (*static_cast<decltype(nothing)*>(c))(); }, &nothing});
+        }
+        std::vector<std::unique_ptr<std::array<char, 48>>> blocks; // as large as messages
+        for (int i = 0; i < 1000; ++i) blocks.push_back(std::make_unique<std::array<char, 48>>());
+    }
 }
 
 } // namespace

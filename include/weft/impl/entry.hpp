@@ -8,7 +8,6 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
-#include <exception>
 #include <string_view>
 
 /// The functions through which the templates of the public headers enter the runtime.
@@ -117,12 +116,16 @@ struct this_module_has_costs {
 /// thief took.
 class inside_mark {
 public:
+    /// std::uncaught_exceptions() of the calling code, which may be a task that yields: it is not preempted between the address of
+    /// the thread's record and the look at it.
+    static int exceptions_here() noexcept;
+
     explicit inside_mark(const frame& f) noexcept
         : is_seen_(has_listeners() && begins(f))
         , number_(is_seen_ ? f.number : 0)
-        , exceptions_(std::uncaught_exceptions()) {}
+        , exceptions_(is_seen_ ? exceptions_here() : 0) {}
     ~inside_mark() {
-        if (is_seen_) ends(number_, std::uncaught_exceptions() > exceptions_);
+        if (is_seen_) ends(number_, exceptions_here() > exceptions_);
     }
     inside_mark(const inside_mark&) = delete;
     inside_mark& operator=(const inside_mark&) = delete;

@@ -250,7 +250,7 @@ void end_group(group& g) noexcept {
     engine::wait_until_done(g);
     engine::take_flags(g);
     if (!g.error_) return;
-    if (std::uncaught_exceptions() > 0) return count_suppressed();
+    if (inside_mark::exceptions_here() > 0) return count_suppressed();
     std::fputs("weft: a task group was destroyed with an exception that no wait() took\n", stderr);
     try {
         std::rethrow_exception(std::exchange(g.error_, nullptr)); // so that the terminate handler can name it

@@ -10,6 +10,8 @@
 
 #include <weft/impl/entry.hpp>
 
+#include <exception>
+
 /// The slow paths of a join.
 namespace weft::impl {
 
@@ -92,6 +94,11 @@ outcome slow_pop(frame* parent, frame* f) noexcept {
     if (f == w.current->split) how = join_exposed(w, parent, f);
     leave_runtime();
     return how;
+}
+
+int inside_mark::exceptions_here() noexcept {
+    const tick_hold here;
+    return std::uncaught_exceptions();
 }
 
 bool inside_mark::begins(const frame& f) noexcept {

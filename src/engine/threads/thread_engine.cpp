@@ -3,6 +3,7 @@
 #include "engine/process/fault_report.hpp"
 #include "engine/run/switch.hpp"
 #include "engine/threads/preemption/tick_handler.hpp"
+#include "engine/threads/reached.hpp"
 #include "engine/threads/report.hpp"
 #include "engine/threads/run_account.hpp"
 #include "engine/threads/shared_slot.hpp"
@@ -292,6 +293,7 @@ void thread_engine::run_thread(thread_worker& w) {
     w.exceptions = reinterpret_cast<exception_globals*>(abi::__cxa_get_globals());
     if (meter.misses_from == count_source::counters) w.counter.emplace();
     serve(w.own);
+    occupancy_of::wait_until_unreached(all_workers); // as serve_as_spare() does
 }
 
 void thread_engine::serve(kernel_thread& self) {

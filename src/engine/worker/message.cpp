@@ -56,7 +56,7 @@ void read_messages(worker& w) noexcept {
 }
 
 void discard_messages(worker& w) noexcept {
-    while (message* const m = w.mailbox.take()) ::operator delete(m);
+    while (message* const m = w.mailbox.take()) w.blocks.give(m, m->block_bytes);
 }
 
 } // namespace weft::engine

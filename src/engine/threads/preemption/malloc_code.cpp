@@ -99,6 +99,8 @@ malloc_code& malloc_code::of_this_process() noexcept {
 
 malloc_code::malloc_code() noexcept {
     c_library_ = text_of_library(dlsym(RTLD_DEFAULT, "gnu_get_libc_version")).text();
+    const text_of_library cxx_library(dlsym(RTLD_DEFAULT, "__cxa_get_globals"));
+    if (!cxx_library.is_program()) cxx_library_ = cxx_library.text();
     dynamic_linker_ = text_of_library(dlsym(RTLD_DEFAULT, "__tls_get_addr")).text();
     kernels_own_ = text_of_library(reinterpret_cast<const void*>(getauxval(AT_SYSINFO_EHDR))).text();
     const void* const function = dlsym(RTLD_DEFAULT, "malloc");
@@ -189,7 +191,7 @@ int malloc_code::patience_of_yield(const ucontext_t& interrupted) const noexcept
     const std::uintptr_t at = program_counter(interrupted);
     constexpr std::uintptr_t instruction = 4; // bytes which state_of() reads
     const auto has = [&](const range& r) { return r.contains(at) && r.contains(at + instruction); };
-    if (!has(c_library_) && !has(dynamic_linker_)) return 0;
+    if (!has(c_library_) && !has(dynamic_linker_) && !has(cxx_library_)) return 0;
     // A function that copies or sorts much is found there each time; the few instructions that matter are not.
     return state_of(interrupted) == kernel_state::own_code ? 20 : 0;
 }

@@ -25,9 +25,9 @@ public:
     /// the C library, or of the vDSO, with a word on the stack, below `top`, that looks like a return address into malloc.
     /// The word may be an old one. 0: it is no such function.
     int patience(const ucontext_t& interrupted, const std::byte* top) const noexcept;
-    /// For how many ticks, one after the other, a task that yields is not preempted in other code of the C library or of the
-    /// dynamic linker, which may have the address of its thread's record in a register. 0: it may be, also at a system call
-    /// or right behind one.
+    /// For how many ticks, one after the other, a task that yields is not preempted in other code of the C library, the C++
+    /// library or the dynamic linker, which may have the address of its thread's record in a register. 0: it may be, also at a
+    /// system call or right behind one.
     int patience_of_yield(const ucontext_t& interrupted) const noexcept;
     void forget() noexcept { own_ = {}; } ///< for tests: it is not known
 
@@ -44,7 +44,7 @@ private:
     range own_; ///< of malloc
     // Where the functions lie which malloc calls: mmap, memset, waiting for a lock; clock_gettime in the vDSO.
     range c_library_, kernels_own_;
-    range dynamic_linker_;
+    range cxx_library_, dynamic_linker_;
 };
 
 } // namespace weft::engine

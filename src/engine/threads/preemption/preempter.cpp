@@ -235,6 +235,7 @@ bool preempter::is_in_library(thread_worker& w, const task& t, const ucontext_t&
 
 void preempter::on_tick(thread_worker& w, const siginfo_t& info, ucontext_t& interrupted,
                         bool in_handler) noexcept {
+    if (!has_begun()) return; // a tick that was for a thread which has ended, or that another program has sent
     ticks_.arrives(w, info.si_code == SI_TIMER);
     if (!may_preempt(w)) return;
     if (in_handler) return;
@@ -284,8 +285,8 @@ bool preempter::preempt(thread_worker& w, task& t, kernel_thread* spare) noexcep
         yields_.fetch_add(1, std::memory_order_relaxed);
         suspend(w, ready_reason::preempted, offer_preempted, &t, nullptr);
     }
+    impl::hot_hold(); // the handler's, on the thread that it is on now; from the way out on a tick may come again
     leave_runtime();
-    impl::hot_hold(); // the handler's, on the thread that it is on now
     return hides_nothing;
 }
 
