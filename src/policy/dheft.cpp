@@ -36,6 +36,7 @@ public:
 
     placement ready(worker_id w, task& t, ready_reason reason) override {
         if (!is_node(t, reason)) return plain_stealing::ready(w, t, reason);
+        if (reason == ready_reason::granted) leave_queue(t.data<node>()); // it was in one before
         const int type = times_.type_of(class_of(t));
         const worker_id v = first_to_end(w, type);
         t.data<node>() = {
@@ -63,8 +64,7 @@ public:
     void finished(worker_id w, task& t, const usage& used) override {
         const auto& own = t.data<node>();
         if (t.graph() == 0 || own.queue == 0) return;
-        at(own.queue - 1).expected.add(-own.expected);
-        at(own.queue - 1).open.add(-1);
+        leave_queue(own);
         if (!used.cancelled) times_.update(own.type, {w, 1}, context_->now() - own.since);
     }
 
@@ -81,6 +81,12 @@ private:
     };
 
     queue_of_worker& at(worker_id w) const noexcept { return mine_[static_cast<std::size_t>(w)]; }
+
+    void leave_queue(const node& of) noexcept {
+        if (of.queue == 0) return;
+        at(of.queue - 1).expected.add(-of.expected);
+        at(of.queue - 1).open.add(-1);
+    }
 
     /// Of equal active workers, the first from `w` on and around.
     worker_id first_to_end(worker_id w, int type) const noexcept {

@@ -72,7 +72,7 @@ public:
     }
 
     placement ready(worker_id w, task& t, ready_reason reason) override {
-        if (t.molds() && t.fresh()) {
+        if (t.molds() && t.fresh() && reason != ready_reason::granted) { // granted: it was counted before
             waiting_.add(1);
             if (molded_.add(1) == 0) go_home();
         }

@@ -95,7 +95,7 @@ public:
         auto& own = t.data<node>();
         own.type = table_.type_of(class_of(t));
         if (kept_) kept_->comes(own.type, t);
-        ready_.add(1);
+        if (reason != ready_reason::granted) ready_.add(1); // granted: it was counted before
         const worker_id v = place_ == placing::random ? w : choose(w, t, own.type);
         if (!steals_ && place_ != placing::random) {
             placed_[static_cast<std::size_t>(v)].push_back(&t);
