@@ -20,10 +20,13 @@
 #include <utility>
 #include <vector>
 
+#include <pthread.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "engine/process/signal_claim.hpp"
 #include "engine/support.hpp"
+#include "engine/worker/worker.hpp"
 #include "machine/load.hpp"
 #include "machine/workers.hpp"
 
@@ -377,6 +380,38 @@ TEST(much, a_frame_that_is_larger_than_the_guard_is_reported) {
     GTEST_FLAG_SET(death_test_style, "threadsafe");
     EXPECT_EXIT(step_beyond_the_guard(), testing::KilledBySignal(SIGSEGV),
                 "stack overflow in a task; given: stack_bytes = 262144");
+}
+
+/// Goes down to where the frame of a signal has no room any more, and gets a tick there.
+[[gnu::noinline]] int down_to_the_last_frame(volatile char* above) { // NOLINT(misc-no-recursion)
+    volatile char room[256];
+    room[0] = *above;
+    const std::byte* const limit = impl::hot_self()->current->memory.limit();
+    if (reinterpret_cast<const std::byte*>(const_cast<const char*>(room)) - limit > 1200)
+        return down_to_the_last_frame(room) + room[0];
+    return pthread_kill(pthread_self(), engine::tick_signal()) + room[0];
+}
+
+void get_a_tick_on_a_full_stack() {
+    runtime_options o = test::setup{"steal", 1}.options();
+    o.stack_bytes = std::size_t{256} << 10;
+    o.preempt = "yield:interval=60s";
+    runtime rt(o);
+    rt.run([] {
+        task_group g;
+        g.run([] {
+            pthread_kill(pthread_self(), 0); // the linker finds it the first time, which needs a stack
+            volatile char first = 0;
+            static_cast<void>(down_to_the_last_frame(&first));
+        });
+        g.wait();
+    });
+}
+
+TEST(much, a_stack_without_room_for_a_signal_is_reported) {
+    if (test::sanitized) GTEST_SKIP() << "the sanitizers report stack overflows by themselves";
+    GTEST_FLAG_SET(death_test_style, "threadsafe");
+    EXPECT_EXIT(get_a_tick_on_a_full_stack(), testing::KilledBySignal(SIGSEGV), "stack overflow in a task");
 }
 
 TEST(much, an_ordinary_fault_is_not_called_a_stack_overflow) {

@@ -1,8 +1,8 @@
 // Which interrupted code is that of malloc, or is called by it: engine/threads/preemption/malloc_code.hpp.
 #include "engine/threads/preemption/malloc_code.hpp"
 
+#include "engine/process/registers.hpp"
 #include "engine/process/signal_claim.hpp"
-#include "engine/threads/preemption/registers.hpp"
 #include "engine/threads/preemption/tick_handler.hpp"
 
 #include <gtest/gtest.h>

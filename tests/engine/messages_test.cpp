@@ -108,7 +108,7 @@ TEST(messages, wake_a_sleeping_worker_and_keep_their_order) {
 }
 
 /// Under preemption their memory is not malloc's.
-TEST(messages, that_nobody_has_read_are_given_back_at_the_end) {
+TEST(messages, that_were_not_read_are_given_back_at_the_end) {
     for (int life = 0; life < test::rounds(300); ++life) {
         arrivals got;
         engine::thread_engine_options o;

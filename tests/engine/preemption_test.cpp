@@ -194,7 +194,8 @@ void expect_nineteen_ticks_in_the_c_library(const char* what) {
 }
 
 TEST(preemption, ticks_in_the_c_library_are_those_of_one_task) {
-    runtime rt(preempting("yield:interval=60s", 1, "share")); // the worker goes on with its scheduler after each task
+    runtime rt(preempting("yield:interval=60s", 1,
+                          "share")); // the worker goes on with its scheduler after each task
     test::run_all(rt, 2, [](int i) { expect_nineteen_ticks_in_the_c_library(i == 0 ? "first" : "second"); });
     test::run_all(rt, 1, [](int) {
         expect_nineteen_ticks_in_the_c_library("third");

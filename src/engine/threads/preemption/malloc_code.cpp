@@ -1,6 +1,6 @@
 #include "engine/threads/preemption/malloc_code.hpp"
 
-#include "engine/threads/preemption/registers.hpp"
+#include "engine/process/registers.hpp"
 
 #include <algorithm>
 #include <cerrno>

@@ -224,8 +224,7 @@ bool preempter::is_in_library(thread_worker& w, const task& t, const ucontext_t&
         return ticks < patience;
     };
     const bool is_inside = malloc_->contains(interrupted);
-    const bool is_near =
-        waits(w.ticks_near_malloc, malloc_->patience(interrupted, w.current->memory.top()));
+    const bool is_near = waits(w.ticks_near_malloc, malloc_->patience(interrupted, w.current->memory.top()));
     const bool may_yield = t.preempt_ == preemption::yield;
     const bool is_in_c = waits(w.ticks_in_c_library, may_yield ? malloc_->patience_of_yield(interrupted) : 0);
     if (is_inside || is_near || is_in_c) return true;
@@ -235,7 +234,8 @@ bool preempter::is_in_library(thread_worker& w, const task& t, const ucontext_t&
 
 void preempter::on_tick(thread_worker& w, const siginfo_t& info, ucontext_t& interrupted,
                         bool in_handler) noexcept {
-    if (!has_begun()) return; // a tick that was for a thread which has ended, or that another program has sent
+    if (!has_begun())
+        return; // a tick that was for a thread which has ended, or that another program has sent
     ticks_.arrives(w, info.si_code == SI_TIMER);
     if (!may_preempt(w)) return;
     if (in_handler) return;
@@ -285,7 +285,8 @@ bool preempter::preempt(thread_worker& w, task& t, kernel_thread* spare) noexcep
         yields_.fetch_add(1, std::memory_order_relaxed);
         suspend(w, ready_reason::preempted, offer_preempted, &t, nullptr);
     }
-    impl::hot_hold(); // the handler's, on the thread that it is on now; from the way out on a tick may come again
+    impl::
+        hot_hold(); // the handler's, on the thread that it is on now; from the way out on a tick may come again
     leave_runtime();
     return hides_nothing;
 }

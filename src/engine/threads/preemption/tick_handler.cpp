@@ -1,9 +1,9 @@
 #include "engine/threads/preemption/tick_handler.hpp"
 
 #include "engine/process/process.hpp"
+#include "engine/process/registers.hpp"
 #include "engine/process/signal_claim.hpp"
 #include "engine/threads/preemption/preempter.hpp"
-#include "engine/threads/preemption/registers.hpp"
 #include "engine/threads/thread_engine.hpp"
 
 #include <cerrno>
