@@ -297,6 +297,24 @@ TEST(auto_policy, a_candidate_that_molds_does_so) {
     EXPECT_GT(e.outermost.scheduler->choices().places.at(0).compared, 0U);
 }
 
+TEST(auto_policy, a_run_begins_in_the_zone_of_its_candidate) {
+    engine::thread_engine e(make_policy("auto:of=share+near,memory=off,share=50"),
+                            test::cores{.cores_per_domain = 2}.build(), {.workers = 2, .seed = test::seed});
+    int lazy = 0, wrong = 0;
+    constexpr int runs = 8; // later ones are of the faster one
+    for (int i = 0; i < runs; ++i) {
+        auto body = [&] {
+            const task& root = *impl::hot_self()->current->running;
+            lazy += e.zone().lazy;
+            wrong += root.silent_ != e.zone().lazy;
+        };
+        engine::run_root(e, {[](void* c) { (*static_cast<decltype(body)*>(c))(); }, &body});
+    }
+    EXPECT_EQ(wrong, 0);
+    EXPECT_GT(lazy, 0);
+    EXPECT_LT(lazy, runs);
+}
+
 /// Calls `f` with a function that runs its argument as a root under `auto` with candidates of both zones, in the model and on threads.
 template <class F>
 void in_both(F&& f) {

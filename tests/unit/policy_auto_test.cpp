@@ -139,16 +139,17 @@ TEST(place_trials, the_regret_is_bounded) {
     EXPECT_LE(none.count(1) + none.count(2), 2); // until the first loss
 }
 
-/// Each run has an input a tenth larger than the last one; candidate 1 takes four fifths of the time.
+/// Each run has an input a tenth larger than the last one, so that candidate 1, which takes nine tenths of the time, takes more than
+/// the run of the best one before it; and the other way round.
 TEST(place_trials, an_input_that_grows_does_not_mislead) {
     played p{.candidates = 2};
     p.runs(30, [](std::uint32_t c, std::size_t run) {
-        return (c == 1 ? 0.8e6 : 1e6) * std::pow(1.1, static_cast<double>(run));
+        return (c == 1 ? 0.9e6 : 1e6) * std::pow(1.1, static_cast<double>(run));
     });
     EXPECT_EQ(p.record.best, 1U);
     played q{.candidates = 2};
     q.runs(30, [](std::uint32_t c, std::size_t run) {
-        return (c == 1 ? 1.25e6 : 1e6) * std::pow(0.9, static_cast<double>(run));
+        return (c == 1 ? 1.1e6 : 1e6) * std::pow(0.9, static_cast<double>(run));
     });
     EXPECT_EQ(q.record.best, 0U);
 }
