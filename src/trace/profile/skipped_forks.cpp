@@ -11,7 +11,7 @@ namespace weft::trace {
 
 namespace {
 
-constexpr double short_ns = 8000;
+constexpr double short_ns = 8000, long_ns = 1e6;
 /// What it takes to follow a task, and how much of the program's time that may take for samples.
 constexpr double ns_of_task = 150, share_of_samples = 0.04, least_ns_of_samples = 1e6;
 
@@ -25,6 +25,7 @@ std::int64_t scaled(std::int64_t time, double by) noexcept {
 
 skipped_forks::skipped_forks(double ns)
     : short_time_(std::llround(short_ns / ns))
+    , long_time_(std::llround(long_ns / ns))
     , ticks_of_task_(ns_of_task / ns)
     , by_construct_(std::size_t{most_constructs} * most_around)
     , kinds_(1) {}
@@ -63,14 +64,26 @@ void skipped_forks::ended(kind_of_fork which, std::int64_t time, const lengths& 
 void skipped_forks::begin_sample(kind_of_fork which) noexcept { sample_ = which; }
 
 construct_figures& skipped_forks::of_sample(std::uint32_t construct) {
-    auto& shares = kinds_[sample_].shares;
+    return figures_in(of_sample_, construct);
+}
+
+construct_figures& skipped_forks::figures_in(std::vector<share>& shares, std::uint32_t construct) {
     for (share& s : shares)
         if (s.construct == construct) return s.figures;
     return shares.emplace_back(share{construct, {}}).figures;
 }
 
-void skipped_forks::end_sample(std::int64_t time, std::int64_t passed) noexcept {
+void skipped_forks::end_sample(std::int64_t time, std::int64_t passed) {
+    if (lasts(time)) return cancel_sample();
     alike& k = kinds_[std::exchange(sample_, kind_of_fork{0})];
+    for (const share& s : of_sample_) {
+        construct_figures& all = figures_in(k.shares, s.construct);
+        all.tasks += s.figures.tasks;
+        all.own += s.figures.own;
+        all.work += s.figures.work;
+        all.span += s.figures.span;
+    }
+    of_sample_.clear();
     ++k.samples;
     k.sampled_time += time;
     k.short_needed = std::max(k.short_needed / 2, least_short);

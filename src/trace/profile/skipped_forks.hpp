@@ -34,10 +34,12 @@ public:
     /// A fork that was followed has ended. `time`: of all inside; `path`: what it has added to the path of its task.
     void ended(kind_of_fork, std::int64_t time, const lengths& path);
 
-    // ---- the sample; one at a time
+    // ---- the sample; one at a time. A fork that lasts is none: if it were skipped, it would be followed from some point on.
 
     void begin_sample(kind_of_fork) noexcept;
     bool has_sample() const noexcept { return sample_ != 0; }
+    /// `time`: since the fork.
+    bool lasts(std::int64_t time) const noexcept { return time > long_time_; }
     construct_figures& of_sample(std::uint32_t construct);
     void add_own(std::uint32_t construct, std::int64_t time) { of_sample(construct).own += time; }
     void add_task(std::uint32_t construct) {
@@ -45,8 +47,11 @@ public:
         ++sampled_tasks_;
     }
     /// `passed`: the time of the program so far.
-    void end_sample(std::int64_t time, std::int64_t passed) noexcept;
-    void cancel_sample() noexcept { sample_ = 0; }
+    void end_sample(std::int64_t time, std::int64_t passed);
+    void cancel_sample() noexcept {
+        sample_ = 0;
+        of_sample_.clear();
+    }
 
     // ---- the skipped fork; one at a time
 
@@ -74,6 +79,7 @@ private:
         std::uint32_t construct;
         construct_figures figures;
     };
+    static construct_figures& figures_in(std::vector<share>&, std::uint32_t construct);
     struct alike {
         std::uint32_t construct = 0;
         std::uint32_t short_so_far = 0;           ///< in a row
@@ -91,11 +97,13 @@ private:
     using by_size = std::array<path_time, sizes>; ///< by the binary digits of the time
 
     const std::int64_t short_time_;           ///< a fork is short up to here
+    const std::int64_t long_time_;            ///< a skipped fork is followed from here on
     const double ticks_of_task_;              ///< what it takes to follow a task
     std::vector<std::uint16_t> by_construct_; ///< by forks around: numbers of kinds; 0: none yet
     std::vector<alike> kinds_;                ///< [0] is none
     std::array<std::unique_ptr<by_size>, most_constructs> paths_{}; ///< of forks that were followed
     kind_of_fork sample_ = 0, skipped_ = 0;
+    std::vector<share> of_sample_;
     std::uint32_t apart_ = least_apart; ///< how many forks that are alike lie between two samples, about
     std::uint64_t sampled_tasks_ = 0;
     std::minstd_rand gaps_{1}; ///< so that samples do not keep step with the program
