@@ -1,4 +1,5 @@
 #include "hook_scope.hpp"
+#include "interleaved_memory.hpp"
 #include "machine_dict.hpp"
 #include "record_bytes.hpp"
 #include "share.hpp"
@@ -243,4 +244,5 @@ NB_MODULE(_core, m) {
     weft::bind_views(m);
     weft::bind_simulate(m);
     weft::bind_share(m);
+    weft::bind_interleaved_memory(m);
 }

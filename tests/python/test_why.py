@@ -23,6 +23,7 @@ from weft.why.diagnosis import MOST, diagnose
 from weft.why.evidence import Evidence, Timing, Trial
 from weft.why.finding import Finding, Place
 from weft.why.idle import Idle, IdleRun, idle_of
+from weft.why.pages import Pages, bytes_by_node, memory_nodes
 from weft.why.stacks import Stack, owners_of, short_name, stacks_of
 from weft.why.symbols import Frame
 from weft.why.watch import environment, read_watch, read_watches
@@ -281,6 +282,42 @@ def test_tested_settings() -> None:
     assert (f.cause, f.basis) == ("oversubscription", "tested") and f.gain == pytest.approx(0.3)
 
 
+def placed(pages: dict[int, int], seconds: float | None) -> Evidence:
+    """The caller has touched most pages in `fill`, before the run."""
+    fill = Place("fill", "/home/x/solver.cpp", 5)
+    touching = stack("on_core", 0.01, fill, in_run=False, is_serial=True, faults=90_000)
+    trial = Trial("memory on all nodes", (timing(seconds),) * 3) if seconds else None
+    return evidence(touching, stack("on_core", 0.5, faults=100), nodes=2, pages=pages, interleaved=trial)
+
+
+def test_memory_that_lies_on_one_node() -> None:
+    e = placed({0: 30 << 20, 1: 10 << 20}, 0.7)
+    f = only(e)
+    assert (f.cause, f.basis) == ("numa_placement", "tested") and str(f.place) == "solver.cpp:5 (fill)"
+    assert f.gain == pytest.approx(0.3) and "75% of 40 MiB lay on node 0, of 2 nodes" in f.evidence[0]
+    assert only(replace(e, stacks=())).place is None
+    assert diagnose(placed({0: 30 << 20, 1: 10 << 20}, 0.99)).findings == ()
+
+
+def test_spreading_memory_is_tried_where_most_of_it_lies_on_few_nodes() -> None:
+    assert placed({0: 30 << 20, 1: 10 << 20}, None).lies_on_few_nodes
+    assert not placed({0: 29 << 20, 1: 11 << 20}, None).lies_on_few_nodes
+    assert not placed({0: 31 << 20}, None).lies_on_few_nodes  # it is small
+    assert not placed({}, None).lies_on_few_nodes
+    assert not replace(placed({0: 40 << 20}, None), nodes=1).lies_on_few_nodes
+
+
+def test_pages_of_a_process() -> None:
+    text = """\
+55d0 default file=/home/x/solver mapped=4 N0=4 kernelpagesize_kB=4
+55d8 default heap anon=7 dirty=7 N0=3 N1=4 kernelpagesize_kB=4
+7f00 interleave:0-1 anon=2 dirty=2 N1=2 kernelpagesize_kB=2048
+7f10 default file=/dev/zero\\040(deleted) dirty=1 N0=1 kernelpagesize_kB=4
+7ffd default stack
+"""
+    assert bytes_by_node(text) == {0: 4 << 12, 1: (4 << 12) + (2 << 21)}
+
+
 def test_one_worker_and_other_programs() -> None:
     assert only(evidence(plain=(timing(workers=1, on_core=1.0),) * 3)).cause == "one_worker"
     f = only(evidence(plain=(timing(on_core=1.5, waiting=0.5),) * 3))
@@ -507,6 +544,30 @@ def test_the_number_of_active_workers_is_tried_where_the_program_sets_up_its_wor
     trial = Collector(program, {"workers": 3}, repeats=2)._with_active(2)
     assert trial and len(trial.timings) == 2 and all(t.workers == 3 for t in trial.timings)
     assert Collector(program, {"workers": 3, "policy": "adws"}, repeats=2)._with_active(2) is None
+
+
+def test_pages_are_counted_while_a_program_runs(programs: Path) -> None:
+    pages = Pages()
+    with subprocess.Popen(["sleep", "60"]) as process:
+        pages([Path(f"progress.{process.pid}"), Path(f"progress.{process.pid}.2"), Path("progress.999999999")])
+        process.kill()
+    assert set(pages.most) <= set(range(memory_nodes())) and sum(pages.most.values()) >= 1 << 12
+    most = pages.most
+    pages([Path(f"progress.{process.pid}")])  # it has ended
+    assert pages.most == most
+
+
+def test_a_trial_with_memory_on_all_nodes(programs: Path, tmp_path: Path) -> None:
+    """The program inherits the setting, and the next one does not."""
+    script = tmp_path / "program"
+    script.write_text(f"#!/bin/sh\ncat /proc/self/numa_maps > {tmp_path}/maps\nexec {programs}/sleep_in_loop\n")
+    script.chmod(0o755)
+    collector = Collector([str(script)], {"workers": 2}, repeats=1)
+    trial = collector._interleaved()
+    assert trial and len(trial.timings) == 1 and collector.notes == []
+    assert all(" interleave:" in line for line in Path(tmp_path, "maps").read_text().splitlines() if " N0=" in line)
+    collector._timing()
+    assert " interleave:" not in Path(tmp_path, "maps").read_text()
 
 
 def test_the_command(programs: Path) -> None:

@@ -17,6 +17,7 @@ from typing import Any
 
 import numpy as np
 
+from .. import _core
 from ..errors import Error, compose
 from ..launcher import LaunchError, Run, launch
 from ..profile import Profile, profile_program
@@ -25,6 +26,7 @@ from .evidence import Evidence, Intervals, Timing, Trial, timing_alone, timing_o
 from .finding import Place
 from .idle import idle_of
 from .limits import DEFAULT_POLICY, INFLATED
+from .pages import Pages, memory_nodes
 from .stacks import Stack, stacks_of
 from .symbols import TOOL, Symbols
 from .watch import Watch, environment, read_watches
@@ -32,7 +34,7 @@ from .watch import Watch, environment, read_watches
 REPEATS = 3
 MOST_TRACE_BYTES = 1 << 30
 """A trace that grows beyond this ends the traced run: what came until then is used."""
-MOST_RUNS = 12
+MOST_RUNS = 15
 """With all trials."""
 
 Say = Callable[[str], None]
@@ -74,9 +76,9 @@ class Collector:
         left = (self.repeats + 3) * first.seconds
         self.say(f"one run takes {first.seconds:.3g} s; the others will take about {left:.3g} s")
         plain = (first, *(self._timing() for _ in range(self.repeats - 1)))
-        e = Evidence(self.command, cores_available(), plain, openmp=self.openmp)
+        e = Evidence(self.command, cores_available(), plain, openmp=self.openmp, nodes=memory_nodes())
         self.say("watching where its threads run and wait")
-        e = replace(e, **self._watched())
+        e = replace(e, **self._watched(nodes=e.nodes))
         if not self.openmp:  # whose traces lack the calling thread
             e = self._traced(e)
         if self.scaling and not self.openmp and e.profile is None:
@@ -96,6 +98,8 @@ class Collector:
             change = f"{e.cores} workers"
             trial = self._trial(change, self.repeats, workers=e.cores) or self._with_active(e.cores)
             e = replace(e, as_many_as_cores=self._noted(change, trial))
+        if e.lies_on_few_nodes:
+            e = replace(e, interleaved=self._interleaved())
         if (e.inflation or 1.0) > INFLATED:
             e = replace(e, copies=self._copies(e))
         return replace(e, notes=tuple(self.notes))
@@ -132,7 +136,24 @@ class Collector:
             return None
         return Trial(f"{workers} active workers", tuple(t for t in timings if t))
 
-    def _launch(self, environment: dict[str, Any] | None = None, trace: Path | None = None, **settings: Any) -> Run:
+    def _interleaved(self) -> Trial | None:
+        """With its memory spread over all nodes. None, with a note, if the system does not allow it."""
+        change = "memory on all nodes"
+        self.say(f"with {change}")
+        try:
+            with _core.InterleavedMemory():
+                return self._trial(change, self.repeats)
+        except _core.LibraryError as failure:
+            self._note(f"not tested with {change}: {failure}")
+            return None
+
+    def _launch(
+        self,
+        environment: dict[str, Any] | None = None,
+        trace: Path | None = None,
+        observer: Callable[[list[Path]], None] | None = None,
+        **settings: Any,
+    ) -> Run:
         """Raises `LaunchError` if the program fails."""
         given = self.settings | settings
         variables = {**given.pop("environment", {}), **(environment or {})}
@@ -145,7 +166,7 @@ class Collector:
                 self.command,
                 environment=variables,
                 trace=trace,
-                observer=_Limit(trace) if trace else None,
+                observer=_Limit(trace) if trace else observer,
                 timeout=self.timeout,
                 stdin=stdin,
                 stdout=subprocess.DEVNULL,
@@ -166,13 +187,15 @@ class Collector:
 
     # ---- what is seen from inside
 
-    def _watched(self, **settings: Any) -> dict[str, Any]:
-        """`stacks` and `watched` of evidence; empty, with a note, if they cannot be had."""
+    def _watched(self, nodes: int = 1, **settings: Any) -> dict[str, Any]:
+        """`stacks`, `watched` and, on several memory nodes, `pages` of evidence; empty, with a note, if they cannot be
+        had."""
+        pages = Pages()
         if not Symbols.is_possible():
             self._note(f"places are addresses: {TOOL} is not installed (it is part of the GNU binutils)")
         with tempfile.TemporaryDirectory(prefix="weft-why-") as folder:
             file = Path(folder, "watch")
-            run = self._launch(environment=environment(file), **settings)
+            run = self._launch(environment=environment(file), observer=pages if nodes > 1 else None, **settings)
             timing = timing_alone(run) if settings.get("workers") == 1 else timing_of(run)
             watch = _largest(read_watches(file))
         if watch is None:
@@ -180,7 +203,7 @@ class Collector:
                 "where threads ran and waited is not known: the program loads no libraries (it is statically linked), "
                 "so libweft-watch.so was not in it"
             )
-            return {}
+            return {"pages": pages.most}
         if watch.lost:
             self.notes.append(f"{watch.lost} times that threads waited or ran found no room")
         stacks = stacks_of(watch)
@@ -190,7 +213,7 @@ class Collector:
                 "compile it with -g to see names and lines"
             )
         shares = _shares(watch, stacks) if self.openmp else {}
-        return {"stacks": tuple(stacks), "watched": timing, "shares": shares}
+        return {"stacks": tuple(stacks), "watched": timing, "shares": shares, "pages": pages.most}
 
     def _traced(self, e: Evidence) -> Evidence:
         self.say("tracing its tasks")

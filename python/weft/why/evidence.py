@@ -12,6 +12,7 @@ from ..report import WorkerReport
 from .finding import Place
 from .idle import Idle
 from .language import OPENMP, WEFT, Language
+from .limits import FEW_NODES, LEAST_MEMORY
 from .stacks import Stack
 
 Intervals = Sequence[tuple[float, float]]
@@ -105,6 +106,12 @@ class Evidence:
     factor. None: not run."""
     profile: Profile | None = None
     """Work and span with one worker. None: not asked for and not needed, or not known."""
+    nodes: int = 1
+    """Memory nodes that the program may use."""
+    pages: dict[int, int] = field(default_factory=dict)
+    """Bytes of the program by memory node, when it had most. Empty: not known, or there is one node."""
+    interleaved: Trial | None = None
+    """With its memory spread over all nodes, if most of it lies on few of them."""
     notes: tuple[str, ...] = ()
 
     @property
@@ -151,6 +158,12 @@ class Evidence:
         """The same with one worker."""
         timings = self.alone.timings if self.alone else ()
         return _own(self.alone_stacks, (*timings, *((self.alone_watched,) if self.alone_watched else ())))
+
+    @property
+    def lies_on_few_nodes(self) -> bool:
+        """Whether most of the program's memory is on few of the nodes."""
+        total = sum(self.pages.values())
+        return total >= LEAST_MEMORY and max(self.pages.values()) * self.nodes >= FEW_NODES * total
 
     @property
     def stretch(self) -> float:

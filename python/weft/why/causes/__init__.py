@@ -9,6 +9,7 @@ from ..finding import Finding
 from .blocked import blocking, lock
 from .idleness import long_piece, no_parallelism, short_regions, short_runs, uneven, uneven_threads, weft_wait
 from .outside import serial, waiting_outside
+from .placement import numa_placement
 from .processor import inflated, page_faults, runtime
 from .settings import one_worker, other_programs, oversubscription, policy
 
@@ -31,6 +32,7 @@ CAUSES: tuple[Cause, ...] = (
     uneven_threads,
     runtime,
     page_faults,
+    numa_placement,
     inflated,
     oversubscription,
     one_worker,

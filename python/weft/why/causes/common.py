@@ -7,7 +7,7 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable
 from typing import TypeVar
 
-from ..evidence import Evidence, Timing
+from ..evidence import Evidence, Timing, Trial
 from ..finding import Place
 from ..idle import IdleRun
 from ..stacks import Stack
@@ -86,6 +86,12 @@ def watched_part(e: Evidence, seconds: float) -> float:
 def watched_work(e: Evidence, seconds: float) -> float:
     """Processor time of the watched run, as it is in a plain run: watching takes some, where a program calls often."""
     return seconds * min(e.median(lambda t: t.cpu) / e.watched.cpu, 1.0) if e.watched and e.watched.cpu else seconds
+
+
+def spread_of(t: Trial) -> float:
+    """By how much the time of a trial varies."""
+    times = [one.seconds for one in t.timings]
+    return (max(times) - min(times)) / 2
 
 
 def grouped(items: Iterable[T], key: Callable[[T], K]) -> dict[K, list[T]]:

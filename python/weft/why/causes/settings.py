@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from ..evidence import Evidence, Timing
+from ..evidence import Evidence
 from ..finding import Finding
 from ..limits import DEFAULT_POLICY
-from .common import duration, idle_in, idle_uncertain, waits_for_locks
+from .common import duration, idle_in, idle_uncertain, spread_of, waits_for_locks
 
 BINDING = ("static",)
 """Policies under which a piece of a loop belongs to one worker."""
@@ -27,7 +27,7 @@ def policy(e: Evidence) -> list[Finding]:
                 f"workers were idle for {e.median(lambda t: t.idle) / (e.workers * e.seconds):.0%} of their time",
             ),
             gain=gain,
-            uncertain=e.spread + _spread(e.default_policy.timings),
+            uncertain=e.spread + spread_of(e.default_policy),
             basis="tested",
             advice=f"WEFT_POLICY={DEFAULT_POLICY}, or leave it out",
         )
@@ -73,7 +73,7 @@ def oversubscription(e: Evidence) -> list[Finding]:
                 f"{duration(e.as_many_as_cores.seconds)}",
             ),
             gain=gain,
-            uncertain=e.spread + _spread(e.as_many_as_cores.timings),
+            uncertain=e.spread + spread_of(e.as_many_as_cores),
             basis="tested",
             advice=f"WEFT_WORKERS={e.cores}, or leave it out",
         )
@@ -119,8 +119,3 @@ def other_programs(e: Evidence) -> list[Finding]:
             advice="measure on an idle machine; the other findings are less sure here",
         )
     ]
-
-
-def _spread(timings: tuple[Timing, ...]) -> float:
-    times = [t.seconds for t in timings]
-    return (max(times) - min(times)) / 2
