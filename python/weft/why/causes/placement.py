@@ -25,14 +25,15 @@ def numa_placement(e: Evidence) -> list[Finding]:
             path=path_to_it(touching),
             evidence=(
                 f"{e.pages[node] / total:.0%} of {total / 2**20:.0f} MiB lay on node {node}, of {e.nodes} nodes",
-                f"{duration(e.seconds)} as it is, {duration(e.interleaved.seconds)} with its pages spread over all nodes",
+                f"{duration(e.seconds)} as it is, {duration(e.interleaved.seconds)} with its pages spread over all "
+                "nodes",
             ),
             gain=e.seconds - e.interleaved.seconds,
             uncertain=e.spread + spread_of(e.interleaved),
             basis="tested",
-            advice="numactl --interleave=all, or better: let the workers that use the data touch them first (set them in a "
-            "parallel loop of the same range under a policy that keeps ranges where they were, as static, adws or laws), "
-            "so that most accesses stay on their node",
+            advice="numactl --interleave=all, or better: let the workers that use the data touch them first (set them "
+            "in a parallel loop of the same range under a policy that keeps ranges where they were, as static, adws or "
+            "laws), so that most accesses stay on their node",
             also=further_places(touching),
         )
     ]
