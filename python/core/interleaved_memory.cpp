@@ -33,8 +33,8 @@ public:
         before_.reset(hwloc_bitmap_alloc());
         if (hwloc_topology_load(raw) != 0) throw error("hwloc cannot read the machine's memory nodes");
         if (hwloc_get_membind(raw, before_.get(), &policy_before_, flags) != 0) fail("read");
-        if (hwloc_set_membind(raw, hwloc_topology_get_topology_nodeset(raw), HWLOC_MEMBIND_INTERLEAVE, flags) !=
-            0)
+        if (hwloc_set_membind(raw, hwloc_topology_get_topology_nodeset(raw), HWLOC_MEMBIND_INTERLEAVE,
+                              flags) != 0)
             fail("change");
     }
 
@@ -63,12 +63,13 @@ void bind_interleaved_memory(nb::module_& m) {
         "A context: programs that this thread starts in it have their memory spread page by page over all "
         "memory nodes. Raises LibraryError if the system does not allow it.")
         .def(nb::init<>())
-        .def("__enter__",
-             [](interleaved_memory& self) -> interleaved_memory& {
-                 self.enter();
-                 return self;
-             },
-             nb::rv_policy::reference)
+        .def(
+            "__enter__",
+            [](interleaved_memory& self) -> interleaved_memory& {
+                self.enter();
+                return self;
+            },
+            nb::rv_policy::reference)
         .def("__exit__", [](interleaved_memory& self, const nb::args&) { self.leave(); });
 }
 

@@ -342,7 +342,8 @@ def test_what_a_program_leaves_while_there_is_no_daemon_goes_back(where: str) ->
             eventually(lambda: all("weft" in groups_of(p) for p in left), "they have the program's group")
         os.kill(supervisor.pid, signal.SIGKILL)
         end(child)
-        eventually(lambda: supervisor.check() and pids(where) == [] and adopted(where), "the next daemon has come")
+        eventually(lambda: supervisor.check() and supervisor.restarts == 1, "the death is seen")
+        eventually(lambda: pids(where) == [] and adopted(where), "the next daemon has come")
         other = start(where, *SLEEP)  # it gets the slot
         eventually(lambda: not any("weft" in groups_of(p) for p in left), "they are where they came from")
         eventually(lambda: all(masks(p) == {ALL} for p in left), "they have all cores")
