@@ -6,12 +6,13 @@
     bench/speeds/orders.py --speeds 1,1,0.5,0.5,0.25,0.25 --json
 
 A pair is a program and the speeds of its workers (WEFT_SPEEDS). Every round runs each pair under each of its policies on real
-threads, one after the other; the best times count, since what others take of a shared machine only adds to a time. The model
-runs the program with the same speeds, on --machine; it is deterministic. The speeds of a pair that is marked with * are the
-same for all workers: there the policies are to be equal.
+threads, one after the other, with a seed of its own. The model runs the program with the same speeds and seeds, on --machine.
+The medians of both count: with few tasks a policy that draws at random has good and bad seeds, and one seed in the model
+against the best of several on threads would compare luck. The speeds of a pair that is marked with * are the same for all
+workers: there the policies are to be equal.
 
 The order of two policies is right if threads and model say that the same one is faster, or if neither finds a difference of
-more than --tie. A real difference that is no larger than the one between the best times of two halves of the rounds (unsure)
+more than --tie. A real difference that is no larger than the one between the medians of two halves of the rounds (unsure)
 shows nothing, so that any order is right. A pair has the same order if all of its policies are in the right order.
 
 Exit status: 0 at least nine tenths of the pairs have the same order; 1 not so.
@@ -22,6 +23,7 @@ import fnmatch
 import itertools
 import json
 import os
+import statistics
 import subprocess
 import sys
 from pathlib import Path
@@ -31,31 +33,31 @@ BATCH = ("steal:zone=reported", "snatch:zone=reported", "aats", "aats:np=on")
 GRAPH = ("steal", "snatch", "xitao", "cats", "heft", "dheft")
 PIPELINE = ("steal", "snatch", "aats:mode=pipeline")
 HALF, QUARTER, EQUAL = "1,1,0.32,0.32", "1,0.32,0.32,0.32,0.32,0.32", "0.5,0.5,0.5,0.5"
-# name: program, arguments, speeds, policies. Of some tenths of a second each, with tasks of milliseconds: an emulated core
-# stops for a part of each millisecond.
+# name: program, arguments, speeds, policies. Of some tenths of a second to two seconds each, with tasks of milliseconds: an
+# emulated core stops for a part of each millisecond. Few batches would measure whether a policy's first, ignorant ones had luck.
 PAIRS = {
-    "batch-bwt": ("batch", "--kind bwt --tasks 48 --batches 5 --cycles 1e8", HALF, BATCH),
-    "batch-lzw": ("batch", "--kind lzw --tasks 48 --batches 5 --cycles 1e8", HALF, BATCH),
-    "batch-dmc": ("batch", "--kind dmc --tasks 48 --batches 5 --cycles 1e8", QUARTER, BATCH),
-    "batch-ga": ("batch", "--kind ga --tasks 48 --alpha 4 --batches 5 --cycles 5e7", HALF, BATCH),
-    "batch-ga-1+5": ("batch", "--kind ga --tasks 48 --alpha 8 --batches 5 --cycles 5e7", QUARTER, BATCH),
-    "batch-md5": ("batch", "--kind md5 --tasks 48 --batches 5 --cycles 1e8", QUARTER, BATCH),
-    "batch-sha1": ("batch", "--kind sha1 --tasks 48 --batches 5 --cycles 1e8", HALF, BATCH),
+    "batch-bwt": ("batch", "--kind bwt --tasks 48 --batches 20 --cycles 1e8", HALF, BATCH),
+    "batch-lzw": ("batch", "--kind lzw --tasks 48 --batches 20 --cycles 1e8", HALF, BATCH),
+    "batch-dmc": ("batch", "--kind dmc --tasks 48 --batches 20 --cycles 1e8", QUARTER, BATCH),
+    "batch-ga": ("batch", "--kind ga --tasks 48 --alpha 4 --batches 20 --cycles 5e7", HALF, BATCH),
+    "batch-ga-1+5": ("batch", "--kind ga --tasks 48 --alpha 8 --batches 20 --cycles 5e7", QUARTER, BATCH),
+    "batch-md5": ("batch", "--kind md5 --tasks 48 --batches 20 --cycles 1e8", QUARTER, BATCH),
+    "batch-sha1": ("batch", "--kind sha1 --tasks 48 --batches 20 --cycles 1e8", HALF, BATCH),
     "dag-narrow": ("random_dag", "--nodes 150 --parallelism 1.62 --width 1 --plain --copy-words 100000", HALF, GRAPH),
     "dag-middle": ("random_dag", "--nodes 150 --parallelism 3.03 --width 1 --plain --copy-words 100000", HALF, GRAPH),
     "dag-wide": ("random_dag", "--nodes 200 --parallelism 8.06 --width 1 --plain --copy-words 100000", QUARTER, GRAPH),
     "cholesky": ("tiled_cholesky", "--n 4096 --tile 512", HALF, GRAPH),
     "sparse_lu": ("sparse_lu", "", QUARTER, GRAPH),
     "dedup": ("dedup", "--mbytes 32", HALF, PIPELINE),
-    "image_search": ("image_search", "--scenes 200 --queries 100 --width 512 --height 512", HALF, PIPELINE),
-    "batch-lzw*": ("batch", "--kind lzw --tasks 48 --batches 5 --cycles 1e8", EQUAL, BATCH),
+    "image_search": ("image_search", "--scenes 40 --queries 20 --width 512 --height 512", HALF, PIPELINE),
+    "batch-lzw*": ("batch", "--kind lzw --tasks 48 --batches 20 --cycles 1e8", EQUAL, BATCH),
     "cholesky*": ("tiled_cholesky", "--n 4096 --tile 512", EQUAL, GRAPH),
 }
 
 
-def seconds(build, program, arguments, policy, extra):
+def seconds(build, program, arguments, policy, seed, extra):
     environment = {k: v for k, v in os.environ.items() if not k.startswith("WEFT_")}
-    environment |= {"WEFT_POLICY": policy, "WEFT_SEED": "1"} | extra
+    environment |= {"WEFT_POLICY": policy, "WEFT_SEED": str(seed)} | extra
     command = [str(build / "examples" / program), *arguments.split(), "--json"]
     done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
     if done.returncode != 0:
@@ -119,20 +121,20 @@ def main():
             if sys.stderr.isatty():
                 print(f"\rround {r + 1} of {options.rounds}: {i + 1} of {len(runs)}  ", end="", file=sys.stderr, flush=True)
             program, arguments = PAIRS[name][:2]
-            real[name, policy].append(seconds(options.build, program, arguments, policy, {"WEFT_SPEEDS": speeds_of[name]}))
+            real[name, policy].append(seconds(options.build, program, arguments, policy, r + 1, {"WEFT_SPEEDS": speeds_of[name]}))
     if sys.stderr.isatty():
         print("\r" + " " * 40 + "\r", end="", file=sys.stderr)
     row = {}
     for name, policy in runs:
         program, arguments = PAIRS[name][:2]
-        modelled = seconds(options.build, program, arguments, policy,
-                           {"WEFT_ENGINE": "model", "WEFT_MACHINE": options.machine, "WEFT_SPEEDS": speeds_of[name]})
+        extra = {"WEFT_ENGINE": "model", "WEFT_MACHINE": options.machine, "WEFT_SPEEDS": speeds_of[name]}
+        modelled = [seconds(options.build, program, arguments, policy, r + 1, extra) for r in range(options.rounds)]
         times = real[name, policy]
         half = len(times) // 2
-        # How far the best of one half of the rounds is from that of the other.
-        unsure = abs(min(times[:half]) / min(times[half:]) - 1)
-        row[name, policy] = {"pair": name, "speeds": speeds_of[name], "policy": policy, "real_seconds": min(times),
-                             "unsure": unsure, "model_seconds": modelled}
+        # How far the median of one half of the rounds is from that of the other.
+        unsure = abs(statistics.median(times[:half]) / statistics.median(times[half:]) - 1)
+        row[name, policy] = {"pair": name, "speeds": speeds_of[name], "policy": policy, "real_seconds": statistics.median(times),
+                             "unsure": unsure, "model_seconds": statistics.median(modelled)}
     orders = [order for name in names for order in orders_of(name, policies_of(name), row, options.tie)]
     same = [name for name in names if all(o["right"] for o in orders if o["pair"] == name)]
     well = len(same) >= 0.9 * len(names)
