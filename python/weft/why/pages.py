@@ -39,5 +39,5 @@ class Pages:
         for process in {path.name.split(".")[1] for path in progress}:
             # A process that has ended meanwhile, and one of another user, has none that can be read.
             with contextlib.suppress(OSError):
-                now = bytes_by_node(Path("/proc", process, "numa_maps").read_text())
+                now = bytes_by_node(Path("/proc", process, "numa_maps").read_text(errors="replace"))
                 self.most = max(self.most, now, key=lambda pages: sum(pages.values()))
