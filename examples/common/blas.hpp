@@ -29,8 +29,11 @@ inline constexpr double gemm_cycles_per_product = 0.14, syrk_cycles_per_product 
                         trsm_cycles_per_product = 0.26, swap_trsm_cycles_per_product = 0.37,
                         potrf_cycles_per_product = 0.27, getrf_cycles_per_product = 0.3;
 
-// Tasks run beside each other, not the threads of a kernel.
-inline void blas_in_calling_thread() { openblas_set_num_threads(1); }
+// Tasks run beside each other, not the threads of a kernel. OpenBLAS that was built with OpenMP asks each calling thread
+// for its number of threads, so each one has to say so; before the others do, the first one prepares OpenBLAS's buffers.
+inline void blas_in_calling_thread() {
+    [[maybe_unused]] thread_local const bool said = (openblas_set_num_threads(1), true);
+}
 
 namespace blas {
 
@@ -40,6 +43,7 @@ inline void touch(const tile& t, weft::access how) { touch_block(t.values, t.col
 
 // The lower triangle of a tile becomes its Cholesky factor.
 inline void potrf(const tile& a) {
+    blas_in_calling_thread();
     touch(a, weft::access::readwrite);
     spend(a.rows * a.rows * a.rows / 6, potrf_cycles_per_product);
     const int n = length(a.rows), stride = length(a.stride);
@@ -50,6 +54,7 @@ inline void potrf(const tile& a) {
 
 // A = P L U; row i was exchanged with row pivots[i], counted from 1.
 inline void getrf(const tile& a, int* pivots) {
+    blas_in_calling_thread();
     touch(a, weft::access::readwrite);
     weft::touch(pivots, a.rows * sizeof(int), weft::access::write);
     spend(a.rows * a.rows * a.rows / 3, getrf_cycles_per_product);
@@ -61,6 +66,7 @@ inline void getrf(const tile& a, int* pivots) {
 
 // B L^-T for a lower triangle L.
 inline void solve_transposed(const tile& l, const tile& b) {
+    blas_in_calling_thread();
     touch(l, weft::access::read);
     touch(b, weft::access::readwrite);
     spend(b.rows * b.cols * b.cols / 2, trsm_cycles_per_product);
@@ -70,6 +76,7 @@ inline void solve_transposed(const tile& l, const tile& b) {
 
 // B U^-1 for the upper triangle U of `lu`.
 inline void solve_upper(const tile& lu, const tile& b) {
+    blas_in_calling_thread();
     touch(lu, weft::access::read);
     touch(b, weft::access::readwrite);
     spend(b.rows * b.cols * b.cols / 2, trsm_cycles_per_product);
@@ -79,6 +86,7 @@ inline void solve_upper(const tile& lu, const tile& b) {
 
 // L^-1 P^-1 B, where `lu` and `pivots` are what getrf() has made.
 inline void solve_lower(const tile& lu, const int* pivots, const tile& b) {
+    blas_in_calling_thread();
     touch(lu, weft::access::read);
     weft::touch(pivots, lu.rows * sizeof(int), weft::access::read);
     touch(b, weft::access::readwrite);
@@ -91,6 +99,7 @@ inline void solve_lower(const tile& lu, const int* pivots, const tile& b) {
 
 // The lower triangle of C becomes that of C - A A^T.
 inline void subtract_square(const tile& a, const tile& c) {
+    blas_in_calling_thread();
     touch(a, weft::access::read);
     touch(c, weft::access::readwrite);
     spend(c.rows * c.rows * a.cols / 2, syrk_cycles_per_product);
@@ -101,6 +110,7 @@ inline void subtract_square(const tile& a, const tile& c) {
 // C - A B, or C - A B^T.
 inline void subtract_product(const tile& a, const tile& b, const tile& c,
                              CBLAS_TRANSPOSE b_as = CblasNoTrans) {
+    blas_in_calling_thread();
     touch(a, weft::access::read);
     touch(b, weft::access::read);
     touch(c, weft::access::readwrite);
