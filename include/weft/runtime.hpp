@@ -44,7 +44,9 @@ struct runtime_options {
     /// [WEFT_WAITING] how many children of groups may wait in the queues of the policy; while about as many wait, the
     /// next ones are called at once by the tasks that spawn them, if the policy supports that; default 1000000
     std::optional<std::size_t> waiting{};
-    std::string pin{}; ///< [WEFT_PIN] compact, scatter, off; default: compact if every core has one worker
+    /// [WEFT_PIN] compact, scatter: each worker is pinned to a core; off. Default, if every core has one worker: each is
+    /// pinned while it has no work, so that threads that a task starts may run on all cores; else off
+    std::string pin{};
     /// [WEFT_SPEEDS] one speed for each worker, as 1,1,0.32,0.32, or machine: those of WEFT_MACHINE. Unequal cores where there are
     /// none: policies see cores of these speeds, the greatest at most 1, and on real threads a worker gets that share of its
     /// core, docs/unequal-cores.md. Default: the cores as they are

@@ -5,8 +5,9 @@ from __future__ import annotations
 import os
 import shutil
 import stat
+import struct
 import subprocess
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from . import _core
@@ -75,18 +76,18 @@ def library_for(command: Sequence[str]) -> Path:
 
 
 def needs_openmp(command: Sequence[str]) -> bool:
-    """Whether the program is a dynamically linked one that needs an OpenMP runtime and is not linked with Weft."""
+    """Whether the program is a dynamically linked one that needs an OpenMP runtime and is not linked with Weft: where
+    a program on Weft calls a library that was compiled with -fopenmp, that one keeps its own runtime."""
     found = shutil.which(command[0]) if command else None
     if found is None:
         return False
     program = Path(found).resolve()
-    with program.open("rb") as file:
-        if file.read(4) != _MAGIC:
-            return False
     if not _is_dynamic(program):
         return False
     needed = _needed_by(program)
-    return not any(n.startswith("libweft.so") for n in needed) and any(n.startswith(tuple(_RUNTIMES)) for n in needed)
+    if not any(_is_runtime(name) for name in needed):
+        return False
+    return not any(_has_weft(file) for name, file in needed.items() if not _is_runtime(name)) and not _has_weft(program)
 
 
 def _runtimes_of(program: Path) -> set[str]:
@@ -103,26 +104,48 @@ def _runtimes_of(program: Path) -> set[str]:
     return {ours for name in _needed_by(program) for theirs, ours in _RUNTIMES.items() if name.startswith(theirs)}
 
 
-def _needed_by(program: Path) -> list[str]:
-    """The names of the libraries that the loader would load."""
+def _is_runtime(name: str) -> bool:
+    return name.startswith(tuple(_RUNTIMES))
+
+
+def _needed_by(program: Path) -> dict[str, Path]:
+    """The libraries that the loader would load, by the names that the files ask for."""
     listing = subprocess.run(
         [str(program)], env={**os.environ, "LD_TRACE_LOADED_OBJECTS": "1"}, capture_output=True, text=True, check=False
     )
-    return [line.split()[0] for line in listing.stdout.splitlines() if line.split()]
+    lines = [line.split() for line in listing.stdout.splitlines() if line.split()]
+    return {words[0]: Path(words[2] if words[1:2] == ["=>"] and len(words) > 2 else words[0]) for words in lines}
 
 
 def _is_dynamic(program: Path) -> bool:
     """Whether the file names an interpreter, the loader."""
-    with program.open("rb") as file:
-        header = file.read(64)
-        if len(header) < 64 or header[4] != 2 or header[5] != 1:  # 64 bits, little-endian
-            return False
-        begin, size, count = (
-            int.from_bytes(header[32:40], "little"),
-            int.from_bytes(header[54:56], "little"),
-            int.from_bytes(header[56:58], "little"),
-        )
-        file.seek(begin)
-        table = file.read(size * count)
-    interpreter = 3  # PT_INTERP
-    return any(int.from_bytes(table[i * size : i * size + 4], "little") == interpreter for i in range(count))
+    return any(kind == _INTERPRETER for kind, _ in _segments(program))
+
+
+def _has_weft(file: Path) -> bool:
+    """Whether Weft was linked into the file: src/api/runtime.cpp."""
+    return any(kind == _NOTE and _NOTE_OF_WEFT in content for kind, content in _segments(file))
+
+
+_INTERPRETER, _NOTE = 3, 4  # PT_INTERP, PT_NOTE
+_NOTE_OF_WEFT = struct.pack("<III8s", 5, 4, 1, b"Weft")
+
+
+def _segments(file: Path) -> Iterator[tuple[int, bytes]]:
+    """The kinds of segments of a file with 64 bits, little-endian, with what is in small ones. Nothing for others."""
+    most = 1 << 16
+    try:
+        with file.open("rb") as opened:
+            header = opened.read(64)
+            if len(header) < 64 or header[:6] != _MAGIC + b"\x02\x01":
+                return
+            (begin,) = struct.unpack_from("<Q", header, 32)
+            size, count = struct.unpack_from("<HH", header, 54)
+            opened.seek(begin)
+            table = opened.read(size * count)
+            for at in range(0, len(table) - size + 1, size):
+                kind, _, offset, _, _, length = struct.unpack_from("<IIQQQQ", table, at)
+                opened.seek(offset)
+                yield kind, opened.read(length) if length <= most else b""
+    except OSError:
+        return

@@ -345,6 +345,7 @@ settings resolve(const runtime_options& o, const machine* on) {
     if (s.threads.preempt.type != preemption::off) s.threads.stack_bytes += signal_frame_bytes();
     const auto where = speeds.empty() ? pin_order_of(c, whole, s.threads.workers) : std::nullopt;
     s.threads.pin = where.has_value();
+    s.threads.pin_without_work = !c.text(&runtime_options::pin);
     // The policy's machine has a rank for each worker; with more workers than cores, they start over.
     s.machine =
         s.threads.workers < whole.size()

@@ -15,6 +15,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <cstdint>
 #include <cstdio>
 #include <cstdlib>
 #include <memory>
@@ -27,6 +28,15 @@
 namespace weft {
 
 namespace {
+
+/// Tells tools that Weft was linked into a file, also if it was linked statically and the file was stripped: a note of the
+/// name "Weft" (System V ABI, section "Note Section"), padded to words. Read by python/weft/openmp.py.
+struct note_of_weft {
+    std::uint32_t name_bytes = sizeof("Weft"), content_bytes = sizeof(std::uint32_t), type = 1;
+    char name[8] = "Weft";
+    std::uint32_t content = 1; ///< version of the note
+};
+[[gnu::used, gnu::section(".note.weft"), gnu::aligned(4)]] constexpr note_of_weft in_this_file{};
 
 std::unique_ptr<engine::engine> make_engine(api::settings&& s) {
     const policy_maker another = resolve_policy(s.policy);

@@ -26,7 +26,8 @@ from weft.why.idle import Idle, IdleRun, idle_of
 from weft.why.pages import Pages, bytes_by_node, memory_nodes
 from weft.why.stacks import Stack, owners_of, short_name, stacks_of
 from weft.why.symbols import Frame
-from weft.why.watch import environment, read_watch, read_watches
+from weft.why.threading_libraries import libraries_with_threads
+from weft.why.watch import Mapping, environment, read_watch, read_watches
 from writing import FORK, FRESH, ROOT, TraceFile
 
 pytestmark = pytest.mark.usefixtures("no_settings")
@@ -324,6 +325,25 @@ def test_one_worker_and_other_programs() -> None:
     assert f.cause == "other_programs" and f.gain == pytest.approx(0.25)
 
 
+def test_threads_of_the_program_that_are_no_workers() -> None:
+    """They are not other programs. What a library's threads cost is tried."""
+    plain = (timing(cpu=2.0, on_core=1.0, waiting=1.0, other_cpu=0.9),) * 3
+    f = only(evidence(plain=plain))
+    assert (f.cause, f.basis) == ("other_threads", "estimated") and f.gain == pytest.approx(0.45)
+    serial = stack("on_core", 1.0, in_run=False, is_serial=True)  # would save 0.5 s: more than the program takes then
+    tried = Trial("OMP_NUM_THREADS=1", (timing(0.3),) * 3)
+    f = only(evidence(serial, plain=plain, libraries=("libgomp.so.1",), calling_thread=tried))
+    assert (f.cause, f.basis, f.place) == ("other_threads", "tested", HERE) and f.gain == pytest.approx(0.7)
+    assert "libgomp.so.1" in f.evidence[0] and "OMP_NUM_THREADS=1" in f.evidence[1]
+    assert diagnose(evidence(plain=(timing(other_cpu=0.1),) * 3)).findings == ()
+
+
+def test_libraries_with_threads_of_their_own() -> None:
+    files = ("/usr/lib/libgomp.so.1.0.0", "/usr/lib/libgomp.so.1.0.0", "/opt/libopenblasp-r0.3.21.so", "/lib/libc.so")
+    maps = [Mapping(0, 1, 0, file) for file in files]
+    assert libraries_with_threads(maps) == ("libgomp.so.1.0.0", "libopenblasp-r0.3.21.so")
+
+
 def test_threads_with_unequal_shares() -> None:
     region = Place("step", HERE.file)
     f = only(evidence(shares={region: (1.5, 0.5)}))
@@ -462,6 +482,7 @@ def test_whose_code_it_is() -> None:
     ) == ["runtime"]
     assert owners_of((frame("cos", None, "/lib/x86_64-linux-gnu/libm.so.6"),)) == ["system"]
     assert owners_of((frame("GOMP_parallel", None, "/opt/weft/openmp/libgomp.so.1"),)) == ["runtime"]
+    assert owners_of((frame("GOMP_parallel", None, "/usr/lib/x86_64-linux-gnu/libgomp.so.1"),)) == ["program"]
     policy = frame("queues_child", "/x/weft/build/../src/policy/steal.cpp")  # of a namespace without a name
     assert owners_of((policy,)) == ["program"] and owners_of((policy,), ("/x/weft/build/../src/",)) == ["runtime"]
     # Without debug information.

@@ -29,12 +29,13 @@ from .limits import DEFAULT_POLICY, INFLATED
 from .pages import Pages, memory_nodes
 from .stacks import Stack, stacks_of
 from .symbols import TOOL, Symbols
+from .threading_libraries import THREADS_OF_LIBRARIES, libraries_with_threads
 from .watch import Watch, environment, read_watches
 
 REPEATS = 3
 MOST_TRACE_BYTES = 1 << 30
 """A trace that grows beyond this ends the traced run: what came until then is used."""
-MOST_RUNS = 15
+MOST_RUNS = 18
 """With all trials."""
 
 Say = Callable[[str], None]
@@ -98,6 +99,8 @@ class Collector:
             change = f"{e.cores} workers"
             trial = self._trial(change, self.repeats, workers=e.cores) or self._with_active(e.cores)
             e = replace(e, as_many_as_cores=self._noted(change, trial))
+        if e.has_other_threads and not self.openmp and e.workers > 1 and e.libraries:
+            e = replace(e, calling_thread=self._in_calling_thread())
         if e.lies_on_few_nodes:
             e = replace(e, interleaved=self._interleaved())
         if (e.inflation or 1.0) > INFLATED:
@@ -135,6 +138,13 @@ class Collector:
         except LaunchError:
             return None
         return Trial(f"{workers} active workers", tuple(t for t in timings if t))
+
+    def _in_calling_thread(self) -> Trial | None:
+        """With libraries that start no threads of their own."""
+        change = f"{' '.join(f'{name}=1' for name in THREADS_OF_LIBRARIES)}"
+        self.say("with one thread in each library")
+        timings = [timing_of(self._launch({n: "1" for n in THREADS_OF_LIBRARIES})) for _ in range(self.repeats)]
+        return Trial(change, tuple(t for t in timings if t))
 
     def _interleaved(self) -> Trial | None:
         """With its memory spread over all nodes. None, with a note, if the system does not allow it."""
@@ -213,7 +223,13 @@ class Collector:
                 "compile it with -g to see names and lines"
             )
         shares = _shares(watch, stacks) if self.openmp else {}
-        return {"stacks": tuple(stacks), "watched": timing, "shares": shares, "pages": pages.most}
+        return {
+            "stacks": tuple(stacks),
+            "watched": timing,
+            "shares": shares,
+            "pages": pages.most,
+            "libraries": libraries_with_threads(watch.maps),
+        }
 
     def _traced(self, e: Evidence) -> Evidence:
         self.say("tracing its tasks")

@@ -67,7 +67,7 @@ class Diagnosis:
 
 def diagnose(e: Evidence) -> Diagnosis:
     """Applies every cause of the table, and ranks what they find."""
-    found = [f for cause in CAUSES for f in cause(e)]
+    found = _without_explained([f for cause in CAUSES for f in cause(e)], e.seconds)
     worth = [f for f in found if f.gain >= max(WORTH * e.seconds, WORTH_SECONDS)]
     sure = sorted((f for f in worth if f.uncertain <= SURE * f.gain), key=lambda f: -f.gain)
     unsure = sorted((f for f in worth if f.uncertain > SURE * f.gain), key=lambda f: -f.gain)
@@ -86,6 +86,13 @@ def diagnose(e: Evidence) -> Diagnosis:
         scaling=_scaling(e),
         notes=e.notes,
     )
+
+
+def _without_explained(found: list[Finding], seconds: float) -> list[Finding]:
+    """Without estimates of more time than the program takes once a cause is mended whose gain was tested: that cause
+    has made what they tell of."""
+    tested = max((f.gain - f.uncertain for f in found if f.basis == "tested"), default=0.0)
+    return [f for f in found if f.basis == "tested" or f.gain <= max(seconds - tested, WORTH * seconds)]
 
 
 def _longest_path(e: Evidence) -> tuple[Step, ...]:

@@ -12,7 +12,7 @@ from ..report import WorkerReport
 from .finding import Place
 from .idle import Idle
 from .language import OPENMP, WEFT, Language
-from .limits import FEW_NODES, LEAST_MEMORY
+from .limits import FEW_NODES, LEAST_MEMORY, OTHER_THREADS
 from .stacks import Stack
 
 Intervals = Sequence[tuple[float, float]]
@@ -46,6 +46,8 @@ class Timing:
     steals: int
     queued: float = 0.0
     """Time that the workers were ready to run and had no core, busy or idle."""
+    other_cpu: float = 0.0
+    """Processor time that threads of the program that are no workers had in runs."""
 
     @property
     def busy(self) -> float:
@@ -110,6 +112,10 @@ class Evidence:
     """Memory nodes that the program may use."""
     pages: dict[int, int] = field(default_factory=dict)
     """Bytes of the program by memory node, when it had most. Empty: not known, or there is one node."""
+    libraries: tuple[str, ...] = ()
+    """That it has loaded, and that start threads of their own for what a task calls."""
+    calling_thread: Trial | None = None
+    """With these libraries computing in the thread that calls them, if threads that are no workers take much time."""
     interleaved: Trial | None = None
     """With its memory spread over all nodes, if most of it lies on few of them."""
     notes: tuple[str, ...] = ()
@@ -158,6 +164,11 @@ class Evidence:
         """The same with one worker."""
         timings = self.alone.timings if self.alone else ()
         return _own(self.alone_stacks, (*timings, *((self.alone_watched,) if self.alone_watched else ())))
+
+    @property
+    def has_other_threads(self) -> bool:
+        """Whether threads that are no workers compute much while there is a run."""
+        return self.median(lambda t: t.other_cpu) >= OTHER_THREADS * self.median(lambda t: t.cpu)
 
     @property
     def lies_on_few_nodes(self) -> bool:
@@ -246,4 +257,5 @@ def timing_of(run: Run) -> Timing | None:
         tasks=sum(w.tasks for w in total.workers),
         steals=sum(w.steals for w in total.workers),
         queued=(total.fields.get("worker_threads") or {}).get("queued") or 0.0,
+        other_cpu=(total.fields.get("other_threads") or {}).get("cpu") or 0.0,
     )

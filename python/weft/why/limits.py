@@ -9,5 +9,7 @@ FEW_NODES = 1.5
 it saves."""
 LEAST_MEMORY = 32 << 20
 """Bytes: a program with less memory has most of it in caches."""
+OTHER_THREADS = 0.1
+"""From this part of the program's processor time on, threads that are no workers are looked into."""
 INFLATED = 1.15
 """From this factor on, what makes the program's processor time grow with its workers is looked for."""

@@ -14,7 +14,8 @@ from .watch import Seen, Watch
 
 Owner = Literal["program", "runtime", "system"]
 
-_RUNTIME_MODULES = re.compile(r"/(libweft|libgomp|libomp|libiomp|libhwloc|libudev|libmetis)[^/]*$")
+# Weft's library for OpenMP programs has the name of the one whose place it takes, in a folder of its own.
+_RUNTIME_MODULES = re.compile(r"/((libweft|libhwloc|libudev|libmetis)|openmp/(libgomp|libomp|libiomp))[^/]*$")
 _SYSTEM_MODULES = re.compile(
     r"/(libc|libm|libpthread|libstdc\+\+|libc\+\+|libgcc_s|ld-linux[^/]*|libweft-watch)[.-][^/]*$"
 )

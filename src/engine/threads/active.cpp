@@ -72,6 +72,7 @@ void thread_engine::wish_active(int count) {
 
 void thread_engine::wait_inactive(thread_worker& w) {
     preemption.pauses(w);
+    goes_home(w);
     w.count.asleep.begin(now());
     const own_sleep here(w.usage);
     const lent_while_asleep lent(lends.get(), w);

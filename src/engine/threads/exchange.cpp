@@ -13,19 +13,26 @@ void thread_engine::occupies(thread_worker& w, kernel_thread& self) noexcept {
     if (is_guest(w)) pthread_setname_np(pthread_self(), "weft-guest");
     if (options.pin && !is_guest(w))
         pinned.comes(w, self, [this](const kernel_thread& t, int core) { return pin(t, core); });
+    if (away_from_home)
+        sched_setaffinity(0, sizeof *away_from_home, &*away_from_home); // it begins on its core
 }
 
 void thread_engine::pin_again(thread_worker& w) noexcept {
-    if (options.pin && !is_guest(w))
+    if (options.pin && !away_from_home && !is_guest(w))
         pinned.again(w, [this](const kernel_thread& t, int core) { return pin(t, core); });
 }
 
 bool thread_engine::pin(const kernel_thread& t, int core) const noexcept {
+    const cpu_set_t mask = mask_of(core);
+    return sched_setaffinity(t.id, sizeof mask, &mask) == 0;
+}
+
+cpu_set_t thread_engine::mask_of(int core) const noexcept {
     cpu_set_t mask;
     CPU_ZERO(&mask);
     const int cpu = pace ? pace->cpu_of(core) : machine.core_at(core).os_index;
     CPU_SET(static_cast<std::size_t>(cpu), &mask);
-    return sched_setaffinity(t.id, sizeof mask, &mask) == 0;
+    return mask;
 }
 
 bool thread_engine::exchange_cores(worker& a, worker& b) noexcept {

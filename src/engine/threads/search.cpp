@@ -69,6 +69,7 @@ void thread_engine::starts_working(thread_worker& w) noexcept {
     // inserts itself there and then reads `working` (X3).
     w.working.store(true, std::memory_order_seq_cst);
     queue::std_sync::fence(std::memory_order_seq_cst);
+    if (away_from_home) leaves_home(w);
     if (ticks_of_policy) [[unlikely]]
         ticks_of_policy->work_begins(); // after the fence: pairs with that of work_clock::rest() (S7)
     if (pace) [[unlikely]]
@@ -118,6 +119,7 @@ bool thread_engine::has_idle_stacks(const thread_worker& w) const noexcept {
 
 task* thread_engine::sleep(thread_worker& w) noexcept {
     preemption.pauses(w);
+    goes_home(w);
     const own_sleep here(w.usage);
     const lent_while_asleep lent(lends.get(), w);
     if (w.until || w.arena().is_team()) {
@@ -192,6 +194,7 @@ void thread_engine::await_team(worker& of) {
             pause_or_yield();
         }
     preemption.pauses(w);
+    goes_home(w);
     w.count.asleep.begin(now());
     const own_sleep here(w.usage);
     const lent_while_asleep lent(lends.get(), w);

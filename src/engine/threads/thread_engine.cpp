@@ -89,6 +89,10 @@ thread_engine::thread_engine(std::unique_ptr<policy> p, weft::machine m, const t
         meter.misses_from = misses ? count_source::counters : count_source::declared;
         meter.instructions_from = instructions ? count_source::counters : count_source::unknown;
     }
+    if (options.pin && options.pin_without_work && !need.exchanges &&
+        options.preempt.type == preemption::off && options.speeds.empty() && options.lend.directory.empty() &&
+        options.share.empty())
+        away_from_home = own_mask();
     chosen_active = homes;
     if (!options.lend.directory.empty()) begin_lending();
     std::optional<share::slot_writer> slot;

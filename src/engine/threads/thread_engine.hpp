@@ -34,6 +34,8 @@
 #include <string>
 #include <vector>
 
+#include <sched.h>
+
 namespace weft::engine {
 
 class run_account;
@@ -48,6 +50,8 @@ struct thread_engine_options {
     std::size_t most_waiting = default_most_waiting;
     bool lend_places = true; ///< to threads that wait outside
     bool pin = false;        ///< worker w to the core of rank w; a refused mask leaves the thread where it is
+    /// With `pin`: only while it has no work, unless the policy exchanges cores, tasks are preempted, or cores are lent or emulated.
+    bool pin_without_work = false;
     std::chrono::nanoseconds exposure_bound{50'000}; ///< from an ask without an answer to the signal
     std::chrono::nanoseconds answer_bound{100'000};  ///< from the signal to looking elsewhere
     std::chrono::nanoseconds spin_time{100'000};     ///< from the first look that finds nothing to sleep
@@ -60,6 +64,9 @@ struct thread_engine_options {
         lend{}; ///< the cores that it lends and borrows; the workers beyond the own cores are guests
     bool follow_cores = false; ///< the number of active workers follows the cores that the process may use
 };
+
+/// The cores on which the calling thread may run; empty if the system has too many.
+std::optional<cpu_set_t> own_mask() noexcept;
 
 /// An engine whose workers are OS threads. README.md beside this file says what is about threads;
 /// engine/idle/README.md has the protocols of asking, exposure and sleep.
@@ -193,6 +200,10 @@ struct thread_engine final : host, engine, team_host, observation, lifetime {
     void pin_again(thread_worker&) noexcept;
     /// False if the system refuses.
     bool pin(const kernel_thread&, int core) const noexcept;
+    cpu_set_t mask_of(int core) const noexcept;
+    // home_core.cpp: before the worker sleeps, and before it works.
+    void goes_home(thread_worker&) const noexcept;
+    void leaves_home(thread_worker&) const noexcept;
     void stop() noexcept;
 
     /// While one exists, what programs declare reaches the workers.
@@ -218,7 +229,9 @@ struct thread_engine final : host, engine, team_host, observation, lifetime {
     // Of the outermost arena: idle/README.md, "Words".
     queue::worker_set<>&searching = outermost.searching, &parked = outermost.parked;
     std::atomic<int>& active_count = outermost.active_count; ///< written under `resizing` (S6)
-    pinned_threads<> pinned;    ///< to the cores of their workers, if the engine pins
+    pinned_threads<> pinned; ///< to the cores of their workers, if the engine pins
+    /// Where workers run that are pinned only without work; empty: there are none. Written by the constructor.
+    std::optional<cpu_set_t> away_from_home{};
     std::mutex resizing;        ///< one call of policy::resized() at a time; guards the next ones
     bool follows_cores = true;  ///< match_active_to_cores() has an effect
     bool program_chose = false; ///< by set_active(): wishes have no effect

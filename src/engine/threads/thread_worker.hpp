@@ -57,6 +57,8 @@ struct thread_worker : worker {
     /// The thread that is pinned to the worker's core: the one that runs it, or that comes back when an external thread
     /// leaves; null until the first one has come. Guarded by thread_engine::pinned.
     kernel_thread* pinned = nullptr;
+    bool is_home =
+        false; ///< it has pinned itself for as long as it has no work (home_core.cpp); of the own thread
 
     // ---- preemption
     kernel_thread* kernel = &own; ///< the occupant, if it is a thread of the engine; else null

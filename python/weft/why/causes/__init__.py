@@ -11,7 +11,7 @@ from .idleness import long_piece, no_parallelism, short_regions, short_runs, une
 from .outside import serial, waiting_outside
 from .placement import numa_placement
 from .processor import inflated, page_faults, runtime
-from .settings import one_worker, other_programs, oversubscription, policy
+from .settings import one_worker, other_programs, other_threads, oversubscription, policy
 
 __all__ = ["CAUSES", "Cause"]
 
@@ -36,6 +36,7 @@ CAUSES: tuple[Cause, ...] = (
     inflated,
     oversubscription,
     one_worker,
+    other_threads,
     other_programs,
 )
 """Every cause that is known."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from ..evidence import Evidence
 from ..finding import Finding
 from ..limits import DEFAULT_POLICY
-from .common import duration, idle_in, idle_uncertain, spread_of, waits_for_locks
+from .common import duration, hottest_place, idle_in, idle_uncertain, spread_of, waits_for_locks
 
 BINDING = ("static",)
 """Policies under which a piece of a loop belongs to one worker."""
@@ -80,6 +80,46 @@ def oversubscription(e: Evidence) -> list[Finding]:
     ]
 
 
+def other_threads(e: Evidence) -> list[Finding]:
+    """Threads of the program that are no workers have the cores: most often those of a library that a task calls."""
+    if e.openmp or not e.has_other_threads:
+        return []
+    other, trial = e.median(lambda t: t.other_cpu), e.calling_thread
+    had = f"threads that are no workers had {duration(other)} of processor time while there were runs"
+    if trial and trial.timings:
+        return [
+            Finding(
+                cause="other_threads",
+                title="threads of a library compete with the workers for the cores",
+                place=hottest_place([s for s in e.stacks if s.in_run and s.state == "on_core"]),
+                evidence=(
+                    f"{had}; loaded: {', '.join(e.libraries)}",
+                    f"{duration(e.seconds)} as it is, {duration(trial.seconds)} with {trial.change}",
+                ),
+                gain=e.seconds - trial.seconds,
+                uncertain=e.spread + spread_of(trial),
+                basis="tested",
+                advice="let libraries compute in the thread that calls them: set these variables, or call "
+                "omp_set_num_threads(1) or openblas_set_num_threads(1) in each thread before it uses the library",
+            )
+        ]
+    return [
+        Finding(
+            cause="other_threads",
+            title="threads that are no workers compete with the workers for the cores",
+            place=None,
+            evidence=(
+                had,
+                f"workers were ready to run for {duration(e.median(lambda t: t.waiting))} and had no core",
+            ),
+            gain=e.median(lambda t: min(t.waiting, t.other_cpu)) / e.workers,
+            uncertain=e.variation(lambda t: min(t.waiting, t.other_cpu)) / e.workers,
+            basis="estimated",
+            advice="make tasks of what these threads do, or use fewer workers (WEFT_WORKERS)",
+        )
+    ]
+
+
 def one_worker(e: Evidence) -> list[Finding]:
     """A single worker where there are more cores."""
     if e.workers > 1 or e.cores == 1:
@@ -103,7 +143,7 @@ def other_programs(e: Evidence) -> list[Finding]:
     """Other programs have the cores. Where a lock is handed from worker to worker, they wait for cores in any case."""
     if e.workers > e.cores or waits_for_locks(e):
         return []
-    seconds = e.median(lambda t: t.waiting)
+    seconds = max(e.median(lambda t: t.waiting - t.other_cpu), 0.0)
     return [
         Finding(
             cause="other_programs",
