@@ -1,4 +1,4 @@
-// Workers that nobody has asked to pin have their cores only while they have no work: src/engine/threads/home_core.cpp.
+// Workers of a program that has not chosen how to pin them have their cores only while they have no work: src/engine/threads/home_core.cpp.
 #include <weft/weft.hpp>
 
 #include <gtest/gtest.h>
@@ -11,6 +11,8 @@
 #include <thread>
 
 #include <sched.h>
+
+#include "engine/bare_engine.hpp"
 
 namespace weft {
 namespace {
@@ -28,12 +30,11 @@ cpu_set_t mask_of_a_thread_that_starts_here() {
     return mask;
 }
 
-/// What `f` returns in a task of each worker, by worker, and in which of them the calling thread was.
-template <class F>
-std::map<int, cpu_set_t> in_each_worker(runtime& rt, const F& f) {
+/// What `f` returns in a task of each of the `n` workers, but for that in whose place the calling thread is.
+template <class Runtime, class F>
+std::map<int, cpu_set_t> in_each_worker(Runtime& rt, int n, const F& f) {
     std::mutex lock;
     std::map<int, cpu_set_t> seen;
-    const int n = rt.workers();
     const auto caller = std::this_thread::get_id();
     rt.run([&] {
         std::atomic<int> came{0};
@@ -64,7 +65,7 @@ protected:
 TEST_F(home_core, threads_that_a_task_starts_have_all_cores) {
     runtime rt;
     for (int i = 0; i < 3; ++i) {
-        const auto seen = in_each_worker(rt, mask_of_a_thread_that_starts_here);
+        const auto seen = in_each_worker(rt, rt.workers(), mask_of_a_thread_that_starts_here);
         EXPECT_GE(seen.size(), static_cast<std::size_t>(rt.workers() - 1));
         for (const auto& [worker, mask] : seen)
             EXPECT_TRUE(CPU_EQUAL(&mask, &all)) << "worker " << worker << ": " << CPU_COUNT(&mask);
@@ -76,29 +77,30 @@ TEST_F(home_core, workers_that_are_to_be_pinned_stay_so) {
     runtime_options o;
     o.pin = "compact";
     runtime rt(o);
-    const auto seen = in_each_worker(rt, mask_here);
+    const auto seen = in_each_worker(rt, rt.workers(), mask_here);
     EXPECT_GE(seen.size(), static_cast<std::size_t>(rt.workers() - 1));
     for (const auto& [worker, mask] : seen) EXPECT_EQ(CPU_COUNT(&mask), 1) << "worker " << worker;
 }
 
 TEST_F(home_core, a_mask_that_the_program_sets_stays) {
-    runtime_options o;
-    o.spin = std::chrono::microseconds{0}; // they sleep at once
-    runtime rt(o);
+    auto o = test::options_of(2);
+    o.pin = o.pin_without_work = true;
+    o.lend_places = false;                     // all tasks are in the workers' own threads
+    o.spin_time = std::chrono::nanoseconds(0); // they sleep at once
+    test::bare_engine e("steal", o);
     cpu_set_t one;
     CPU_ZERO(&one);
     for (std::size_t cpu = 0; CPU_COUNT(&one) == 0; ++cpu)
         if (CPU_ISSET(cpu, &all)) CPU_SET(cpu, &one);
-    const auto set = in_each_worker(rt, [&] {
+    const auto set = in_each_worker(e, 2, [&] {
         sched_setaffinity(0, sizeof one, &one);
         return one;
     });
+    EXPECT_EQ(set.size(), 2U);
     for (int i = 0; i < 3; ++i) {
         std::this_thread::sleep_for(std::chrono::milliseconds(2));
-        for (const auto& [worker, mask] : in_each_worker(rt, mask_here)) {
-            if (!set.contains(worker)) continue; // the caller had its place
+        for (const auto& [worker, mask] : in_each_worker(e, 2, mask_here))
             EXPECT_TRUE(CPU_EQUAL(&mask, &one)) << "worker " << worker << ": " << CPU_COUNT(&mask);
-        }
     }
 }
 

@@ -10,15 +10,15 @@
 /// inherit that: those of a library would otherwise share the worker's core, and a library that counts its cores
 /// would find one.
 ///
-/// C1: only the thread itself sets its mask, and only if the mask is what it has set before. Otherwise the program, or
-///     somebody else, has set it, and it stays.
+/// Q1: only the thread itself sets its mask, and only if the mask is what it has set before. Otherwise the program, or
+///     another one, has set it, and it stays.
 namespace weft::engine {
 
 namespace {
 
 bool change_own_mask(const cpu_set_t& from, const cpu_set_t& to) noexcept {
     const auto now = own_mask();
-    return now && CPU_EQUAL(&*now, &from) && sched_setaffinity(0, sizeof to, &to) == 0; // C1
+    return now && CPU_EQUAL(&*now, &from) && sched_setaffinity(0, sizeof to, &to) == 0; // Q1
 }
 
 } // namespace
