@@ -92,6 +92,8 @@ def _without_explained(found: list[Finding], seconds: float) -> list[Finding]:
     """Without estimates of more time than the program takes once a cause is mended whose gain was tested: that cause
     has made what they tell of."""
     tested = max((f.gain - f.uncertain for f in found if f.basis == "tested"), default=0.0)
+    if tested <= 0:
+        return found
     return [f for f in found if f.basis == "tested" or f.gain <= max(seconds - tested, WORTH * seconds)]
 
 
