@@ -4,6 +4,7 @@
     bench/speeds/orders.py                                   # after: cmake --build --preset release
     bench/speeds/orders.py --only "batch-*" --rounds 5
     bench/speeds/orders.py --speeds 1,1,0.5,0.5,0.25,0.25 --json
+    bench/speeds/orders.py --real orders.json --machine m.toml   # the threads' times of an earlier --json, against another machine
 
 A pair is a program and the speeds of its workers (WEFT_SPEEDS). Every round has a seed of its own, of the program's input and of
 the scheduler. It runs each pair under each of its policies on real threads, one after the other, and in the model with the same
@@ -103,6 +104,7 @@ def main():
     parser.add_argument("--only", default="*", metavar="NAMES", help="names of pairs; * stands for anything (default: all)")
     parser.add_argument("--speeds", help="speeds of the workers, for all pairs (default: those of each pair)")
     parser.add_argument("--policies", help="policies, with ; between them, for all pairs (default: those of each pair)")
+    parser.add_argument("--real", type=Path, metavar="FILE", help="what an earlier --json has printed: its times on threads count")
     parser.add_argument("--tie", type=float, default=0.05, help="differences that are none (default: 0.05)")
     parser.add_argument("--json", action="store_true", help="print one JSON object")
     parser.add_argument("--list", action="store_true", help="print the pairs, and run nothing")
@@ -110,6 +112,12 @@ def main():
     names = [n for n in PAIRS if any(fnmatch.fnmatchcase(n, p) for p in options.only.split(","))]
     if not names:
         parser.error(f"no pair is called {options.only}; there are {', '.join(PAIRS)}")
+    earlier = {}
+    if options.real:
+        printed = json.loads(options.real.read_text())
+        earlier = {(row["pair"], row["policy"]): row["real_seconds"] for row in printed["rows"]}
+        names = [n for n in names if any(pair == n for pair, _ in earlier)]
+        options.rounds = printed["rounds"]
     if options.rounds < 2:
         parser.error("--rounds: two or more")
     if options.list:
@@ -134,8 +142,8 @@ def main():
         if sys.stderr.isatty():
             print(f"\r{text:<40}", end="", file=sys.stderr, flush=True)
 
-    real, model = {run: [] for run in runs}, {}
-    for r in range(options.rounds):
+    real, model = earlier or {run: [] for run in runs}, {}
+    for r in range(0 if earlier else options.rounds):
         for i, run in enumerate(runs):
             say(f"round {r + 1} of {options.rounds}: {i + 1} of {len(runs)}")
             real[run].append(time_of(run, r, {}))
