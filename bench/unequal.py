@@ -194,6 +194,9 @@ def parsed():
         parser.error(f"--programs: no name contains that; the names are {', '.join(PROGRAMS)}")
     if options.seeds < 1:
         parser.error("--seeds: at least 1")
+    missing = sorted({name for p in options.programs if not (options.build / "examples" / (name := PROGRAMS[p].split()[0])).is_file()})
+    if missing and not options.stored:
+        parser.error(f"{', '.join(missing)}: not built in {options.build}; build there with -DWEFT_BUILD_EXAMPLES=ON, or name another --build")
     return options
 
 
