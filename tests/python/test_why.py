@@ -335,7 +335,23 @@ def test_threads_of_the_program_that_are_no_workers() -> None:
     f = only(evidence(serial, plain=plain, libraries=("libgomp.so.1",), calling_thread=tried))
     assert (f.cause, f.basis, f.place) == ("other_threads", "tested", HERE) and f.gain == pytest.approx(0.7)
     assert "libgomp.so.1" in f.evidence[0] and "OMP_NUM_THREADS=1" in f.evidence[1]
+    kept = Trial("OMP_NUM_THREADS=1", (timing(0.99, other_cpu=0.9),) * 3)  # they are the program's own
+    f = only(evidence(plain=plain, libraries=("libgomp.so.1",), calling_thread=kept))
+    assert f.basis == "estimated" and f.gain == pytest.approx(0.45)
     assert diagnose(evidence(plain=(timing(other_cpu=0.1),) * 3)).findings == ()
+
+
+def test_an_estimate_above_a_tested_gain_stays() -> None:
+    """A little is saved by fewer workers, and nearly all by mending the serial part."""
+    serial = stack("on_core", 0.98, in_run=False, is_serial=True)
+    tried = Trial("2 workers", (timing(0.9),) * 3)
+    d = diagnose(evidence(serial, plain=(timing(workers=64),) * 3, as_many_as_cores=tried))
+    assert [f.cause for f in d.findings] == ["serial", "oversubscription"] and d.findings[0].gain > 0.9
+
+
+def test_the_calling_thread_of_openmp_is_no_other_thread() -> None:
+    plain = (timing(on_core=1.5, waiting=0.5, other_cpu=0.9),) * 3
+    assert only(evidence(plain=plain, openmp=True)).cause == "other_programs"
 
 
 def test_libraries_with_threads_of_their_own() -> None:

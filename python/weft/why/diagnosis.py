@@ -89,12 +89,10 @@ def diagnose(e: Evidence) -> Diagnosis:
 
 
 def _without_explained(found: list[Finding], seconds: float) -> list[Finding]:
-    """Without estimates of more time than the program takes once a cause is mended whose gain was tested: that cause
-    has made what they tell of."""
+    """Without estimates below a tested gain that are more than the program takes once its cause is mended: that cause
+    has made what they tell of. A larger estimate stays, since the tested cause cannot have made all of it."""
     tested = max((f.gain - f.uncertain for f in found if f.basis == "tested"), default=0.0)
-    if tested <= 0:
-        return found
-    return [f for f in found if f.basis == "tested" or f.gain <= max(seconds - tested, WORTH * seconds)]
+    return [f for f in found if f.basis == "tested" or f.gain >= tested or f.gain <= seconds - tested]
 
 
 def _longest_path(e: Evidence) -> tuple[Step, ...]:

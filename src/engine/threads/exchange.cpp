@@ -13,8 +13,7 @@ void thread_engine::occupies(thread_worker& w, kernel_thread& self) noexcept {
     if (is_guest(w)) pthread_setname_np(pthread_self(), "weft-guest");
     if (options.pin && !is_guest(w))
         pinned.comes(w, self, [this](const kernel_thread& t, int core) { return pin(t, core); });
-    if (away_from_home)
-        sched_setaffinity(0, sizeof *away_from_home, &*away_from_home); // it begins on its core
+    w.is_home = away_from_home.has_value();
 }
 
 void thread_engine::pin_again(thread_worker& w) noexcept {

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import statistics
+
 from ..evidence import Evidence
 from ..finding import Finding
 from ..limits import DEFAULT_POLICY
@@ -86,7 +88,7 @@ def other_threads(e: Evidence) -> list[Finding]:
         return []
     other, trial = e.median(lambda t: t.other_cpu), e.calling_thread
     had = f"threads that are no workers had {duration(other)} of processor time while there were runs"
-    if trial and trial.timings:
+    if trial and trial.timings and statistics.median(t.other_cpu for t in trial.timings) < 0.5 * other:
         return [
             Finding(
                 cause="other_threads",
@@ -143,7 +145,8 @@ def other_programs(e: Evidence) -> list[Finding]:
     """Other programs have the cores. Where a lock is handed from worker to worker, they wait for cores in any case."""
     if e.workers > e.cores or waits_for_locks(e):
         return []
-    seconds = max(e.median(lambda t: t.waiting - t.other_cpu), 0.0)
+    # The thread that calls a region of OpenMP is a member of its team and no worker: it takes no core from them.
+    seconds = e.median(lambda t: t.waiting) if e.openmp else max(e.median(lambda t: t.waiting - t.other_cpu), 0.0)
     return [
         Finding(
             cause="other_programs",
