@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <cstddef>
@@ -10,6 +11,7 @@
 #include <mutex>
 #include <thread>
 
+#include <pthread.h>
 #include <sched.h>
 
 #include "engine/bare_engine.hpp"
@@ -70,6 +72,27 @@ TEST_F(home_core, threads_that_a_task_starts_have_all_cores) {
         for (const auto& [worker, mask] : seen)
             EXPECT_TRUE(CPU_EQUAL(&mask, &all)) << "worker " << worker << ": " << CPU_COUNT(&mask);
         std::this_thread::sleep_for(std::chrono::milliseconds(2)); // they sleep, and are pinned
+    }
+}
+
+TEST_F(home_core, workers_without_work_are_on_their_cores) {
+    auto o = test::options_of(2);
+    o.pin = o.pin_without_work = true;
+    o.lend_places = false;
+    test::bare_engine e("steal", o);
+    const auto are_home = [&] {
+        return std::ranges::all_of(e.engine.all_workers, [&](const auto& w) {
+            cpu_set_t mask;
+            const int core = e.engine.machine.core_at(w->core()).os_index;
+            return pthread_getaffinity_np(w->thread, sizeof mask, &mask) == 0 && CPU_COUNT(&mask) == 1 &&
+                   CPU_ISSET(static_cast<std::size_t>(core), &mask);
+        });
+    };
+    EXPECT_TRUE(test::await(are_home)); // before they have worked
+    for (int i = 0; i < 3; ++i) {
+        for (const auto& [worker, mask] : in_each_worker(e, 2, mask_here))
+            EXPECT_TRUE(CPU_EQUAL(&mask, &all)) << "worker " << worker << ": " << CPU_COUNT(&mask);
+        EXPECT_TRUE(test::await(are_home));
     }
 }
 

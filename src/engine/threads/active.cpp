@@ -82,6 +82,7 @@ void thread_engine::wait_inactive(thread_worker& w) {
                gate.has_bound_for(w.core(), &w.arena());
     });
     w.count.asleep.end(now());
+    leaves_home(w);
     pin_again(w); // a control group that changed has moved it
 }
 

@@ -13,7 +13,8 @@ void thread_engine::occupies(thread_worker& w, kernel_thread& self) noexcept {
     if (is_guest(w)) pthread_setname_np(pthread_self(), "weft-guest");
     if (options.pin && !is_guest(w))
         pinned.comes(w, self, [this](const kernel_thread& t, int core) { return pin(t, core); });
-    w.is_home = away_from_home.has_value();
+    // It begins on its core, and may find its first task without having searched: starts_working() is not called then.
+    if (away_from_home) sched_setaffinity(0, sizeof *away_from_home, &*away_from_home);
 }
 
 void thread_engine::pin_again(thread_worker& w) noexcept {

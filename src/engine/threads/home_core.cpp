@@ -5,8 +5,8 @@
 
 #include <sched.h>
 
-/// Workers that are pinned only while they have no work. Such a worker wakes and searches on its own core, so that no two meet on
-/// one. While it works, its thread may run wherever the thread that has made the engine might. Threads that a task starts
+/// Workers that are pinned only while they have no work. Such a worker sleeps, wakes and searches on its own core, so that no two
+/// meet on one. While it works, its thread may run wherever the thread that has made the engine might. Threads that a task starts
 /// inherit that: those of a library would otherwise share the worker's core, and a library that counts its cores
 /// would find one.
 ///

@@ -206,6 +206,7 @@ void thread_engine::await_team(worker& of) {
         w.parker.disarm();
     }
     w.count.asleep.end(now());
+    leaves_home(w);
 }
 
 void thread_engine::submit(task& t, ready_reason reason) {
