@@ -6,12 +6,13 @@ import json
 import os
 import shutil
 import stat
+import struct
 import subprocess
 from pathlib import Path
 
 import pytest
 from weft import cli
-from weft.openmp import library_for
+from weft.openmp import _has_weft, library_for, needs_openmp
 
 BUILD = Path(os.environ.get("WEFT_TEST_BUILD", "build/dev"))
 pytestmark = [
@@ -85,6 +86,20 @@ def test_json(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
     program = compiled(tmp_path, SOURCE, "-fopenmp")
     assert cli.run(["omp", "--json", "--workers", "2", "--", str(program)]) == 0
     assert json.loads(capfd.readouterr().out)["runtimes"]
+
+
+def test_which_programs_are_openmp_programs(tmp_path: Path) -> None:
+    """One with Weft inside is none, whatever else it is linked with: a note in its file tells, also without symbols."""
+    openmp = compiled(tmp_path, SOURCE, "-fopenmp")
+    example = Path(os.environ["WEFT_TEST_EXAMPLES"]) / "fib"
+    stripped = tmp_path / "stripped"
+    subprocess.run(["strip", "-o", stripped, example], check=True)
+    assert needs_openmp([str(openmp)]) and not _has_weft(openmp)
+    assert _has_weft(example) and _has_weft(stripped)
+    assert not needs_openmp(["true"]) and not needs_openmp([]) and not _has_weft(Path(__file__))
+    note = stripped.read_bytes()
+    stripped.write_bytes(note.replace(struct.pack("<III8s", 5, 4, 1, b"Weft"), bytes(20)))
+    assert not _has_weft(stripped)
 
 
 def test_a_program_without_openmp(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
