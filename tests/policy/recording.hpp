@@ -5,6 +5,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <cstdlib>
 #include <cstring>
 #include <memory>
 #include <mutex>
@@ -267,11 +268,11 @@ public:
         of_->run_ended(now);
     }
     void child_detached(worker_id w) override {
-        const auto lock = begin(hook::child_detached, w);
+        const auto lock = begin_in_handler(hook::child_detached, w);
         of_->child_detached(w);
     }
     void child_settled(worker_id w) override {
-        const auto lock = begin(hook::child_settled, w);
+        const auto lock = begin_in_handler(hook::child_settled, w);
         of_->child_settled(w);
     }
     void turned_away(worker_id w) override {
@@ -315,6 +316,18 @@ private:
 
     [[nodiscard]] std::unique_lock<std::mutex> begin(hook what, worker_id w, values arguments = {}) {
         std::unique_lock lock(one_at_a_time_);
+        if (list_.capacity() < list_.size() + 1 + spare) list_.reserve(2 * list_.size() + 1 + spare);
+        return begin_under(std::move(lock), what, w, std::move(arguments));
+    }
+    /// A hook that may come in a signal handler does not allocate. The lock is held in hooks only, and the interrupted code is not
+    /// in one. A worker gets a child only after a hook of its own (next), so that few such hooks come between two others.
+    [[nodiscard]] std::unique_lock<std::mutex> begin_in_handler(hook what, worker_id w) {
+        std::unique_lock lock(one_at_a_time_);
+        if (list_.capacity() == list_.size()) std::abort();
+        return begin_under(std::move(lock), what, w, {});
+    }
+    [[nodiscard]] std::unique_lock<std::mutex> begin_under(std::unique_lock<std::mutex> lock, hook what,
+                                                           worker_id w, values arguments) {
         now_ = &list_.emplace_back();
         now_->what = what;
         now_->w = w;
@@ -368,6 +381,9 @@ private:
         const auto at = groups_.find(g);
         return at == groups_.end() ? no_number : at->second;
     }
+
+    /// Room that is kept for hooks which may not make any.
+    static constexpr std::size_t spare = 1024;
 
     std::unique_ptr<policy> of_;
     policy_context* engine_ = nullptr;

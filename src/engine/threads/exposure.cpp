@@ -106,7 +106,7 @@ void thread_engine::answer(worker& w, bool by_signal) noexcept {
     if (w.hot->in_runtime.load(std::memory_order_relaxed)) {
         if (has_message_mark(w)) read_messages(w);
         offer_ahead_and(w, [&] { expose_to_askers(w); });
-    } else { // in the signal handler no hook may run
+    } else { // in the signal handler no hook runs but child_detached() and child_settled()
         expose_to_askers(w);
     }
     // The mark of an asker without a signal stays until there is something to give. An asker that sent a
