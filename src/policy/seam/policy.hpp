@@ -286,9 +286,8 @@ struct policy {
         return static_cast<void>(root), static_cast<void>(now), root_zone{};
     }
     virtual void run_ended(time_ns now) { static_cast<void>(now); } ///< by the worker that ran the last root
-    /// With requirements::follows_runs. A child whose parent lies below it in the worker's chain, and of whose end a policy is not
-    /// told if it is silent: the rest of the parent is in other hands from now on, and may end before the child. By the child's worker, in a signal handler if
-    /// its code runs: this hook and the next one neither allocate nor wait, nor take a lock that is held outside of hooks.
+    /// With requirements::follows_runs. The rest of a parent that lies below this silent child in the worker's chain goes to another
+    /// worker, and may end before the child. By the child's worker; in a signal handler, if its code runs, as the next hook.
     virtual void child_detached(worker_id w) { static_cast<void>(w); }
     /// It has ended, or its parent is below it again. By its worker.
     virtual void child_settled(worker_id w) { static_cast<void>(w); }
