@@ -194,30 +194,41 @@ void blocks() {
     expect(all == 162'000, "loops over blocks");
 }
 
-// ---- what belongs to a worker
+// ---- what belongs to a worker: a task that is preempted in the middle of a change shares the element with the worker's next task
 
 void elements() {
     weft::per_worker<std::vector<long>> lists;
     weft::parallel_for(0, 300, [&](int i) {
         dawdle();
+        const weft::preemption_guard guard;
         lists.local().push_back(i);
     });
     std::size_t found = 0;
     for (const auto& list : lists) found += list.size();
     expect(found == 300, "a list for each worker");
     weft::per_worker<long> sums(0L);
-    weft::parallel_for(0, 300, [&](int i) { sums.local() += i; });
+    weft::parallel_for(0, 300, [&](int i) {
+        const weft::preemption_guard guard;
+        sums.local() += i;
+    });
     expect(sums.combine(std::plus<>()) == 44'850, "a sum for each worker");
 }
 void regions() {
     weft::per_worker<std::vector<long>> scratch;
-    weft::parallel_for(0, 24, [&](int i) {
-        auto& own = scratch.local();
-        own.assign(20, i);
-        weft::isolate(
-            [&] { weft::parallel_for(0, 20, [&](int j) { own[static_cast<std::size_t>(j)] += j; }); });
-        expect(sum_of(own) == 20 * i + 190, "an isolated region");
-    });
+    weft::task_group g;
+    g.run(
+        [&] {
+            weft::parallel_for(0, 24, [&](int i) {
+                auto& own = scratch.local();
+                own.assign(20, i);
+                weft::isolate([&] {
+                    weft::parallel_for(0, 20, [&](int j) { own[static_cast<std::size_t>(j)] += j; });
+                });
+                expect(sum_of(own) == 20 * i + 190, "an isolated region");
+            });
+        },
+        {.preempt = weft::preemption::off}); // a guard would not last over the loop
+    g.wait();
 }
 
 // ---- what tasks wait for
