@@ -19,12 +19,14 @@ namespace {
 
 constexpr const char* settings_variable = "WEFT_SETTINGS";
 
-constexpr std::array<std::string_view, 24> known = {
-    "WEFT_WORKERS", "WEFT_POLICY",     "WEFT_ENGINE",     "WEFT_MACHINE",    "WEFT_SEED",
-    "WEFT_STACK",   "WEFT_PIN",        "WEFT_SPIN",       "WEFT_RESOURCES",  "WEFT_SCENARIO",
-    "WEFT_COSTS",   "WEFT_REPORT",     "WEFT_PROGRESS",   "WEFT_TRACE",      "WEFT_WAITING",
-    "WEFT_PREEMPT", "WEFT_ACTIVE",     "WEFT_SPEEDS",     "WEFT_SHARE",      "WEFT_LEND",
-    "WEFT_PROFILE", settings_variable, machines_variable, "WEFT_AUTO_MEMORY"};
+constexpr std::array<std::string_view, 25> known = {
+    "WEFT_WORKERS",       "WEFT_POLICY",     "WEFT_ENGINE",     "WEFT_MACHINE",
+    "WEFT_SEED",          "WEFT_STACK",      "WEFT_PIN",        "WEFT_SPIN",
+    "WEFT_RESOURCES",     "WEFT_SCENARIO",   "WEFT_COSTS",      "WEFT_REPORT",
+    "WEFT_PROGRESS",      "WEFT_TRACE",      "WEFT_WAITING",    "WEFT_PREEMPT",
+    "WEFT_ACTIVE",        "WEFT_SPEEDS",     "WEFT_SHARE",      "WEFT_LEND",
+    "WEFT_PROFILE",       settings_variable, machines_variable, "WEFT_AUTO_MEMORY",
+    "WEFT_OPENMP_THREADS"}; // of compat/openmp
 
 /// An option that is a text.
 struct text_option {

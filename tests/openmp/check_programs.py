@@ -16,7 +16,7 @@ import tempfile
 from pathlib import Path
 
 PROGRAMS = Path(__file__).resolve().parent / "programs"
-COMPILERS = {".c": "gcc", ".cpp": "g++"}
+COMPILERS = {".c": "gcc", ".cpp": "g++", ".f90": "gfortran"}
 SECONDS = 60
 SETTINGS: list[dict[str, str]] = [
     {"WEFT_POLICY": "steal", "WEFT_WORKERS": "1"},
@@ -63,7 +63,8 @@ def check(weft: Path, settings: list[dict[str, str]]) -> list[str]:
     with tempfile.TemporaryDirectory(prefix="weft-openmp-") as folder:
         for source in sorted(PROGRAMS.iterdir()):
             program = Path(folder, source.stem)
-            subprocess.run([COMPILERS[source.suffix], "-O2", "-fopenmp", "-w", str(source), "-o", str(program)], check=True)
+            subprocess.run([COMPILERS[source.suffix], "-O2", "-fopenmp", "-w", str(source), "-o", str(program)], check=True,
+                           cwd=folder)  # where gfortran writes modules
             expected = run(program, {})
             if expected.startswith("("):
                 wrong.append(f"{source.name}: with gcc's own library: {expected}")

@@ -1,7 +1,10 @@
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <string>
 
-/// The names that gfortran gives to the functions of omp_lib: arguments by reference, and a form for integers of 8 bytes.
+/// The names that gfortran gives to the functions of omp_lib: arguments by reference, a form for integers of 8 bytes, and the lengths of
+/// texts, which do not end with a 0 and are filled up with blanks, behind the other arguments.
 extern "C" {
 
 int omp_get_thread_num();
@@ -66,6 +69,28 @@ std::uintptr_t omp_init_allocator(std::uintptr_t, int, const void*);
 void omp_destroy_allocator(std::uintptr_t);
 void omp_set_default_allocator(std::uintptr_t);
 std::uintptr_t omp_get_default_allocator();
+void omp_set_affinity_format(const char*);
+std::size_t omp_get_affinity_format(char*, std::size_t);
+void omp_display_affinity(const char*);
+std::size_t omp_capture_affinity(char*, std::size_t, const char*);
+}
+
+namespace {
+
+/// What `write(buffer, size)` writes, as a text of Fortran; the length that it needs.
+template <class Write>
+std::int32_t give(char* to, std::size_t room, Write write) {
+    std::string buffer(room + 1, '\0');
+    const std::size_t needed = write(buffer.data(), buffer.size());
+    const std::size_t kept = std::min(needed, room);
+    std::copy_n(buffer.data(), kept, to);
+    std::fill_n(to + kept, room - kept, ' ');
+    return static_cast<std::int32_t>(needed);
+}
+
+} // namespace
+
+extern "C" {
 
 std::int32_t omp_get_thread_num_() { return omp_get_thread_num(); }
 std::int32_t omp_get_num_threads_() { return omp_get_num_threads(); }
@@ -191,5 +216,22 @@ void omp_set_default_allocator_(const std::intptr_t* a) {
     omp_set_default_allocator(static_cast<std::uintptr_t>(*a));
 }
 std::intptr_t omp_get_default_allocator_() { return static_cast<std::intptr_t>(omp_get_default_allocator()); }
+
+void omp_set_affinity_format_(const char* format, std::size_t length) {
+    omp_set_affinity_format(std::string(format, length).c_str());
+}
+std::int32_t omp_get_affinity_format_(char* to, std::size_t room) {
+    return give(to, room,
+                [](char* buffer, std::size_t size) { return omp_get_affinity_format(buffer, size); });
+}
+void omp_display_affinity_(const char* format, std::size_t length) {
+    omp_display_affinity(std::string(format, length).c_str());
+}
+std::int32_t omp_capture_affinity_(char* to, const char* format, std::size_t room, std::size_t length) {
+    const std::string described(format, length);
+    return give(to, room, [&](char* buffer, std::size_t size) {
+        return omp_capture_affinity(buffer, size, described.c_str());
+    });
+}
 
 } // extern "C"

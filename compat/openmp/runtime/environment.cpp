@@ -246,6 +246,20 @@ void read_offload(process_settings& s) {
         refuse("OMP_TARGET_OFFLOAD", *v, "default, disabled, mandatory");
 }
 
+void read_thread_kind(process_settings& s) {
+    const auto v = variable("WEFT_OPENMP_THREADS");
+    if (!v) return;
+    using kind = process_settings::thread_kind;
+    if (*v == "auto")
+        s.threads_are = kind::by_data;
+    else if (*v == "tasks")
+        s.threads_are = kind::tasks;
+    else if (*v == "kernel")
+        s.threads_are = kind::kernel_threads;
+    else
+        refuse("WEFT_OPENMP_THREADS", *v, "auto, tasks, kernel");
+}
+
 process_settings read_environment() {
     process_settings s;
     if (speaks_kmp()) {
@@ -286,6 +300,7 @@ process_settings read_environment() {
     read_waiting(s);
     read_allocator(s);
     read_offload(s);
+    read_thread_kind(s);
     if (const auto v = variable("OMP_AFFINITY_FORMAT")) s.affinity_format = *v;
     if (speaks_kmp()) read_kmp(s);
     return s;

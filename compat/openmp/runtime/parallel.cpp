@@ -1,4 +1,5 @@
 #include "runtime/affinity.hpp"
+#include "runtime/crew.hpp"
 #include "runtime/dialect.hpp"
 #include "runtime/initial.hpp"
 #include "runtime/privates.hpp"
@@ -11,7 +12,7 @@
 #include <utility>
 
 /// Parallel regions. The caller becomes thread 0 and stays on its stack and its kernel thread; each other thread of the team is a
-/// task of Weft. Those of a team outside of any region start at fixed workers, so that a thread of the same number finds
+/// task of Weft, or has a kernel thread of its own (crew.hpp). Those of a team outside of any region start at fixed workers, so that a thread of the same number finds
 /// the thread-local variables of the last region; those of a nested team start where the policy places them.
 namespace weft::openmp {
 
@@ -39,7 +40,7 @@ void run_implicit(launch& l) noexcept {
     region& r = *l.of;
     team& t = *r.in;
     context own{&r};
-    set_context_of_task(own);
+    if (!is_in_crew()) set_context_of_task(own);
     enter_context(&own);
     if (settings().displays_affinity) display_affinity_of(r);
     if (!t.is_seen) [[likely]] {
@@ -107,12 +108,20 @@ context& enter(team& t, context& here) {
     return here;
 }
 
+crew& crew_of(seat& s) {
+    if (!s.crew_inside) s.crew_inside = new crew;
+    return *s.crew_inside;
+}
+
 void start_threads(team& t, bool is_outermost) {
     const unsigned others = static_cast<unsigned>(t.size) - 1;
     const unsigned first = number_of_initial_thread() * others;
+    const unsigned tasks = tasks_of(t, is_outermost, first);
     for (unsigned i = 1; i <= others; ++i) {
         launch& l = t.seats[i].implicit.start;
-        if (is_outermost)
+        if (i > tasks)
+            crew_of(*t.around->on).start(t, i);
+        else if (is_outermost)
             start_at(l, worker_of_thread(t, i, first + i - 1));
         else
             start_anywhere(l, 0);
@@ -147,6 +156,7 @@ team::~team() {
         free_privates(s);
         delete s.spare_share;
         delete s.spare_team;
+        delete s.crew_inside;
     }
 }
 

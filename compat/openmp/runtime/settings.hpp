@@ -63,6 +63,13 @@ struct process_settings {
     std::size_t stack_bytes = 0; ///< 0: not set
     enum class waiting : std::uint8_t { passive, active, unset } wait_policy = waiting::unset;
     enum class offloading : std::uint8_t { by_default, disabled, mandatory } offload = offloading::by_default;
+    /// WEFT_OPENMP_THREADS: what threads of a team are, but for its first. by_data: tasks of Weft, but kernel threads where they would share
+    /// thread-local data (crew.hpp)
+    enum class thread_kind : std::uint8_t {
+        by_data,
+        tasks,
+        kernel_threads
+    } threads_are = thread_kind::by_data;
     std::string affinity_format = "level %L thread %i affinity %A";
     int processors = 1; ///< omp_get_num_procs()
     // ---- libomp's own

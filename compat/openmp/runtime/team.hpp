@@ -42,7 +42,8 @@ struct alignas(2 * queue::k_cache_line_bytes) seat {
     loop_position at{};          ///< in that one
     block* spare_blocks = nullptr;
     work_share* spare_share = nullptr;
-    team* spare_team = nullptr; ///< of a parallel region inside
+    team* spare_team = nullptr;        ///< of a parallel region inside
+    class crew* crew_inside = nullptr; ///< of the teams inside; null: none has needed one
     placement place{};
     int shown_level = -1, shown_size = 0;    ///< of the last region of the thread whose affinity was shown
     bool is_of_first_thread = false;         ///< of the program's first initial thread

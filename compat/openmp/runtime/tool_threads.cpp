@@ -1,3 +1,4 @@
+#include "runtime/crew.hpp"
 #include "runtime/tool_state.hpp"
 
 #include <mutex>
@@ -56,7 +57,7 @@ pthread_key_t make_thread_key() noexcept {
         const std::lock_guard guard(known.lock);
         known.all.insert(t);
     }
-    const auto type = weft::impl::hot_self() ? thread_type::worker : thread_type::initial;
+    const auto type = weft::impl::hot_self() || is_in_crew() ? thread_type::worker : thread_type::initial;
     send(event::thread_begin, static_cast<int>(type), &t->noted);
     return *t;
 }

@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""Runs the C and C++ host tests of gcc 12's libgomp against the original library and against Weft's.
+"""Runs the C, C++ and Fortran host tests of gcc 12's libgomp against the original library and against Weft's.
 
     libgomp_suite.py --weft build/dev/openmp [--work build/openmp-suite] [--jobs 2] [--only PATTERN] [--env NAME=VALUE]...
 
-Debian's package gcc-12-source, which has the tests, is downloaded once (`apt-get download`) into the work directory. Each test is
-compiled once, and the same program is run with either library. The table says how many passed, failed, and do not apply:
+Debian's package gcc-12-source, which has the tests, is downloaded once (`apt-get download`) into the work directory. gcc-12, g++-12 and
+gfortran-12 must be installed. Each test is compiled once, and the same program is run with either library. The table says how many passed, failed, and do not apply:
 tests that only compile, that need a device, and whose requirements this script does not know. A test that passes with the
 original and fails with Weft's library is listed; the exit status is 1 if their share is above --most-failures percent.
 """
@@ -15,14 +15,18 @@ import fnmatch
 import os
 import re
 import shlex
+import shutil
 import subprocess
 import sys
+import tempfile
 from dataclasses import dataclass, field
 from pathlib import Path
 
 PACKAGE = "gcc-12-source"
-FOLDERS = [("libgomp.c", ["c"]), ("libgomp.c-c++-common", ["c", "c++"]), ("libgomp.c++", ["c++"])]
-COMPILERS = {"c": "gcc-12", "c++": "g++-12"}
+FOLDERS = [("libgomp.c", ["c"]), ("libgomp.c-c++-common", ["c", "c++"]), ("libgomp.c++", ["c++"]), ("libgomp.fortran", ["fortran"]),
+           ("libgomp.graphite", ["c"])]
+COMPILERS = {"c": "gcc-12", "c++": "g++-12", "fortran": "gfortran-12"}
+SUFFIXES = {"c": r"\.c", "c++": r"\.[cC]", "fortran": r"\.[fF](90|95|03|08)?"}
 KNOWN_TARGETS = {"tls", "tls_runtime", "sync_int_long", "cas_int", "cas_int || cas_int_runtime", "c++11", "c++14", "c++17",
                  "pthread", "fopenmp", "sse2_runtime", "vect_simd_clones", "size32plus", "ptr_eq_long", "int128",
                  "alloca", "c", "c++", "lp64", "nonlocal_goto", "exceptions"}
@@ -43,7 +47,13 @@ class Test:
 
     @property
     def name(self) -> str:
-        return f"{self.path.parent.name}/{self.path.name} ({self.language})"
+        return f"{self.folder}/{self.path.name} ({self.language})"
+
+    @property
+    def folder(self) -> str:
+        """From libgomp.* on."""
+        parts = self.path.parent.parts
+        return "/".join(parts[next(i for i, part in enumerate(parts) if part.startswith("libgomp.")):])
 
 
 def words(text: str) -> list[str]:
@@ -148,9 +158,13 @@ def build(t: Test, binary: Path) -> str:
     if binary.exists():
         return ""
     command = [COMPILERS[t.language], "-fopenmp", *t.options, "-w"]
-    command += ["-x", "c++" if t.language == "c++" else "c", str(t.path), *[str(t.path.parent / s) for s in t.sources]]
-    command += ["-o", str(binary), "-lm", "-I", str(t.path.parent), "-I", str(t.path.parents[2])]
-    done = subprocess.run(command, capture_output=True, text=True, errors="replace")
+    if t.language != "fortran":
+        command += ["-x", t.language]
+    command += [str(t.path), *[str(t.path.parent / s) for s in t.sources]]
+    sources = next(p for p in t.path.parents if p.name == "testsuite").parent
+    command += ["-o", str(binary), "-lm", "-I", str(t.path.parent), "-I", str(sources)]
+    with tempfile.TemporaryDirectory() as modules:  # which a Fortran compiler writes into the current folder
+        done = subprocess.run(command, capture_output=True, text=True, errors="replace", cwd=modules)
     return "" if done.returncode == 0 else done.stderr.strip().splitlines()[-1] if done.stderr.strip() else "no message"
 
 
@@ -188,6 +202,9 @@ def main() -> int:
     options.add_argument("--most-failures", type=float, default=1.0, metavar="PERCENT")
     given = options.parse_args()
     weft = given.weft.resolve()
+    for compiler in COMPILERS.values():
+        if not shutil.which(compiler):
+            options.error(f"there is no {compiler}")
     if not (weft / "libgomp.so.1").exists():
         options.error(f"there is no libgomp.so.1 in {weft}")
     extra = dict(e.split("=", 1) for e in given.env)
@@ -196,14 +213,14 @@ def main() -> int:
     binaries.mkdir(exist_ok=True)
     tests = [read(p, language)
              for folder, languages in FOLDERS
-             for p in sorted([*(suite / folder).glob("*.c"), *(suite / folder).glob("*.C")])
+             for p in sorted((suite / folder).rglob("*"))
              for language in languages
-             if fnmatch.fnmatch(p.name, given.only)]
+             if re.fullmatch(SUFFIXES[language], p.suffix) and fnmatch.fnmatch(p.name, given.only)]
 
     def both(t: Test) -> tuple[Test, str, str]:
         if t.reason:
             return t, "n/a", "n/a"
-        binary = binaries / f"{t.path.parent.name}--{t.path.name}--{t.language}"
+        binary = binaries / f"{t.folder.replace('/', '--')}--{t.path.name}--{t.language}"
         wrong = build(t, binary)
         if wrong:
             t.reason = f"does not compile here: {wrong}"
