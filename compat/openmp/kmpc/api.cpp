@@ -9,8 +9,6 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
-#include <cstring>
-#include <string>
 
 #include <sched.h>
 
@@ -198,30 +196,5 @@ void kmpc_set_disp_num_buffers(int n) { kmp_set_disp_num_buffers(n); }
 int kmpc_set_affinity_mask_proc(int n, void** mask) { return kmp_set_affinity_mask_proc(n, mask); }
 int kmpc_unset_affinity_mask_proc(int n, void** mask) { return kmp_unset_affinity_mask_proc(n, mask); }
 int kmpc_get_affinity_mask_proc(int n, void** mask) { return kmp_get_affinity_mask_proc(n, mask); }
-
-// Texts of Fortran have a length instead of an end, and are filled with blanks.
-void omp_set_affinity_format_(const char* format, std::size_t n) {
-    omp_set_affinity_format(std::string(format, n).c_str());
-}
-int omp_get_affinity_format_(char* to, std::size_t room) {
-    std::string text(omp_get_affinity_format(nullptr, 0) + 1, '\0');
-    const std::size_t n = omp_get_affinity_format(text.data(), text.size());
-    text.resize(n);
-    std::memset(to, ' ', room);
-    std::memcpy(to, text.data(), std::min(n, room));
-    return static_cast<int>(n);
-}
-void omp_display_affinity_(const char* format, std::size_t n) {
-    omp_display_affinity(std::string(format, n).c_str());
-}
-int omp_capture_affinity_(char* to, const char* format, std::size_t room, std::size_t n) {
-    const std::string wanted(format, n);
-    std::string text(omp_capture_affinity(nullptr, 0, wanted.c_str()) + 1, '\0');
-    const std::size_t size = omp_capture_affinity(text.data(), text.size(), wanted.c_str());
-    text.resize(size);
-    std::memset(to, ' ', room);
-    std::memcpy(to, text.data(), std::min(size, room));
-    return static_cast<int>(size);
-}
 
 } // extern "C"
