@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <string>
 
 /// The names that gfortran gives to the functions of omp_lib: arguments by reference, a form for integers of 8 bytes, and the lengths of
@@ -77,6 +78,12 @@ std::size_t omp_capture_affinity(char*, std::size_t, const char*);
 
 namespace {
 
+/// The nearest one.
+int as_int(std::int64_t n) noexcept {
+    using limits = std::numeric_limits<int>;
+    return static_cast<int>(std::clamp<std::int64_t>(n, limits::min(), limits::max()));
+}
+
 /// What `write(buffer, size)` writes, as a text of Fortran; the length that it needs.
 template <class Write>
 std::int32_t give(char* to, std::size_t room, Write write) {
@@ -122,34 +129,30 @@ std::int32_t omp_get_initial_device_() { return omp_get_initial_device(); }
 std::int32_t omp_is_initial_device_() { return omp_is_initial_device(); }
 
 void omp_set_num_threads_(const std::int32_t* n) { omp_set_num_threads(*n); }
-void omp_set_num_threads_8_(const std::int64_t* n) { omp_set_num_threads(static_cast<int>(*n)); }
+void omp_set_num_threads_8_(const std::int64_t* n) { omp_set_num_threads(as_int(*n)); }
 void omp_set_dynamic_(const std::int32_t* n) { omp_set_dynamic(*n); }
-void omp_set_dynamic_8_(const std::int64_t* n) { omp_set_dynamic(static_cast<int>(*n)); }
+void omp_set_dynamic_8_(const std::int64_t* n) { omp_set_dynamic(as_int(*n)); }
 void omp_set_nested_(const std::int32_t* n) { omp_set_nested(*n); }
-void omp_set_nested_8_(const std::int64_t* n) { omp_set_nested(static_cast<int>(*n)); }
+void omp_set_nested_8_(const std::int64_t* n) { omp_set_nested(as_int(*n)); }
 void omp_set_max_active_levels_(const std::int32_t* n) { omp_set_max_active_levels(*n); }
-void omp_set_max_active_levels_8_(const std::int64_t* n) { omp_set_max_active_levels(static_cast<int>(*n)); }
+void omp_set_max_active_levels_8_(const std::int64_t* n) { omp_set_max_active_levels(as_int(*n)); }
 void omp_set_num_teams_(const std::int32_t* n) { omp_set_num_teams(*n); }
-void omp_set_num_teams_8_(const std::int64_t* n) { omp_set_num_teams(static_cast<int>(*n)); }
+void omp_set_num_teams_8_(const std::int64_t* n) { omp_set_num_teams(as_int(*n)); }
 void omp_set_teams_thread_limit_(const std::int32_t* n) { omp_set_teams_thread_limit(*n); }
-void omp_set_teams_thread_limit_8_(const std::int64_t* n) {
-    omp_set_teams_thread_limit(static_cast<int>(*n));
-}
+void omp_set_teams_thread_limit_8_(const std::int64_t* n) { omp_set_teams_thread_limit(as_int(*n)); }
 void omp_set_default_device_(const std::int32_t* n) { omp_set_default_device(*n); }
-void omp_set_default_device_8_(const std::int64_t* n) { omp_set_default_device(static_cast<int>(*n)); }
+void omp_set_default_device_8_(const std::int64_t* n) { omp_set_default_device(as_int(*n)); }
 void omp_display_env_(const std::int32_t* n) { omp_display_env(*n); }
-void omp_display_env_8_(const std::int64_t* n) { omp_display_env(static_cast<int>(*n)); }
+void omp_display_env_8_(const std::int64_t* n) { omp_display_env(as_int(*n)); }
 
 std::int32_t omp_get_ancestor_thread_num_(const std::int32_t* n) { return omp_get_ancestor_thread_num(*n); }
 std::int32_t omp_get_ancestor_thread_num_8_(const std::int64_t* n) {
-    return omp_get_ancestor_thread_num(static_cast<int>(*n));
+    return omp_get_ancestor_thread_num(as_int(*n));
 }
 std::int32_t omp_get_team_size_(const std::int32_t* n) { return omp_get_team_size(*n); }
-std::int32_t omp_get_team_size_8_(const std::int64_t* n) { return omp_get_team_size(static_cast<int>(*n)); }
+std::int32_t omp_get_team_size_8_(const std::int64_t* n) { return omp_get_team_size(as_int(*n)); }
 std::int32_t omp_get_place_num_procs_(const std::int32_t* n) { return omp_get_place_num_procs(*n); }
-std::int32_t omp_get_place_num_procs_8_(const std::int64_t* n) {
-    return omp_get_place_num_procs(static_cast<int>(*n));
-}
+std::int32_t omp_get_place_num_procs_8_(const std::int64_t* n) { return omp_get_place_num_procs(as_int(*n)); }
 
 // A lock of Fortran is one of C.
 void omp_init_lock_(void* l) { omp_init_lock(l); }
@@ -170,7 +173,7 @@ void omp_set_schedule_(const std::int32_t* kind, const std::int32_t* chunk) {
     omp_set_schedule(static_cast<unsigned>(*kind), *chunk);
 }
 void omp_set_schedule_8_(const std::int32_t* kind, const std::int64_t* chunk) {
-    omp_set_schedule(static_cast<unsigned>(*kind), static_cast<int>(*chunk));
+    omp_set_schedule(static_cast<unsigned>(*kind), as_int(*chunk));
 }
 void omp_get_schedule_(std::int32_t* kind, std::int32_t* chunk) {
     unsigned k = 0;
@@ -184,9 +187,9 @@ void omp_get_schedule_8_(std::int32_t* kind, std::int64_t* chunk) {
 }
 void omp_get_place_proc_ids_(const std::int32_t* n, std::int32_t* ids) { omp_get_place_proc_ids(*n, ids); }
 void omp_get_place_proc_ids_8_(const std::int64_t* n, std::int64_t* ids) {
-    const int count = omp_get_place_num_procs(static_cast<int>(*n));
+    const int count = omp_get_place_num_procs(as_int(*n));
     auto* const few = reinterpret_cast<int*>(ids);
-    omp_get_place_proc_ids(static_cast<int>(*n), few);
+    omp_get_place_proc_ids(as_int(*n), few);
     for (int i = count; i-- > 0;) ids[i] = few[i];
 }
 void omp_get_partition_place_nums_(std::int32_t* numbers) { omp_get_partition_place_nums(numbers); }
@@ -207,7 +210,7 @@ std::intptr_t omp_init_allocator_(const std::intptr_t* space, const std::int32_t
 std::intptr_t omp_init_allocator_8_(const std::intptr_t* space, const std::int64_t* count,
                                     const void* traits) {
     return static_cast<std::intptr_t>(
-        omp_init_allocator(static_cast<std::uintptr_t>(*space), static_cast<int>(*count), traits));
+        omp_init_allocator(static_cast<std::uintptr_t>(*space), as_int(*count), traits));
 }
 void omp_destroy_allocator_(const std::intptr_t* a) {
     omp_destroy_allocator(static_cast<std::uintptr_t>(*a));

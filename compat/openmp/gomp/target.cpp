@@ -39,6 +39,7 @@ public:
                    const unsigned short* kinds) {
         for (std::size_t i = 0; i < count; ++i) {
             if ((kinds[i] & map_kind_mask) != map_firstprivate) continue;
+            if (!addresses[i]) continue; // an optional argument of Fortran that is absent
             const std::size_t alignment = std::size_t{1} << (kinds[i] >> 8);
             std::size_t room = sizes[i] + alignment;
             void* at = memory_.emplace_back(std::make_unique<std::byte[]>(room)).get();

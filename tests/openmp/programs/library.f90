@@ -47,6 +47,7 @@ program library
     call omp_set_schedule(omp_sched_guided, 7)
     call omp_get_schedule(kind, chunk)
     print *, kind == omp_sched_guided, chunk
+    print *, omp_get_team_size(huge(threads)), omp_get_ancestor_thread_num(-huge(threads))
 
     !$omp parallel workshare
     a = [(i, i = 1, n)]
@@ -122,4 +123,18 @@ program library
     value = value + 4
     !$omp end parallel sections
     print *, value
+
+    call on_device(given=.false.)
+    call on_device(b, given=.true.)
+    print *, b(1:3)
+contains
+    subroutine on_device(a, given)
+        real(8), optional :: a(:)
+        logical, value :: given
+        !$omp target data map(a) use_device_addr(a)
+        !$omp target has_device_addr(a)
+        if (given) a = a + 1
+        !$omp end target
+        !$omp end target data
+    end subroutine on_device
 end program library
