@@ -2,6 +2,8 @@
 #include "kmpc/shared_object.hpp"
 #include "runtime/wait.hpp"
 
+#include "task/sanitizers.hpp"
+
 #include <atomic>
 #include <cstdint>
 #include <memory>
@@ -73,6 +75,7 @@ void __kmpc_doacross_post(location*, gtid, const std::int64_t* at) {
     std::uint64_t n = 0;
     if (!d || !d->find(at, n)) return;
     auto& word = d->posted[n / bits];
+    weft::sanitizer::happens_before(&word); // no event of a tool tells of it
     // release: pairs with the load in the wait
     word.fetch_or(std::uint64_t{1} << n % bits, std::memory_order_release);
     wake_all(&word);
@@ -94,6 +97,7 @@ void __kmpc_doacross_wait(location*, gtid, const std::int64_t* at) {
                    t.is_cancelled.load(std::memory_order_relaxed);
         },
         patience::some);
+    weft::sanitizer::happens_after(&word);
 }
 
 void __kmpc_doacross_fini(location*, gtid) {

@@ -2,6 +2,8 @@
 
 #include "runtime/team.hpp"
 
+#include "task/sanitizers.hpp"
+
 #include <atomic>
 
 /// An object that the threads of a team share in one construct: the thread that comes first makes it, the one that leaves last frees it.
@@ -12,7 +14,12 @@ struct shared_object {
     std::atomic<int> users{0};
 
     /// True for the last one. acq_rel: it frees what the others have used
-    bool leave() noexcept { return users.fetch_sub(1, std::memory_order_acq_rel) == 1; }
+    bool leave() noexcept {
+        sanitizer::happens_before(this);
+        const bool is_last = users.fetch_sub(1, std::memory_order_acq_rel) == 1;
+        if (is_last) sanitizer::happens_after(this);
+        return is_last;
+    }
 };
 
 /// Comes to the construct, which is one of the chain of the team. `make()` returns a new object; several threads may call it, and

@@ -53,17 +53,21 @@ method method_of(const region& me, const location* at) noexcept {
     return at && (at->flags & has_atomic_reduction) ? method::atomically : method::locked;
 }
 
-std::int32_t begin_reduction(const location* at, critical_name* name) {
-    switch (method_of(current_region(), at)) {
-    case method::alone: return 1;
-    case method::atomically: return 2;
-    case method::locked: break;
-    }
-    acquire(lock_in(name));
+std::int32_t begin_reduction(const location* at, critical_name* name, const void* from) {
+    region& me = current_region();
+    const method how = method_of(me, at);
+    if (how == method::atomically) return 2;
+    if (how == method::locked) acquire(lock_in(name));
+    if (tool::is_on()) [[unlikely]]
+        tool::reduction(me, tool::endpoint::begin, from);
     return 1;
 }
-void end_reduction(const region& me, const location* at, critical_name* name) {
-    if (method_of(me, at) == method::locked) release(lock_in(name));
+void end_reduction(region& me, const location* at, critical_name* name, const void* from) {
+    const method how = method_of(me, at);
+    if (how == method::atomically) return;
+    if (tool::is_on()) [[unlikely]]
+        tool::reduction(me, tool::endpoint::end, from);
+    if (how == method::locked) release(lock_in(name));
 }
 
 enum : std::int32_t { kind_parallel = 1, kind_loop = 2, kind_sections = 3, kind_group = 4 };
@@ -173,18 +177,18 @@ void __kmpc_flush(location*) { std::atomic_thread_fence(std::memory_order_seq_cs
 /// 1: the caller combines its copies, and ends the reduction; 2: it combines them by atomic operations.
 std::int32_t __kmpc_reduce_nowait(location* at, gtid, std::int32_t, std::size_t, void*,
                                   void (*)(void*, void*), critical_name* name) {
-    return begin_reduction(at, name);
+    return begin_reduction(at, name, WEFT_CALLER);
 }
 void __kmpc_end_reduce_nowait(location* at, gtid, critical_name* name) {
-    end_reduction(current_region(), at, name);
+    end_reduction(current_region(), at, name, WEFT_CALLER);
 }
 std::int32_t __kmpc_reduce(location* at, gtid, std::int32_t, std::size_t, void*, void (*)(void*, void*),
                            critical_name* name) {
-    return begin_reduction(at, name);
+    return begin_reduction(at, name, WEFT_CALLER);
 }
 void __kmpc_end_reduce(location* at, gtid, critical_name* name) {
     region& me = current_region();
-    end_reduction(me, at, name);
+    end_reduction(me, at, name, WEFT_CALLER);
     pass(me);
 }
 

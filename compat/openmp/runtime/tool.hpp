@@ -70,6 +70,9 @@ void sync_ends(region&, sync, const void* from) noexcept;
 void wait_begins(region&, sync, const void* from) noexcept;
 void wait_ends(region&, sync, const void* from) noexcept;
 
+/// The code combines what a thread has reduced; between its begin and its end the thread does not wait.
+void reduction(region&, endpoint, const void* from) noexcept;
+
 void work_begins(region&, work, std::uint64_t count, const void* from) noexcept;
 /// The end of the construct that the thread is in, if it is in one.
 void work_ends(region&, const void* from) noexcept;

@@ -14,6 +14,7 @@ state waiting_state(sync kind) noexcept {
     case sync::barrier_explicit: return state::wait_barrier_explicit;
     case sync::taskwait: return state::wait_taskwait;
     case sync::taskgroup: return state::wait_taskgroup;
+    case sync::reduction: break; // no wait
     case sync::barrier_workshare: return state::wait_barrier_workshare;
     case sync::barrier_parallel: return state::wait_barrier_parallel;
     }
@@ -144,6 +145,10 @@ void wait_begins(region& r, sync kind, const void* from) noexcept {
 void wait_ends(region& r, sync kind, const void* from) noexcept {
     send_sync(event::sync_region_wait, kind, endpoint::end, r, from);
     r.seen.waits = state::work_serial;
+}
+
+void reduction(region& r, endpoint at, const void* from) noexcept {
+    send_sync(event::reduction, sync::reduction, at, r, from);
 }
 
 void work_begins(region& r, work kind, std::uint64_t count, const void* from) noexcept {

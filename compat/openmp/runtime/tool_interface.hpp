@@ -39,6 +39,7 @@ enum class event : unsigned {
     mutex_acquire = 26,
     mutex_acquired = 27,
     nest_lock = 28,
+    reduction = 31,
 };
 inline constexpr unsigned last_event = 37;
 
@@ -49,6 +50,7 @@ enum class sync : int {
     barrier_explicit = 3,
     taskwait = 5,
     taskgroup = 6,
+    reduction = 7,
     barrier_workshare = 8,
     barrier_parallel = 9
 };

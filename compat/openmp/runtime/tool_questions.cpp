@@ -1,3 +1,4 @@
+#include "runtime/dialect.hpp"
 #include "runtime/tool_state.hpp"
 
 #include <algorithm>
@@ -34,6 +35,8 @@ set_result given(event e) noexcept {
     case event::sync_region:
     case event::dependences:
     case event::control_tool: return set_result::always;
+    case event::reduction:
+        return speaks_kmp() ? set_result::always : set_result::never; // gcc calls nothing
     // gcc compiles static loops, masked regions and the end of single without a call; ordered is not shown.
     case event::work:
     case event::masked:

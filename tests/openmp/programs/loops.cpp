@@ -104,6 +104,7 @@ void others() {
         for (int i = 0; i < 100; ++i) last = i;
 #pragma omp masked
         runs += 1000;
+#pragma omp barrier
 #pragma omp critical(name)
         runs += 10000;
     }
