@@ -119,7 +119,7 @@ void start_once() {
 
 void finish() noexcept {
     if (!is_on() || has_finished.exchange(true, std::memory_order_relaxed)) return; // one of the callers
-    end_threads();
+    end_this_thread();
     active.store(false, std::memory_order_relaxed);
     if (started->finalize) started->finalize(&started->of_tool);
 }

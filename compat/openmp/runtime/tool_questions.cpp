@@ -25,7 +25,6 @@ int sched_getcpu() noexcept;
 set_result given(event e) noexcept {
     switch (e) {
     case event::thread_begin:
-    case event::thread_end:
     case event::parallel_begin:
     case event::parallel_end:
     case event::task_create:
@@ -35,8 +34,8 @@ set_result given(event e) noexcept {
     case event::sync_region:
     case event::dependences:
     case event::control_tool: return set_result::always;
-    case event::reduction:
-        return speaks_kmp() ? set_result::always : set_result::never; // gcc calls nothing
+    case event::reduction: return speaks_kmp() ? set_result::always : set_result::never; // gcc calls nothing
+    case event::thread_end: // the tool ends before the workers
     // gcc compiles static loops, masked regions and the end of single without a call; ordered is not shown.
     case event::work:
     case event::masked:

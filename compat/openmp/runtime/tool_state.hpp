@@ -32,8 +32,8 @@ struct thread_record {
 thread_record& this_thread() noexcept;
 /// Null if it has not begun.
 thread_record* known_thread() noexcept;
-/// Ends them all, the caller's last.
-void end_threads() noexcept;
+/// Tells of the end of the caller, if the tool knows it.
+void end_this_thread() noexcept;
 
 inline data* noted_of(region* r) noexcept { return r ? &r->seen.noted : nullptr; }
 

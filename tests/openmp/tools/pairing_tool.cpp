@@ -4,6 +4,7 @@
 ///     OMPT_PAIRING_REFUSE=1   it declines to run
 #include <omp-tools.h>
 
+#include <algorithm>
 #include <atomic>
 #include <cstdio>
 #include <cstdlib>
@@ -34,7 +35,7 @@ struct region {
 std::mutex lock;
 std::map<std::string, long> counts;
 std::set<std::string> wrong;
-std::set<ompt_data_t*> threads;
+std::map<ompt_data_t*, ompt_thread_t> threads;
 std::map<ompt_wait_id_t, int> held;
 ompt_get_unique_id_t unique_id;
 ompt_get_task_info_t task_info;
@@ -80,16 +81,23 @@ void check_current(const task* t, const char* where) {
           std::string(where) + ": a thread that has not begun");
 }
 
-void on_thread_begin(ompt_thread_t, ompt_data_t* d) {
+thread_local ompt_data_t* this_thread = nullptr;
+
+void on_thread_begin(ompt_thread_t type, ompt_data_t* d) {
     const std::lock_guard guard(lock);
-    check(threads.insert(d).second, "thread_begin: twice");
+    check(threads.try_emplace(d, type).second, "thread_begin: twice");
+    check(!this_thread, "thread_begin: of a thread that has begun");
+    this_thread = d;
     d->value = unique_id();
-    ++counts["thread_begin"];
+    ++counts[type == ompt_thread_worker ? "worker_thread" : "thread_begin"];
 }
 void on_thread_end(ompt_data_t* d) {
     const std::lock_guard guard(lock);
-    check(threads.erase(d) == 1 && d->value != 0, "thread_end: of a thread that has not begun");
-    ++counts["thread_end"];
+    const auto at = threads.find(d);
+    if (at == threads.end()) return check(false, "thread_end: of a thread that has not begun");
+    check(this_thread == d && d->value != 0, "thread_end: of another thread");
+    if (at->second != ompt_thread_worker) ++counts["thread_end"]; // workers may end behind the tool
+    threads.erase(at);
 }
 void on_parallel_begin(ompt_data_t* encountering, const ompt_frame_t*, ompt_data_t* d, unsigned requested,
                        int flags, const void* from) {
@@ -302,7 +310,8 @@ int initialize(ompt_function_lookup_t look_up, int, ompt_data_t* d) {
 void finalize(ompt_data_t* d) {
     const std::lock_guard guard(lock);
     check(d->value == 4711, "finalize: other data");
-    check(threads.empty(), "finalize: threads have not ended");
+    check(std::ranges::all_of(threads, [](const auto& t) { return t.second == ompt_thread_worker; }),
+          "finalize: threads have not ended");
     for (const auto& [name, n] : counts) {
         const auto at = name.rfind("_begin");
         if (at == std::string::npos || at + 6 != name.size()) continue;
