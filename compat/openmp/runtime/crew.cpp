@@ -99,11 +99,12 @@ crew::member::~member() {
 void crew::member::live() noexcept {
     in_crew = true;
     const auto is_told = [&] { return next.load(std::memory_order_acquire) != idle; }; // pairs with tell()
-    for (;;) {
-        if (!is_told() && !(looks && looks_true(is_told)))
+    for (bool looked = false;;) {
+        if (!is_told() && !(looked && looks_true(is_told)))
             while (!is_told()) engine::futex_calls::wait(next, idle, nullptr, ~0U);
         if (next.load(std::memory_order_relaxed) == ends) return; // is_told() has acquired it
         launch& l = *work;
+        looked = looks; // what the next launch writes is not read before it is told
         go_to_place();
         next.store(
             idle,
