@@ -1,8 +1,7 @@
 #include "kmpc/kmpc.hpp"
 #include "kmpc/shared_object.hpp"
+#include "runtime/sanitizer.hpp"
 #include "runtime/wait.hpp"
-
-#include "task/sanitizers.hpp"
 
 #include <atomic>
 #include <cstdint>
@@ -75,7 +74,7 @@ void __kmpc_doacross_post(location*, gtid, const std::int64_t* at) {
     std::uint64_t n = 0;
     if (!d || !d->find(at, n)) return;
     auto& word = d->posted[n / bits];
-    weft::sanitizer::happens_before(&word); // no event of a tool tells of it
+    happens_before(&word); // no event of a tool tells of it
     // release: pairs with the load in the wait
     word.fetch_or(std::uint64_t{1} << n % bits, std::memory_order_release);
     wake_all(&word);
@@ -97,7 +96,7 @@ void __kmpc_doacross_wait(location*, gtid, const std::int64_t* at) {
                    t.is_cancelled.load(std::memory_order_relaxed);
         },
         patience::some);
-    weft::sanitizer::happens_after(&word);
+    happens_after(&word);
 }
 
 void __kmpc_doacross_fini(location*, gtid) {

@@ -1,8 +1,7 @@
 #pragma once
 
+#include "runtime/sanitizer.hpp"
 #include "runtime/team.hpp"
-
-#include "task/sanitizers.hpp"
 
 #include <atomic>
 
@@ -15,9 +14,9 @@ struct shared_object {
 
     /// True for the last one. acq_rel: it frees what the others have used
     bool leave() noexcept {
-        sanitizer::happens_before(this);
+        happens_before(this);
         const bool is_last = users.fetch_sub(1, std::memory_order_acq_rel) == 1;
-        if (is_last) sanitizer::happens_after(this);
+        if (is_last) happens_after(this);
         return is_last;
     }
 };

@@ -1,7 +1,6 @@
+#include "runtime/sanitizer.hpp"
 #include "runtime/team.hpp"
 #include "runtime/work_share.hpp"
-
-#include "task/sanitizers.hpp"
 
 #include <algorithm>
 #include <cstdlib>
@@ -31,7 +30,7 @@ void wait_for_turn(seat& s, work_share& w) {
                    s.of->is_cancelled.load(std::memory_order_relaxed);
         },
         patience::some);
-    sanitizer::happens_after(&w.turn);
+    happens_after(&w.turn);
 }
 
 } // namespace
@@ -45,7 +44,7 @@ void end_ordered(region&) {} // the turn goes with the chunk
 
 void pass_turn(seat& s, work_share& w) {
     wait_for_turn(s, w);
-    sanitizer::happens_before(&w.turn);                // no event of a tool tells of it
+    happens_before(&w.turn);                           // no event of a tool tells of it
     w.turn.store(s.at.end, std::memory_order_release); // pairs with the load in wait_for_turn()
     wake_all(&w.turn);
 }
@@ -100,7 +99,7 @@ void post_doacross(region& me, const std::uint64_t* at) {
     auto& done = d.done[d.entry_of(at[0])];
     const std::uint64_t n = d.number_of(at) + 1;
     if (done.load(std::memory_order_relaxed) >= n) return; // the caller is its only writer
-    sanitizer::happens_before(&done);                      // likewise
+    happens_before(&done);                                 // likewise
     done.store(n, std::memory_order_release);              // pairs with the load in wait_doacross()
     wake_all(&done);
 }
@@ -113,7 +112,7 @@ void wait_doacross(region& me, const std::uint64_t* at) {
         &done,
         [&] { return done.load(std::memory_order_acquire) >= n; }, // pairs with the store in post_doacross()
         patience::some);
-    sanitizer::happens_after(&done);
+    happens_after(&done);
 }
 
 } // namespace weft::openmp

@@ -1,8 +1,8 @@
+#include "runtime/sanitizer.hpp"
 #include "runtime/team.hpp"
 
 #include "engine/worker/worker.hpp"
 #include "queue/sync.hpp"
-#include "task/sanitizers.hpp"
 
 #include <mutex>
 
@@ -30,7 +30,7 @@ bool try_take(seat& s, const region& task) noexcept {
     const std::lock_guard guard(s.lock);
     if (!is_for(s, task)) return false;
     s.is_taken.store(true, std::memory_order_relaxed);
-    sanitizer::happens_after(&s);
+    happens_after(&s);
     return true;
 }
 
@@ -91,7 +91,7 @@ void make_free(seat& s) noexcept {
     bool is_wanted = false;
     {
         const std::lock_guard guard(s.lock);
-        sanitizer::happens_before(&s); // what belongs to a thread of the program: its copies in a reduction
+        happens_before(&s); // what belongs to a thread of the program: its copies in a reduction
         s.is_taken.store(false, std::memory_order_relaxed);
         is_wanted = s.wanted > 0;
     }
@@ -137,7 +137,7 @@ seat_loan::~seat_loan() {
     const auto take_back = [&] {
         if (s.is_taken.load(std::memory_order_relaxed)) return false; // under the lock
         s.is_taken.store(true, std::memory_order_relaxed);
-        sanitizer::happens_after(&s);
+        happens_after(&s);
         for (lender** at = &s.lenders; *at; at = &(*at)->next)
             if (*at == &entry_) {
                 *at = entry_.next;

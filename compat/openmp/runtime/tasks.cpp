@@ -1,9 +1,8 @@
 #include "runtime/tasks.hpp"
 
 #include "runtime/dialect.hpp"
+#include "runtime/sanitizer.hpp"
 #include "runtime/team.hpp"
-
-#include "task/sanitizers.hpp"
 
 #include <algorithm>
 #include <cstdlib>
@@ -30,7 +29,7 @@ void* take_block(seat& s, std::size_t bytes) {
     if (bytes == block_bytes)
         if (block* const b = s.spare_blocks) {
             s.spare_blocks = b->next;
-            sanitizer::happens_after(b);
+            happens_after(b);
             return b;
         }
     void* const p = std::aligned_alloc(alignof(std::max_align_t) * 4, bytes);
@@ -42,7 +41,7 @@ std::size_t round_up(std::size_t n, std::size_t to) noexcept { return (n + to - 
 
 /// Frees a task. The caller holds a seat, or is no thread of OpenMP (`s` is null).
 void free_task(seat* s, region& t) noexcept {
-    sanitizer::happens_after(&t);
+    happens_after(&t);
     if (t.depends) free_dependences(t);
     const std::size_t bytes = t.block_bytes;
     t.~region();
@@ -58,9 +57,8 @@ void free_task(seat* s, region& t) noexcept {
 void drop_reference_at(seat* s, region* r) noexcept {
     while (r && !r->is_implicit) {
         region* const parent = r->parent;
+        happens_before(r); // pairs with free_task() and take_block(): the data of a task of the program
         // acq_rel: the last one frees what the others have used
-        sanitizer::happens_before(
-            r); // pairs with free_task() and take_block(): the data of a task of the program
         if (r->references.fetch_sub(1, std::memory_order_acq_rel) != 1) return;
         free_task(s, *r);
         r = parent; // which the freed one has kept
@@ -84,8 +82,7 @@ void complete(region& t) {
     if (parent.children.fetch_sub(1, std::memory_order_acq_rel) == 1) wake_all(children);
     if (group) {
         const void* const open = &group->open;
-        sanitizer::happens_before(
-            open); // of groups that a tool does not see: those of reductions of a construct
+        happens_before(open); // of groups that a tool does not see: those of reductions of a construct
         if (group->open.fetch_sub(1, std::memory_order_acq_rel) == 1)
             wake_all(open); // likewise; the group may be gone
     }
@@ -133,8 +130,8 @@ bool ends_with_body(region& t) noexcept {
 void run_started(launch& l) noexcept {
     region* t = l.of;
     seat* s = t->assigned ? t->assigned : take_seat(*t);
-    if (t->assigned) sanitizer::happens_after(s); // another thread has taken it
-    if (!s) return;                               // it starts when there is a seat
+    if (t->assigned) happens_after(s); // another thread has taken it
+    if (!s) return;                    // it starts when there is a seat
     context own;
     set_context_of_task(own);
     enter_context(&own);
@@ -359,7 +356,7 @@ void end_group(region& me, const void* from) {
     wait_for_tasks(me, &g->open, [&] {
         return g->open.load(std::memory_order_acquire) == 0; // pairs with the subtraction in complete()
     });
-    sanitizer::happens_after(&g->open);
+    happens_after(&g->open);
     me.group = g->outer;
     delete g;
     if (is_seen) [[unlikely]] {
