@@ -58,8 +58,11 @@ void drop_reference_at(seat* s, region* r) noexcept {
     while (r && !r->is_implicit) {
         region* const parent = r->parent;
         happens_before(r); // pairs with free_task() and take_block(): the data of a task of the program
-        // acq_rel: the last one frees what the others have used
-        if (r->references.fetch_sub(1, std::memory_order_acq_rel) != 1) return;
+        // The last one frees what the others have used. The only reference is the caller's, and no other code can add one: the load
+        // pairs with the subtractions.
+        if (r->references.load(std::memory_order_acquire) != 1 &&
+            r->references.fetch_sub(1, std::memory_order_acq_rel) != 1)
+            return;
         free_task(s, *r);
         r = parent; // which the freed one has kept
     }
@@ -112,7 +115,7 @@ void call(region& me, region& t) {
         call_seen(me, t);
     else
         t.code(t.data);
-    context_of_caller()->current = &me;
+    c.current = &me; // of this stack, on whatever thread it runs now
 }
 
 /// True if the body's end is the task's end: it has no event that is still to come.
@@ -184,10 +187,10 @@ bool is_called(const region& me, const task_request& r) noexcept {
 
 } // namespace
 
-region& make_task(region& me, const task_request& r) {
+region& make_task(region& me, const task_request& r, bool copies) {
     const std::size_t alignment = std::max(r.alignment, alignof(std::max_align_t));
     const std::size_t data_at = round_up(sizeof(region), alignof(std::max_align_t));
-    std::size_t bytes = data_at + r.bytes + (alignment - alignof(std::max_align_t));
+    std::size_t bytes = data_at + (copies ? r.bytes + (alignment - alignof(std::max_align_t)) : 0);
     bytes = bytes <= block_bytes ? block_bytes : round_up(bytes, alignof(std::max_align_t) * 4);
     void* const p = take_block(*me.on, bytes);
     auto* const t = ::new (p) region;
@@ -206,11 +209,11 @@ region& make_task(region& me, const task_request& r) {
     t->start.of = t;
     t->start.run = run_started;
     const auto at = round_up(reinterpret_cast<std::uintptr_t>(p) + data_at, alignment);
-    t->data = reinterpret_cast<void*>(at);
+    t->data = copies ? reinterpret_cast<void*>(at) : r.data;
     t->has_copies = r.copy != nullptr;
     if (r.copy)
         r.copy(t->data, r.data);
-    else if (r.bytes && r.data)
+    else if (copies && r.bytes && r.data)
         std::memcpy(t->data, r.data, r.bytes);
     if (tool::is_on()) [[unlikely]]
         tool::begin_view(*t);
@@ -307,10 +310,7 @@ void run_task(region& me, const task_request& r) {
     if (discards_tasks(me)) return;
     const bool calls = is_called(me, r);
     const bool needs_copy = r.copy || r.depends || !calls;
-    task_request given = r;
-    if (!needs_copy) given.bytes = 0;
-    region& task = make_task(me, given);
-    if (!needs_copy) task.data = r.data;
+    region& task = make_task(me, r, needs_copy);
     submit(me, task, r, calls);
 }
 

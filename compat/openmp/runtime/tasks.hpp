@@ -53,8 +53,9 @@ struct task_request {
     const void* from = nullptr; ///< where the program has called, for a tool
 };
 
-/// An explicit task with its copy of the data, which does not exist for others yet.
-region& make_task(region& me, const task_request&);
+/// An explicit task, which does not exist for others yet. `copies`: with a copy of the data; else it uses those of the creator, without
+/// constructors.
+region& make_task(region& me, const task_request&, bool copies = true);
 /// The event of a task with a detach clause; before the task is submitted.
 void* event_of(region& task) noexcept;
 /// Runs the task now or later, as the request says.
