@@ -83,9 +83,8 @@ crew::member::member() : fork_count(forks.load(std::memory_order_relaxed)) {
     pthread_attr_destroy(&attributes);
     if (failure == 0) return;
     std::fprintf(stderr,
-                 "weft: the system gives no kernel thread to a thread of OpenMP; given: %s; allowed: fewer "
-                 "threads, or "
-                 "WEFT_OPENMP_THREADS=tasks\n",
+                 "weft: OpenMP: there is no kernel thread for a thread of a team; given: %s; allowed: fewer "
+                 "threads, or WEFT_OPENMP_THREADS=tasks\n",
                  std::strerror(failure));
     std::_Exit(1);
 }
@@ -106,10 +105,8 @@ void crew::member::live() noexcept {
         launch& l = *work;
         looked = looks; // what the next launch writes is not read before it is told
         go_to_place();
-        next.store(
-            idle,
-            std::
-                memory_order_relaxed); // the end of the region comes after it, and the next launch after that
+        next.store(idle,
+                   std::memory_order_relaxed); // before the end of the region, which the next launch follows
         l.run(l);
     }
 }
