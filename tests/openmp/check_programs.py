@@ -13,6 +13,7 @@ import os
 import subprocess
 import sys
 import tempfile
+import threading
 from pathlib import Path
 
 PROGRAMS = Path(__file__).resolve().parent / "programs"
@@ -81,6 +82,21 @@ def check(weft: Path, settings: list[dict[str, str]]) -> list[str]:
     return wrong
 
 
+def check_note(weft: Path) -> list[str]:
+    """Threads that wait for each other in loops, more of them than workers: Weft says that they do, and the program does not end."""
+    with tempfile.TemporaryDirectory(prefix="weft-openmp-") as folder:
+        program = Path(folder, "spin_barriers")
+        subprocess.run(["gcc", "-O2", "-fopenmp", "-w", str(PROGRAMS / "spin_barriers.c"), "-o", str(program)], check=True)
+        with subprocess.Popen([program], env={**os.environ, "LD_LIBRARY_PATH": str(weft), "WEFT_WORKERS": "1"}, stderr=subprocess.PIPE,
+                              stdout=subprocess.DEVNULL, text=True) as running:
+            limit = threading.Timer(SECONDS, running.kill)
+            limit.start()
+            said = next((line for line in running.stderr if "wait for each other" in line), "")
+            limit.cancel()
+            running.kill()
+    return [] if said else ["spin_barriers.c without preemption: no note that its threads wait for each other"]
+
+
 def self_test() -> int:
     assert not difference("a\nb\n", "a\nb\n")
     assert "line 2" in difference("a\nb\n", "a\nc\n")
@@ -99,7 +115,7 @@ def main() -> int:
         return self_test()
     if given.weft is None or not (given.weft / "libgomp.so.1").exists():
         options.error("--weft: expected a folder with libgomp.so.1")
-    wrong = check(given.weft.resolve(), SETTINGS + (MORE if given.all else []))
+    wrong = check(given.weft.resolve(), SETTINGS + (MORE if given.all else [])) + check_note(given.weft.resolve())
     for line in wrong:
         print(line)
     return 1 if wrong else 0

@@ -41,15 +41,6 @@ constinit std::atomic<unsigned> forks{0};
     forks.store(forks.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
 });
 
-/// A library that is unloaded takes the code of its threads away.
-void keep_library() {
-    Dl_info of{};
-    static void* const handle = dladdr(reinterpret_cast<void*>(&keep_library), &of) && of.dli_fname
-                                    ? dlopen(of.dli_fname, RTLD_NOW | RTLD_NOLOAD | RTLD_NODELETE)
-                                    : nullptr;
-    static_cast<void>(handle);
-}
-
 } // namespace
 
 struct crew::member {
@@ -136,6 +127,14 @@ void crew::start(const team& t, unsigned number) {
 }
 
 bool is_in_crew() noexcept { return in_crew; }
+
+void keep_library() noexcept {
+    Dl_info of{};
+    static void* const handle = dladdr(reinterpret_cast<void*>(&keep_library), &of) && of.dli_fname
+                                    ? dlopen(of.dli_fname, RTLD_NOW | RTLD_NOLOAD | RTLD_NODELETE)
+                                    : nullptr;
+    static_cast<void>(handle);
+}
 
 unsigned tasks_of(const team& t, bool is_outermost, unsigned first) {
     const unsigned others = static_cast<unsigned>(t.size) - 1;

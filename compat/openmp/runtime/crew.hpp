@@ -28,6 +28,9 @@ private:
 /// Whether the caller is a thread of a crew.
 bool is_in_crew() noexcept;
 
+/// The library is not unloaded any more: a thread of its own runs its code.
+void keep_library() noexcept;
+
 /// How many of the threads 1, 2, ... of a team that begins become tasks; those behind them need kernel threads of their own. `first`: the worker of
 /// thread 1 of a team outside of any region, at which the tasks start; a team inside has none.
 unsigned tasks_of(const team&, bool is_outermost, unsigned first);

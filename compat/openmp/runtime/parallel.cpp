@@ -3,6 +3,7 @@
 #include "runtime/dialect.hpp"
 #include "runtime/initial.hpp"
 #include "runtime/privates.hpp"
+#include "runtime/stall.hpp"
 #include "runtime/tasks.hpp"
 #include "runtime/team.hpp"
 
@@ -42,6 +43,7 @@ void run_implicit(launch& l) noexcept {
     context own{&r};
     if (!is_in_crew()) set_context_of_task(own);
     enter_context(&own);
+    if (t.may_stall && !is_in_crew()) thread_has_begun();
     if (settings().displays_affinity) display_affinity_of(r);
     if (!t.is_seen) [[likely]] {
         t.code(t.data);
@@ -117,6 +119,8 @@ void start_threads(team& t, bool is_outermost) {
     const unsigned others = static_cast<unsigned>(t.size) - 1;
     const unsigned first = number_of_initial_thread() * others;
     const unsigned tasks = tasks_of(t, is_outermost, first);
+    t.may_stall = tasks > 0 && (!is_outermost || first + tasks > static_cast<unsigned>(worker_count()));
+    if (t.may_stall) threads_will_begin(static_cast<int>(tasks));
     for (unsigned i = 1; i <= others; ++i) {
         launch& l = t.seats[i].implicit.start;
         if (i > tasks)

@@ -111,6 +111,8 @@ struct team {
     context* entered_in = nullptr; ///< whose region was changed when the region began
     region* around = nullptr;      ///< that region; null: an initial thread
     bool is_foreign = false;       ///< the context was made for this region
+    bool may_stall =
+        false; ///< its threads may have to wait for workers (stall.hpp). Written before they start
     context own{};
     task_group* reduces = nullptr; ///< of GOMP_parallel_reductions
 
