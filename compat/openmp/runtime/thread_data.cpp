@@ -1,7 +1,9 @@
 #include "runtime/thread_data.hpp"
 
 #include <algorithm>
-#include <mutex>
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
 #include <string_view>
 
 #include <link.h>
@@ -10,10 +12,10 @@ namespace weft::openmp {
 
 namespace {
 
-struct finding {
-    unsigned long long loaded = 0; ///< how many objects had been loaded when it was made
-    bool in_code = false, in_program = false;
-};
+constexpr std::uint64_t in_code = 1, in_program = 2, flags = 3;
+/// What was found last: above the flags, how many objects had been loaded by then. relaxed: one word. No lock, which a constructor of a
+/// library that is being loaded might wait for.
+constinit std::atomic<std::uint64_t> last{0};
 
 bool is_openmp_library(std::string_view name) noexcept {
     constexpr std::string_view beginnings[] = {"libgomp", "libomp", "libiomp5"}; // wheels add to the name
@@ -42,35 +44,31 @@ bool has_thread_data(const dl_phdr_info& object) noexcept {
                        [](const ElfW(Phdr) & p) { return p.p_type == PT_TLS && p.p_memsz > 0; });
 }
 
-finding find() {
-    static std::mutex lock;
-    static finding last;
-    const std::lock_guard guard(lock);
+std::uint64_t find() noexcept {
     struct search {
-        finding& found;
+        std::uint64_t found;
         bool is_program = true; // which comes first
-    } now{last};
+    } now{last.load(std::memory_order_relaxed)};
     dl_iterate_phdr(
         [](dl_phdr_info* object, std::size_t, void* of) {
             search& s = *static_cast<search*>(of);
             if (s.is_program) {
-                if (s.found.loaded == object->dlpi_adds) return 1;
-                s.found = {.loaded = object->dlpi_adds};
+                const std::uint64_t loaded = std::uint64_t{object->dlpi_adds} << 2;
+                if ((s.found & ~flags) == loaded) return 1;
+                s.found = loaded;
             }
-            if (has_thread_data(*object) && needs_openmp(*object)) {
-                s.found.in_code = true;
-                s.found.in_program |= s.is_program;
-            }
+            if (has_thread_data(*object) && needs_openmp(*object)) s.found |= s.is_program ? flags : in_code;
             s.is_program = false;
             return 0;
         },
         &now);
-    return last;
+    last.store(now.found, std::memory_order_relaxed);
+    return now.found;
 }
 
 } // namespace
 
-bool code_has_thread_data() { return find().in_code; }
-bool program_has_thread_data() { return find().in_program; }
+bool code_has_thread_data() noexcept { return (find() & in_code) != 0; }
+bool program_has_thread_data() noexcept { return (find() & in_program) != 0; }
 
 } // namespace weft::openmp
