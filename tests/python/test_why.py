@@ -12,15 +12,16 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from conftest import SOURCE, command
 from weft import _core, read_trace
 from weft.errors import Error
 from weft.launcher import launch
 from weft.why.causes import CAUSES
-from weft.why.collect import Collector
+from weft.why.collect import Collector, shares_of
 from weft.why.diagnosis import MOST, diagnose
-from weft.why.evidence import Evidence, Timing, Trial
+from weft.why.evidence import Evidence, Shares, Timing, Trial
 from weft.why.finding import Finding, Place
 from weft.why.idle import Idle, IdleRun, idle_of
 from weft.why.pages import Pages, bytes_by_node, memory_nodes
@@ -39,7 +40,7 @@ HERE = Place("step", "/home/x/solver.cpp", 12)
 def timing(seconds: float = 1.0, **changed: Any) -> Timing:
     """Two workers that are on a core all the time."""
     known: dict[str, Any] = {"cpu": 2 * seconds, "workers": 2, "policy": "steal", "from_first_to_last": seconds}
-    known |= {"in_runs": seconds, "outside": 0.0, "recording": 0.0, "runs": 1, "divided": True}
+    known |= {"in_runs": seconds, "outside": 0.0, "runs": 1, "divided": True}
     known |= {"on_core": 2 * seconds, "waiting": 0.0, "blocked": 0.0, "search": 0.0, "asleep": 0.0}
     return Timing(seconds=seconds, **(known | {"uncertain": 0.0, "tasks": 9, "steals": 1} | changed))
 
@@ -244,21 +245,30 @@ def test_processor_time_that_is_saved_is_not_waited_for() -> None:
     assert {f.cause: round(f.gain, 3) for f in found} == {"overhead": 0.5, "other_programs": 0.5}
 
 
-@pytest.mark.parametrize(("entry", "cause"), [("GOMP_task", "overhead"), ("GOMP_parallel", "short_runs")])
-def test_tiny_tasks_of_openmp_are_not_told_as_short_regions(entry: str, cause: str) -> None:
+@pytest.mark.parametrize(
+    ("entry", "cause", "gain"),
+    [
+        ("GOMP_task", "overhead", 0.8),
+        ("weft::openmp::kmpc::allocate_task(weft::openmp::region&, int)", "overhead", 0.8),
+        ("GOMP_parallel", "short_runs", 0.89),
+    ],
+)
+def test_tiny_tasks_of_openmp_are_not_told_as_short_regions(entry: str, cause: str, gain: float) -> None:
     own = stack("on_core", 0.2, times=10_000)
     called = stack("on_core", 0.8, times=10_000, owner="runtime", entry=entry)
     search = stack("on_core", 0.8, None, times=10_000, owner="runtime")
-    e = evidence(plain=(timing(runs=10_000),) * 3, openmp=True, shares={Place("step", HERE.file): (0.1, 0.1)})
+    e = evidence(
+        plain=(timing(runs=10_000),) * 3, openmp=True, shares={Place("step", HERE.file): Shares((0.1, 0.1), 0.2, 0.1)}
+    )
     f = diagnose(replace(e, stacks=(own, called, search))).findings[0]
-    assert f.cause == cause and f.gain == pytest.approx(0.8, rel=0.05)
+    assert f.cause == cause and f.gain == pytest.approx(gain, rel=0.05)
 
 
 def test_idle_threads_beside_large_tasks_are_no_overhead() -> None:
     own = stack("on_core", 1.2, times=10_000)
     called = stack("on_core", 0.02, times=10_000, owner="runtime", entry="GOMP_task")
     search = stack("on_core", 0.6, None, times=10_000, owner="runtime")
-    e = evidence(openmp=True, shares={Place("step", HERE.file): (0.6, 0.6)})
+    e = evidence(openmp=True, shares={Place("step", HERE.file): Shares((0.6, 0.6), 1.2, 0.6)})
     assert diagnose(replace(e, stacks=(own, called, search))).findings == ()
 
 
@@ -362,21 +372,40 @@ def test_libraries_with_threads_of_their_own() -> None:
 
 def test_threads_with_unequal_shares() -> None:
     region = Place("step", HERE.file)
-    f = only(evidence(shares={region: (1.5, 0.5)}))
+    f = only(evidence(shares={region: Shares((1.5, 0.5), 2.0, 1.5)}))
     assert f.cause == "uneven_threads" and f.gain == pytest.approx(0.5)
-    assert only(evidence(shares={region: (2.0,)})).cause == "no_parallelism"
+    assert only(evidence(shares={region: Shares((2.0,), 2.0, 2.0)})).cause == "no_parallelism"
+
+
+def test_another_thread_of_each_region_has_all_its_work() -> None:
+    f = only(evidence(shares={Place("step", HERE.file): Shares((1.2, 0.8), 2.0, 2.0)}))
+    assert f.cause == "no_parallelism" and f.gain == pytest.approx(1.0)
+    # Four threads on two cores: no more than two compute at a time, whatever their shares are.
+    plain = (timing(workers=4),) * 3
+    assert (
+        diagnose(evidence(plain=plain, shares={Place("step", HERE.file): Shares((0.5,) * 4, 2.0, 1.0)})).findings == ()
+    )
+
+
+def test_shares_of_samples() -> None:
+    ms = 1_000_000
+    rows = [(9 * ms, 4 * ms, 1, 0), (4 * ms, 4 * ms, 0, 0), (8 * ms, 2 * ms, 0, 0), (20 * ms, 4 * ms, 0, 0)]
+    samples = np.array(rows, [("end", "<u8"), ("ns", "<u8"), ("thread", "<u4"), ("place", "<u4")])
+    s = shares_of(samples, np.array([True, True, True, False]))  # the last one is blocked
+    assert s.threads == pytest.approx((6e-3, 4e-3))
+    assert s.there == pytest.approx(14e-3) and s.any_there == pytest.approx(12e-3)
 
 
 def test_a_thread_without_a_core_leaves_its_share_to_the_others() -> None:
     plain = (timing(queued=0.8),) * 3
-    d = diagnose(evidence(plain=plain, shares={Place("step", HERE.file): (1.5, 0.5)}))
+    d = diagnose(evidence(plain=plain, shares={Place("step", HERE.file): Shares((1.5, 0.5), 2.0, 1.5)}))
     assert d.findings == () and [f.cause for f in d.unsure] == ["uneven_threads"]
 
 
 def test_short_regions() -> None:
     plain = (timing(runs=10_000, cpu=0.4),) * 3
-    f = only(evidence(plain=plain, shares={Place("step", HERE.file): (0.2, 0.2)}))
-    assert f.cause == "short_runs" and f.gain == pytest.approx(0.6) and "10000 regions" in f.evidence[0]
+    f = only(evidence(plain=plain, shares={Place("step", HERE.file): Shares((0.2, 0.2), 0.4, 0.2)}))
+    assert f.cause == "short_runs" and f.gain == pytest.approx(0.8) and "10000 regions" in f.evidence[0]
 
 
 @pytest.mark.parametrize(

@@ -5,7 +5,7 @@
 
 DIR has the compiled programs: NAME, and NAME.mended without the faults; NAME.mended.N without the Nth, if there are several
 (cmake --build --preset dev --target why_programs puts them into build/dev/why). Sets: `learned` (the rules were written on these), `held_out` (they were not), `healthy` (without a fault),
-and the same with `openmp/` in front.
+and the same with `openmp/` in front: each of these is run as each compiler made it, from DIR/openmp/gcc and DIR/openmp/clang.
 
 A fault is a comment in the source, `FAULT cause`, on its line. `AT cause` marks a further line of the same fault, such as the body of a
 loop whose call is the fault. A finding is right if it has that cause, and if its place, its path or a
@@ -65,6 +65,16 @@ class Score:
     def errors(self):
         """Of the gains that were told, as parts of what mending saves."""
         return [abs(t - s) / s for t, s in zip(self.told, self.saved, strict=True) if t is not None and s > 0]
+
+
+def folders_of(name, build):
+    """Where the programs of a set are."""
+    if not name.startswith("openmp/"):
+        return [build]
+    found = sorted(p for p in build.glob("openmp/*") if p.is_dir())
+    if not found:
+        sys.exit(f"score.py: no programs of OpenMP in {build}/openmp; cmake --build --preset dev --target why_programs makes them")
+    return found
 
 
 def faults_of(source):
@@ -170,22 +180,23 @@ def main():
     parser.add_argument("--json", type=Path, metavar="FILE")
     given = parser.parse_args()
     results = {}
-    for name in given.sets or SETS:
+    for name, build in [(name, build) for name in given.sets or SETS for build in folders_of(name, given.build)]:
+        label = name if build == given.build else f"{name}, {build.name}"
         scores = []
         for source in sorted((HERE / name).glob("*.c*")):
             if given.only and given.only not in source.stem:
                 continue
-            s = score(source, given.build)
+            s = score(source, build)
             scores.append(s)
             verdict = "ranks " + ", ".join(str(r or "-") for r in s.ranks) if s.ranks else "healthy"
-            print(f"{name}/{s.program}: {verdict}; {s.seconds:.3f} s in {s.took:.1f} s", flush=True)
+            print(f"{label}/{s.program}: {verdict}; {s.seconds:.3f} s in {s.took:.1f} s", flush=True)
             for fault, saved, varies in zip(s.faults, s.saved, s.varies, strict=True):
                 print(f"    planted {fault['cause']} {fault['file']}:{fault['lines'][0]} {saved:.0%} +- {varies:.0%}")
             for found in s.found:
                 print(f"    said    {found}")
-        print(f"-- {name}")
+        print(f"-- {label}")
         print("\n".join(summary(scores)))
-        results[name] = [asdict(s) | {"errors": s.errors} for s in scores]
+        results[label] = [asdict(s) | {"errors": s.errors} for s in scores]
     if given.json:
         given.json.write_text(json.dumps(results, indent=1) + "\n")
 

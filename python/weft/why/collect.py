@@ -16,13 +16,14 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from .. import _core
 from ..errors import Error, compose
 from ..launcher import LaunchError, Run, launch
 from ..profile import Profile, profile_program
 from ..trace import read_trace
-from .evidence import Evidence, Intervals, Timing, Trial, timing_alone, timing_of
+from .evidence import Evidence, Intervals, Shares, Timing, Trial, timing_alone, timing_of
 from .finding import Place
 from .idle import idle_of
 from .limits import DEFAULT_POLICY, INFLATED
@@ -291,17 +292,27 @@ class Collector:
         return min(own) / alone if len(own) == e.workers and alone > 0 else None
 
 
-def _shares(watch: Watch, stacks: list[Stack]) -> dict[Place, tuple[float, ...]]:
-    """Processor time of each thread in the program's code, by the place that the runtime has called."""
-    sums: dict[Place, dict[int, float]] = {}
-    for row in watch.samples:
-        stack = stacks[int(row["place"])]
-        if stack.state == "on_core" and stack.in_run and stack.owner == "program" and stack.place:
-            region = Place(stack.path[-1].function, stack.path[-1].file)
-            by_thread = sums.setdefault(region, {})
-            thread = int(row["thread"])
-            by_thread[thread] = by_thread.get(thread, 0.0) + float(row["ns"]) * 1e-9
-    return {region: tuple(by_thread.values()) for region, by_thread in sums.items()}
+def _shares(watch: Watch, stacks: list[Stack]) -> dict[Place, Shares]:
+    """By the place that the runtime has called."""
+    rows: dict[Place, list[int]] = {}
+    on_core = np.array([s.state == "on_core" for s in stacks])
+    for i, place in enumerate(watch.samples["place"]):
+        stack = stacks[int(place)]
+        if stack.in_run and stack.owner == "program" and stack.place:
+            rows.setdefault(Place(stack.path[-1].function, stack.path[-1].file), []).append(i)
+    found = {region: shares_of(s := watch.samples[of], on_core[s["place"]]) for region, of in rows.items()}
+    return {region: s for region, s in found.items() if s.threads}
+
+
+def shares_of(samples: npt.NDArray[np.void], on_core: npt.NDArray[np.bool_]) -> Shares:
+    """Of samples of one region, each of which is at the end of the time that it stands for."""
+    thread, end, ns = samples["thread"], samples["end"].astype(np.int64), samples["ns"].astype(np.int64)
+    order = np.argsort(end - ns, kind="stable")
+    begin, end_of = (end - ns)[order], np.maximum.accumulate(end[order])
+    covered = np.append(begin[:1], end_of[:-1])  # until then, by those that begin before
+    any_there = np.maximum(end_of - np.maximum(begin, covered), 0).sum()
+    threads = (ns[on_core & (thread == t)].sum() for t in np.unique(thread[on_core]))
+    return Shares(tuple(float(t) * 1e-9 for t in threads), float(ns.sum()) * 1e-9, float(any_there) * 1e-9)
 
 
 def _own_time(watch: Watch) -> float:

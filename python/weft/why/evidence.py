@@ -24,7 +24,7 @@ class Timing:
     """One run of the program with a report, in seconds. Times of workers are sums over all of them and all runs."""
 
     seconds: float
-    """Real time from the program's start to its end."""
+    """Real time from the program's start to its end, without that of making reports."""
     cpu: float
     workers: int
     policy: str
@@ -32,7 +32,6 @@ class Timing:
     """Time from the beginning of the first run to the end of the last one."""
     in_runs: float
     outside: float
-    recording: float
     runs: int
     divided: bool
     """Whether the next three are known."""
@@ -57,6 +56,18 @@ class Timing:
     def idle(self) -> float:
         """Time without work, but for the part in which a worker was to look for it and had no core."""
         return max(self.search + self.asleep - max(self.queued - self.waiting, 0.0), 0.0)
+
+
+@dataclass(frozen=True)
+class Shares:
+    """What the threads of a region did in the program's code, in seconds."""
+
+    threads: tuple[float, ...]
+    """Processor time of each."""
+    there: float
+    """Time in which they were there, on a core or blocked: a sum over the threads."""
+    any_there: float
+    """Time in which at least one of them was."""
 
 
 @dataclass(frozen=True)
@@ -91,8 +102,8 @@ class Evidence:
     alone_stacks: tuple[Stack, ...] = ()
     """The same with one worker."""
     alone_watched: Timing | None = None
-    shares: dict[Place, tuple[float, ...]] = field(default_factory=dict)
-    """OpenMP: processor time of each thread in the program's code, by parallel region."""
+    shares: dict[Place, Shares] = field(default_factory=dict)
+    """OpenMP: the program's own code, by parallel region."""
     idle: Idle | None = None
     """What idle workers waited for. None: not known."""
     constructs: dict[str, Place] = field(default_factory=dict)
@@ -210,7 +221,6 @@ def timing_alone(run: Run) -> Timing:
         from_first_to_last=0.0,
         in_runs=0.0,
         outside=run.seconds,
-        recording=0.0,
         runs=0,
         divided=False,
         on_core=0.0,
@@ -238,14 +248,13 @@ def timing_of(run: Run) -> Timing | None:
         return sum(of(w) or 0.0 for w in total.workers)
 
     return Timing(
-        seconds=run.seconds,
+        seconds=run.seconds - total.recording,
         cpu=run.cpu_seconds,
         workers=len(total.workers),
         policy=report.runs[0].policy,
-        from_first_to_last=total.seconds,
+        from_first_to_last=total.seconds - total.recording,
         in_runs=total.in_runs,
         outside=total.outside,
-        recording=total.recording,
         runs=report.runs_ended,
         divided=known,
         on_core=all_workers(lambda w: w.on_core) if known else all_workers(lambda w: w.busy),

@@ -6,6 +6,7 @@
 #include "engine/threads/total_report.hpp"
 
 #include <algorithm>
+#include <mutex>
 #include <optional>
 #include <utility>
 

@@ -3,10 +3,10 @@
 #include "engine/observe/busy_parts.hpp"
 #include "engine/observe/tally.hpp"
 #include "engine/threads/thread_usage.hpp"
+#include "queue/spin_lock.hpp"
 
 #include <cstddef>
 #include <cstdint>
-#include <mutex>
 #include <string>
 #include <vector>
 
@@ -66,7 +66,9 @@ private:
     std::vector<busy_parts> parts_of_total(const tally& all, const tally& window) const;
 
     thread_engine& of_;
-    std::mutex counting_;
+    /// A thread that waits for another one has to wait for a report to be noted, and sleeping would take ten times as long:
+    /// the caller of a region of OpenMP begins the next one while the last member ends the run.
+    queue::spin_lock<> counting_;
     // ---- all that follows: under counting_
     std::vector<threads_of_worker> threads_;
     int open_roots_ = 0;

@@ -27,7 +27,12 @@ CALLS = {
     "futex": "wait for an atomic variable",
 }
 
-_MAKES_TASKS = re.compile(r"GOMP_task(loop\w*)?$|__kmpc_(omp_task\w*|taskloop\w*)$")
+SHORT_REGION = 300e-6
+"""OpenMP's regions are short if they come at shorter intervals than this, in seconds."""
+
+_DIVIDES_LOOPS = re.compile(r"GOMP_(loop|doacross|sections)_\w+|__kmpc_dispatch_\w+$")
+# A call at the end of an exported function leaves only the called one in the stack.
+_MAKES_TASKS = re.compile(r"GOMP_task(loop\w*)?$|__kmpc_(omp_task\w*|taskloop\w*)$|weft::openmp::\w+::\w*task\w*\(")
 
 T = TypeVar("T")
 K = TypeVar("K")
@@ -47,6 +52,21 @@ def spends_on_tasks(e: Evidence) -> bool:
     tasks = sum(s.seconds for s in calls if _MAKES_TASKS.match(s.entry))
     own = sum(s.seconds for s in running if s.owner == "program")
     return e.openmp and tasks > 0.5 * sum(s.seconds for s in calls) and tasks > 0.5 * own
+
+
+def region_length(e: Evidence) -> float:
+    """OpenMP: the mean time from the beginning of a region to that of the next one."""
+    return e.median(lambda t: t.from_first_to_last) / max(e.median(lambda t: t.runs), 1)
+
+
+def has_short_regions(e: Evidence) -> bool:
+    """OpenMP: whether regions are so short that starting them takes most of the time."""
+    return bool(e.shares) and region_length(e) < SHORT_REGION and not spends_on_tasks(e)
+
+
+def is_for_pieces(s: Stack) -> bool:
+    """OpenMP: whether the program's call is for one task, or for one part of a loop."""
+    return bool(_MAKES_TASKS.match(s.entry) or _DIVIDES_LOOPS.match(s.entry))
 
 
 def shared_by_workers(e: Evidence, seconds: float) -> float:

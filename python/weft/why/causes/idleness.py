@@ -6,24 +6,23 @@ from collections.abc import Callable
 
 from ..evidence import Evidence
 from ..finding import Finding, Place
-from ..idle import IdleRun
+from ..idle import SHORT_NS, IdleRun
 from ..stacks import Stack
 from .common import (
     LOCKS,
     duration,
     further_places,
     grouped,
+    has_short_regions,
     hottest_place,
     idle_in,
     idle_uncertain,
     path_to_it,
+    region_length,
     sampling_error,
-    spends_on_tasks,
+    shared_work,
     tasks_each,
 )
-
-SHORT_REGION = 300e-6
-"""OpenMP's regions are short if they come at shorter intervals than this, in seconds."""
 
 
 def weft_wait(e: Evidence) -> list[Finding]:
@@ -91,12 +90,13 @@ def short_runs(e: Evidence) -> list[Finding]:
 
 
 def short_regions(e: Evidence) -> list[Finding]:
-    """OpenMP: regions so short that starting them takes most of the time."""
-    runs = e.median(lambda t: t.runs)
-    length = e.median(lambda t: t.from_first_to_last) / max(runs, 1)
-    if not e.shares or length >= SHORT_REGION or e.own is None or spends_on_tasks(e):
+    """OpenMP: regions so short that starting them takes most of the time. One region would take what its threads
+    compute, divided among them."""
+    if not has_short_regions(e) or e.own is None:
         return []
     calls = [s for s in e.stacks if s.state == "on_core" and s.in_run and s.path]
+    code = [s for s in e.stacks if s.state == "on_core" and s.owner == "program"]
+    own = e.own * sum(s.seconds for s in code if s.in_run) / (sum(s.seconds for s in code) or 1.0)
     return [
         Finding(
             cause="short_runs",
@@ -104,11 +104,11 @@ def short_regions(e: Evidence) -> list[Finding]:
             place=hottest_place(calls),
             path=path_to_it(calls),
             evidence=(
-                f"{runs:.0f} regions came every {duration(length)}; the program's own code had {duration(e.own)} of "
-                f"processor time in {duration(e.seconds)}",
+                f"{e.median(lambda t: t.runs):.0f} regions came every {duration(region_length(e))}; the program's own "
+                f"code had {duration(own)} of processor time in {duration(e.median(lambda t: t.in_runs))} of regions",
             ),
-            gain=max(e.seconds - e.own, 0.0),
-            uncertain=e.spread + sampling_error(calls),
+            gain=max(e.median(lambda t: t.in_runs) - shared_work(e, own), 0.0),
+            uncertain=e.spread + shared_work(e, sampling_error([s for s in code if s.in_run])),
             basis="estimated",
             advice="put the loop over the steps into one region, or several loops into one; or leave such small loops "
             "serial (if clause)",
@@ -191,16 +191,20 @@ def _hottest(e: Evidence, runs: list[IdleRun]) -> Stack | None:
 
 
 def uneven_threads(e: Evidence) -> list[Finding]:
-    """OpenMP: a thread of a team does more than the others, which wait for it."""
+    """OpenMP: a thread of a team does more than the others, which wait for it. In very short regions it may have done
+    so because the others had not come."""
+    if region_length(e) < SHORT_NS * 1e-9:
+        return []
     found = []
     for region, shares in e.shares.items():
-        most, all_time = max(shares), sum(shares)
+        most, all_time = max(shares.threads), sum(shares.threads)
         code = [s for s in e.stacks if s.state == "on_core" and s.in_run and s.path and _region(s) == region]
         held = sum(s.seconds for s in e.stacks if s.state in LOCKS and s.path and _region(s) == region)
-        gain = most - all_time / e.workers
+        # The thread that has most may be another one in each region: then one of them is there for longer than any is.
+        gain = max(most - all_time / e.workers, shares.any_there - shares.there / min(e.workers, e.cores))
         if held > 0.5 * gain * e.workers:
             continue  # the threads waited for a lock
-        alone = most > 0.95 * all_time
+        alone = most > 0.95 * all_time or shares.any_there > 0.95 * shares.there
         found.append(
             Finding(
                 cause="no_parallelism" if alone else "uneven_threads",
@@ -209,7 +213,8 @@ def uneven_threads(e: Evidence) -> list[Finding]:
                 path=path_to_it(code),
                 evidence=(
                     f"of {duration(all_time)} of processor time in the region, one thread had {duration(most)}; an "
-                    f"equal share of {e.workers} threads is {duration(all_time / e.workers)}",
+                    f"equal share of {e.workers} threads is {duration(all_time / e.workers)}; at least one thread "
+                    f"was in it for {duration(shares.any_there)}",
                 ),
                 gain=gain,
                 # A thread that has no core leaves its iterations to the others, if it has come to the region at all.

@@ -12,7 +12,9 @@ from .common import (
     LOCKED,
     duration,
     further_places,
+    has_short_regions,
     hottest_place,
+    is_for_pieces,
     path_to_it,
     sampling_error,
     shared_work,
@@ -31,10 +33,13 @@ def runtime(e: Evidence) -> list[Finding]:
     on_core = [s for s in e.stacks if s.state == "on_core" and s.in_run and s.path]
     own = [s for s in on_core if s.owner == "program"]
     mine = [s for s in on_core if s.owner == "runtime"]
+    starts_regions = has_short_regions(e)
+    if starts_regions:  # which is a cause of its own
+        mine = [s for s in mine if is_for_pieces(s)]
     if not mine or not e.watched or waits_for_locks(e):
         return []
     busy = _busy(e)
-    seconds = max(busy - sum(s.seconds for s in own), 0.0)
+    seconds = sum(s.seconds for s in mine) if starts_regions else max(busy - sum(s.seconds for s in own), 0.0)
     return [
         Finding(
             cause="overhead",

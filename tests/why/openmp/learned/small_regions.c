@@ -3,11 +3,15 @@
 
 int main(void) {
     static double data[32];
-    for (int step = 0; step < 20000; ++step) {
-#ifndef MENDED
+#ifdef MENDED
+#pragma omp parallel
+    for (int step = 0; step < 100000; ++step)
+#pragma omp for
+        for (int i = 0; i < 32; ++i) data[i] = compute(60, data[i]);
+#else
+    for (int step = 0; step < 100000; ++step)
 #pragma omp parallel for
-#endif
         for (int i = 0; i < 32; ++i) data[i] = compute(60, data[i]); // FAULT short_runs
-    }
+#endif
     printf("%g\n", data[7]);
 }
