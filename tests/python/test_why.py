@@ -142,8 +142,9 @@ def test_idle_workers(kind: Any, cause: str) -> None:
     assert (f.cause, f.place) == (cause, HERE) and f.gain == pytest.approx(0.3)
 
 
-def idle_evidence(kind: Any, *plain: Timing, tasks: int = 5, **changed: Any) -> Evidence:
+def idle_evidence(kind: Any, *plain: Timing, tasks: int = 5, parallelism: float = 0.0, **changed: Any) -> Evidence:
     run = IdleRun(kind, "(fork)", idle=0.1, length=0.2, work=0.3, longest=0.2, begin=0.0, end=0.2, tasks=tasks)
+    run = replace(run, parallelism=parallelism)
     return evidence(plain=plain, idle=Idle((run,), 0.1, 0.2), constructs={"(fork)": HERE}, **changed)
 
 
@@ -181,6 +182,17 @@ def test_a_policy_that_the_program_sets_itself() -> None:
     assert [f.cause for f in diagnose(idle_evidence("no_parallelism", plain, plain, tasks=1)).findings] == [
         "no_parallelism"
     ]
+
+
+def test_a_policy_that_leaves_parallel_work_to_one_worker() -> None:
+    """Children that the policy does not see run on the worker of their parent."""
+    plain = timing(on_core=1.0, asleep=1.0, policy="hws")
+    many = idle_evidence("uneven", plain, plain, parallelism=35.0)
+    (f,) = diagnose(many).findings
+    assert f.cause == "policy" and f.gain == pytest.approx(0.5) and "enough for 35 workers" in f.evidence[0]
+    assert only(replace(many, plain=(timing(on_core=1.0, asleep=1.0),) * 3)).cause == "uneven"
+    tested = replace(many, default_policy=Trial("policy steal", (timing(0.6),) * 3))
+    assert [f.cause for f in diagnose(tested).findings] == ["uneven", "policy"]
 
 
 def grown(copies: float | None) -> Evidence:
@@ -493,6 +505,21 @@ def test_one_long_piece(tmp_path: Path) -> None:
     assert (run.kind, run.construct) == ("long_piece", "element")
     assert run.longest == pytest.approx(0.026) and run.idle == pytest.approx(0.020, rel=0.01)
     assert run.end - run.begin == pytest.approx(0.026, rel=0.01)
+
+
+@pytest.mark.parametrize(("children", "kind"), [(1, "no_parallelism"), (40, "uneven")])
+def test_children_that_run_below_their_parent_while_a_worker_is_idle(tmp_path: Path, children: int, kind: str) -> None:
+    trace = TraceFile().names(n1="part")
+    trace.stream(65535, (0, "spawn", 1, 0, 0, ROOT))
+    each = 20_000_000 // children
+    events: list[tuple[Any, ...]] = [(0, "begin", 1, 0, 0, FRESH)]
+    for i in range(children):
+        at = 1000 + i * each
+        events += [(at, "spawn", 2 + i, 1, 1, FORK), (at, "begin", 2 + i, 0, 0, 1), (at + each, "end", 2 + i)]
+    trace.stream(0, *events, (20_001_000, "end", 1))
+    trace.stream(1, (0, "search", 0), (20_001_000, "found", 0))
+    (run,) = idle_runs(tmp_path, trace)
+    assert run.kind == kind and run.parallelism == pytest.approx(40 if children > 1 else 0, rel=0.1)
 
 
 def test_no_parallelism(tmp_path: Path) -> None:

@@ -91,7 +91,7 @@ class Collector:
             if e.alone:
                 seen = self._watched(workers=1)
                 e = replace(e, alone_stacks=seen.get("stacks", ()), alone_watched=seen.get("watched"))
-        if e.workers > 1 and plain[0].policy.split(":")[0] != DEFAULT_POLICY:
+        if e.workers > 1 and not e.has_default_policy:
             self.say(f"under the policy {DEFAULT_POLICY}")
             change = f"policy {DEFAULT_POLICY}"
             e = replace(e, default_policy=self._noted(change, self._trial(change, self.repeats, policy=DEFAULT_POLICY)))

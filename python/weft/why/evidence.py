@@ -12,7 +12,7 @@ from ..report import WorkerReport
 from .finding import Place
 from .idle import Idle
 from .language import OPENMP, WEFT, Language
-from .limits import FEW_NODES, LEAST_MEMORY, OTHER_THREADS
+from .limits import DEFAULT_POLICY, FEW_NODES, LEAST_MEMORY, OTHER_THREADS
 from .stacks import Stack
 
 Intervals = Sequence[tuple[float, float]]
@@ -145,6 +145,10 @@ class Evidence:
     @property
     def workers(self) -> int:
         return self.plain[0].workers
+
+    @property
+    def has_default_policy(self) -> bool:
+        return self.plain[0].policy.split(":")[0] == DEFAULT_POLICY
 
     @property
     def language(self) -> Language:

@@ -32,6 +32,8 @@ FEW = 1.3
 """A run whose work is below this many times its span-like time has no parallelism."""
 MOST_RUNS = 2000
 """Runs that are looked at one by one."""
+GREEDY = 1.25
+"""A run that takes more than this many times what any greedy scheduler needs for it is kept back by the scheduler."""
 WAITING = 0.5
 """Idleness is for waiting tasks if tasks waited for a lock or the like during at least this part of it."""
 
@@ -54,6 +56,9 @@ class IdleRun:
     """Of the run, or of the one long piece: seconds since 1970."""
     end: float
     tasks: int
+    parallelism: float = 0.0
+    """Its work over the longest path of any run: at least so many workers would have had something to do. 0: unknown,
+    or the run takes about what a greedy scheduler needs for it."""
 
 
 @dataclass(frozen=True)
@@ -81,7 +86,8 @@ def idle_of(trace: Trace) -> Idle:
     # The longest ones are looked at one by one; what is left beyond MOST_RUNS is treated like the short ones.
     looked_at = np.flatnonzero(is_long)
     looked_at = np.sort(looked_at[np.argsort(-by_run[looked_at], kind="stable")][:MOST_RUNS])
-    runs = [r for i in looked_at if (r := _run(trace, segments, meter, waits, int(bounds[i, 0]), int(bounds[i, 1])))]
+    ran = [_run(trace, segments, meter, waits, int(bounds[i, 0]), int(bounds[i, 1])) for i in looked_at]
+    runs = [r for r in ran if r]
     rest = np.setdiff1d(np.arange(len(bounds)), looked_at)
     runs += _short(trace, segments, meter, bounds[rest])
     return Idle(tuple(runs), sum(r.idle for r in runs), float((bounds[:, 1] - bounds[:, 0]).sum()) * 1e-9)
@@ -203,7 +209,12 @@ def _run(trace: Trace, segments: pl.DataFrame, meter: _Meter, waits: Ints, begin
     chosen = (by_class if named.is_empty() else named).sort("blame", "ns", descending=True)["class"][0]
     own_stretches = blamed.filter(pl.col("task") == top["task"]).sort("blame", descending=True)
     work, longest = float(blamed["ns"].sum()), float(top["ns"])
+    # R. L. Graham: Bounds for certain multiprocessing anomalies. Bell System Technical Journal 1966.
+    greedy = work / trace.header.workers + trace.span
+    parallelism = work / trace.span if trace.span and length > GREEDY * greedy else 0.0
     kind = _kind(length, work, longest, float(top["blame"]) / idle, _overlap(waits, begin, end) / length)
+    if parallelism and kind != "waiting":
+        kind = "uneven"
     began = trace.header.began
     if kind == "long_piece":
         begin, end = int(own_stretches["begin"][0]), int(own_stretches["end"][0])
@@ -217,6 +228,7 @@ def _run(trace: Trace, segments: pl.DataFrame, meter: _Meter, waits: Ints, begin
         begin=began + begin * 1e-9,
         end=began + end * 1e-9,
         tasks=by_task.height,
+        parallelism=parallelism,
     )
 
 

@@ -161,6 +161,10 @@ def calls(stacks: list[Stack]) -> str:
     return "1 call" if n == 1 else f"{n} calls"
 
 
+def runs_in_words(runs: list[IdleRun]) -> str:
+    return "1 run" if len(runs) == 1 else f"{len(runs)} runs"
+
+
 def tasks_each(runs: list[IdleRun]) -> str:
     n = round(sum(r.tasks for r in runs) / len(runs))
     return "1 task" if n == 1 else f"{n} tasks"

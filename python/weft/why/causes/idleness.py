@@ -19,6 +19,7 @@ from .common import (
     idle_uncertain,
     path_to_it,
     region_length,
+    runs_in_words,
     sampling_error,
     shared_work,
     tasks_each,
@@ -33,7 +34,7 @@ def weft_wait(e: Evidence) -> list[Finding]:
         cause="weft_wait",
         title="tasks wait for each other or for a time, and nothing else is there to run",
         says=lambda runs: (
-            f"in {len(runs)} runs tasks waited in Weft (weft::mutex, critical, a future, a timer) "
+            f"in {runs_in_words(runs)} tasks waited in Weft (weft::mutex, critical, a future, a timer) "
             f"while workers were idle for {duration(sum(r.idle for r in runs))}"
         ),
         advice="let tasks hold the lock for less, or use several; give the workers other tasks while these wait",
@@ -48,7 +49,7 @@ def long_piece(e: Evidence) -> list[Finding]:
         cause="long_piece",
         title="one long piece",
         says=lambda runs: (
-            f"in {len(runs)} runs one task ran for {duration(max(r.longest for r in runs))} of "
+            f"in {runs_in_words(runs)} one task ran for {duration(max(r.longest for r in runs))} of "
             f"{duration(max(r.length for r in runs))}, while the other workers had nothing left to do"
         ),
         advice="cut this piece into parallel parts, or start it first; a smaller grain helps if it is many iterations, "
@@ -64,7 +65,7 @@ def no_parallelism(e: Evidence) -> list[Finding]:
         cause="no_parallelism",
         title="no parallelism in a construct",
         says=lambda runs: (
-            f"{len(runs)} runs of {duration(sum(r.length for r in runs))} had work of "
+            f"{runs_in_words(runs)} of {duration(sum(r.length for r in runs))} had work of "
             f"{duration(sum(r.work for r in runs))}, in {tasks_each(runs)}: about one worker had something to do"
         ),
         advice="cut the work into more independent pieces: a smaller grain, fewer dependences, a loop or a divide and "
@@ -82,7 +83,7 @@ def short_runs(e: Evidence) -> list[Finding]:
         cause="short_runs",
         title="too little work in each run",
         says=lambda runs: (
-            f"{len(runs)} runs took {duration(sum(r.length for r in runs) / len(runs))} each: about as long "
+            f"{runs_in_words(runs)} took {duration(sum(r.length for r in runs) / len(runs))} each: about as long "
             "as it takes to wake a worker and hand it work"
         ),
         advice="put several of these loops into one run, or into one loop; or leave such small loops serial",
@@ -125,11 +126,18 @@ def uneven(e: Evidence) -> list[Finding]:
         cause="uneven",
         title="workers idle although there was parallel work",
         says=lambda runs: (
-            f"in {len(runs)} runs workers were idle for {duration(sum(r.idle for r in runs))}, with work of "
-            f"{duration(sum(r.work for r in runs))} in {tasks_each(runs)}"
+            f"in {runs_in_words(runs)} workers were idle for {duration(sum(r.idle for r in runs))}, with work of "
+            f"{duration(sum(r.work for r in runs))} in {tasks_each(runs)}{_enough(runs)}"
         ),
         advice="a smaller grain gives pieces that even out; or another policy (weft policies)",
+        # Under another policy that the program has set, that is the cause.
+        unless=lambda r: bool(r.parallelism) and not e.default_policy and not e.has_default_policy,
     )
+
+
+def _enough(runs: list[IdleRun]) -> str:
+    parallelism = min(r.parallelism for r in runs)
+    return f", enough for {parallelism:.0f} workers or more" if parallelism else ""
 
 
 def _of_idle(
@@ -142,14 +150,15 @@ def _of_idle(
     advice: str,
     at_least: Callable[[Evidence, list[IdleRun]], float] = lambda _, __: 0.0,
     disturbed: bool = True,
+    unless: Callable[[IdleRun], bool] = lambda _: False,
 ) -> list[Finding]:
     """Findings by construct from runs with idle workers. `at_least`: what mending saves besides. `disturbed`: a worker
-    that has no core may make the others idle."""
+    that has no core may make the others idle. `unless`: runs that another cause tells of."""
     if not e.idle or e.idle.total <= 0:
         return []
     uncertain = idle_uncertain(e) + (e.disturbance if disturbed else 0.0)
     found = []
-    runs = [r for r in e.idle.runs if r.kind == kind]
+    runs = [r for r in e.idle.runs if r.kind == kind and not unless(r)]
     for construct, group in grouped(runs, lambda r: r.construct).items():
         ran = _hottest(e, group)
         inner = ran.place if ran else None

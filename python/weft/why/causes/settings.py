@@ -7,7 +7,7 @@ import statistics
 from ..evidence import Evidence
 from ..finding import Finding
 from ..limits import DEFAULT_POLICY
-from .common import duration, hottest_place, idle_in, idle_uncertain, spread_of, waits_for_locks
+from .common import duration, hottest_place, idle_in, idle_uncertain, runs_in_words, spread_of, waits_for_locks
 
 BINDING = ("static",)
 """Policies under which a piece of a loop belongs to one worker."""
@@ -17,7 +17,7 @@ def policy(e: Evidence) -> list[Finding]:
     """Another policy is faster."""
     given = e.plain[0].policy
     if not e.default_policy:
-        return _pieces_that_wait(e) if given.split(":")[0] in BINDING else []
+        return [] if e.has_default_policy else _untested(e, given)
     gain = e.seconds - e.default_policy.seconds
     return [
         Finding(
@@ -36,26 +36,36 @@ def policy(e: Evidence) -> list[Finding]:
     ]
 
 
-def _pieces_that_wait(e: Evidence) -> list[Finding]:
-    """The program sets its policy itself, so that no other one was tested, and under that policy a piece of a loop
-    waits for its worker while others have nothing to do."""
-    runs = [r for r in e.idle.runs if r.tasks > 1 and r.kind not in ("short_runs", "waiting")] if e.idle else []
+def _untested(e: Evidence, given: str) -> list[Finding]:
+    """The program sets its policy itself, so that no other one was tested, and under that policy workers have nothing
+    to do although there is enough parallel work: a piece of a loop waits for its worker, or children of a task run
+    where no other worker can take them."""
+    runs = [r for r in e.idle.runs if r.kind not in ("short_runs", "waiting")] if e.idle else []
+    if given.split(":")[0] in BINDING:
+        runs = [r for r in runs if r.tasks > 1]
+        why = f"under {given} none takes over a piece of a loop that waits for another worker"
+    elif runs := [r for r in runs if r.parallelism]:
+        why = (
+            f"they had work of {duration(sum(r.work for r in runs))}, enough for "
+            f"{min(r.parallelism for r in runs):.0f} workers or more, which {given} did not give to the idle ones"
+        )
+    if not runs:
+        return []
     gain = idle_in(e, runs) / e.workers
-    given = e.plain[0].policy
     return [
         Finding(
             cause="policy",
             title=f"the policy {given} does not suit the program",
             place=None,
             evidence=(
-                f"in {len(runs)} runs of several tasks workers were idle for {gain / e.seconds:.0%} of their time; "
-                f"under {given} none takes over a piece of a loop that waits for another worker",
+                f"in {runs_in_words(runs)} of several tasks workers were idle for {gain / e.seconds:.0%} of their time; "
+                f"{why}",
                 "no other policy was tested, since the program sets its own (runtime_options::policy)",
             ),
             gain=gain,
             uncertain=idle_uncertain(e) + e.disturbance,
             basis="estimated",
-            advice=f"try runtime_options::policy = {DEFAULT_POLICY}, or leave it out",
+            advice=f"runtime_options::policy = {DEFAULT_POLICY}, or leave it out",
         )
     ]
 
