@@ -58,8 +58,8 @@ def _untested(e: Evidence, given: str) -> list[Finding]:
             title=f"the policy {given} does not suit the program",
             place=None,
             evidence=(
-                f"in {runs_in_words(runs)} of several tasks workers were idle for {gain / e.seconds:.0%} of their time; "
-                f"{why}",
+                f"in {runs_in_words(runs)} of several tasks workers were idle for {gain / e.seconds:.0%} of their "
+                f"time; {why}",
                 "no other policy was tested, since the program sets its own (runtime_options::policy)",
             ),
             gain=gain,
