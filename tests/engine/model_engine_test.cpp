@@ -162,6 +162,21 @@ TEST(model_engine, workers_that_never_sleep_find_work_and_let_the_program_end) {
     }
 }
 
+TEST(model_engine, workers_that_look_on_ask_for_work_and_stop_when_they_become_inactive) {
+    const test::cores on{.cores_per_domain = 4, .cost = test::runtime_cost::usual};
+    for (const char* p : {"steal:wide=steal", "near:wide=steal", "steal:zone=reported", "share"}) {
+        modelled m(make_policy(p), on.build(), 1, engine::spin_forever);
+        EXPECT_LT(m.run([] { tree(6, 10'000); }), 240'000) << p;
+        const time_ns with_fewer = m.run([&] {
+            m.engine.resize(1); // the worker that runs this may be another one, and goes on
+            tree(6, 10'000);
+            m.engine.resize(4);
+        });
+        EXPECT_GE(with_fewer, 300'000) << p;
+        EXPECT_LT(m.run([] { tree(6, 10'000); }), 240'000) << p;
+    }
+}
+
 TEST(model_engine, what_is_dealt_to_a_worker_that_waits_for_an_answer_begins_at_once) {
     // A little later than its neighbour a worker begins to look, and asks that one, which has begun its own
     // piece and answers no sooner than it ends.

@@ -23,7 +23,8 @@
 ///
 ///   before_first_look, keeps_working, stops_working, starts_working    (w)
 ///   is_notified(w)                                       a wake was left to w since its last look; may be missed
-///   before_look(w), after_look(w, decision, first)       around each look; `first`: w was busy until now
+///   before_look(w), after_look(w, decision, first)       around each look; `first`: w was busy until now. Where looks take
+///                                                        modelled time, the decision may be that of a later look
 ///   looks_at_call(w)                                     after a call in w's arena: whether w looks at it
 ///   bound_task(w), wait_inactive(w)
 ///   may_ask(victim), ask(w, victim)                      a hidden entry of that victim, or null
@@ -90,14 +91,22 @@ public:
     bool is_called(const worker_type& w) const noexcept { return weft::engine::is_called(w); }
     decision first_look(worker_type& w) {
         collect(w);
-        return look_once(w, true);
+        decision p = next_task(w, false);
+        end_look(w, p, true);
+        return p;
     }
     decision look(worker_type& w) {
+        decision p = begin_look(w);
+        end_look(w, p, false);
+        return p;
+    }
+    /// A look of a worker that is not busy, up to what it finds. What it takes has not passed.
+    decision begin_look(worker_type& w) {
         // What was announced lies at one place, and a look at one worker would probably miss it.
         const bool everywhere = w.engine.need.offers_ahead && of_.is_notified(w);
         of_.before_look(w);
         collect(w);
-        return look_once(w, false, everywhere);
+        return next_task(w, everywhere);
     }
     void keeps_working(worker_type& w) noexcept { of_.keeps_working(w); }
     void stops_working(worker_type& w) {
@@ -197,11 +206,9 @@ private:
         return static_cast<worker_type&>(*w.arena().members[rank(of_its_arena)]);
     }
 
-    decision look_once(worker_type& w, bool first, bool everywhere = false) {
-        const decision p = next_task(w, everywhere);
+    void end_look(worker_type& w, decision& p, bool first) {
         of_.after_look(w, p, first);
         announce_moved(w, p);
-        return p;
     }
 
     /// Workers that looked while these tasks were on their way have seen them in neither place.

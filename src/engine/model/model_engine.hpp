@@ -142,6 +142,10 @@ struct model_engine final : host, engine, meter, team_host, timers, observation,
     void set_activity(model_worker&, activity) noexcept;
     /// The running worker spends so many nanoseconds on that activity. Fractions add up.
     void spend_time(model_worker&, double ns, activity) noexcept;
+    /// Of `ns` and what is left over from before; a fraction of a nanosecond is left over for the next time.
+    time_ns whole_part_of(model_worker&, double ns) noexcept;
+    /// The same for charges, on the worker's core.
+    time_ns time_of(model_worker&, double charges) noexcept;
     /// The same for work that takes so many nanoseconds on a core of speed 1.
     void do_work(model_worker&, double ns, work_kind, activity) noexcept;
     void flush_charges(model_worker&, activity) noexcept; ///< spends the worker's pending charges
@@ -177,7 +181,12 @@ struct model_engine final : host, engine, meter, team_host, timers, observation,
     void starts_working(model_worker&) noexcept;
     static bool is_notified(const model_worker& w) noexcept { return w.notified; }
     static void before_look(model_worker& w) noexcept { w.notified = false; }
-    void after_look(model_worker&, const decision&, bool first);
+    void after_look(model_worker&, decision&, bool first);
+    void charge_look(model_worker&, const decision&);
+    /// The time of a look has passed, and the worker's stack is left in after_look(). If there is nothing else to do than
+    /// to look again, it does so here, on the stack of whichever worker ran last, as often as that takes no event of
+    /// another: true if the worker waits for its next event. False if it has to go on on its own stack.
+    bool looks_on(model_worker&);
     bool looks_at_call(model_worker&);
     static task* bound_task(const model_worker& w) { return bound_task_of(w); }
     void wait_inactive(model_worker&);

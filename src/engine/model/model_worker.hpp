@@ -35,6 +35,11 @@ struct model_worker : worker {
     bool working = false;  ///< runs tasks
     bool notified = false; ///< something was announced and left to it since its last look
     bool awaits_team = false;
+    time_ns search_since = 0; ///< for the spin time
+    time_ns looked_at = 0;    ///< when its last look began
+    /// While it waits in after_look(), and may look on: what it has found. Its stack is not touched then: the stacks of
+    /// all workers have their lines in the same sets of the caches of the machine that computes this.
+    std::optional<decision> found{};
 
     // ---- asking
     impl::frame* answer = nullptr; ///< an entry on its way to this worker; its owner may still reclaim it

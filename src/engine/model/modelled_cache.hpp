@@ -2,10 +2,10 @@
 
 #include "machine/parts.hpp"
 
-#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <random>
+#include <utility>
 #include <vector>
 
 namespace weft::engine {
@@ -26,7 +26,9 @@ constexpr int count(sectors s) noexcept {
 }
 
 /// A fully associative cache, which may hold a part of a block. It evicts the least recently used block, or a
-/// random one. Every operation takes constant time, by a table of blocks and a list through the entries.
+/// random one. Every operation takes constant time on average, by a hash table and a list through the entries. There are
+/// many caches and many more blocks, so a table is as large as what its cache holds: a few of them fit into the caches of
+/// the machine that computes this.
 class modelled_cache {
 public:
     /// The capacity is in sectors.
@@ -37,14 +39,16 @@ public:
         , random_(seed) {}
 
     /// The sectors of the block that the cache holds.
-    sectors find(block_id b) const noexcept { return b < where_.size() ? entries_[where_[b]].held : 0; }
+    sectors find(block_id b) const noexcept { return entries_[where(b)].held; }
     std::int64_t size() const noexcept { return size_; } ///< sectors
+    /// The least recently used block; that of the last one, if the cache is empty.
+    block_id oldest() const noexcept { return entries_[entries_[end].younger].block; }
 
     /// The same; if there are any, the block becomes the most recently used.
     sectors use(block_id b) noexcept {
-        if (b >= where_.size() || where_[b] == end) return 0;
-        make_youngest(where_[b]);
-        return entries_[where_[b]].held;
+        const index p = where(b);
+        if (p != end) make_youngest(p);
+        return entries_[p].held;
     }
 
     /// Inserts sectors that the cache does not hold. Calls `evicted(block)` for each block that had to go,
@@ -52,8 +56,7 @@ public:
     /// some of it now.
     template <class Evicted>
     bool insert(block_id b, sectors s, Evicted&& evicted) {
-        if (b >= where_.size()) where_.resize(std::max<std::size_t>(b + 1, 2 * where_.size()), end);
-        const index known = where_[b];
+        const index known = where(b);
         const bool fresh = known == end;
         const int more = count(s);
         if (fresh) {
@@ -77,14 +80,15 @@ public:
 
     /// Removes these sectors. True if the cache held some of the block before, and holds none of it now.
     bool erase(block_id b, sectors s) noexcept {
-        if (b >= where_.size() || where_[b] == end) return false;
-        entry& e = entries_[where_[b]];
+        const index p = where(b);
+        if (p == end) return false;
+        entry& e = entries_[p];
         const int less = count(e.held & s);
         size_ -= less;
         e.size -= less;
         e.held &= ~s;
         if (e.held) return false;
-        remove(where_[b]);
+        remove(p);
         return true;
     }
 
@@ -95,6 +99,7 @@ private:
     static constexpr index end = 0;
     struct entry {
         index older = end, younger = end; ///< neighbours
+        index next = end;                 ///< of the same bucket
         block_id block = 0;
         std::int32_t size = 0; ///< the number of the sectors that it holds
         sectors held = 0;
@@ -118,27 +123,54 @@ private:
         entries_[entries_[p].older].younger = entries_[p].younger;
     }
     void make_youngest(index p) noexcept { unlink(p), link(p); }
+    /// `end`, which holds nothing, for a block that the cache does not hold.
+    index where(block_id b) const noexcept {
+        index p = buckets_[bucket_of(b)];
+        while (p != end && entries_[p].block != b) p = entries_[p].next;
+        return p;
+    }
+    std::size_t
+    bucket_of(block_id b) const noexcept { // Fibonacci hashing: neighbours come into different buckets
+        return static_cast<std::uint32_t>(b * 2654435769u) >> shift_;
+    }
+    void put_into_bucket(index p) noexcept {
+        index& first = buckets_[bucket_of(entries_[p].block)];
+        entries_[p].next = std::exchange(first, p);
+    }
+    /// What leads to the entry from its bucket.
+    index& link_to(index p) noexcept {
+        index* at = &buckets_[bucket_of(entries_[p].block)];
+        while (*at != p) at = &entries_[*at].next;
+        return *at;
+    }
     void add(const entry& e) {
         const auto p = static_cast<index>(entries_.size());
         entries_.push_back(e);
-        where_[e.block] = p;
+        if (p > buckets_.size()) {
+            --shift_;
+            buckets_.assign(2 * buckets_.size(), end);
+            for (index each = 1; each < p; ++each) put_into_bucket(each);
+        }
+        put_into_bucket(p);
         link(p);
     }
     /// The last entry moves to the removed index.
     void remove(index p) noexcept {
         unlink(p);
-        where_[entries_[p].block] = end;
+        link_to(p) = entries_[p].next;
         const auto last = static_cast<index>(entries_.size() - 1);
         if (p != last) {
+            link_to(last) = p;
             entries_[p] = entries_[last];
             entries_[entries_[p].younger].older = entries_[entries_[p].older].younger = p;
-            where_[entries_[p].block] = p;
         }
         entries_.pop_back();
     }
 
     std::vector<entry> entries_; ///< the first one is `end`, and holds nothing
-    std::vector<index> where_;   ///< by block; `end`: not in the cache
+    unsigned shift_ = 28;        ///< 32 less the logarithm of the number of buckets
+    std::vector<index> buckets_ =
+        std::vector<index>(std::size_t{1} << (32 - shift_), end); ///< the first entry of each
     std::int64_t capacity_;
     std::int64_t size_ = 0;
     replacement rule_;

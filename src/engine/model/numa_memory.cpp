@@ -338,8 +338,12 @@ void numa_memory::wait_for_memory(int rank, int node, sectors s, transfer& cost)
 }
 
 void numa_memory::fill(int c, block_id b, sectors s, int rank, transfer& cost) {
-    if (caches_[index(c)].held.insert(b, s, [&](block_id gone) { evicted(c, gone, rank, cost); }))
-        add_holder(b, c);
+    modelled_cache& held = caches_[index(c)].held;
+    if (held.insert(b, s, [&](block_id gone) { evicted(c, gone, rank, cost); })) add_holder(b, c);
+    // It was last touched long ago, and is most likely the next to go.
+    const block_id next = held.oldest();
+    __builtin_prefetch(&holders_[next * set_words_], 1);
+    __builtin_prefetch(&blocks_[next], 1);
 }
 
 void numa_memory::evicted(int c, block_id b, int rank, transfer& cost) {

@@ -28,25 +28,29 @@ model_worker& member_of(const arena& a, worker_id r) noexcept {
 struct model_engine::spin_budget {
     model_engine& of;
     model_worker& w;
-    time_ns since = of.now();
-    time_ns looked_at = 0;
 
-    void begin_look() noexcept { looked_at = of.now(); }
-    bool is_spent() noexcept {
+    void begin_look() noexcept { w.looked_at = of.now(); }
+    bool is_over() const noexcept {
         // A worker that never sleeps is set aside all the same while nothing can bring it work: no worker
         // runs a task, and no timer is set.
         const bool no_source_of_work = of.working_count == 0 && of.alarms.empty();
-        if (of.now() - since >= of.options.spin_time || (no_source_of_work && of.never_sleeps())) return true;
-        if (of.now() == looked_at)
+        return of.now() - w.search_since >= of.options.spin_time || (no_source_of_work && of.never_sleeps());
+    }
+    bool is_spent() noexcept {
+        if (is_over()) return true;
+        if (of.now() == w.looked_at)
             of.spend_time(w, 1, activity::search); // time must pass even if a look costs nothing
         return false;
     }
-    void restart() noexcept { since = of.now(); }
+    void restart() noexcept { w.search_since = of.now(); }
 };
 
 void model_engine::schedule() { worker_search(*this).schedule(); }
 
-model_engine::spin_budget model_engine::spin_budget_of(model_worker& w) noexcept { return {*this, w}; }
+model_engine::spin_budget model_engine::spin_budget_of(model_worker& w) noexcept {
+    w.search_since = now();
+    return {*this, w};
+}
 
 void model_engine::before_first_look(model_worker& w) noexcept {
     flush_charges(w, activity::overhead);
@@ -79,7 +83,37 @@ bool model_engine::looks_at_call(model_worker& w) {
     return true;
 }
 
-void model_engine::after_look(model_worker& w, const decision& p, bool first) {
+void model_engine::after_look(model_worker& w, decision& p, bool first) {
+    charge_look(w, p);
+    // Exchanges and programs beside this one end a wait for other reasons than the time of a look.
+    if (!first && !need.exchanges && !sim->cores) w.found = p;
+    flush_charges(w, first ? activity::overhead : activity::search);
+    if (w.found) p = *w.found;
+    w.found.reset();
+}
+
+bool model_engine::looks_on(model_worker& w) {
+    const sanitizer::unseen from_here;
+    worker_search search(*this);
+    spin_budget budget{*this, w};
+    decision& p = *w.found;
+    for (;;) { // what find_work() does between two looks, and what they take
+        set_activity(w, activity::search);
+        if (p.t || p.ask || p.moved > 0 || budget.is_over()) return false;
+        if (w.arena().has_calls() || !search.is_active(w)) return false;
+        budget.begin_look();
+        p = search.begin_look(w);
+        charge_look(w, p);
+        const double due = std::exchange(w.pending_charges, 0);
+        const time_ns takes = due > 0 ? time_of(w, due) : 0;
+        if (takes == 0) return false; // is_spent() lets time pass
+        if (sim->passes_alone(now() + takes)) continue;
+        sim->resume_worker(w, takes);
+        return true;
+    }
+}
+
+void model_engine::charge_look(model_worker& w, const decision& p) {
     const arena& in = w.arena();
     const bool shared = p.from >= in.size();
     const bool away = !shared && p.from != w.local;
@@ -90,7 +124,6 @@ void model_engine::after_look(model_worker& w, const decision& p, bool first) {
         w.pending_charges += transfer_time(member_of(in, p.from), w, p.t);
         count_steal(w, member_of(in, p.from), p.t);
     }
-    flush_charges(w, first ? activity::overhead : activity::search);
 }
 
 void model_engine::found_in_last_look(model_worker& w, const decision& p) {

@@ -121,18 +121,20 @@ void simulation::set_clock(time_ns to) noexcept {
 }
 
 void simulation::advance(model_worker& w, time_ns d) noexcept {
-    const time_ns until = now() + d;
-    if ((!cores || cores->has_alone(w)) && (events.empty() || events.next_time() > until)) {
-        ++steps;
-        hash_event(static_cast<std::uint64_t>(until));
-        set_clock(until);
-        return;
-    }
+    if ((!cores || cores->has_alone(w)) && passes_alone(now() + d)) return;
     if (cores) return cores->use(w, d);
     const auto resumes = resume_worker(w, d);
     if (w.works) w.work_ends = resumes;
     suspend_worker(w);
     w.work_ends.reset();
+}
+
+bool simulation::passes_alone(time_ns until) noexcept {
+    if (!events.empty() && events.next_time() <= until) return false;
+    ++steps;
+    hash_event(static_cast<std::uint64_t>(until));
+    set_clock(until);
+    return true;
 }
 
 void simulation::suspend_worker(model_worker& w) noexcept { run_next_event(*w.current); }
@@ -160,6 +162,10 @@ void simulation::run_next_event(fiber& from) noexcept {
         auto& next = *static_cast<model_worker*>(e.to);
         hash_event(static_cast<std::uint64_t>(next.number));
         if (cores && !cores->may_run(next)) continue;
+        if (next.found) { // most events are those of workers that look for work, and leaving a stack takes longer than a look
+            impl::weft_hot.self = &next;
+            if (next.model.looks_on(next)) continue;
+        }
         return switch_worker(from, &next);
     }
     switch_worker(from, nullptr);

@@ -75,6 +75,8 @@ struct simulation {
     void set_clock(time_ns to) noexcept;
     /// The running worker resumes when it has had its core for `d`; other workers run in between.
     void advance(model_worker&, time_ns d) noexcept;
+    /// If nothing else happens until then, the clock is set: true.
+    bool passes_alone(time_ns until) noexcept;
     /// The running worker stops until resume_worker() was called for it, and the time given there has passed. It keeps its
     /// core.
     void suspend_worker(model_worker&) noexcept;

@@ -63,13 +63,23 @@ void model_engine::set_activity(model_worker& w, activity what) noexcept {
 // ---- what takes time
 
 void model_engine::spend_time(model_worker& w, double ns, activity what) noexcept {
-    const double due = ns + w.time_fraction;
-    const double whole = std::floor(due);
-    w.time_fraction = due - whole;
+    const time_ns whole = whole_part_of(w, ns);
     if (whole < 1) return;
     set_activity(w, what);
-    sim->advance(w, whole_ns(whole));
+    sim->advance(w, whole);
     set_activity(w, what);
+}
+
+time_ns model_engine::whole_part_of(model_worker& w, double ns) noexcept {
+    const double due = ns + w.time_fraction;
+    const time_ns whole = whole_ns(due);
+    w.time_fraction = due - static_cast<double>(whole);
+    return whole;
+}
+
+time_ns model_engine::time_of(model_worker& w, double charges) noexcept {
+    return whole_part_of(w,
+                         sim->speed.duration(w.core(), charges, work_kind::general, now(), w.time_fraction));
 }
 
 void model_engine::do_work(model_worker& w, double ns, work_kind kind, activity what) noexcept {
