@@ -8,6 +8,7 @@
 #include <iterator>
 #include <map>
 #include <optional>
+#include <utility>
 
 namespace weft::engine {
 
@@ -29,24 +30,14 @@ public:
         auto at = reinterpret_cast<std::uintptr_t>(data);
         const std::uintptr_t end = at + bytes;
         while (at < end) {
-            // Touches that follow each other are often in one piece.
-            if (last_ != pieces_.end() && last_->first <= at && at < last_->second.end) {
-                at = visit_all(last_->first, last_->second.first, at, std::min(end, last_->second.end), false,
-                               visit);
+            if (const entry* const known = follow(at)) {
+                const auto& [begin, its] = *known;
+                at = visit_all(begin, its.first, at, std::min(end, its.end), false, visit);
                 continue;
             }
-            auto next = pieces_.upper_bound(at);
-            if (next != pieces_.begin()) {
-                const auto found = std::prev(next);
-                const auto& [begin, known] = *found;
-                if (at < known.end) {
-                    last_ = found;
-                    at = visit_all(begin, known.first, at, std::min(end, known.end), false, visit);
-                    continue;
-                }
-            }
+            const auto next = pieces_.upper_bound(at);
             const std::uintptr_t until = next == pieces_.end() ? end : std::min(end, next->first);
-            pieces_.emplace_hint(next, at, piece{until, named_});
+            pieces_.emplace_hint(next, at, piece{.end = until, .first = named_});
             const block_id first = named_;
             named_ += static_cast<block_id>((until - at + block_bytes_ - 1) / block_bytes_);
             at = visit_all(at, first, at, until, true, visit);
@@ -64,10 +55,40 @@ public:
     }
 
 private:
+    struct piece;
+    using entry = std::pair<const std::uintptr_t, piece>;
     struct piece {
         std::uintptr_t end;
         block_id first;
+        /// What was touched after it: the piece behind it, and the last two others. The first of these two was the last.
+        entry *behind = nullptr, *then = nullptr, *before_that = nullptr;
+
+        entry*& guess(std::uintptr_t at) noexcept { return at == end ? behind : then; }
     };
+
+    static bool has(const entry* e, std::uintptr_t at) noexcept {
+        return e && e->first <= at && at < e->second.end;
+    }
+    /// The piece of the byte that is touched now; null if it was never touched. Touches that follow each other are often
+    /// in one piece, or in two that have followed each other before. A plate whose squares were touched first has a piece
+    /// for each row of each square, half a million of them.
+    entry* follow(std::uintptr_t at) {
+        if (has(last_, at)) return last_;
+        if (!last_) return last_ = look_up(at);
+        piece& from = last_->second;
+        entry*& guess = from.guess(at);
+        if (has(guess, at)) return last_ = guess;
+        entry* const found = has(from.before_that, at) ? from.before_that : look_up(at);
+        if (!found) return nullptr;
+        if (&guess == &from.then) from.before_that = guess;
+        guess = found;
+        return last_ = found;
+    }
+    entry* look_up(std::uintptr_t at) {
+        const auto next = pieces_.upper_bound(at);
+        entry* const found = next == pieces_.begin() ? nullptr : &*std::prev(next);
+        return has(found, at) ? found : nullptr;
+    }
 
     template <class Visit>
     std::uintptr_t visit_all(std::uintptr_t begin, block_id first, std::uintptr_t at, std::uintptr_t until,
@@ -84,8 +105,8 @@ private:
 
     std::uintptr_t block_bytes_;
     std::map<std::uintptr_t, piece>
-        pieces_; ///< by their first byte; no two overlap, and none is ever removed
-    std::map<std::uintptr_t, piece>::const_iterator last_ = pieces_.end(); ///< that was found
+        pieces_;            ///< by their first byte; no two overlap, and none is ever removed
+    entry* last_ = nullptr; ///< that was found
     block_id named_ = 0;
 };
 
