@@ -8,7 +8,7 @@ the pairs of the other halves are the test. A pair that is in the file of --json
 example:
   PYTHONPATH=build/dev/python build/venv/bin/python bench/advise.py --build build/dev --json advise.json
   PYTHONPATH=build/dev/python build/venv/bin/python bench/advise.py --build build/dev --json advise.json --pairs test --minutes 1
-  bench/advise.py --from bench/results/amd-epyc-2-cores-2026-11-27-advise.json
+  bench/advise.py --from bench/results/amd-epyc-2-cores-2026-11-29-advise.json
 """
 
 import argparse
