@@ -12,7 +12,7 @@ from typing import Any
 from .. import __version__, library
 from ..errors import compose
 from ..launcher import LaunchError
-from ..trace import read_trace
+from ..trace import MOST_BYTES, read_trace
 from .features import Machine, Program
 from .ratio import Ratio
 from .rules import BASELINE, MOST, Candidate, Proposal, candidates
@@ -34,8 +34,6 @@ LEAST_GAIN = 0.01
 PATIENCE = (10, 10)
 """A run that takes so many times as long as the recorded one, and so many seconds more, is ended: its policy will not
 be the best."""
-TRACE_BYTES = 192 << 20
-"""Size of a trace from which on the recording is ended."""
 
 BASE = Candidate(BASELINE)
 
@@ -164,7 +162,7 @@ def advise(
     described = Machine.of(library.machine(machine or ""), workers)
     with tempfile.TemporaryDirectory(prefix="weft-") as folder:
         tell(f"{BASELINE}, recorded", 0.0)
-        recorded = record(where, BASE, Path(folder, "run.weft"), TRACE_BYTES)
+        recorded = record(where, BASE, Path(folder, "run.weft"), MOST_BYTES)
         program = Program.of(read_trace(recorded.trace))
     plan = _plan(program, described, recorded, most, repeat, limit)
     if announce:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from .places import Place, places
-from .read import read_trace
+from .read import MOST_BYTES, read_trace
 from .trace import Header, Trace
 
-__all__ = ["Header", "Place", "Trace", "places", "read_trace"]
+__all__ = ["MOST_BYTES", "Header", "Place", "Trace", "places", "read_trace"]

@@ -24,6 +24,11 @@ _LARGEST_BLOCK = 1 << 30
 """In bytes. The blocks that a runtime writes are below 1 MiB."""
 
 
+MOST_BYTES = 192 << 20
+"""Size of a trace from which on commands that record one by themselves end its run: the tables of a larger one would
+take more than 2 GB of memory."""
+
+
 def read_trace(path: str | os.PathLike[str]) -> Trace:
     """Reads a file that WEFT_TRACE named.
 

@@ -22,7 +22,7 @@ from .. import _core
 from ..errors import Error, compose
 from ..launcher import LaunchError, Run, launch
 from ..profile import Profile, profile_program
-from ..trace import read_trace
+from ..trace import MOST_BYTES, read_trace
 from .evidence import Evidence, Intervals, Shares, Timing, Trial, timing_alone, timing_of
 from .finding import Place
 from .idle import idle_of
@@ -34,8 +34,6 @@ from .threading_libraries import THREADS_OF_LIBRARIES, libraries_with_threads
 from .watch import Watch, environment, read_watches
 
 REPEATS = 3
-MOST_TRACE_BYTES = 1 << 30
-"""A trace that grows beyond this ends the traced run: what came until then is used."""
 MOST_RUNS = 18
 """With all trials."""
 
@@ -247,7 +245,7 @@ class Collector:
                 traces = list(run.traces)
             except _TooLarge:
                 self.notes.append(
-                    f"the trace grew to {MOST_TRACE_BYTES >> 20} MB: what its tasks did later is not in these figures"
+                    f"the trace grew to {MOST_BYTES >> 20} MB: what its tasks did later is not in these figures"
                 )
                 traces = [trace_file]
                 e = replace(e, profile=self._profiled())
@@ -363,7 +361,7 @@ class _Limit:
         self._trace = trace
 
     def __call__(self, _: list[Path]) -> None:
-        if self._trace.exists() and self._trace.stat().st_size > MOST_TRACE_BYTES:
+        if self._trace.exists() and self._trace.stat().st_size > MOST_BYTES:
             raise _TooLarge
 
 
