@@ -74,7 +74,8 @@ class Collector:
         self.say(f"about {self.repeats + 4} runs follow, {MOST_RUNS} at most; the first one shows how long one takes")
         first = self._timing()
         left = (self.repeats + 3) * first.seconds
-        self.say(f"one run takes {first.seconds:.3g} s; the others will take about {left:.3g} s")
+        trace = "" if self.openmp else "reading a large trace takes up to ten more; "
+        self.say(f"one run takes {first.seconds:.3g} s; {trace}the others will take about {left:.3g} s")
         plain = (first, *(self._timing() for _ in range(self.repeats - 1)))
         e = Evidence(self.command, cores_available(), plain, openmp=self.openmp, nodes=memory_nodes())
         self.say("watching where its threads run and wait")
