@@ -13,9 +13,10 @@ from conftest import EXAMPLES
 from rich.console import Console
 from weft.cli.runtime import print_runtime
 from weft.errors import Error
-from weft.launcher import launch
+from weft.launcher import Run, launch
 from weft.report import Report, WorkerReport, read_report
 from weft.summary import _with_overhead, summarise_runtime
+from weft.why.evidence import timing_of
 
 pytestmark = pytest.mark.usefixtures("no_settings")
 
@@ -53,6 +54,12 @@ def test_the_total_has_all_runs(tmp_path: Path) -> None:
     assert summary.notes == (NOTE,)
     for w in summary.workers:
         assert (w.on_core, w.waiting, w.blocked, w.uncertain) == (0.2, 0.1, 0.2, 0.01)
+
+
+def test_making_reports_is_no_time_of_the_program(tmp_path: Path) -> None:
+    run = Run(("./solver",), 0, 1.25, 2.0, (made(tmp_path, recording=0.2, seconds=1.19),), False, False, ())
+    timing = timing_of(run)
+    assert timing and timing.seconds == pytest.approx(1.05) and timing.from_first_to_last == pytest.approx(0.99)
 
 
 def test_what_auto_has_chosen_is_printed(tmp_path: Path) -> None:

@@ -69,6 +69,59 @@ TEST(data_names, do_not_depend_on_where_data_lie) {
     EXPECT_EQ(run(1 << 20), run((1 << 24) + 12345));
 }
 
+// Names as one would give them first: the block of each byte.
+class plain_names {
+public:
+    blocks touch(std::size_t first, std::size_t bytes) {
+        std::vector<bool> fresh(bytes);
+        for (std::size_t i = 0, run = 0; i < bytes; ++i) { // a run of bytes that have no name begins a block
+            if (of_[first + i].named) {
+                run = 0;
+                continue;
+            }
+            if (run++ % 100 == 0) base_.push_back(first + i);
+            of_[first + i] = {true, static_cast<block_id>(base_.size() - 1)};
+            fresh[i] = true;
+        }
+        blocks seen;
+        for (std::size_t i = 0; i < bytes; ++i) {
+            const block_id b = of_[first + i].block;
+            const std::size_t at = first + i - base_[b];
+            if (i > 0 && seen.back().block == b)
+                seen.back().last = at + 1;
+            else
+                seen.push_back({b, fresh[i], at, at + 1});
+        }
+        return seen;
+    }
+
+private:
+    struct byte {
+        bool named = false;
+        block_id block = 0;
+    };
+    std::vector<byte> of_ = std::vector<byte>(12'000);
+    std::vector<std::size_t> base_;
+};
+
+TEST(data_names, are_the_same_in_whatever_order_the_pieces_are_touched_again) {
+    for (unsigned seed = 1; seed <= 20; ++seed) {
+        std::mt19937 random(seed);
+        data_names names(100);
+        plain_names plain;
+        std::vector<std::pair<std::size_t, std::size_t>> ranges;
+        for (int i = 0; i < 40; ++i) ranges.emplace_back(1000 + random() % 10'000, random() % 400);
+        for (int i = 0; i < 2000; ++i) { // mostly in the same order, from a random place on
+            static constexpr int steps = 20;
+            const std::size_t from = random() % ranges.size();
+            for (std::size_t k = 0; k < random() % steps; ++k) {
+                const auto& [first, bytes] = ranges[(from + k) % ranges.size()];
+                ASSERT_EQ(touched(names, first, bytes), plain.touch(first, bytes)) << "seed " << seed;
+            }
+        }
+    }
+}
+
 // A cache as one would write it first: a list of blocks with their sectors.
 class plain_cache {
 public:
