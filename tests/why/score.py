@@ -36,6 +36,7 @@ from weft.openmp import library_for, needs_openmp
 HERE = Path(__file__).resolve().parent
 SETS = ("learned", "held_out", "healthy")
 NEAR = 6  # lines
+LEAST_SAVED = 0.001  # a part of the time
 REPEATS = 7  # of a program and its twins, in turns
 WITHOUT_PLACE = {"policy", "oversubscription", "one_worker"}
 NOT_THE_PROGRAM = {"other_programs"}  # what the machine does beside: no finding about the program, whatever its rank
@@ -63,8 +64,8 @@ class Score:
 
     @property
     def errors(self):
-        """Of the gains that were told, as parts of what mending saves."""
-        return [abs(t - s) / s for t, s in zip(self.told, self.saved, strict=True) if t is not None and s > 0]
+        """Of the gains that were told, as parts of what mending saves. Where it saves nothing, any gain is wrong."""
+        return [abs(t - s) / max(s, LEAST_SAVED) for t, s in zip(self.told, self.saved, strict=True) if t is not None]
 
 
 def folders_of(name, build):
