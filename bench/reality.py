@@ -1,9 +1,12 @@
 #!/usr/bin/env python3
 """The model of this machine against this machine: the same programs under the same policies, as real threads and modelled.
 
-    bench/reality.py                                         # after: cmake --build --preset release
-    bench/reality.py --only "heat2d,sor" --rounds 15
-    bench/reality.py --machine machines/epyc-zen4-2.toml --json
+    PYTHONPATH=build/dev/python build/venv/bin/python bench/reality.py     # after: cmake --build --preset release
+    bench/reality.py --machine machines/epyc-zen4-2.toml --only "heat2d,sor" --rounds 15 --json
+
+The model's machine is this one, measured anew before each round, as `weft machines this --measure` does it; the best of each figure
+counts. On a shared machine the caches and the memory that a program gets are not the same on another day. `--machine` takes a
+file instead.
 
 Every round runs each program under each policy with all workers, and under `serial`, one after the other. The best times
 count: what others take of a shared machine only adds to a time. The model is deterministic.
@@ -56,7 +59,7 @@ SMALL = {
     "merge_sort": "--n 20000",
     "quicksort": "--n 20000",
     "fft": "--log-n 13",
-    "nqueens": "--n 10",
+    "nqueens": "--n 11",
     "mandelbrot": "--side 128",
 }
 SMALL_RUNS = 5  # in each round: they are short
@@ -75,9 +78,39 @@ def seconds(build, name, arguments, policy, workers, extra):
     return json.loads(done.stdout)["seconds"]
 
 
-def with_work(machine, factor):
-    """The text of a machine file on which all work takes `factor` times as long."""
-    text = Path(machine).read_text()
+def machine_file(cache, *options):
+    """The text of a machine file of this machine, with what was measured and is kept in the folder `cache`."""
+    done = subprocess.run([sys.executable, "-m", "weft", "machines", "this", "--toml", *options],
+                          env=os.environ | {"XDG_CACHE_HOME": cache}, capture_output=True, text=True, check=False)
+    if done.returncode != 0:
+        sys.exit(f"reality.py: this machine cannot be measured, and --machine is not given:\n{done.stderr}")
+    return done.stdout
+
+
+def measured():
+    """What was measured of this machine: a file of figures, of which nothing else keeps anything."""
+    with tempfile.TemporaryDirectory() as cache:
+        machine_file(cache, "--measure")
+        return next(Path(cache).glob("weft/*.toml")).read_text()
+
+
+def best_of(measurements):
+    """The machine file with the best of each measured figure: the shortest time, the most of anything else."""
+    figures = {}
+    for text in measurements:
+        for name, value in re.findall(r'(?m)^"([\w.]+)" = (\S+)$', text):
+            figures.setdefault(name, []).append(value)
+    best = {name: (min if name.endswith("_ns") else max)(values, key=float) for name, values in figures.items()}
+    text = re.sub(r'(?m)^"([\w.]+)" = \S+$', lambda m: f'"{m[1]}" = {best.pop(m[1])}', measurements[0])
+    text += "".join(f'"{name}" = {value}\n' for name, value in best.items())
+    with tempfile.TemporaryDirectory() as cache:
+        machine_file(cache, "--measure")  # for the name of the file
+        next(Path(cache).glob("weft/*.toml")).write_text(text)
+        return machine_file(cache)
+
+
+def with_work(text, factor):
+    """The machine file on which all work takes `factor` times as long."""
     for key in ("work_per_cycle", "vector_work_per_cycle"):
         text = re.sub(rf"(?m)^({key} = )([0-9.]+)", lambda m: f"{m[1]}{float(m[2]) / factor:.6g}", text)
     if not re.search(r"(?m)^work_per_cycle = ", text):
@@ -95,7 +128,7 @@ def faster(a, b, least):
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--build", type=Path, default=ROOT / "build/release", help="build folder")
-    parser.add_argument("--machine", default=str(ROOT / "machines/epyc-zen4-2.toml"), help="description of this machine")
+    parser.add_argument("--machine", type=Path, help="a description of this machine (default: measured now)")
     parser.add_argument("--rounds", type=int, default=10, help="real runs of each pair (default: 10)")
     parser.add_argument("--workers", type=int, default=2, help="workers of the parallel runs (default: 2)")
     parser.add_argument("--only", default="*", help="names of programs; * stands for anything (default: all)")
@@ -118,7 +151,10 @@ def main():
 
     real = {pair: [] for pair in pairs}
     small = {name: [] for name in names}
+    measurements = []
     for r in range(options.rounds):
+        if options.machine is None:
+            measurements.append(measured())
         for name in names * SMALL_RUNS:
             small[name].append(seconds(options.build, name, SMALL[name], "serial", 1, {}))
         for i, (name, policy) in enumerate(pairs):
@@ -127,19 +163,19 @@ def main():
             real[name, policy].append(seconds(options.build, name, PROGRAMS[name], policy, workers(policy), {}))
     if sys.stderr.isatty():
         print("\r" + " " * 40 + "\r", end="", file=sys.stderr)
-    model = {"WEFT_ENGINE": "model", "WEFT_MACHINE": options.machine, "WEFT_SEED": "1"}
+    machine = best_of(measurements) if options.machine is None else options.machine.read_text()
     factors = dict.fromkeys(names, 1.0)
-    if not options.declared:
-        for name in names:
-            factors[name] = min(small[name]) / seconds(options.build, name, SMALL[name], "serial", 1, model)
     modelled = {}
     with tempfile.TemporaryDirectory() as folder:
+        file = Path(folder, "machine.toml")
+        model = {"WEFT_ENGINE": "model", "WEFT_MACHINE": str(file), "WEFT_SEED": "1"}
         for name in names:
-            machine = Path(folder, f"{name}.toml")
-            machine.write_text(with_work(options.machine, factors[name]))
+            if not options.declared:
+                file.write_text(machine)
+                factors[name] = min(small[name]) / seconds(options.build, name, SMALL[name], "serial", 1, model)
+            file.write_text(with_work(machine, factors[name]))
             for policy in ("serial", *POLICIES):
-                modelled[name, policy] = seconds(options.build, name, PROGRAMS[name], policy, workers(policy),
-                                                 model | {"WEFT_MACHINE": str(machine)})
+                modelled[name, policy] = seconds(options.build, name, PROGRAMS[name], policy, workers(policy), model)
 
     rows = []
     for name, policy in pairs:
@@ -165,7 +201,7 @@ def main():
     right = sum(order["right"] for order in orders)
     well = median <= MEDIAN and near >= 0.9 and right >= ORDERS * len(orders)
     if options.json:
-        print(json.dumps({"machine": options.machine, "rounds": options.rounds, "median_error": median,
+        print(json.dumps({"machine": machine, "rounds": options.rounds, "median_error": median,
                           "below_20_percent": near, "orders_right": right, "orders": orders, "rows": rows}))
         return 0 if well else 1
     print(f"{'program':<12}{'policy':<20}{'work':>6}{'real s':>10}{'unsure':>9}{'model s':>10}{'off':>9}")

@@ -11,6 +11,7 @@
 #include <ctime>
 #include <fmt/format.h>
 #include <fstream>
+#include <limits>
 #include <sstream>
 #include <string_view>
 #include <system_error>
@@ -22,6 +23,9 @@ namespace weft {
 namespace fs = std::filesystem;
 
 namespace {
+
+/// Of what is measured and how. A file of an older one is measured again.
+constexpr int version = 2;
 
 std::string day_now() {
     const std::time_t now = std::time(nullptr);
@@ -39,8 +43,8 @@ std::string to_text(const calibration& c) {
     std::string text =
         fmt::format("# What Weft measured on this machine, for models of it. `weft machines "
                     "this --measure` does it again.\n"
-                    "day = {}\nhost = {}\nprocessor = {}\nprocessors = {}\n\n[figures]\n",
-                    toml_string(c.day), toml_string(c.host), toml_string(c.processor), c.processors);
+                    "version = {}\nday = {}\nhost = {}\nprocessor = {}\nprocessors = {}\n\n[figures]\n",
+                    version, toml_string(c.day), toml_string(c.host), toml_string(c.processor), c.processors);
     for (const auto& [name, value] : c.values) text += fmt::format("\"{}\" = {}\n", name, value);
     return text;
 }
@@ -70,7 +74,9 @@ std::optional<calibration> read_calibration(const fs::path& file, const calibrat
     std::ostringstream text;
     text << in.rdbuf();
     const toml::table table = parse_toml_table(text.str(), file.string());
-    const toml_section root(table, file.string(), "", {"day", "host", "processor", "processors", "figures"});
+    const toml_section root(table, file.string(), "",
+                            {"version", "day", "host", "processor", "processors", "figures"});
+    if (root.count("version", 1, std::numeric_limits<int>::max(), 1) != version) return std::nullopt;
     calibration c;
     c.day = root.text("day");
     c.host = root.text("host");

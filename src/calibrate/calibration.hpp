@@ -24,7 +24,8 @@ calibration identity_of_this_machine(const std::string& processor);
 // Empty if there is no cache directory: neither XDG_CACHE_HOME nor HOME is set to an absolute path.
 std::filesystem::path calibration_file(const std::string& host);
 
-// What the file has about that machine; nothing if there is none, or it is about another machine. Throws weft::error
+// What the file has about that machine; nothing if there is none, it is about another machine, or a version of Weft has
+// written it that measured less, or in another way. Throws weft::error
 // for a file that cannot be understood.
 std::optional<calibration> read_calibration(const std::filesystem::path& file, const calibration& of);
 

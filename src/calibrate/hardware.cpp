@@ -4,13 +4,21 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <atomic>
 #include <barrier>
+#include <chrono>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
 #include <cstring>
 #include <memory>
 #include <new>
 #include <optional>
+#include <string>
 #include <thread>
+#include <utility>
+#include <vector>
 
 #include <sys/mman.h>
 #include <unistd.h>
@@ -20,6 +28,7 @@ namespace weft::calibrate {
 namespace {
 
 constexpr std::size_t line_bytes = 64;
+constexpr std::size_t least_loads = 200'000;
 constexpr std::size_t least_memory = std::size_t{64} << 20, most_memory = std::size_t{256} << 20;
 
 /// Of the present clock: additions that wait for each other take a cycle each. 0 where that is not known.
@@ -80,13 +89,14 @@ double load_ns(std::size_t bytes) {
         void* const next = memory.at(order[i] * line_bytes);
         std::memcpy(memory.at(i * line_bytes), &next, sizeof next);
     }
-    constexpr int loads = 200'000;
+    // Whole rounds: a cache that is smaller is to lose each line before its turn comes again.
+    const std::size_t loads = std::max(lines, least_loads);
     void* at = memory.at(0);
     const double ns = best_ns(4, [&] {
-        for (int i = 0; i < loads; ++i) std::memcpy(&at, at, sizeof at);
+        for (std::size_t i = 0; i < loads; ++i) std::memcpy(&at, at, sizeof at);
     });
     keep(at);
-    return ns / loads;
+    return ns / static_cast<double>(loads);
 }
 
 /// Beyond the caches, but a small part of the memory that is free.
@@ -98,26 +108,28 @@ std::size_t memory_bytes(const machine& here) {
     return std::min(std::clamp(4 * largest, least_memory, most_memory), free_bytes / 8);
 }
 
-/// Of all cores of the first memory node that has any, which read at the same time.
-double node_gbps(const machine& here) {
-    const auto& node =
-        *std::ranges::find_if(here.memory_nodes(), [](const auto& n) { return n.ranks.size() > 0; });
-    const auto threads = static_cast<std::size_t>(node.ranks.size());
-    const std::size_t share = memory_bytes(here) / threads / line_bytes * line_bytes;
-    constexpr int passes = 3;
-    std::barrier<> together(static_cast<std::ptrdiff_t>(threads));
-    std::vector<std::int64_t> began(threads), ended(threads);
+/// Of the cores of these ranks, which read at the same time, each a part of so many bytes, a number of each line: of all
+/// together. As long as it takes to read `enough` bytes.
+double read_gbps(const machine& here, rank_range ranks, std::size_t bytes, std::size_t enough) {
+    std::vector<int> cores; // a rank of each
+    for (int r = ranks.first; r < ranks.last; ++r)
+        if (cores.empty() || here.core_at(r).physical_core != here.core_at(cores.back()).physical_core)
+            cores.push_back(r);
+    const std::size_t share = bytes / cores.size() / line_bytes * line_bytes;
     if (share == 0) throw std::bad_alloc();
-    const pages memory(share * threads);
+    const std::size_t passes = std::max<std::size_t>(enough / bytes, 1);
+    std::barrier<> together(static_cast<std::ptrdiff_t>(cores.size()));
+    std::vector<std::int64_t> began(cores.size()), ended(cores.size());
+    const pages memory(share * cores.size());
     std::vector<std::thread> all;
-    for (std::size_t t = 0; t < threads; ++t)
+    for (std::size_t t = 0; t < cores.size(); ++t)
         all.emplace_back([&, t] {
-            pin(here.core_at(node.ranks.first + static_cast<int>(t)).os_index);
+            pin(here.core_at(cores[t]).os_index);
             const char* const its = static_cast<char*>(std::memset(memory.at(t * share), 1, share));
             std::uint64_t sum = 0;
             together.arrive_and_wait();
             began[t] = now_ns();
-            for (int pass = 0; pass < passes; ++pass)
+            for (std::size_t pass = 0; pass < passes; ++pass)
                 for (std::size_t i = 0; i < share; i += line_bytes) {
                     std::uint64_t word = 0;
                     std::memcpy(&word, its + i, sizeof word);
@@ -128,7 +140,73 @@ double node_gbps(const machine& here) {
         });
     for (std::thread& t : all) t.join();
     const auto ns = static_cast<double>(std::ranges::max(ended) - std::ranges::min(began));
-    return static_cast<double>(passes * share * threads) / ns;
+    return static_cast<double>(passes * share * cores.size()) / ns;
+}
+
+/// The best of three: others of a shared machine read, too.
+double best_gbps(const machine& here, rank_range ranks, std::size_t bytes, std::size_t enough) {
+    double best = 0;
+    for (int i = 0; i < 3; ++i) best = std::max(best, read_gbps(here, ranks, bytes, enough));
+    return best;
+}
+
+/// The cores of the first memory node that has any.
+rank_range first_node_ranks(const machine& here) {
+    return std::ranges::find_if(here.memory_nodes(), [](const auto& n) { return n.ranks.size() > 0; })->ranks;
+}
+
+/// What leaves room for other data, and what the cache below is far too small for.
+std::size_t walk_bytes(const cache& its, std::int64_t bytes_below) {
+    const double middle = std::sqrt(static_cast<double>(bytes_below) * static_cast<double>(its.bytes));
+    return static_cast<std::size_t>(bytes_below == 0 ? static_cast<double>(its.bytes) / 2
+                                                     : std::min(middle, static_cast<double>(its.bytes) / 2));
+}
+
+/// How much of the last cache holds what a core reads: other tenants of the machine may have the rest. The loads of a walk
+/// over S bytes take the cache's time or that of memory, so their mean says which part m misses. In a cache of C bytes that a
+/// random block leaves for each that comes, a line is there again after m S / C have come to each place with probability
+/// exp(-m S / C), which is 1 - m: so C = m S / -ln(1 - m). Walks of several sizes agree on C; the one in the middle counts.
+double bytes_in_use(const cache& its, double cache_ns, double memory_ns) {
+    std::vector<double> found;
+    for (const double part : {0.25, 0.375, 0.5, 0.75, 1.0}) {
+        const double bytes = part * static_cast<double>(its.bytes);
+        const double missing = (load_ns(static_cast<std::size_t>(bytes)) - cache_ns) / (memory_ns - cache_ns);
+        if (missing > 0.1 && missing < 0.95) found.push_back(missing * bytes / -std::log(1 - missing));
+    }
+    if (found.empty()) return static_cast<double>(its.bytes);
+    const auto middle = found.begin() + static_cast<std::ptrdiff_t>(found.size() / 2);
+    std::nth_element(found.begin(), middle, found.end());
+    return std::min(*middle, static_cast<double>(its.bytes));
+}
+
+/// So many multiplications and additions for each number.
+template <int Operations>
+[[gnu::noinline]] double compute(const double* numbers, std::size_t count, std::size_t times) {
+    double sum[4] = {};
+    for (std::size_t t = 0; t < times; ++t)
+        for (std::size_t i = 0; i + 4 <= count; i += 4)
+            for (std::size_t k = 0; k < 4; ++k) {
+                double x = numbers[i + k];
+                for (int o = 0; o < Operations; ++o) x = x * 0.999 + 0.001;
+                sum[k] += x;
+            }
+    return sum[0] + sum[1] + sum[2] + sum[3];
+}
+
+/// The part of its computing that a core hides while it reads, as machines/overlap.cpp measures it. `memory_gbps`: what one core
+/// reads of such data.
+double overlap(std::size_t bytes, double memory_gbps) {
+    constexpr std::size_t few = 2048;
+    const std::size_t count = bytes / sizeof(double) / few * few;
+    if (count == 0) throw std::bad_alloc();
+    const pages memory(count * sizeof(double));
+    auto* const numbers = reinterpret_cast<double*>(memory.at(0));
+    std::fill_n(numbers, count, 1.0);
+    double kept = 0;
+    const double computing = best_ns(3, [&] { keep(kept = compute<2>(numbers, few, count / few)); });
+    const double both = best_ns(3, [&] { keep(kept = compute<2>(numbers, count, 1)); });
+    const double data = static_cast<double>(count * sizeof(double)) / memory_gbps;
+    return std::clamp((computing + data - both) / std::min(computing, data), 0.0, 1.0);
 }
 
 /// A cache line that goes back and forth between two threads on two ranks.
@@ -194,6 +272,7 @@ std::optional<int> first_rank(const machine& here, Holds holds) {
 }
 
 void measure_transfers(const machine& here, figure_values& values) {
+    constexpr int games = 8;
     const auto in_domain = first_rank(here, [&](int r) { return here.domain_of(r) == here.domain_of(0); });
     const auto in_package = first_rank(here, [&](int r) {
         return here.package_of(r) == here.package_of(0) && here.domain_of(r) != here.domain_of(0);
@@ -201,7 +280,12 @@ void measure_transfers(const machine& here, figure_values& values) {
     const auto elsewhere = first_rank(here, [&](int r) { return here.package_of(r) != here.package_of(0); });
     const auto take = [&](const char* name, std::optional<int> rank) {
         if (!rank) return;
-        if (const auto ns = ball_game(here, 0, *rank).best_ns()) values[name] = *ns;
+        // A game is over in a few milliseconds, in which a virtual processor may be elsewhere.
+        for (int game = 0; game < games; ++game) {
+            if (game > 0) std::this_thread::sleep_for(std::chrono::milliseconds(10));
+            if (const auto ns = ball_game(here, 0, *rank).best_ns())
+                values[name] = std::min(*ns, values.try_emplace(name, *ns).first->second);
+        }
     };
     take("steal.same_domain_ns", in_domain);
     take("steal.same_package_ns", in_package);
@@ -216,6 +300,31 @@ void measure_transfers(const machine& here, figure_values& values) {
         }
 }
 
+template <class Take>
+void measure_caches(const machine& here, figure_values& values, const Take& take) {
+    constexpr std::size_t enough = std::size_t{64} << 20;
+    std::int64_t bytes_below = 0;
+    for (const int c : here.caches_of(0)) {
+        const cache& its = here.caches()[static_cast<std::size_t>(c)];
+        const std::string name = fmt::format("cache.L{}.", its.level);
+        const std::size_t bytes = walk_bytes(its, bytes_below);
+        take(name + "latency_ns", [&] { return load_ns(bytes); });
+        if (bytes_below > 0) {
+            take(name + "bandwidth_gbps", [&] { return best_gbps(here, {0, 1}, bytes, enough); });
+            if (here.core_at(its.shared_by.last - 1).physical_core !=
+                here.core_at(its.shared_by.first).physical_core)
+                take(name + "shared_bandwidth_gbps",
+                     [&] { return best_gbps(here, its.shared_by, bytes, enough); });
+        }
+        bytes_below = its.bytes;
+        const auto found = values.find(name + "latency_ns"), memory = values.find("memory_node.latency_ns");
+        if (c != here.caches_of(0).back() || found == values.end() || memory == values.end() ||
+            memory->second < 2 * found->second || static_cast<std::size_t>(its.bytes) > memory_bytes(here))
+            continue;
+        take(name + "bytes", [&] { return bytes_in_use(its, found->second, memory->second); });
+    }
+}
+
 } // namespace
 
 figure_values measure_hardware(const machine& here) {
@@ -227,14 +336,17 @@ figure_values measure_hardware(const machine& here) {
         } catch (const std::bad_alloc&) {}
     };
     if (const double mhz = clock_mhz(); mhz > 0) values["core_class.frequency_mhz"] = mhz;
-    for (const int c : here.caches_of(0)) {
-        const cache& its = here.caches()[static_cast<std::size_t>(c)];
-        // Half of it: other data are there, too.
-        take(fmt::format("cache.L{}.latency_ns", its.level),
-             [&] { return load_ns(static_cast<std::size_t>(its.bytes / 2)); });
-    }
     take("memory_node.latency_ns", [&] { return load_ns(memory_bytes(here)); });
-    take("memory_node.bandwidth_gbps", [&] { return node_gbps(here); });
+    take("memory_node.bandwidth_gbps",
+         [&] { return best_gbps(here, first_node_ranks(here), memory_bytes(here), 3 * memory_bytes(here)); });
+    measure_caches(here, values, take);
+    const rank_range one{0, 1};
+    double alone = 0;
+    take("model.loads_in_flight", [&] {
+        alone = best_gbps(here, one, memory_bytes(here), memory_bytes(here));
+        return std::max(1.0, alone * values.at("memory_node.latency_ns") / line_bytes);
+    });
+    if (alone > 0) take("model.overlap", [&] { return overlap(memory_bytes(here) / 2, alone); });
     measure_transfers(here, values);
     return values;
 }

@@ -41,7 +41,7 @@ figure_values measure(const machine& here) {
 }
 
 calibration measure_and_keep(const machine& here, calibration of, const std::filesystem::path& file) {
-    std::fprintf(stderr, "weft: measuring this machine for its model, about a second ...\n");
+    std::fprintf(stderr, "weft: measuring this machine for its model, about three seconds ...\n");
     of.values = measure(here);
     const std::string failure =
         file.empty() ? "neither XDG_CACHE_HOME nor HOME is a directory" : write_calibration(file, of);

@@ -4,8 +4,10 @@
 #include <algorithm>
 #include <array>
 #include <cstddef>
+#include <cstdint>
 #include <fmt/format.h>
 #include <iterator>
+#include <span>
 #include <utility>
 
 namespace weft {
@@ -51,6 +53,10 @@ private:
         return is_known ? figure_source::file : figure_source::none;
     }
 
+    bool is_calibrated(std::string_view name) const {
+        return source_of(name, true) == figure_source::calibrated;
+    }
+
     void add(const std::string& name, std::optional<double> value) {
         figures_.push_back({name, value, source_of(name, value.has_value())});
     }
@@ -90,8 +96,16 @@ private:
         for (auto first = p.caches.begin(); first != p.caches.end();) {
             const auto last =
                 std::find_if(first, p.caches.end(), [&](const cache& c) { return c.level != first->level; });
-            each(fmt::format("cache.L{}", first->level), "latency_ns", std::span(first, last),
-                 [](const cache& c) { return c.latency_ns; });
+            const std::string level = fmt::format("cache.L{}", first->level);
+            const std::span of_level(first, last);
+            each(level, "latency_ns", of_level, [](const cache& c) { return c.latency_ns; });
+            if (is_calibrated(level + ".bytes"))
+                each(level, "bytes", of_level, [](const cache& c) { return std::optional<double>(c.bytes); });
+            if (is_calibrated(level + ".bandwidth_gbps"))
+                each(level, "bandwidth_gbps", of_level, [](const cache& c) { return c.bandwidth_gbps; });
+            if (is_calibrated(level + ".shared_bandwidth_gbps"))
+                each(level, "shared_bandwidth_gbps", of_level,
+                     [](const cache& c) { return c.shared_bandwidth_gbps; });
             first = last;
         }
     }
@@ -141,10 +155,12 @@ public:
         frequencies();
         each("memory_node.latency_ns", parts_.memory_nodes, &memory_node::latency_ns);
         each("memory_node.bandwidth_gbps", parts_.memory_nodes, &memory_node::bandwidth_gbps);
-        for (cache& c : parts_.caches)
-            if (const auto v = value(fmt::format("cache.L{}.latency_ns", c.level)))
-                if (!c.latency_ns || overrides_)
-                    c.latency_ns = v, from(fmt::format("cache.L{}.latency_ns", c.level));
+        for (cache& c : parts_.caches) {
+            of_cache(c, "latency_ns", c.latency_ns);
+            of_cache(c, "bandwidth_gbps", c.bandwidth_gbps);
+            of_cache(c, "shared_bandwidth_gbps", c.shared_bandwidth_gbps);
+            size(c);
+        }
         if (parts_.steal_latency_ns.empty() || overrides_) steals();
         for (const charge_key& c : charge_keys) {
             const std::string name = fmt::format("charges.{}", c.key);
@@ -154,6 +170,10 @@ public:
         for (const char* key : {"block_bytes", "loads_in_flight", "host_speed", "work_per_cycle"})
             if (const std::string name = fmt::format("model.{}", key); value(name) && !is_default(name))
                 from(name);
+        if (overrides_) {
+            of_model("loads_in_flight", parts_.model.loads_in_flight);
+            of_model("overlap", parts_.model.overlap);
+        }
         return std::move(parts_);
     }
 
@@ -185,6 +205,28 @@ private:
         for (core_class& c : parts_.core_classes)
             if (!(c.frequency_mhz > 0) || overrides) c.frequency_mhz = *mhz * c.speed / fastest.speed;
         from("core_class.frequency_mhz");
+    }
+
+    void of_cache(const cache& c, const char* key, std::optional<double>& its) {
+        const std::string name = fmt::format("cache.L{}.{}", c.level, key);
+        if (const auto v = value(name); v && (!its || overrides_)) its = v, from(name);
+    }
+
+    // What was measured of a last cache is how much of it is to be had if a random block leaves for each that comes. In whole
+    // parts of 64 KiB, and no more than the cache has.
+    void size(cache& c) {
+        constexpr std::int64_t part = 65'536;
+        const std::string name = fmt::format("cache.L{}.bytes", c.level);
+        const auto v = value(name);
+        if (!v || !overrides_) return;
+        c.bytes = std::clamp(static_cast<std::int64_t>(*v) / part * part, std::min(part, c.bytes), c.bytes);
+        c.replaces = replacement::random;
+        from(name);
+    }
+
+    void of_model(const char* key, double& its) {
+        const std::string name = fmt::format("model.{}", key);
+        if (const auto v = value(name)) its = *v, from(name);
     }
 
     template <class T>

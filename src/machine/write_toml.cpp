@@ -187,7 +187,7 @@ private:
         begin("[[cache]]");
         put("level = {}", c.level);
         if (!its_class.empty()) put("class = {}", toml_string(its_class));
-        put("bytes = {}", c.bytes);
+        put("bytes = {}{}", c.bytes, comment(fmt::format("cache.L{}.bytes", c.level)));
         put("line_bytes = {}", c.line_bytes);
         if (c.ways > 0) put("ways = {}", c.ways);
         if (of_domain)
@@ -195,8 +195,9 @@ private:
         else if (cores_under(c) > 1)
             put("shared_by = {}", cores_under(c));
         known("latency_ns", c.latency_ns, fmt::format("cache.L{}.latency_ns", c.level));
-        known("bandwidth_gbps", c.bandwidth_gbps);
-        known("shared_bandwidth_gbps", c.shared_bandwidth_gbps);
+        known("bandwidth_gbps", c.bandwidth_gbps, fmt::format("cache.L{}.bandwidth_gbps", c.level));
+        known("shared_bandwidth_gbps", c.shared_bandwidth_gbps,
+              fmt::format("cache.L{}.shared_bandwidth_gbps", c.level));
         if (c.inclusive) put("inclusive = true");
         if (c.replaces == replacement::random) put("replacement = \"random\"");
     }

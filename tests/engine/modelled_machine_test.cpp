@@ -332,6 +332,52 @@ TEST(modelled_machine, a_new_stack_costs_what_the_machine_says_and_one_that_was_
     EXPECT_LE(of_two, 3'000);
 }
 
+TEST(modelled_machine, new_stacks_are_mapped_for_one_worker_at_a_time) {
+    std::string text = two_by_two;
+    constexpr std::string_view free = "suspend_ns = 0\n";
+    text.replace(text.find(free), free.size(), "suspend_ns = 0\nstack_ns = 1000\n");
+    const auto ten_wait_at_once = [] {
+        latch all(10);
+        task_group g;
+        for (int i = 0; i < 10; ++i) g.run([&] { all.arrive_and_wait(); });
+        g.wait();
+    };
+    runtime one(modelled(text, 1)), four(modelled(text, 4));
+    const std::int64_t alone = ns(one, ten_wait_at_once);
+    EXPECT_GE(alone, 9'000);
+    EXPECT_GE(ns(four, ten_wait_at_once), alone - 3'000) << "the other three had a stack each before";
+}
+
+TEST(modelled_machine, a_pool_under_a_lock_is_changed_by_one_core_at_a_time) {
+    constexpr int tasks = 1000, lock_ns = 10, line_ns = 100;
+    const auto with = [](std::string_view from, std::string_view to) {
+        return [from, to](std::string text) {
+            text.replace(text.find(from), from.size(), to);
+            return text;
+        };
+    };
+    const std::string locks = with("lock_ns = 0", "lock_ns = 10")(two_by_two);
+    const std::string lines = with("same_domain_ns = 0", "same_domain_ns = 200")(locks);
+    const auto time_of = [](const std::string& text, int workers) {
+        runtime_options options = modelled(text, workers);
+        options.policy = "share";
+        runtime rt(options);
+        return ns(rt, [] {
+            task_group g;
+            for (int i = 0; i < tasks; ++i) g.run([] {});
+            g.wait();
+        });
+    };
+    // Each task is put into the pool and taken out.
+    const std::int64_t alone = time_of(locks, 1);
+    EXPECT_GE(alone, 2 * tasks * lock_ns);
+    EXPECT_LE(alone, (2 * tasks + 4) * lock_ns) << "the root, besides";
+    EXPECT_EQ(time_of(lines, 1), alone) << "all lines are those of the one core";
+    EXPECT_GE(time_of(locks, 2), 2 * tasks * lock_ns) << "it is no faster with two";
+    EXPECT_GE(time_of(lines, 2), 2 * tasks * lock_ns + tasks * line_ns)
+        << "to whom the lines go again and again";
+}
+
 TEST(modelled_machine, first_touch_decides_where_data_lie) {
     runtime rt(modelled(two_by_two, 4));
     std::vector<char> a(512 * 1024);

@@ -8,6 +8,7 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <sstream>
 #include <string>
 
 namespace weft {
@@ -49,6 +50,21 @@ TEST_F(kept_calibration, of_another_machine_says_nothing_about_this_one) {
         if (what == 2) other.processors = 5;
         EXPECT_FALSE(read_calibration(file, other)) << what;
     }
+}
+
+TEST_F(kept_calibration, of_another_version_is_measured_again) {
+    EXPECT_EQ(write_calibration(file, here), "");
+    std::ostringstream text;
+    text << std::ifstream(file).rdbuf();
+    const std::string now = text.str();
+    const std::size_t line = now.find("version = 2\n");
+    ASSERT_NE(line, std::string::npos);
+    for (const std::string other : {"", "version = 3\n"}) {
+        std::ofstream(file) << std::string(now).replace(line, 12, other);
+        EXPECT_FALSE(read_calibration(file, here)) << other;
+    }
+    std::ofstream(file) << now;
+    EXPECT_TRUE(read_calibration(file, here));
 }
 
 TEST_F(kept_calibration, that_is_damaged_is_an_error) {

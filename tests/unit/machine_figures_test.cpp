@@ -103,6 +103,39 @@ TEST(machine_figures, what_was_measured_comes_first) {
     EXPECT_EQ(m.parts().calibrated_on, "2026-01-31");
 }
 
+TEST(machine_figures, what_was_measured_of_caches_and_loads) {
+    const machine here = load_synthetic("l3:1 l2:2 pu:1");
+    const auto bytes_of = [](const machine& m, int level) {
+        return std::ranges::find(m.caches(), level, &cache::level)->bytes;
+    };
+    const machine m = with_typical_figures(
+        with_calibrated_figures(here,
+                                {{"cache.L3.bytes", static_cast<double>(bytes_of(here, 3)) * 0.4},
+                                 {"cache.L2.bandwidth_gbps", 110},
+                                 {"cache.L3.bandwidth_gbps", 80},
+                                 {"cache.L3.shared_bandwidth_gbps", 150},
+                                 {"model.loads_in_flight", 77},
+                                 {"model.overlap", 0.9}},
+                                "2026-01-31"));
+    EXPECT_EQ(told(m, "cache.L2.bandwidth_gbps"), "calibrated 110");
+    EXPECT_EQ(told(m, "cache.L3.bandwidth_gbps"), "calibrated 80");
+    EXPECT_EQ(told(m, "cache.L3.shared_bandwidth_gbps"), "calibrated 150");
+    EXPECT_EQ(told(m, "model.loads_in_flight"), "calibrated 77");
+    EXPECT_EQ(told(m, "model.overlap"), "calibrated 0.9");
+    EXPECT_EQ(told(m, "model.block_bytes"), "typical 4096");
+    // What others have of the last cache is not there; of the rest a random block leaves.
+    EXPECT_LE(bytes_of(m, 3), bytes_of(here, 3) * 2 / 5);
+    EXPECT_GT(bytes_of(m, 3), bytes_of(here, 3) * 2 / 5 - 65'536);
+    EXPECT_EQ(std::ranges::find(m.caches(), 3, &cache::level)->replaces, replacement::random);
+    EXPECT_EQ(std::ranges::find(m.caches(), 2, &cache::level)->replaces, replacement::lru);
+    EXPECT_EQ(bytes_of(m, 2), bytes_of(here, 2));
+    // A measurement cannot find more than there is, and a cache of no bytes is none.
+    for (const double measured : {0.0, 1e12}) {
+        const machine other = with_calibrated_figures(here, {{"cache.L3.bytes", measured}}, "2026-01-31");
+        EXPECT_EQ(bytes_of(other, 3), measured > 0 ? bytes_of(here, 3) : 65'536);
+    }
+}
+
 TEST(machine_figures, many_of_a_kind_are_told_as_one) {
     const auto all = figures_of(with_typical_figures(load_synthetic("core:2 pu:1")));
     const std::string text = describe(all, figure_source::typical);

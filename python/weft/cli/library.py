@@ -61,7 +61,8 @@ def machines(
         bool, typer.Option("--toml", help="Print MACHINE as a machine file, with all that a model of it charges.")
     ] = False,
     measure: Annotated[
-        bool, typer.Option("--measure", help="Measure this machine (about a second), and keep that for its models.")
+        bool,
+        typer.Option("--measure", help="Measure this machine (about three seconds), and keep that for its models."),
     ] = False,
     check: Annotated[
         bool, typer.Option("--check", help="Compare MACHINE with what is published of it, by runs of the examples.")

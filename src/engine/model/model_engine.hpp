@@ -183,6 +183,10 @@ struct model_engine final : host, engine, meter, team_host, timers, observation,
     static void before_look(model_worker& w) noexcept { w.notified = false; }
     void after_look(model_worker&, decision&, bool first);
     void charge_look(model_worker&, const decision&);
+    /// Nanoseconds that the worker takes to put a task into a shared place of its arena, or to take one out. It waits
+    /// for the lock. So many cache lines come from the core that changed the place last: that of the lock, and of a task
+    /// that it takes out the task's.
+    double change_shared(const model_worker&, place_id, int lines);
     /// The time of a look has passed, and the worker's stack is left in after_look(). If there is nothing else to do than
     /// to look again, it does so here, on the stack of whichever worker ran last, as often as that takes no event of
     /// another: true if the worker waits for its next event. False if it has to go on on its own stack.
@@ -230,6 +234,11 @@ struct model_engine final : host, engine, meter, team_host, timers, observation,
     model_report snapshot();
     void leave_behind() noexcept;
 
+    struct shared_place {
+        int changed_on = -1; ///< the core; -1: none yet
+        time_ns free_at = 0; ///< its lock
+    };
+
     struct alarm {
         model_engine* engine;
         timer* of;
@@ -247,8 +256,10 @@ struct model_engine final : host, engine, meter, team_host, timers, observation,
     // ---- workers and tasks
     int working_count = 0; ///< workers that run tasks
     int open_roots = 0;
-    std::size_t most_stacks = 0; ///< in use at once so far; the next one is new
-    bool has_submitted = false;  ///< tasks of other threads, not announced yet
+    std::vector<std::vector<shared_place>> shared_places; ///< by the arena's number, and from 0 within it
+    std::size_t most_stacks = 0;                          ///< in use at once so far; the next one is new
+    time_ns stacks_mapped_at = 0; ///< so far: a system maps for one thread of a process at a time
+    bool has_submitted = false;   ///< tasks of other threads, not announced yet
     wait_register waiting;
     std::map<double, std::uint64_t> steals_by_distance;
     /// Numbers of locks, in the order of their first use: the policy sees no addresses. Memory that is freed and allocated

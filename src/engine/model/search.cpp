@@ -117,13 +117,35 @@ void model_engine::charge_look(model_worker& w, const decision& p) {
     const arena& in = w.arena();
     const bool shared = p.from >= in.size();
     const bool away = !shared && p.from != w.local;
-    w.pending_charges += shared ? machine.charges().lock
+    w.pending_charges += shared ? (p.t ? change_shared(w, p.from, 2) : machine.charges().lock)
                          : away ? latency(w, member_of(in, p.from))
                                 : machine.charges().look;
     if (p.t && away) {
         w.pending_charges += transfer_time(member_of(in, p.from), w, p.t);
         count_steal(w, member_of(in, p.from), p.t);
     }
+}
+
+double model_engine::change_shared(const model_worker& w, place_id at, int lines) {
+    const arena& in = w.arena();
+    if (shared_places.size() <= in.number) shared_places.resize(in.number + 1);
+    auto& of_arena = shared_places[in.number];
+    const auto index = static_cast<std::size_t>(at - in.size());
+    if (of_arena.size() <= index) of_arena.resize(index + 1);
+    shared_place& place = of_arena[index];
+
+    const int core = w.core();
+    const time_ns comes = now() + whole_ns(w.pending_charges);
+    const time_ns waits = std::max<time_ns>(place.free_at - comes, 0);
+    double takes = machine.charges().lock;
+    if (place.changed_on >= 0 && place.changed_on != core) {
+        const double both_ways =
+            machine.steal_latency_ns(place.changed_on, core).value_or(machine.charges().look_away);
+        // One that waits has taken the line of the lock from the core that is to release it.
+        takes += both_ways / 2 * (lines + (waits > 0 ? 1 : 0));
+    }
+    place = {core, comes + waits + whole_ns(takes)};
+    return static_cast<double>(waits) + takes;
 }
 
 void model_engine::found_in_last_look(model_worker& w, const decision& p) {
@@ -276,7 +298,7 @@ bool model_engine::reclaim(worker& w, impl::frame& f) noexcept {
 void model_engine::announce(worker& w, const placement& p) {
     auto& self = static_cast<model_worker&>(w);
     const arena& in = w.arena();
-    self.pending_charges += p.at >= in.size() ? machine.charges().lock
+    self.pending_charges += p.at >= in.size() ? change_shared(self, p.at, 1)
                             : p.at != w.local ? latency(w, member_of(in, p.at))
                                               : 0;
     announce_in(w.arena(), p.who, p.near < 0 ? w.local : p.near);

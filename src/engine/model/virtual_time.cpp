@@ -95,6 +95,7 @@ void model_engine::flush_charges(model_worker& w, activity what) noexcept {
 
 void model_engine::charge(worker& w, operation o) noexcept {
     const runtime_charges& price = machine.charges();
+    double& pending = static_cast<model_worker&>(w).pending_charges;
     double due = 0;
     switch (o) {
     case operation::fork: due = price.fork; break;
@@ -105,9 +106,14 @@ void model_engine::charge(worker& w, operation o) noexcept {
     case operation::gate: due = price.lock; break;
     }
     // A stack is new if more are in use than ever before. What the pool unmaps meanwhile, by a clock, does not count.
-    if (const std::size_t stacks = price.stack > 0 ? fibers.peak() : most_stacks; stacks > most_stacks)
-        due += price.stack * static_cast<double>(stacks - std::exchange(most_stacks, stacks));
-    static_cast<model_worker&>(w).pending_charges += due;
+    if (const std::size_t stacks = price.stack > 0 ? fibers.peak() : most_stacks; stacks > most_stacks) {
+        const time_ns comes = now() + whole_ns(pending + due);
+        const time_ns waits = std::max<time_ns>(stacks_mapped_at - comes, 0);
+        const double takes = price.stack * static_cast<double>(stacks - std::exchange(most_stacks, stacks));
+        stacks_mapped_at = comes + waits + whole_ns(takes);
+        due += static_cast<double>(waits) + takes;
+    }
+    pending += due;
 }
 
 void model_engine::user_code_begins(worker& of) noexcept {
