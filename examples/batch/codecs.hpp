@@ -47,7 +47,8 @@ inline void must_be_same(text_span before, text_span after) {
 struct lzw_codec {
     static constexpr std::string_view name = "lzw";
     static constexpr double cycles_a_byte = 26;
-    static constexpr std::size_t buffer_bytes(std::size_t size) { return 32768 + size; } // strings, codes
+    static constexpr std::size_t scratch_bytes(std::size_t) { return 32768; }    // strings
+    static constexpr std::size_t output_bytes(std::size_t size) { return size; } // codes
 
     static std::uint64_t process(text_span file, buffer_span, bool check) {
         const std::vector<std::uint16_t> codes = lzw_compress(file);
@@ -59,10 +60,10 @@ struct lzw_codec {
 struct dmc_codec {
     static constexpr std::string_view name = "dmc";
     static constexpr double cycles_a_byte = 238;
-    static constexpr std::size_t
-    buffer_bytes(std::size_t size) { // states, of which a byte makes 1.5; what is written
-        return std::min(24 * size, std::size_t{1} << 20) + size / 2;
+    static constexpr std::size_t scratch_bytes(std::size_t size) { // states, of which a byte makes 1.5
+        return std::min(24 * size, std::size_t{1} << 20);
     }
+    static constexpr std::size_t output_bytes(std::size_t size) { return size / 2; }
 
     static std::uint64_t process(text_span file, buffer_span, bool check) {
         const std::vector<std::uint8_t> coded = dmc_compress(file);
@@ -77,9 +78,8 @@ struct dmc_codec {
 struct bwt_codec {
     static constexpr std::string_view name = "bwt";
     static constexpr double cycles_a_byte = 103;
-    static constexpr std::size_t buffer_bytes(std::size_t size) {
-        return 6 * size;
-    } // suffixes of 4 bytes, the result
+    static constexpr std::size_t scratch_bytes(std::size_t size) { return 4 * size; } // suffixes
+    static constexpr std::size_t output_bytes(std::size_t size) { return 2 * size; }
 
     static std::uint64_t process(text_span file, buffer_span, bool check) {
         const auto size = static_cast<saidx_t>(file.size());
@@ -111,7 +111,8 @@ std::uint64_t hashed(text_span file) {
 struct md5_codec {
     static constexpr std::string_view name = "md5";
     static constexpr double cycles_a_byte = 5.4;
-    static constexpr std::size_t buffer_bytes(std::size_t) { return MD5_DIGEST_SIZE; }
+    static constexpr std::size_t scratch_bytes(std::size_t) { return 0; }
+    static constexpr std::size_t output_bytes(std::size_t) { return MD5_DIGEST_SIZE; }
     static std::uint64_t process(text_span file, buffer_span, bool) {
         return hashed<md5_ctx, MD5_DIGEST_SIZE, md5_init, md5_update, md5_digest>(file);
     }
@@ -120,7 +121,8 @@ struct md5_codec {
 struct sha1_codec {
     static constexpr std::string_view name = "sha1";
     static constexpr double cycles_a_byte = 4;
-    static constexpr std::size_t buffer_bytes(std::size_t) { return SHA1_DIGEST_SIZE; }
+    static constexpr std::size_t scratch_bytes(std::size_t) { return 0; }
+    static constexpr std::size_t output_bytes(std::size_t) { return SHA1_DIGEST_SIZE; }
     static std::uint64_t process(text_span file, buffer_span, bool) {
         return hashed<sha1_ctx, SHA1_DIGEST_SIZE, sha1_init, sha1_update, sha1_digest>(file);
     }

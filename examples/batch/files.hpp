@@ -53,7 +53,8 @@ inline std::vector<std::uint8_t> made_text(std::size_t size, std::uint64_t seed)
 //
 //   static constexpr std::string_view name;
 //   static constexpr double cycles_a_byte;                // see common/cost.hpp
-//   std::size_t buffer_bytes(std::size_t size)            // that a task touches besides its file
+//   std::size_t scratch_bytes(std::size_t size)           // that a task works on besides its file, again and again
+//   std::size_t output_bytes(std::size_t size)            // that it writes once
 //   std::uint64_t process(file, buffer, bool check)       // a digest of the result; check: undoes it, and compares
 template <class Codec>
 class files final : public workload {
@@ -92,7 +93,7 @@ public:
         }
         buffers_.resize(std::max(buffers_.size(), count));
         for (std::size_t i = 0; i < count; ++i) {
-            const std::size_t bytes = Codec::buffer_bytes(files_[i].size);
+            const std::size_t bytes = buffer_bytes(files_[i].size);
             if (buffers_[i].size < bytes)
                 buffers_[i] = {std::make_unique_for_overwrite<std::uint8_t[]>(bytes), bytes};
         }
@@ -102,14 +103,16 @@ public:
     weft::hints hint(std::size_t i) const override {
         const file& f = files_[i];
         return {.work = static_cast<double>(f.size),
-                .bytes = f.size + Codec::buffer_bytes(f.size),
+                .bytes = f.size + buffer_bytes(f.size),
                 .name = names_[f.of]};
     }
 
     void run(std::size_t i) override {
         const file& f = files_[i];
         weft::touch(text_.data() + f.from, f.size, weft::access::read);
-        weft::touch(buffers_[i].bytes.get(), Codec::buffer_bytes(f.size), weft::access::write);
+        const std::size_t scratch = Codec::scratch_bytes(f.size);
+        weft::touch(buffers_[i].bytes.get(), scratch, weft::access::readwrite);
+        weft::touch(buffers_[i].bytes.get() + scratch, Codec::output_bytes(f.size), weft::access::write);
         spend(f.size, Codec::cycles_a_byte, [&] {
             const std::span text(text_.data() + f.from, f.size);
             results_[i] = Codec::process(text, {buffers_[i].bytes.get(), buffers_[i].size}, checks_);
@@ -126,6 +129,9 @@ private:
     struct file {
         std::size_t from, size, of;
     };
+    static std::size_t buffer_bytes(std::size_t size) {
+        return Codec::scratch_bytes(size) + Codec::output_bytes(size);
+    }
     struct buffer {
         std::unique_ptr<std::uint8_t[]> bytes;
         std::size_t size = 0;

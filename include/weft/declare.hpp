@@ -13,7 +13,8 @@ namespace weft {
 /// How a task touches data. `chase`: it reads cache lines one after another, as in a list, where the address of
 /// a load is what the load before it has read. `atomic`: it changes cache lines by atomic operations, one after
 /// another; a line that another core has is brought over first. In the other cases loads and stores are on
-/// their way at the same time.
+/// their way at the same time. `readwrite`: it works on the data during the next weft::cost; what it only reads or
+/// writes it uses once.
 enum class access : std::uint8_t { read, write, readwrite, chase, atomic };
 
 /// Kinds of work in which machines may differ: machines/README.md, core_class and model. `vector`: a loop that the

@@ -105,6 +105,44 @@ TEST(exchange_in_model, costs_each_of_the_two_workers_what_the_machine_says) {
     EXPECT_EQ(m.run([] { compute(10'000); }), 12'000 + 500 + 1500);
 }
 
+/// Each core has a cache of 64 KiB; a line of memory takes 100 ns, one after another.
+machine fast_and_slow_with_caches() {
+    machine_parts parts = fast_and_slow(1, 0).parts();
+    for (int rank = 0; rank < 2; ++rank)
+        parts.caches.push_back({.level = 2, .bytes = 65'536, .shared_by = {rank, rank + 1}, .latency_ns = 1});
+    parts.memory_nodes[0].latency_ns = 100;
+    parts.model.loads_in_flight = 1;
+    return machine(parts);
+}
+
+TEST(exchange_in_model, a_task_brings_along_what_it_works_on) {
+    // Each core has a task, and when the fast one is done it takes the other task, of which half is left.
+    std::vector<char> data(2 * 16'384);
+    constexpr time_ns lines = 256, a_line = 100;
+    const auto time_of = [&](access how, std::uint64_t before, bool anew) {
+        modelled m("snatch:zone=reported", fast_and_slow_with_caches());
+        return m.run([&] {
+            task_group g;
+            for (std::size_t i = 0; i < 2; ++i)
+                g.run([&, i] {
+                    const auto declare = [&] { touch(&data[i * 16'384], 16'384, how); };
+                    declare();
+                    if (before > 0) cost(before);
+                    if (anew) declare();
+                    cost(400'000);
+                });
+            g.wait();
+        });
+    };
+    const time_ns once = time_of(access::read, 0, false);
+    EXPECT_EQ(time_of(access::write, 0, false), once) << "what is read or written once is not there again";
+    EXPECT_GE(time_of(access::readwrite, 0, false), once + lines * a_line);
+    // Of what a task has declared before a former cost it is done with.
+    const time_ns in_two = time_of(access::read, 1000, false);
+    EXPECT_EQ(time_of(access::readwrite, 1000, false), in_two);
+    EXPECT_GE(time_of(access::readwrite, 1000, true), in_two + lines * a_line);
+}
+
 TEST(exchange_in_model, is_counted_for_both_workers) {
     modelled m(std::make_unique<swapping>(4000, false), fast_and_slow(2, 0));
     m.run([] { compute(10'000); });

@@ -7,7 +7,8 @@
 
 /// Workers that change cores in virtual time. The caches, and what is in them, stay with the cores; a wait for data that
 /// has begun ends as it would have. Work goes on at the speed of the new core, after what the exchange costs each of
-/// the two workers (machine_parts::exchange_ns).
+/// the two workers (machine_parts::exchange_ns) and after what the task works on has come there: the data that it has
+/// declared for reading and writing. What it only reads, or only writes, it uses once.
 namespace weft::engine {
 
 bool model_engine::exchange_cores(worker& a, worker& b) noexcept {
@@ -50,8 +51,16 @@ std::optional<double> model_engine::work_until(model_worker& w, double ns, work_
         ns = left();
         w.time_fraction = 0;
         spend_time(w, std::exchange(w.exchange_ns, 0), activity::overhead);
+        if (what == activity::compute) bring_along(w);
         if (now() >= until) return ns;
     }
+}
+
+void model_engine::bring_along(model_worker& w) noexcept {
+    for (const auto& [first, bytes] : w.works_on)
+        sim->data.touch(w.core(), first, bytes, access::readwrite, w.touched, static_cast<double>(now()));
+    await_data(w);
+    w.waited_ns = 0; // the rest of the cost begins after it
 }
 
 } // namespace weft::engine

@@ -168,6 +168,8 @@ struct model_engine final : host, engine, meter, team_host, timers, observation,
 
     // ---- data in transfer: virtual_time.cpp
     void await_data(model_worker&) noexcept; ///< that the worker's user code has touched
+    /// The worker has another core than when its task declared the data that it works on: they come there.
+    void bring_along(model_worker&) noexcept;
     /// As simulation::await_transfer(); the worker waits for shared caches and memory.
     void await_transfer(model_worker&, double least_ns, double bytes, std::span<const shared_bandwidth::use>);
 

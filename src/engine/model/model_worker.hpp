@@ -11,6 +11,7 @@
 #include <cstdint>
 #include <optional>
 #include <random>
+#include <vector>
 
 namespace weft::engine {
 
@@ -66,6 +67,13 @@ struct model_worker : worker {
     bool works = false;        ///< in work_until(): an exchange ends the wait for the end of the work
     bool changed_core = false; ///< an exchange has done so
     std::optional<event_queue::number> work_ends{}; ///< while it waits
+    struct range {
+        const void* first;
+        std::size_t bytes;
+    };
+    /// What the task has declared for reading and writing before its present cost: it works on that meanwhile.
+    std::vector<range> works_on{};
+    bool has_cost = false; ///< a cost has come since the last of these
 
     // ---- several programs: shared_cores
     core_state on_core = core_state::asleep;

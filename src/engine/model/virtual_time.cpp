@@ -132,6 +132,7 @@ void model_engine::user_code_ends(worker& of) noexcept {
         const double took = std::max(0.0, cpu_time() - w.cpu_began - nothing);
         const time_ns began = now();
         do_work(w, took * machine.model().host_speed, work_kind::general, activity::compute);
+        w.has_cost = true;
         w.computed_ns += static_cast<double>(now() - began);
     }
     await_data(w);
@@ -144,6 +145,7 @@ void model_engine::declare_cost(worker& of, std::uint64_t cycles, work kind) noe
     const double whole = sim->speed.work_of_cycles(static_cast<double>(cycles), kind == work::vector);
     // The data that were declared before the cost have been waited for on the way here.
     const double hidden = machine.model().overlap * std::min(whole, std::exchange(w.waited_ns, 0));
+    if (std::exchange(w.has_cost, true)) w.works_on.clear(); // it has declared nothing for this one
     compute(w, whole - hidden, kind_of(kind)).has_declared = true;
 }
 
@@ -170,6 +172,11 @@ void model_engine::declare_data(worker& of, const void* first, std::size_t bytes
     const int core = w.core();
     const std::uint64_t before = sim->data.of_worker(core).beyond_private;
     sim->data.touch(core, first, bytes, how, w.touched, static_cast<double>(now()));
+    if (need.exchanges && how == access::readwrite) {
+        constexpr std::size_t most = 64; // of a task that declares all its data one by one, the first
+        if (std::exchange(w.has_cost, false)) w.works_on.clear();
+        if (w.works_on.size() < most) w.works_on.push_back({first, bytes});
+    }
     if (w.counts_misses)
         w.current->running->counts_.misses += sim->data.of_worker(core).beyond_private - before;
     constexpr std::size_t line_bytes = 64;
