@@ -95,12 +95,14 @@ def measured():
 
 
 def best_of(measurements):
-    """The machine file with the best of each measured figure: the shortest time, the most of anything else."""
+    """The machine file with the best of each measured figure: the shortest time, the most of anything else but `overlap`."""
     figures = {}
     for text in measurements:
         for name, value in re.findall(r'(?m)^"([\w.]+)" = (\S+)$', text):
             figures.setdefault(name, []).append(value)
-    best = {name: (min if name.endswith("_ns") else max)(values, key=float) for name, values in figures.items()}
+    # A core that hides more of its computing is no quieter one.
+    best = {name: statistics.median_low(sorted(values, key=float)) if name == "model.overlap"
+            else (min if name.endswith("_ns") else max)(values, key=float) for name, values in figures.items()}
     text = re.sub(r'(?m)^"([\w.]+)" = \S+$', lambda m: f'"{m[1]}" = {best.pop(m[1])}', measurements[0])
     text += "".join(f'"{name}" = {value}\n' for name, value in best.items())
     with tempfile.TemporaryDirectory() as cache:

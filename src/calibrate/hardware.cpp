@@ -155,11 +155,11 @@ rank_range first_node_ranks(const machine& here) {
     return std::ranges::find_if(here.memory_nodes(), [](const auto& n) { return n.ranks.size() > 0; })->ranks;
 }
 
-/// What leaves room for other data, and what the cache below is far too small for.
+/// What leaves room for other data, and what the cache below is too small for.
 std::size_t walk_bytes(const cache& its, std::int64_t bytes_below) {
-    const double middle = std::sqrt(static_cast<double>(bytes_below) * static_cast<double>(its.bytes));
-    return static_cast<std::size_t>(bytes_below == 0 ? static_cast<double>(its.bytes) / 2
-                                                     : std::min(middle, static_cast<double>(its.bytes) / 2));
+    const auto all = static_cast<double>(its.bytes);
+    return static_cast<std::size_t>(bytes_below == 0 ? all / 2
+                                                     : std::sqrt(static_cast<double>(bytes_below) * all));
 }
 
 /// How much of the last cache holds what a core reads: other tenants of the machine may have the rest. The loads of a walk
@@ -311,10 +311,14 @@ void measure_caches(const machine& here, figure_values& values, const Take& take
         take(name + "latency_ns", [&] { return load_ns(bytes); });
         if (bytes_below > 0) {
             take(name + "bandwidth_gbps", [&] { return best_gbps(here, {0, 1}, bytes, enough); });
-            if (here.core_at(its.shared_by.last - 1).physical_core !=
-                here.core_at(its.shared_by.first).physical_core)
-                take(name + "shared_bandwidth_gbps",
-                     [&] { return best_gbps(here, its.shared_by, bytes, enough); });
+            // Each core reads more than the cache below holds; where all together would not leave room, nothing is known.
+            const int cores = here.core_at(its.shared_by.last - 1).physical_core -
+                              here.core_at(its.shared_by.first).physical_core + 1;
+            const std::int64_t of_all = 2 * bytes_below * cores;
+            if (cores > 1 && of_all <= its.bytes / 4 * 3)
+                take(name + "shared_bandwidth_gbps", [&] {
+                    return best_gbps(here, its.shared_by, static_cast<std::size_t>(of_all), enough);
+                });
         }
         bytes_below = its.bytes;
         const auto found = values.find(name + "latency_ns"), memory = values.find("memory_node.latency_ns");
