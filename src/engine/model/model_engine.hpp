@@ -258,8 +258,9 @@ struct model_engine final : host, engine, meter, team_host, timers, observation,
     // ---- workers and tasks
     int working_count = 0; ///< workers that run tasks
     int open_roots = 0;
-    std::vector<std::vector<shared_place>> shared_places; ///< by the arena's number, and from 0 within it
-    std::size_t most_stacks = 0;                          ///< in use at once so far; the next one is new
+    /// By the arena's number and the policy's number of the place, which may be any.
+    std::map<std::pair<unsigned, place_id>, shared_place> shared_places;
+    std::size_t most_stacks = 0;  ///< in use at once so far; the next one is new
     time_ns stacks_mapped_at = 0; ///< so far: a system maps for one thread of a process at a time
     bool has_submitted = false;   ///< tasks of other threads, not announced yet
     wait_register waiting;

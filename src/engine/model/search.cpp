@@ -128,12 +128,7 @@ void model_engine::charge_look(model_worker& w, const decision& p) {
 
 double model_engine::change_shared(const model_worker& w, place_id at, int lines) {
     const arena& in = w.arena();
-    if (shared_places.size() <= in.number) shared_places.resize(in.number + 1);
-    auto& of_arena = shared_places[in.number];
-    const auto index = static_cast<std::size_t>(at - in.size());
-    if (of_arena.size() <= index) of_arena.resize(index + 1);
-    shared_place& place = of_arena[index];
-
+    shared_place& place = shared_places[{in.number, at}];
     const int core = w.core();
     const time_ns comes = now() + whole_ns(w.pending_charges);
     const time_ns waits = std::max<time_ns>(place.free_at - comes, 0);
