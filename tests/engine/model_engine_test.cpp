@@ -10,6 +10,8 @@
 #include <algorithm>
 #include <chrono>
 #include <cstdint>
+#include <limits>
+#include <memory>
 #include <random>
 #include <string>
 #include <thread>
@@ -208,6 +210,43 @@ TEST(model_engine, another_thread_may_end_a_wait) {
     }),
               20);
     other.join();
+}
+
+/// One queue for all, under a number of its own choice.
+struct far_place final : policy {
+    explicit far_place(place_id at) : place(at) {}
+    requirements attach(const machine&, policy_context& on) override {
+        context = &on;
+        return {};
+    }
+    placement ready(worker_id, task& t, ready_reason) override {
+        tasks.push_back(&t);
+        return {place, context->active()};
+    }
+    decision next(worker_id, bool) override {
+        if (tasks.empty()) return {nullptr, place};
+        task* const t = tasks.front();
+        tasks.erase(tasks.begin());
+        return {t, place};
+    }
+    spawn_order spawn(worker_id, task&, task&) override { return spawn_order::parent_first; }
+
+    const place_id place;
+    policy_context* context = nullptr;
+    std::vector<task*> tasks;
+};
+
+TEST(model_engine, a_policy_may_give_its_places_any_numbers) {
+    const auto time_of = [](place_id at) {
+        test::modelled m(std::make_unique<far_place>(at),
+                         test::cores{.cores_per_domain = 2, .cost = test::runtime_cost::usual}.build());
+        return m.run([] {
+            task_group g;
+            for (int i = 0; i < 10; ++i) g.run([] { cost(100); });
+            g.wait();
+        });
+    };
+    EXPECT_EQ(time_of(std::numeric_limits<place_id>::max()), time_of(2));
 }
 
 } // namespace
