@@ -95,6 +95,16 @@ TEST_F(any_machine, this_one_is_measured_once_and_then_the_same) {
     EXPECT_EQ(std::distance(fs::directory_iterator(cache / "weft"), fs::directory_iterator()), 1);
 }
 
+TEST_F(any_machine, the_table_tells_what_was_measured) {
+    runtime_options o;
+    o.engine = "model";
+    o.machine = "this";
+    runtime rt(o);
+    rt.run([] { cost(1000); });
+    const std::string table = rt.report(report_format::table);
+    EXPECT_NE(table.find("\ncalibrated "), std::string::npos) << table;
+}
+
 TEST_F(any_machine, this_one_as_a_file_gives_the_same_times) {
     const auto direct = report_on("this");
     const fs::path file = cache / "written.toml";

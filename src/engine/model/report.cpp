@@ -173,7 +173,7 @@ std::string model_report::to_table() const {
          measured ? "measured (another run may differ)" : "declared");
     for (const figure_source from : {figure_source::calibrated, figure_source::typical, figure_source::none})
         if (const std::string them = describe(figures, from); !them.empty())
-            line("{:<10}{}", from == figure_source::none ? "free" : name_of(from),
+            line("{:<9} {}", from == figure_source::none ? "free" : name_of(from),
                  them + (from == figure_source::calibrated ? ", on " + calibrated_on : ""));
     line("time      compute {}, private stall {}, shared stall {}, overhead {}, search {}, asleep {}",
          percent(seconds_of(total(activity::compute)), all),
